@@ -1,0 +1,1 @@
+"""What turns a translation unit into something that runs: one module a backend."""

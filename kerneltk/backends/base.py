@@ -1,0 +1,123 @@
+"""What a backend offers to the pipeline and to the plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from kerneltk.arrays import ArraySpec
+from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
+
+__all__ = ["Backend", "Compiler", "Function", "LaunchDialect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A loaded entry point.
+
+    Parameters
+    ----------
+    handle : object
+        What the launch call takes: a driver function or an address.
+    keep : object
+        What must live as long as the handle.
+    """
+
+    handle: Any
+    keep: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchDialect:
+    """The pieces of Python text that a plan's launcher is assembled from.
+
+    ``{a}`` stands for the array's variable, ``{p}`` for its address.
+
+    Parameters
+    ----------
+    names : dict
+        Names that the pieces use.
+    read : str
+        Statement that sets ``{p}`` from ``{a}``.
+    array_key : str
+        Expression of what a plan depends on for one array, comma separated.
+    output_key : str
+        The same for an array that is written, in addition.
+    call_key : str
+        Expression of what a plan depends on beside its arguments.
+    stream : str
+        Expression of the stream's handle where the caller gives none.
+    allocate : str
+        Expression that makes an output from ``shape``, ``dtype`` and ``order``.
+    launch : str
+        Expression that launches; it uses ``function``, ``grid``, ``grain``, ``block``,
+        ``buffer`` and ``stream`` and is zero on success.
+    """
+
+    names: dict[str, Any]
+    read: str
+    array_key: str
+    output_key: str
+    call_key: str
+    stream: str
+    allocate: str
+    launch: str
+
+
+class Compiler(Protocol):
+    """What turns a unit into object code."""
+
+    def backend_options(self) -> tuple[str, ...]:
+        """Return the compile options that every unit gets."""
+
+    def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
+        """Compile; raises CompileError."""
+
+
+class Backend(Compiler, Protocol):
+    """A place where kernels run."""
+
+    @property
+    def name(self) -> BackendName:
+        """``"cuda"`` or ``"host"``."""
+
+    @property
+    def array_type(self) -> type:
+        """The type of the arrays that it takes."""
+
+    @property
+    def dialect(self) -> LaunchDialect:
+        """How launchers are written."""
+
+    def target(self) -> Target:
+        """Return the target of the current device."""
+
+    def load(self, code: ObjectCode) -> Function:
+        """Load object code on the current device."""
+
+    def device_key(self) -> int:
+        """Return the number of the current device."""
+
+    def describe(self, array: Any) -> tuple[ArraySpec, int]:
+        """Return an array's description and its address."""
+
+    def check_usable(self, array: Any, name: str, written: bool) -> None:
+        """Raise ArgumentValueError if `array` cannot be used on the current device."""
+
+    def adopt(self, value: Any) -> Any:
+        """Return another library's array as one of this backend's, without a copy."""
+
+    def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+        """Allocate an array."""
+
+    def copy(self, array: Any) -> Any:
+        """Copy an array, keeping its layout as far as that is dense."""
+
+    def make_buffer(self, size: int, offset: int, constants: bytes) -> Any:
+        """Return an argument buffer whose constant part is filled in."""
+
+    def launch_failed(self, code: object, retry: Any) -> None:
+        """Handle a launch that did not return zero: retry once where that helps, or raise."""

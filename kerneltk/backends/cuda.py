@@ -1,0 +1,224 @@
+"""The CUDA backend: CuPy arrays, NVRTC, and the driver's launch call.
+
+The only module that imports CuPy or the CUDA driver.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+from cuda.bindings import driver
+from cupy.cuda.compiler import CompileException
+
+from kerneltk.arrays import ArraySpec, is_c_contiguous, is_f_contiguous
+from kerneltk.backends import nvrtc
+from kerneltk.backends.base import Function, LaunchDialect
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    BackendUnavailableError,
+    CompileError,
+    LaunchError,
+)
+from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
+
+__all__ = ["CudaBackend", "CudaCompileError"]
+
+
+class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
+    """NVRTC refused a translation unit. Also CuPy's ``CompileException``."""
+
+    def __init__(self, message: str, source: str, name: str, options: tuple[str, ...]) -> None:
+        CompileException.__init__(self, message, source, name, options, "nvrtc")
+        CompileError.__init__(self, message, source, message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffer:
+    memory: Any
+    pointers: int
+    keep: Any = field(repr=False)
+
+
+def _check(result: Any, what: str) -> None:
+    if result != driver.CUresult.CUDA_SUCCESS:
+        _, name = driver.cuGetErrorName(result)
+        _, text = driver.cuGetErrorString(result)
+        raise LaunchError(
+            f"{what} failed: {(name or b'').decode()}, {(text or b'unknown error').decode()}."
+        )
+
+
+@cache
+def _architecture_of(device: int) -> str:
+    return f"sm_{cupy.cuda.Device(device).compute_capability}"
+
+
+class CudaBackend:
+    """CuPy arrays on GPUs; implements `kerneltk.backends.base.Backend`."""
+
+    name: BackendName = "cuda"
+    array_type: type = cupy.ndarray
+
+    def __init__(self) -> None:
+        self.dialect = LaunchDialect(
+            names={
+                "launch": driver.cuLaunchKernel,
+                "device": cupy.cuda.runtime.getDevice,
+                "current_stream": cupy.cuda.get_current_stream,
+                "empty": cupy.ndarray,
+                "empty_like_order": _empty,
+            },
+            read="{a}_data = {a}.data; {p} = {a}_data.ptr",
+            array_key="{a}.dtype, {a}.shape, {a}.strides, {a}_data.device_id",
+            output_key="",
+            call_key="device()",
+            stream="current_stream().ptr",
+            allocate="empty(shape, dtype) if order == 'C' else empty_like_order(shape, dtype, order)",
+            launch="launch(function, grid, 1, 1, block, 1, 1, 0, stream, buffer.pointers, 0)[0]",
+        )
+
+    def target(self) -> Target:
+        """Return the current device's target."""
+        return nvrtc.target_for(_architecture_of(self.device_key()))
+
+    def backend_options(self) -> tuple[str, ...]:
+        """Return the compile options that every unit gets."""
+        return nvrtc.backend_options()
+
+    def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
+        """Compile a unit; raises CudaCompileError."""
+        try:
+            return nvrtc.compile(unit, target)
+        except CompileError as error:
+            raise CudaCompileError(str(error), unit.source, unit.entry, unit.options) from None
+
+    def load(self, code: ObjectCode) -> Function:
+        """Load object code into the current device's context.
+
+        Loading may happen while a stream is being captured into a graph: the calling thread is
+        put into relaxed mode meanwhile, since loading is no part of the graph.
+        """
+        _bind_context()
+        relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        result, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
+        _check(result, "Entering the relaxed capture mode")
+        try:
+            result, module = driver.cuModuleLoadData(code.code)
+            if result != driver.CUresult.CUDA_SUCCESS:
+                _check(result, "Loading the compiled kernel")
+            result, function = driver.cuModuleGetFunction(module, code.entry.encode())
+            _check(result, f"Finding the kernel '{code.entry}' in its module")
+        finally:
+            driver.cuThreadExchangeStreamCaptureMode(mode)
+        return Function(function, module)
+
+    def device_key(self) -> int:
+        """Return the number of the current device."""
+        return int(cupy.cuda.runtime.getDevice())
+
+    def describe(self, array: Any) -> tuple[ArraySpec, int]:
+        """Return an array's description and its address."""
+        address = array.data.ptr
+        return ArraySpec(array.dtype, array.shape, array.strides, address % 16), address
+
+    def check_usable(self, array: Any, name: str, written: bool) -> None:
+        """Raise ArgumentValueError for an array of another device that cannot be reached.
+
+        As CuPy does, peer access is switched on where the devices have it, with a warning.
+        """
+        own, current = array.data.device_id, self.device_key()
+        if own == current or array.data.ptr == 0:
+            return
+        if not _reaches(current, own):
+            raise ArgumentValueError(
+                f"The array for parameter '{name}' is on device {own}, but the current device is "
+                f"{current}, which cannot reach it.\n"
+                f"  Hint: call inside 'with cupy.cuda.Device({own}):', or copy the array."
+            )
+
+    def adopt(self, value: Any) -> Any:
+        """Return a view of another library's device array; streams are ordered as its protocol
+        says.
+        """
+        if hasattr(value, "__cuda_array_interface__"):
+            return cupy.asarray(value)
+        return cupy.from_dlpack(value)
+
+    def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+        """Allocate an array from CuPy's memory pool."""
+        return _empty(shape, dtype, order)
+
+    def copy(self, array: Any) -> Any:
+        """Copy an array."""
+        dense = is_f_contiguous(array.shape, array.strides, array.itemsize) and not is_c_contiguous(
+            array.shape, array.strides, array.itemsize
+        )
+        return array.copy(order="F" if dense else "C")
+
+    def make_buffer(self, size: int, offset: int, constants: bytes) -> _Buffer:
+        """Return an argument buffer whose constant part is filled in."""
+        if size > _MAX_PARAMETER_BYTES:
+            raise ArgumentTypeError(
+                f"The kernel's arguments take {size} bytes; a launch can pass "
+                f"{_MAX_PARAMETER_BYTES}.\n  Hint: pass fewer arguments, or put scalars into an array."
+            )
+        raw = ctypes.create_string_buffer(size + 16)
+        start = -ctypes.addressof(raw) % 16
+        memory = memoryview(raw)[start : start + size].cast("B")
+        memory[offset : offset + len(constants)] = constants
+        pointers = (ctypes.c_void_p * 1)(ctypes.addressof(raw) + start)
+        return _Buffer(memory, ctypes.addressof(pointers), (raw, pointers))
+
+    def launch_failed(self, code: object, retry: Any) -> None:
+        """Retry once where this thread has no context yet; raise otherwise."""
+        missing = (
+            driver.CUresult.CUDA_ERROR_INVALID_CONTEXT,
+            driver.CUresult.CUDA_ERROR_CONTEXT_IS_DESTROYED,
+            driver.CUresult.CUDA_ERROR_NOT_INITIALIZED,
+        )
+        if code in missing:
+            _bind_context()
+            code = retry()
+        _check(code, "The launch")
+
+
+# A kernel's parameters may take 4 KiB on every architecture.
+_MAX_PARAMETER_BYTES = 4096
+
+
+def _empty(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+    return cupy.ndarray(tuple(shape), dtype, order=order)
+
+
+def _bind_context() -> None:
+    """Make the current device's primary context current in this thread.
+
+    The runtime does that by itself, but only in a call that needs a context.
+    """
+    cupy.cuda.runtime.setDevice(cupy.cuda.runtime.getDevice())
+    cupy.cuda.runtime.free(0)
+
+
+@cache
+def _reaches(device: int, peer: int) -> bool:
+    if not cupy.cuda.runtime.deviceCanAccessPeer(device, peer):
+        return False
+    try:
+        cupy.cuda.runtime.deviceEnablePeerAccess(peer)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        if "PeerAccessAlreadyEnabled" not in str(error):
+            raise BackendUnavailableError(f"Peer access failed: {error}.") from error
+    warnings.warn(
+        f"A kernel on device {device} reads an array of device {peer} through peer access.",
+        cupy._util.PerformanceWarning,
+        stacklevel=6,
+    )
+    return True

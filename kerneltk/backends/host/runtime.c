@@ -1,0 +1,231 @@
+/* The thread pool of the host backend: runs one function over a linear range on all cores.
+ *
+ * Workers are created on the first launch that needs them, and sleep on a futex between launches.
+ * A launch opens a gate with a number of seats. A worker that takes a seat helps; one that wakes
+ * too late finds the gate shut and goes back to sleep, so the caller never waits for a thread that
+ * has not begun. The pool serves one launch at a time: a launch from a second thread, or from
+ * inside a kernel, runs in its caller alone.
+ *
+ * The range is cut into one contiguous part for each thread, and each part into chunks. A thread
+ * takes the chunks of its own part, then those of others. The same thread meets the same part in
+ * the next launch, so that what it left in its caches is of use.
+ */
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define MAX_THREADS 512
+#define CHUNKS_PER_THREAD 8
+#define SPIN_NANOSECONDS 20000
+#define WAKE_FANOUT 2
+
+typedef void (*kernel_function)(const void *args, long long begin, long long end);
+
+/* The gate: bit 31 "the caller sleeps", bits 16-30 free seats, bits 0-15 workers inside. */
+#define CALLER_SLEEPS 0x80000000u
+#define ONE_SEAT 0x10000u
+#define SEATS(gate) (((gate) & ~CALLER_SLEEPS) >> 16)
+#define INSIDE(gate) ((gate) & 0xffffu)
+
+struct part {
+    _Alignas(64) _Atomic long long next; /* number of the next chunk; cannot overflow */
+    long long chunks, begin, end;
+};
+
+static struct {
+    kernel_function function;
+    const void *args;
+    long long chunk;
+    int parts;
+} job;
+static struct part parts[MAX_THREADS];
+
+static _Alignas(64) _Atomic uint32_t gate;
+static _Alignas(64) _Atomic uint32_t generation; /* counts launches; what workers sleep on */
+static _Alignas(64) _Atomic int sleepers;
+static _Atomic int busy;
+static _Atomic pid_t owner; /* the process that the workers live in */
+static int workers;
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value) {
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word, int count) {
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#endif
+}
+
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Waits a short while for `word` to differ from `value`; tells whether it does. */
+static int spin_while_equal(_Atomic uint32_t *word, uint32_t value) {
+    int64_t deadline = nanoseconds() + SPIN_NANOSECONDS;
+    do {
+        for (int i = 0; i < 32; ++i) {
+            if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
+            relax();
+        }
+    } while (nanoseconds() < deadline);
+    return 0;
+}
+
+static void work(int self) {
+    int count = job.parts;
+    long long chunk = job.chunk;
+    kernel_function function = job.function;
+    const void *args = job.args;
+    for (int i = 0; i < count; ++i) {
+        struct part *part = &parts[(self + i) % count];
+        /* A plain read first: the last threads pass over parts that are done. */
+        while (atomic_load_explicit(&part->next, memory_order_relaxed) < part->chunks) {
+            long long n = atomic_fetch_add_explicit(&part->next, 1, memory_order_relaxed);
+            if (n >= part->chunks) break;
+            long long begin = part->begin + n * chunk;
+            function(args, begin, part->end - begin < chunk ? part->end : begin + chunk);
+        }
+    }
+}
+
+static void wake_workers(void) {
+    if (atomic_load(&sleepers) > 0) futex_wake(&generation, WAKE_FANOUT);
+}
+
+static void *worker(void *argument) {
+    int self = (int)(intptr_t)argument;
+    uint32_t seen = 0; /* a new worker looks at the gate at once */
+    for (;;) {
+        uint32_t state = atomic_load(&gate);
+        while (SEATS(state) > 0) {
+            if (!atomic_compare_exchange_weak(&gate, &state, state - ONE_SEAT + 1)) continue;
+            if (SEATS(state) > 1) wake_workers();
+            work(self);
+            if (atomic_fetch_sub(&gate, 1) == (CALLER_SLEEPS | 1)) futex_wake(&gate, 1);
+            state = atomic_load(&gate);
+            break;
+        }
+        uint32_t now = atomic_load(&generation);
+        if (now != seen) {
+            seen = now;
+            continue;
+        }
+        if (!spin_while_equal(&generation, seen)) {
+            atomic_fetch_add(&sleepers, 1);
+            futex_wait(&generation, seen);
+            atomic_fetch_sub(&sleepers, 1);
+        }
+    }
+    return NULL;
+}
+
+static void create_workers(int wanted) {
+    if (workers >= wanted) return;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes)) return;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all); /* signals stay with the application's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (workers < wanted) {
+        pthread_t thread;
+        /* With too few threads the launch is still right: the caller takes what is left. */
+        if (pthread_create(&thread, &attributes, worker, (void *)(intptr_t)(workers + 1))) break;
+        ++workers;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+/* Takes the pool for this launch; 0 if somebody else has it. */
+static int acquire(void) {
+    pid_t process = getpid(), known = atomic_load(&owner);
+    if (known != process) {
+        /* The first launch, or the first after a fork: threads are not inherited, and the parent
+         * may have held the pool. -1 lets one thread of this process do the reset. */
+        if (known == -1 || !atomic_compare_exchange_strong(&owner, &known, -1)) return 0;
+        workers = 0;
+        atomic_store(&gate, 0);
+        atomic_store(&sleepers, 0);
+        atomic_store(&busy, 1);
+        atomic_store(&owner, process);
+        return 1;
+    }
+    int free = 0;
+    return atomic_compare_exchange_strong(&busy, &free, 1);
+}
+
+static void finish(void) {
+    uint32_t state = atomic_fetch_and(&gate, 0xffffu) & 0xffffu; /* no seat any more */
+    while (INSIDE(state) > 0) {
+        if (spin_while_equal(&gate, state) == 0 &&
+            atomic_compare_exchange_strong(&gate, &state, state | CALLER_SLEEPS)) {
+            futex_wait(&gate, state | CALLER_SLEEPS);
+        }
+        state = atomic_load(&gate);
+    }
+    atomic_store(&gate, 0);
+}
+
+/* Runs `function` over [0, total) on up to `threads` threads, the caller among them, and returns
+ * when all of it is done. A chunk has a multiple of `grain` items; with no more than `grain` items
+ * the caller runs them alone. */
+EXPORT void kt_launch(kernel_function function, const void *args, long long total, long long grain,
+                      int threads) {
+    if (total <= 0) return;
+    if (grain < 1) grain = 1;
+    if (total <= grain || threads <= 1) {
+        function(args, 0, total);
+        return;
+    }
+    long long grains = total / grain + (total % grain != 0);
+    if (threads > MAX_THREADS) threads = MAX_THREADS;
+    if (threads > grains) threads = (int)grains;
+    if (!acquire()) {
+        function(args, 0, total);
+        return;
+    }
+    create_workers(threads - 1);
+
+    long long share = grains / threads, rest = grains % threads, begin = 0;
+    long long pieces = CHUNKS_PER_THREAD;
+    job.function = function;
+    job.args = args;
+    job.chunk = (share + pieces - 1) / pieces * grain;
+    job.parts = threads;
+    for (int i = 0; i < threads; ++i) {
+        long long count = share + (i < rest);
+        long long end = i == threads - 1 ? total : begin + count * grain;
+        atomic_store_explicit(&parts[i].next, 0, memory_order_relaxed);
+        parts[i].chunks = (end - begin - 1) / job.chunk + 1;
+        parts[i].begin = begin;
+        parts[i].end = end;
+        begin = end;
+    }
+    atomic_store(&gate, (uint32_t)(threads - 1) * ONE_SEAT);
+    atomic_fetch_add(&generation, 1);
+    wake_workers();
+    work(0);
+    finish();
+    atomic_store(&busy, 0);
+}
+
+/* How many threads the pool has created in this process. */
+EXPORT int kt_workers(void) { return atomic_load(&owner) == getpid() ? workers : 0; }

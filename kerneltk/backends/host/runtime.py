@@ -1,0 +1,242 @@
+"""Loads host object code, and launches it over the thread pool of ``runtime.c``.
+
+The pool is compiled by the toolchain when it is first needed, or ahead of that by :func:`prepare`.
+Nothing that was loaded is ever unloaded: a worker may still be on its way out of it.
+"""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import hashlib
+import itertools
+import os
+import struct
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from kerneltk.backends.host import toolchain
+from kerneltk.errors import BackendUnavailableError, LaunchError
+from kerneltk.settings import get_settings
+from kerneltk.units import ObjectCode
+
+__all__ = ["HostFunction", "launch", "load", "num_threads", "prepare", "use_cache", "worker_count"]
+
+launch: Callable[[int, int, int, int, int], None]
+"""``launch(function_address, args_address, total, grain, threads)``: run a function over items
+``[0, total)`` and return when all are done.
+
+A foreign function, which releases the GIL. Chunks have a multiple of `grain` items; a launch of no
+more than `grain` items, or of one thread, runs in the caller. Launches from several threads, nested
+launches and launches after a fork are right; the pool serves one of them at a time, and the others
+run in their callers alone.
+"""
+
+
+class ByteCache(Protocol):
+    """What keeps the compiled pool from one process to the next."""
+
+    def get(self, key: str) -> bytes | None:
+        """Return the bytes kept under a key, or None."""
+
+    def put(self, key: str, data: bytes) -> object:
+        """Keep bytes under a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostFunction:
+    """The entry point of loaded object code.
+
+    Parameters
+    ----------
+    address : int
+        Where it is in this process: the first argument of :data:`launch`.
+    entry : str
+        Its name.
+    """
+
+    address: int
+    entry: str
+
+
+_SOURCE = Path(__file__).with_name("runtime.c")
+_loads = itertools.count()
+_lock = threading.Lock()
+_library: Future[int] | None = None
+_cache: ByteCache | None = None
+
+
+def use_cache(cache: ByteCache | None) -> None:
+    """Keep the compiled pool in `cache`, an object with ``get(key)`` and ``put(key, bytes)``."""
+    global _cache
+    _cache = cache
+
+
+def num_threads() -> int:
+    """Return how many threads a launch may use: ``KERNELTK_NUM_THREADS``, else every core that
+    this process may run on.
+    """
+    return get_settings().num_threads or len(os.sched_getaffinity(0))
+
+
+def _is_whole(code: bytes) -> bool:
+    """Tell whether every segment of a shared library lies within it.
+
+    The loader does not ask, and a library that was cut short would end the process.
+    """
+    if len(code) < 64 or not code.startswith(b"\x7fELF\x02\x01"):
+        return False
+    (table,) = struct.unpack_from("<Q", code, 32)
+    size, count = struct.unpack_from("<HH", code, 54)
+    if size < 56 or table + size * count > len(code):
+        return False
+    segments = (struct.unpack_from("<Q16xQ", code, table + size * n + 8) for n in range(count))
+    return all(offset + length <= len(code) for offset, length in segments)
+
+
+def _open_library(code: bytes) -> int:
+    """Load a shared library from memory; return its handle."""
+    if not _is_whole(code):
+        raise LaunchError("The compiled kernel cannot be loaded: it is not a whole library.")
+    mode = os.RTLD_NOW | os.RTLD_LOCAL
+    try:
+        descriptor = os.memfd_create("kerneltk", os.MFD_CLOEXEC)
+    except (AttributeError, OSError):  # forbidden here: sandboxes, vm.memfd_noexec
+        return _open_from_file(code, mode)
+    with os.fdopen(descriptor, "wb", buffering=0) as file:
+        file.write(code)
+        # The loader takes an equal path for the same library, and descriptors are used again:
+        # spell the number of this load into the path.
+        bits = f"{next(_loads):b}".replace("1", "./").replace("0", "/")
+        try:
+            return int(_ctypes.dlopen(f"/proc/self/fd/{bits}{descriptor}", mode))
+        except OSError as error:
+            if os.path.exists(f"/proc/self/fd/{descriptor}"):
+                raise LaunchError(f"The compiled kernel cannot be loaded: {error}.") from error
+    return _open_from_file(code, mode)  # no /proc
+
+
+def _open_from_file(code: bytes, mode: int) -> int:
+    with tempfile.NamedTemporaryFile(prefix="kerneltk-", suffix=".so") as file:
+        file.write(code)
+        file.flush()
+        try:
+            return int(_ctypes.dlopen(file.name, mode))
+        except OSError as error:
+            raise LaunchError(f"The compiled kernel cannot be loaded: {error}.") from error
+
+
+def _symbol(handle: int, name: str) -> int:
+    try:
+        return int(_ctypes.dlsym(handle, name))
+    except OSError as error:
+        raise LaunchError(f"The object code has no entry point '{name}'.") from error
+
+
+def load(code: ObjectCode) -> HostFunction:
+    """Load host object code into this process, for as long as the process lives.
+
+    Raises
+    ------
+    BackendUnavailableError
+        It was compiled for another CPU or C library.
+    LaunchError
+        The loader refuses it, or its entry point is missing.
+    """
+    here = toolchain.target()
+    if code.target.backend != "host" or code.target.architecture != here.architecture:
+        raise BackendUnavailableError(
+            f"Object code for '{code.target.architecture}' cannot run here: this machine is "
+            f"'{here.architecture}'."
+        )
+    toolchain.check_sanitizers_loaded()
+    return HostFunction(_symbol(_open_library(code.code), code.entry), code.entry)
+
+
+def _compile_pool() -> bytes:
+    source = _SOURCE.read_text(encoding="utf-8")
+    options = toolchain.runtime_options()
+    key = None
+    if _cache is not None:
+        target = toolchain.target()
+        fields = (source, target.architecture, target.compiler, *options)
+        text = "".join(f"{len(field)}:{field}" for field in fields)
+        key = hashlib.sha256(text.encode()).hexdigest()
+        kept = _cache.get(key)
+        if kept is not None:
+            return kept
+    code, log = toolchain.build(_SOURCE.name, source, options, language="c")
+    if code is None:
+        raise BackendUnavailableError(f"The host runtime does not compile:\n{log}")
+    if _cache is not None and key is not None:
+        _cache.put(key, code)
+    return code
+
+
+def _load_pool(result: Future[int]) -> None:
+    try:
+        toolchain.check_sanitizers_loaded()
+        result.set_result(_open_library(_compile_pool()))
+    except BaseException as error:  # handed to whoever asks for the result
+        result.set_exception(error)
+
+
+def _request_pool(in_background: bool) -> Future[int]:
+    global _library
+    with _lock:
+        if _library is not None and not (_library.done() and _library.exception()):
+            return _library
+        result = _library = Future()
+    if in_background:
+        threading.Thread(target=_load_pool, args=(result,), name="kerneltk-runtime").start()
+    else:
+        _load_pool(result)
+    return result
+
+
+def prepare() -> None:
+    """Start to compile and load the pool in the background, if nobody did yet.
+
+    A failure is raised by the first use of :data:`launch`.
+    """
+    _request_pool(in_background=True)
+
+
+def _after_fork() -> None:
+    global _lock, _library
+    _lock = threading.Lock()
+    if _library is not None and not _library.done():  # the thread that worked on it is gone
+        _library = None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _foreign(handle: int, name: str, result: Any, *arguments: Any) -> Any:
+    return ctypes.CFUNCTYPE(result, *arguments)(_symbol(handle, name))
+
+
+def worker_count() -> int:
+    """Return how many threads the pool has started in this process."""
+    if _library is None or not _library.done():
+        return 0
+    return int(_foreign(_library.result(), "kt_workers", ctypes.c_int)())
+
+
+def __getattr__(name: str) -> Any:
+    # `launch` becomes an ordinary global when it is first asked for: a call then costs no lookup.
+    if name != "launch":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    global launch
+    launch = _foreign(
+        _request_pool(in_background=False).result(),
+        "kt_launch",
+        None,
+        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_longlong, ctypes.c_int),
+    )
+    return launch

@@ -1,0 +1,553 @@
+"""Finds a C++ compiler of this machine and turns host translation units into shared libraries.
+
+The compiler is ``KERNELTK_CXX`` where that is set, else the first of ``g++``, ``c++`` and
+``clang++`` on ``PATH`` that is new enough, else the PyPI package ``ziglang``.
+
+With ``KERNELTK_HOST_SANITIZE`` the units are built for AddressSanitizer (``address``), for
+UndefinedBehaviorSanitizer (``undefined``) or for both. AddressSanitizer has to be the first library
+of a process: start Python with ``LD_PRELOAD=$(g++ -print-file-name=libasan.so)``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from kerneltk import messages
+from kerneltk.errors import BackendUnavailableError, CompileError, render_message
+from kerneltk.settings import get_settings
+from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+
+__all__ = [
+    "Compiler",
+    "backend_options",
+    "build",
+    "check_sanitizers_loaded",
+    "compile_unit",
+    "find_compiler",
+    "host_options",
+    "runtime_options",
+    "target",
+]
+
+Family = Literal["gcc", "clang", "zig"]
+
+COMPILE_TIME_LIMIT = 60.0
+"""Seconds after which a compiler process is ended."""
+
+_PROBE_TIME_LIMIT = 20.0
+# Older ones lack _Float16 in C++ or vectorise the package's loops badly.
+_OLDEST: dict[Family, tuple[int, ...]] = {"gcc": (12,), "clang": (15,), "zig": (0, 13)}
+_COMMANDS = ("g++", "c++", "clang++")
+_SANITIZERS = ("address", "undefined")
+_HINT = "install g++ 12 or newer, or the extra 'kerneltk[compiler]', which brings its own compiler."
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A C++ compiler.
+
+    Parameters
+    ----------
+    command : tuple of str
+        How it is started, for example ``("/usr/bin/g++",)``.
+    family : {"gcc", "clang", "zig"}
+        Whose options it takes and whose messages it writes.
+    version : str
+        Its version, for example ``"12.2.0"``.
+    """
+
+    command: tuple[str, ...]
+    family: Family
+    version: str
+
+
+def _check_machine() -> None:
+    machine = os.uname().machine if hasattr(os, "uname") else sys.platform
+    if sys.platform == "linux" and machine in ("x86_64", "aarch64") and sys.maxsize > 2**32:
+        return
+    raise BackendUnavailableError(
+        f"The host backend runs on 64-bit Linux on x86-64 and aarch64, not on {sys.platform} "
+        f"({machine})."
+    )
+
+
+def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int, str]:
+    """Run a compiler in `directory`; return its exit status and its messages.
+
+    A process that exceeds the limit is ended with its children, and TimeoutExpired is raised.
+    """
+    # Messages are read by patterns, so they must not be translated. Zig writes its caches into
+    # the home directory, which may be missing or read-only, and would never clean them up.
+    environment = ["/usr/bin/env"]
+    if get_settings().host_sanitizers:  # LeakSanitizer would make the compiler itself fail
+        environment += ["-u", "LD_PRELOAD"]
+    environment += [
+        "LC_ALL=C",
+        f"ZIG_GLOBAL_CACHE_DIR={directory}",
+        f"ZIG_LOCAL_CACHE_DIR={directory}",
+    ]
+    process = subprocess.Popen(
+        [*environment, *command],
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=time_limit)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return process.returncode, output.decode(errors="replace")
+
+
+def _parse_version(text: str) -> tuple[Family, str] | None:
+    first = text.partition("\n")[0]
+    if match := re.search(r"clang version (\d+(?:\.\d+)*)", text):
+        return "clang", match[1]
+    if match := re.search(r"(?:\)|^\S+) +(\d+(?:\.\d+)*)", first):
+        if "Free Software Foundation" in text:
+            return "gcc", match[1]
+    elif match := re.fullmatch(r"(\d+\.\d+\.\d+)\S*", first):
+        return "zig", match[0]
+    return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _probe(command: Sequence[str]) -> Compiler | str:
+    """Return the compiler behind a command, or why it cannot be used."""
+    shown = " ".join(command)
+    path = shutil.which(command[0])
+    if path is None:
+        return f"'{command[0]}' is not there"
+    command = (os.path.abspath(path), *command[1:])
+    is_zig = command[-1] == "c++" and len(command) > 1
+    question = (*command[:-1], "version") if is_zig else (*command, "--version")
+    try:
+        with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
+            status, text = _run(question, directory, _PROBE_TIME_LIMIT)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"'{shown}' cannot be started ({error})"
+    found = _parse_version(text) if status == 0 else None
+    if found is None:
+        return f"'{shown}' does not say that it is g++, clang or zig"
+    family, version = found
+    if _numbers(version) < _OLDEST[family]:
+        oldest = ".".join(map(str, _OLDEST[family]))
+        return f"'{shown}' is {family} {version}, older than {oldest}"
+    return Compiler(command, family, version)
+
+
+def _zig_commands() -> Iterator[tuple[str, ...]]:
+    package = importlib.util.find_spec("ziglang")
+    if package is not None:
+        for location in package.submodule_search_locations or ():
+            yield (os.path.join(location, "zig"), "c++")
+    yield ("zig", "c++")
+
+
+def _candidates() -> Iterator[tuple[str, ...]]:
+    asked = get_settings().cxx
+    if asked is None:
+        for command in _COMMANDS:
+            yield (command,)
+        yield from _zig_commands()
+    elif asked == "zig":
+        yield from _zig_commands()
+    else:
+        words = tuple(shlex.split(asked))
+        yield (*words, "c++") if os.path.basename(words[-1]) == "zig" else words
+
+
+@cache
+def find_compiler() -> Compiler:
+    """Return the compiler that host kernels are built with.
+
+    The answer is kept; ``find_compiler.cache_clear()`` looks again.
+
+    Raises
+    ------
+    BackendUnavailableError
+        This machine is not supported, or no compiler on it can be used.
+    """
+    _check_machine()
+    refused = []
+    for command in _candidates():
+        found = _probe(command)
+        if isinstance(found, Compiler):
+            return found
+        refused.append(found)
+    raise BackendUnavailableError(
+        render_message(f"No C++ compiler for the host backend: {'; '.join(refused)}.", hint=_HINT)
+    )
+
+
+@cache
+def _library_path(name: str) -> str | None:
+    """Return where the dynamic loader finds a system library, or None if there is none."""
+
+    class LinkMap(ctypes.Structure):
+        _fields_ = (("address", ctypes.c_void_p), ("name", ctypes.c_char_p))
+
+    try:
+        library = ctypes.CDLL(name)
+        dlinfo = ctypes.CDLL(None).dlinfo
+    except (OSError, AttributeError):
+        return None
+    link_map = ctypes.POINTER(LinkMap)()
+    dlinfo.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    if dlinfo(library._handle, 2, ctypes.byref(link_map)):  # RTLD_DI_LINKMAP
+        return None
+    path: bytes = link_map.contents.name
+    return os.fsdecode(path) if os.path.isabs(path) else None
+
+
+@cache
+def _cpu_digest() -> str:
+    """Return a short name that two CPUs share if code for one is right and fast on the other."""
+    wanted = (
+        *("vendor_id", "cpu family", "model", "flags"),
+        *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),
+    )
+    fields = {}
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                name, _, value = line.partition(":")
+                if not value:  # a blank line ends the first CPU
+                    break
+                fields[name.strip()] = " ".join(sorted(value.split()))
+    except OSError as error:
+        raise BackendUnavailableError(
+            "The host backend cannot tell this CPU's features: '/proc/cpuinfo' cannot be read."
+        ) from error
+    text = "\n".join(f"{name}={fields[name]}" for name in wanted if name in fields)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def target() -> Target:
+    """Return what host units are compiled for: this CPU, this C library, this compiler.
+
+    Raises
+    ------
+    BackendUnavailableError
+        There is no compiler, or the CPU's features cannot be told.
+    """
+    compiler = find_compiler()
+    try:
+        # The objects bind to versioned symbols, which an older library does not have.
+        libc = (os.confstr("CS_GNU_LIBC_VERSION") or "libc").replace(" ", "")
+    except (ValueError, OSError):  # not glibc
+        libc = "libc"
+    return Target(
+        backend="host",
+        architecture=f"{os.uname().machine}-{libc}-{_cpu_digest()}",
+        compiler=f"{compiler.family} {compiler.version}",
+    )
+
+
+def _code_options(compiler: Compiler) -> tuple[str, ...]:
+    """Return the options for C and C++ alike."""
+    sanitizers = get_settings().host_sanitizers
+    unknown = [name for name in sanitizers if name not in _SANITIZERS]
+    if unknown:
+        raise BackendUnavailableError(
+            f"Host kernels cannot be built with the sanitizer '{unknown[0]}': choose 'address' "
+            "or 'undefined'."
+        )
+    if sanitizers and compiler.family == "zig":
+        raise BackendUnavailableError("Sanitizers need g++ or clang, and the compiler is zig.")
+    x86 = os.uname().machine == "x86_64"
+    options = [
+        "-march=native" if x86 else "-mcpu=native",
+        *("-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt", "-w"),
+    ]
+    if sanitizers:
+        options += ["-O1", "-g", "-fno-omit-frame-pointer"]
+        options += [f"-fsanitize={name}" for name in sanitizers]
+        options += ["-fno-sanitize-recover=undefined"] if "undefined" in sanitizers else []
+    else:
+        # No start files and no default libraries: they cost time, zig would build its own, and
+        # GCC's start file for -ffast-math would switch the process to flush-to-zero.
+        options += ["-O3", "-nostdlib", "-fomit-frame-pointer", "-fno-stack-protector"]
+        options += ["-g0"] if compiler.family == "zig" else ["-s", "-Wl,-z,noseparate-code"]
+    if compiler.family == "gcc":
+        options += ["-pipe", "-fdiagnostics-color=never", "-fdiagnostics-column-unit=byte"]
+    else:
+        options += ["-fno-color-diagnostics", "-fno-spell-checking"]
+    return tuple(options)
+
+
+def backend_options() -> tuple[str, ...]:
+    """Return every option that the toolchain itself gives to the compiler.
+
+    ``a * b + c`` contracts to one fused operation wherever the CPU has it, across statements too,
+    since that is what NVRTC does by default; ``--fmad=false`` turns it off on both backends.
+    Otherwise arithmetic is IEEE: no fast-math.
+
+    Raises
+    ------
+    BackendUnavailableError
+        There is no compiler, or it cannot build with the sanitizers asked for.
+    """
+    compiler = find_compiler()
+    options = [
+        *_code_options(compiler),
+        *("-std=c++17", "-fno-exceptions", "-fno-rtti", "-fsigned-char"),
+        # Device code puns types through pointers, and device compilers let it.
+        *("-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"),
+    ]
+    x86 = os.uname().machine == "x86_64"
+    if compiler.family != "gcc" and x86 and _library_path("libmvec.so.1"):
+        options.append("-fveclib=libmvec")
+    return tuple(options)
+
+
+def runtime_options() -> tuple[str, ...]:
+    """Return the options that the thread pool, a C text, is compiled with.
+
+    Raises
+    ------
+    BackendUnavailableError
+        There is no compiler, or it cannot build with the sanitizers asked for.
+    """
+    return (*_code_options(find_compiler()), "-std=gnu11")
+
+
+def check_sanitizers_loaded() -> None:
+    """Check that what a build for AddressSanitizer needs is in this process.
+
+    Loading such a library without it would end the process.
+
+    Raises
+    ------
+    BackendUnavailableError
+        ``KERNELTK_HOST_SANITIZE`` names ``address``, and libasan was not preloaded.
+    """
+    if "address" not in get_settings().host_sanitizers:
+        return
+    if not hasattr(ctypes.CDLL(None), "__asan_init"):
+        raise BackendUnavailableError(
+            render_message(
+                "Host kernels are built for AddressSanitizer, which this process lacks.",
+                hint="start Python with LD_PRELOAD set to the compiler's 'libasan.so'.",
+            )
+        )
+
+
+def _link_inputs(compiler: Compiler) -> tuple[str, ...]:
+    """Return the libraries a unit is linked with, as paths.
+
+    A path needs no development package, and binds to the newest version of each symbol; left
+    unbound, ``expf`` and others would get their oldest version, which is slower.
+    """
+    names = ["libm.so.6", "libmvec.so.1", "libc.so.6"]
+    if compiler.family == "zig":  # has no libgcc, and would build its own replacement
+        names.append("libgcc_s.so.1")
+    paths = [path for name in names if (path := _library_path(name))]
+    return ("-Wl,--as-needed", *paths, *(() if compiler.family == "zig" else ("-lgcc",)))
+
+
+_STANDARDS = {"03": "17", "11": "17", "14": "17", "17": "17", "20": "20", "23": "2b"}
+_TAKES_VALUE = {
+    "-D": "-D",
+    "--define-macro": "-D",
+    "-U": "-U",
+    "--undefine-macro": "-U",
+    "-I": "-I",
+    "--include-path": "-I",
+    "-std": "-std",
+    "--std": "-std",
+    "-include": "-include",
+    "--pre-include": "-include",
+    "-fmad": "-fmad",
+    "--fmad": "-fmad",
+}
+_FLAGS = {
+    "-use_fast_math": ("-ffast-math",),
+    "--use_fast_math": ("-ffast-math",),
+    "-w": ("-w",),
+    "--disable-warnings": ("-w",),
+}
+# They allow less precision or guide the device's code generator: right to ignore here.
+_WITHOUT_EFFECT = re.compile(
+    r"--?(default-device|device-as-default-execution-space|extra-device-vectorization|restrict"
+    r"|lineinfo|generate-line-info|G|device-debug|(ftz|prec-div|prec-sqrt)=(true|false)"
+    r"|maxrregcount=\d+)"
+)
+
+
+def host_options(options: Sequence[str]) -> tuple[str, ...]:
+    """Return what NVRTC options mean to a host compiler.
+
+    Macros, include directories, the language standard, ``--fmad`` and ``--use_fast_math`` are
+    translated. A standard older than C++17 becomes C++17, which the package's headers need.
+    Options that only allow less precision or that guide the device's code generator do nothing.
+
+    Parameters
+    ----------
+    options : sequence of str
+        As NVRTC takes them: ``"-DN=4"``, ``"-D", "N=4"``, ``"--std=c++20"``.
+
+    Raises
+    ------
+    CompileError
+        An option has no meaning on the host, or its value is missing.
+    """
+    result: list[str] = []
+    rest = iter(options)
+    for option in rest:
+        if option in _FLAGS:
+            result += _FLAGS[option]
+            continue
+        if _WITHOUT_EFFECT.fullmatch(option):
+            continue
+        name, equals, value = option.partition("=")
+        if name not in _TAKES_VALUE or (not equals and name != option):
+            name, value = option[:2], option[2:]
+            if name not in ("-D", "-U", "-I"):
+                raise _unknown_option(option)
+        elif not equals:
+            value = next(rest, "")
+        value = value.strip()
+        if not value:
+            raise CompileError(f"The compile option '{option}' lacks its value.")
+        result += _with_value(_TAKES_VALUE[name], value, option)
+    return tuple(result)
+
+
+def _with_value(name: str, value: str, option: str) -> tuple[str, ...]:
+    if name == "-I":
+        return ("-I" + os.path.abspath(value),)
+    if name == "-include":
+        return ("-include", os.path.abspath(value) if os.path.exists(value) else value)
+    if name == "-std":
+        standard = value.removeprefix("c++")
+        if standard == value or standard not in _STANDARDS:
+            raise _unknown_option(option)
+        return (f"-std=c++{_STANDARDS[standard]}",)
+    if name == "-fmad":
+        if value not in ("true", "false"):
+            raise _unknown_option(option)
+        return (f"-ffp-contract={'fast' if value == 'true' else 'off'}",)
+    return (name + value,)
+
+
+def _unknown_option(option: str) -> CompileError:
+    return CompileError(
+        render_message(
+            f"The host backend does not know the compile option '{option}'.",
+            hint="it knows -D, -U, -I, -include, -std=c++NN, --fmad and --use_fast_math.",
+        )
+    )
+
+
+def build(
+    name: str, source: str, options: Sequence[str] = (), *, language: Literal["c++", "c"] = "c++"
+) -> tuple[bytes | None, str]:
+    """Compile a text to a shared library.
+
+    Parameters
+    ----------
+    name : str
+        The file name that messages give to the text.
+    source : str
+        The text.
+    options : sequence of str
+        The compiler's options.
+    language : {"c++", "c"}
+        What the text is written in.
+
+    Returns
+    -------
+    tuple of (bytes or None, str)
+        The library, None if the compiler refused the text, and the compiler's messages.
+
+    Raises
+    ------
+    BackendUnavailableError
+        There is no compiler, or it cannot be started.
+    CompileError
+        The compiler did not finish in :data:`COMPILE_TIME_LIMIT` seconds.
+    """
+    compiler = find_compiler()
+    with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
+        # The compiler runs inside this otherwise empty directory, so that a name given by #line
+        # never matches a file and shows a wrong text.
+        Path(directory, name).write_text(source, encoding="utf-8")
+        output = Path(directory, "unit.so")
+        command = (
+            *compiler.command,
+            *options,
+            *("-x", language, name, "-x", "none"),
+            *("-o", str(output)),
+            *_link_inputs(compiler),
+        )
+        try:
+            status, log = _run(command, directory, COMPILE_TIME_LIMIT)
+        except subprocess.TimeoutExpired as error:
+            raise CompileError(
+                f"The compiler did not finish '{name}' in {COMPILE_TIME_LIMIT:g} s.", source
+            ) from error
+        except OSError as error:
+            raise BackendUnavailableError(
+                f"The compiler '{compiler.command[0]}' cannot be started: {error}."
+            ) from error
+        if status == 0:
+            return output.read_bytes(), log
+        return None, log or f"{compiler.family} {compiler.version} ended with status {status}."
+
+
+def compile_unit(unit: TranslationUnit) -> ObjectCode:
+    """Compile a host unit for this machine.
+
+    Parameters
+    ----------
+    unit : TranslationUnit
+        Defines ``extern "C" void ENTRY(const void* args, long long begin, long long end)``.
+
+    Returns
+    -------
+    ObjectCode
+        Of kind ``"shared-library"``.
+
+    Raises
+    ------
+    CompileError
+        The compiler refuses the text, or an option means nothing on the host.
+    BackendUnavailableError
+        There is no compiler.
+    """
+    options = (*backend_options(), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
+    name = f"{unit.entry}.cpp"
+    # Everything is hidden but the entry; a first declaration decides, and checks the signature.
+    declaration = (
+        f'extern "C" __attribute__((__visibility__("default"))) '
+        f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{name}"\n'
+    )
+    code, log = build(name, declaration + unit.source, options)
+    if code is None:
+        message = messages.compile_error_message(log, unit.origins, unit.entry)
+        raise CompileError(message, unit.source, log)
+    return ObjectCode(target(), "shared-library", code, unit.entry)

@@ -1,0 +1,159 @@
+"""Compiling CUDA C++ by NVRTC, with neither a GPU nor a driver."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from types import ModuleType
+
+from kerneltk.errors import BackendUnavailableError, CompileError
+from kerneltk.messages import compile_error_message
+from kerneltk.settings import get_settings
+from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+
+__all__ = ["backend_options", "compile", "cuda_include_directories", "target_for"]
+
+_ARCHITECTURE = re.compile(r"(sm|compute)_(\d+)([af]?)\Z")
+_INCLUDE = re.compile(r"^\s*#\s*include\s*[<\"](?!kerneltk/)", re.MULTILINE)
+
+
+@cache
+def _nvrtc() -> ModuleType:
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except Exception as error:  # a missing package or library, by many exception types
+        raise BackendUnavailableError(
+            f"NVRTC, the compiler for GPUs, cannot be loaded: {error}.\n"
+            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
+        ) from error
+    return nvrtc
+
+
+@cache
+def _version() -> str:
+    _, major, minor = _nvrtc().nvrtcVersion()
+    return f"nvrtc {major}.{minor}"
+
+
+@cache
+def _architectures() -> tuple[int, ...]:
+    nvrtc = _nvrtc()
+    result, count = nvrtc.nvrtcGetNumSupportedArchs()
+    _check(nvrtc, result, None)
+    result, found = nvrtc.nvrtcGetSupportedArchs()
+    _check(nvrtc, result, None)
+    return tuple(int(number) for number in found[:count])
+
+
+def target_for(architecture: str) -> Target:
+    """Return the target of a CUDA architecture such as ``"sm_90"`` or ``"compute_80"``.
+
+    An architecture that is newer than this NVRTC gets PTX of the newest one that it knows, which
+    the driver compiles when it is loaded.
+
+    Raises
+    ------
+    ValueError
+        The text is not an architecture, or one that NVRTC no longer compiles for.
+    BackendUnavailableError
+        NVRTC is not installed.
+    """
+    match = _ARCHITECTURE.match(architecture)
+    if match is None:
+        raise ValueError(f"'{architecture}' is not a CUDA architecture such as 'sm_90'.")
+    known = _architectures()
+    number = int(match[2])
+    if number < min(known):
+        raise ValueError(
+            f"{_version()} does not compile for '{architecture}': the oldest is 'sm_{min(known)}'."
+        )
+    if number not in known:
+        newest = max(value for value in known if value <= number)
+        architecture = f"compute_{newest}"
+    return Target("cuda", architecture, _version())
+
+
+@cache
+def cuda_include_directories() -> tuple[str, ...]:
+    """Return the directories that hold ``cuda_fp16.h`` and its like; empty where there are none."""
+    configured = get_settings().cuda_include
+    if configured:
+        return configured
+    from cuda.pathfinder import find_nvidia_header_directory
+
+    found = (find_nvidia_header_directory(name) for name in ("cudart", "cccl"))
+    return tuple(str(path) for path in found if path)
+
+
+def backend_options() -> tuple[str, ...]:
+    """Return the options that every unit gets."""
+    return ("--std=c++17", "--device-as-default-execution-space")
+
+
+def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
+    """Compile a unit for a target of :func:`target_for`.
+
+    Raises
+    ------
+    CompileError
+        The compiler refused the text; the message shows the place in the user's text.
+    BackendUnavailableError
+        NVRTC is not installed.
+    """
+    nvrtc = _nvrtc()
+    options = [f"--gpu-architecture={target.architecture}", f"-I{INCLUDE_DIRECTORY}"]
+    options += backend_options()
+    options += _without_defaults(unit.options, options)
+    if _INCLUDE.search(unit.source):
+        options += [f"-I{directory}" for directory in cuda_include_directories()]
+    encoded = [option.encode() for option in options]
+    result, program = nvrtc.nvrtcCreateProgram(
+        unit.source.encode(), b"generated code", 0, [], []
+    )
+    _check(nvrtc, result, None)
+    try:
+        (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
+            if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
+                raise CompileError(
+                    f"NVRTC does not take one of the options {list(unit.options)}: {log.strip()}",
+                    unit.source,
+                    log,
+                )
+            message = compile_error_message(log, unit.origins, unit.entry)
+            raise CompileError(message, unit.source, log)
+        if target.architecture.startswith("compute_"):
+            code = _bytes(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
+            return ObjectCode(target, "ptx", code, unit.entry)
+        code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        return ObjectCode(target, "cubin", code, unit.entry)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]:
+    """Drop a default that the user's own options replace, in place; return the user's options."""
+    if any(option.replace("--", "-").startswith("-std") for option in chosen):
+        defaults[:] = [option for option in defaults if not option.startswith("--std")]
+    return list(chosen)
+
+
+def _check(nvrtc: ModuleType, result: object, what: str | None) -> None:
+    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise CompileError(f"NVRTC failed{': ' + what if what else ''} ({result}).")
+
+
+def _bytes(size_of: object, get: object, program: object) -> bytes:
+    result, size = size_of(program)  # type: ignore[operator]
+    _check(_nvrtc(), result, "the size of the result")
+    buffer = b" " * size
+    (result,) = get(program, buffer)  # type: ignore[operator]
+    _check(_nvrtc(), result, "the result")
+    return buffer
+
+
+def _text(size_of: object, get: object, program: object) -> str:
+    return _bytes(size_of, get, program).rstrip(b"\0").decode(errors="replace")

@@ -1,0 +1,63 @@
+"""What can be told of a body from its text alone: which names it uses, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+__all__ = ["identifiers", "takes_address", "uses_thread_state", "without_comments"]
+
+_NOISE = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|&&|\S")
+
+_THREAD_NAMES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"))
+_THREAD_PREFIXES = (
+    "atomic", "__shfl", "__ballot", "__sync", "__any_", "__all_", "__match", "__reduce",
+)  # fmt: skip
+# Functions of the standard library that write through a pointer and never beyond it.
+_POINTER_RESULTS = frozenset(
+    name + suffix
+    for name in ("sincos", "sincospi", "frexp", "modf", "remquo")
+    for suffix in ("", "f")
+)
+
+
+def without_comments(text: str) -> str:
+    """Return `text` with comments and literals replaced by a space."""
+    return _NOISE.sub(" ", text)
+
+
+def identifiers(*texts: str) -> frozenset[str]:
+    """Return the identifiers in C++ texts, outside comments and literals."""
+    return frozenset(name for text in texts for name in _NAME.findall(without_comments(text)))
+
+
+def uses_thread_state(names: Iterable[str]) -> bool:
+    """Return whether names show that a body depends on which thread runs which element."""
+    return any(name in _THREAD_NAMES or name.startswith(_THREAD_PREFIXES) for name in names)
+
+
+def takes_address(text: str, names: Collection[str]) -> bool:
+    """Return whether `text` takes the address of one of `names`, so that it may look around it.
+
+    The standard functions that return a second result through a pointer do not count.
+    """
+    tokens = _TOKEN.findall(without_comments(text))
+    calls: list[str] = []
+    for position, token in enumerate(tokens):
+        before = tokens[position - 1] if position else ""
+        if token == "(":
+            calls.append(before)
+        elif token == ")" and calls:
+            calls.pop()
+        elif token == "&" and position + 1 < len(tokens) and tokens[position + 1] in names:
+            binary = bool(before) and (before[-1].isalnum() or before[-1] in "_)]")
+            if binary and before != "return":
+                continue
+            behind = tokens[position + 2] if position + 2 < len(tokens) else ""
+            if not calls or calls[-1] not in _POINTER_RESULTS or behind not in (",", ")"):
+                return True
+    return False

@@ -1,0 +1,249 @@
+"""Running, checking and timing the steps of the demo on one backend."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import kerneltk
+from kerneltk.demo.steps import STEPS, Step, prepare
+from kerneltk.demo.terrain import Terrain, mirror_tiles
+from kerneltk.errors import BackendUnavailableError
+from kerneltk.libraries import array_library
+from kerneltk.settings import get_settings
+
+__all__ = ["Machine", "Outcome", "Run", "choose_machine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where kernels run: the backend, the array library that it takes, and what to compare with.
+
+    Parameters
+    ----------
+    backend : {"host", "cuda"}
+    xp : module
+        NumPy for the host, CuPy for CUDA.
+    """
+
+    backend: Literal["host", "cuda"]
+    xp: ModuleType
+
+    @property
+    def rival(self) -> str:
+        """What the times are compared with: NumPy, or CuPy's class with the same text."""
+        return "NumPy" if self.backend == "host" else "CuPy"
+
+    @property
+    def label(self) -> str:
+        """What it is, for titles."""
+        if self.backend == "cuda":
+            device = self.xp.cuda.Device()
+            name = self.xp.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
+            return f"the GPU ({name})"
+        threads = get_settings().num_threads or len(os.sched_getaffinity(0))
+        return f"the CPU ({threads} thread{'s' if threads > 1 else ''})"
+
+    @property
+    def pixels(self) -> int:
+        """Elements that make an array too large for any cache."""
+        return 2**24 if self.backend == "host" else 2**26
+
+    def upload(self, value: Any) -> Any:
+        """Return an array of this machine for a NumPy array; scalars are returned unchanged."""
+        return self.xp.asarray(value) if isinstance(value, np.ndarray) else value
+
+    def download(self, value: Any) -> Any:
+        """Return a NumPy array for an array of this machine; scalars are returned unchanged."""
+        if self.backend == "cuda" and isinstance(value, self.xp.ndarray):
+            return self.xp.asnumpy(value)
+        return value
+
+    def seconds(self, call: Callable[[], object], least: int = 5, enough: float = 0.4) -> float:
+        """Return the median time (s) of a call; the first, which may compile, is not counted.
+
+        Parameters
+        ----------
+        call : callable
+            Takes nothing; its work is queued on the current stream, or done when it returns.
+        least : int
+            Times to take at least.
+        enough : float
+            Time (s) after which no more are taken.
+        """
+        call()
+        timer = self._time_on_device if self.backend == "cuda" else _time_on_host
+        times: list[float] = []
+        begin = time.perf_counter()
+        while len(times) < least or (time.perf_counter() - begin < enough and len(times) < 50):
+            times.append(timer(call))
+        return statistics.median(times)
+
+    def _time_on_device(self, call: Callable[[], object], launches: int = 10) -> float:
+        events = self.xp.cuda.Event(), self.xp.cuda.Event()
+        events[0].record()
+        for _ in range(launches):
+            call()
+        events[1].record()
+        events[1].synchronize()
+        return float(self.xp.cuda.get_elapsed_time(*events)) / 1e3 / launches
+
+
+def choose_machine(backend: Literal["auto", "host", "cuda"] = "auto") -> Machine:
+    """Return the machine of a backend; ``"auto"`` takes the GPU where there is one.
+
+    Raises
+    ------
+    BackendUnavailableError
+        `backend` is ``"cuda"``, and CuPy or a device is missing.
+    """
+    if backend != "host":
+        try:
+            return Machine("cuda", array_library("cuda"))
+        except BackendUnavailableError:
+            if backend == "cuda":
+                raise
+    return Machine("host", np)
+
+
+def _time_on_host(call: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one step did.
+
+    Attributes
+    ----------
+    step : Step
+    types : str
+        The dtypes of its arrays: ``"int16 → float32"``.
+    seconds, rival_seconds : float
+        Median time of a call into given arrays, and of the same by NumPy or CuPy.
+    moved : int
+        Bytes that must move: each array read or written once.
+    worst : float
+        The largest difference from NumPy.
+    wrong : int
+        Elements whose difference is beyond the step's tolerance.
+    """
+
+    step: Step
+    types: str
+    seconds: float
+    rival_seconds: float
+    moved: int
+    worst: float
+    wrong: int
+
+
+@dataclass(slots=True)
+class Run:
+    """The steps of the demo on one machine, one after the other.
+
+    Parameters
+    ----------
+    terrain : Terrain
+    machine : Machine
+    pixels : int, optional
+        Elements to enlarge the grid to, at least; `machine` decides by default.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The shape (rows, columns) of the enlarged grid.
+    fields : dict
+        Arrays of the machine and scalars by name; each step adds its results.
+    """
+
+    terrain: Terrain
+    machine: Machine
+    pixels: int | None = None
+    shape: tuple[int, ...] = field(init=False)
+    fields: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        pixels = self.machine.pixels if self.pixels is None else self.pixels
+        elevation = mirror_tiles(self.terrain.elevation, pixels)
+        self.shape = elevation.shape
+        start = prepare(self.terrain, elevation)
+        self.fields = {name: self.machine.upload(value) for name, value in start.items()}
+
+    def copy_bandwidth(self) -> float:
+        """Return the bandwidth (bytes/s, read + written) of a plain copy of a float32 grid."""
+        source = self.machine.xp.ones(self.shape, np.float32)
+        target = self.machine.xp.empty_like(source)
+        seconds = self.machine.seconds(lambda: self.machine.xp.copyto(target, source))
+        return 2 * float(source.nbytes) / seconds
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Run, check and time each step.
+
+        Raises
+        ------
+        KernelToolkitError
+            A kernel did not compile or launch.
+        """
+        for step in STEPS:
+            yield self._outcome(step)
+
+    def tile(self, name: str) -> NDArray[Any]:
+        """Return the part of a field that lies on the terrain as it was given."""
+        rows, columns = self.terrain.elevation.shape
+        part = self.fields[name][:rows, :columns]
+        return np.asarray(self.machine.download(part))
+
+    def _outcome(self, step: Step) -> Outcome:
+        machine = self.machine
+        arguments = [self.fields[name] for name in step.arguments]
+        outputs = [machine.xp.empty(self.shape, dtype) for dtype in step.results.values()]
+        kernel = step.build(kerneltk)
+        seconds = machine.seconds(lambda: kernel(*arguments, *outputs))
+        self.fields.update(zip(step.results, outputs, strict=True))
+
+        plain = [machine.download(argument) for argument in arguments]
+        with np.errstate(all="ignore"):  # no-data cells are compared, not complained about
+            expected = step.reference(*plain)
+            if machine.backend == "host":
+                rival_seconds = machine.seconds(lambda: step.reference(*plain), least=3)
+            else:
+                theirs = step.build(machine.xp)
+                spare = [machine.xp.empty_like(output) for output in outputs]
+                rival_seconds = machine.seconds(lambda: theirs(*arguments, *spare))
+        worst, wrong = 0.0, 0
+        for output, correct in zip(outputs, expected, strict=True):
+            difference, count = _compare(machine.download(output), correct, step)
+            worst, wrong = max(worst, difference), wrong + count
+
+        read = [value for value in arguments if isinstance(value, machine.xp.ndarray)]
+        types = (", ".join(dict.fromkeys(str(a.dtype) for a in part)) for part in (read, outputs))
+        return Outcome(
+            step,
+            " → ".join(types),
+            seconds,
+            rival_seconds,
+            sum(array.nbytes for array in (*read, *outputs)),
+            worst,
+            wrong,
+        )
+
+
+def _compare(actual: NDArray[Any], expected: NDArray[Any], step: Step) -> tuple[float, int]:
+    """Return the largest difference, and how many elements are beyond the step's tolerance."""
+    close = np.isclose(actual, expected, rtol=step.rtol, atol=step.atol, equal_nan=True)
+    wrong = int(close.size - np.count_nonzero(close))
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
+        difference = np.abs(actual.astype(np.float32) - expected.astype(np.float32))
+    known = difference[np.isfinite(difference)]
+    return (float(known.max()) if known.size else 0.0), wrong

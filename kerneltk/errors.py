@@ -1,0 +1,150 @@
+"""The exceptions that kerneltk raises, and the one renderer of their messages.
+
+Every class derives from :class:`KernelToolkitError` and from the built-in that a NumPy user would
+catch for the same mistake. A message is one sentence, then the user's own text with a caret under
+the place that matters, then a hint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "BackendUnavailableError",
+    "CompileError",
+    "KernelToolkitError",
+    "LaunchError",
+    "ScalarOverflowError",
+    "SignatureError",
+    "Snippet",
+    "render_message",
+]
+
+
+class KernelToolkitError(Exception):
+    """Base class of every error that kerneltk raises on purpose."""
+
+
+class SignatureError(KernelToolkitError, ValueError):
+    """A parameter string or a kernel's name is not valid."""
+
+
+class ArgumentTypeError(KernelToolkitError, TypeError):
+    """A call's arguments have the wrong number, kind or dtype."""
+
+
+class ArgumentValueError(KernelToolkitError, ValueError):
+    """A call's arguments have shapes or values that the kernel cannot take."""
+
+
+class ScalarOverflowError(KernelToolkitError, OverflowError):
+    """A Python integer does not fit the parameter's dtype."""
+
+
+class CompileError(KernelToolkitError, RuntimeError):
+    """A compiler refused a translation unit.
+
+    Attributes
+    ----------
+    source : str
+        The whole text that was compiled.
+    log : str
+        The compiler's own messages, unchanged.
+    """
+
+    def __init__(self, message: str, source: str = "", log: str = "") -> None:
+        super().__init__(message)
+        self.source = source
+        self.log = log
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class BackendUnavailableError(KernelToolkitError, RuntimeError):
+    """A backend lacks something on this machine: a compiler, a driver, a package."""
+
+
+class LaunchError(KernelToolkitError, RuntimeError):
+    """The driver or the host runtime refused a launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A place in a text that the user wrote.
+
+    Parameters
+    ----------
+    origin : str
+        What the text is: ``"in_params"``, ``"operation"``, ``"preamble"``.
+    text : str
+        The whole text.
+    start, end : int
+        Offsets (characters) of the place; ``end`` is exclusive.
+    label : str
+        What is said beside the caret.
+    """
+
+    origin: str
+    text: str
+    start: int
+    end: int
+    label: str = ""
+
+    @classmethod
+    def at_line(
+        cls, origin: str, text: str, line: int, column: int | None, label: str = ""
+    ) -> Snippet:
+        """Return the snippet at a one-based line and column (characters) of `text`.
+
+        With no column, or one past the end of the line, the whole line is the place.
+        """
+        lines = text.splitlines() or [""]
+        line = min(max(line, 1), len(lines))
+        start = sum(len(part) for part in text.splitlines(keepends=True)[: line - 1])
+        content = lines[line - 1]
+        if column is not None and 1 <= column <= len(content):
+            begin = column - 1
+            end = begin + 1
+            while end < len(content) and (content[end].isalnum() or content[end] == "_"):
+                if not (content[begin].isalnum() or content[begin] == "_"):
+                    break
+                end += 1
+            return cls(origin, text, start + begin, start + end, label)
+        indent = len(content) - len(content.lstrip())
+        return cls(origin, text, start + indent, start + max(len(content.rstrip()), indent), label)
+
+    def render(self) -> str:
+        """Return the line that holds the place, and a line of carets under it."""
+        before = self.text[: self.start]
+        number = before.count("\n") + 1
+        begin_of_line = before.rfind("\n") + 1
+        end_of_line = self.text.find("\n", self.start)
+        if end_of_line < 0:
+            end_of_line = len(self.text)
+        line = self.text[begin_of_line:end_of_line].replace("\t", " ")
+        where = self.origin if "\n" not in self.text.strip("\n") else f"{self.origin}:{number}"
+        width = max(1, min(self.end, end_of_line) - self.start)
+        head = f"  {where}: "
+        carets = " " * (len(head) + self.start - begin_of_line) + "^" * width
+        return f"{head}{line}\n{carets} {self.label}".rstrip()
+
+
+def render_message(sentence: str, *snippets: Snippet, hint: str = "") -> str:
+    """Return a message: the sentence, each snippet with its caret, and the hint.
+
+    Examples
+    --------
+    >>> print(render_message("Unknown dtype 'flaot32'.",
+    ...       Snippet("in_params", "flaot32 x", 0, 7), hint="did you mean 'float32'?"))
+    Unknown dtype 'flaot32'.
+      in_params: flaot32 x
+                 ^^^^^^^
+      Hint: did you mean 'float32'?
+    """
+    parts = [sentence, *(snippet.render() for snippet in snippets)]
+    if hint:
+        parts.append(f"  Hint: {hint}")
+    return "\n".join(parts)

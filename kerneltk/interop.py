@@ -1,0 +1,152 @@
+"""Arrays of other libraries: which backend takes them, and how they are given back.
+
+Anything with ``__cuda_array_interface__``, ``__array_interface__`` or ``__dlpack__`` is taken
+without a copy. Results for such arguments are given back as the caller's kind of array.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.base import Backend
+from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
+
+__all__ = [
+    "Caller",
+    "backend_of",
+    "cuda_backend",
+    "first_way_back",
+    "host_backend",
+    "import_array",
+]
+
+Caller = Callable[[Any], Any]
+"""Turns one of the backend's arrays into the caller's kind."""
+
+_CPU_DEVICES = (1,)  # kDLCPU
+_CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
+
+
+@cache
+def host_backend() -> Backend:
+    """Return the host backend."""
+    from kerneltk.backends.host.backend import HostBackend
+
+    return HostBackend()
+
+
+@cache
+def cuda_backend() -> Backend:
+    """Return the CUDA backend.
+
+    Raises
+    ------
+    BackendUnavailableError
+        CuPy or the driver's bindings are not installed.
+    """
+    try:
+        from kerneltk.backends.cuda import CudaBackend
+    except ImportError as error:
+        raise BackendUnavailableError(
+            f"Arrays on a GPU need CuPy and the CUDA bindings: {error}.\n"
+            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
+        ) from error
+    return CudaBackend()
+
+
+def _root(value: object) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def backend_of(value: object) -> Backend | None:
+    """Return the backend whose own arrays `value` is one of, or None."""
+    if isinstance(value, np.ndarray):
+        return host_backend()
+    # An instance of CuPy's class means that CuPy is imported already.
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(value, cupy.ndarray):
+        return cuda_backend()
+    return None
+
+
+def import_array(value: Any) -> tuple[Any, Caller] | None:
+    """Return a foreign array as one of ours, without a copy, and the way back.
+
+    None if `value` is no array. The way back takes an array of the backend.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is an array that cannot be taken: on a device of another kind, or masked.
+    """
+    if isinstance(value, np.generic | bool | int | float | complex | str | bytes | list | tuple):
+        return None
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentTypeError(
+            "A masked array has no place for its mask in a kernel.\n"
+            "  Hint: pass 'x.filled(value)', or data and mask as two arguments."
+        )
+    if isinstance(value, np.ndarray):
+        return np.asarray(value), _unchanged
+    if hasattr(value, "__cuda_array_interface__"):
+        return cuda_backend().adopt(_detached(value)), _way_back(value)
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        kind = int(value.__dlpack_device__()[0])
+        if kind in _CUDA_DEVICES:
+            return cuda_backend().adopt(value), _way_back(value)
+        if kind in _CPU_DEVICES:
+            return host_backend().adopt(_detached(value)), _way_back(value)
+        raise ArgumentTypeError(
+            f"An array of type '{type(value).__name__}' is on a device that kernels do not reach."
+        )
+    if hasattr(value, "__array_interface__"):
+        return host_backend().adopt(value), _way_back(value)
+    return None
+
+
+def _detached(value: Any) -> Any:
+    """Return a tensor that no gradient is recorded for: a kernel's writes are not recorded."""
+    return value.detach() if _root(value) == "torch" else value
+
+
+def _unchanged(array: Any) -> Any:
+    return array
+
+
+def _way_back(value: Any) -> Caller:
+    root = _root(value)
+    if root == "torch":
+        return _to_torch
+    if root in ("jax", "jaxlib"):
+        return _to_jax
+    if root == "numba":
+        return _to_numba
+    return _unchanged
+
+
+def _to_torch(array: Any) -> Any:
+    import torch  # type: ignore[import-not-found,unused-ignore]
+
+    return torch.from_dlpack(array)
+
+
+def _to_jax(array: Any) -> Any:
+    import jax  # type: ignore[import-not-found,unused-ignore]
+
+    return jax.numpy.from_dlpack(array)
+
+
+def _to_numba(array: Any) -> Any:
+    from numba import cuda  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    return cuda.as_cuda_array(array)
+
+
+def first_way_back(callers: Sequence[Caller]) -> Caller:
+    """Return the first conversion that does something."""
+    return next((caller for caller in callers if caller is not _unchanged), _unchanged)

@@ -1,0 +1,179 @@
+"""Specialization -> TranslationUnit. The only user of Jinja; templates compute no types."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+import jinja2
+
+from kerneltk.dtypes import describe
+from kerneltk.layout import TILE, Access
+from kerneltk.specialize import HOST_TILE, ElementwiseSpecialization
+from kerneltk.types import Parameter
+from kerneltk.units import TranslationUnit
+
+__all__ = ["render_elementwise"]
+
+_HEADER_ORDER = (
+    "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "array_view.hpp", "divide.hpp",
+    "memory.hpp",
+)  # fmt: skip
+_HALF_NAMES = re.compile(r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z")
+_GENERATED = "generated code"
+
+
+@dataclass(frozen=True, slots=True)
+class _Scalar:
+    name: str
+    ctype: str
+    is_const: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    name: str
+    ctype: str
+    is_const: bool
+    kind: str
+    chunk: int
+    typed: bool
+    unit: int
+    storage: str
+    shared_chunk: int
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("kerneltk", "templates"),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=False,
+        lstrip_blocks=False,
+        keep_trailing_newline=True,
+    )
+
+
+def _headers(specialization: ElementwiseSpecialization) -> list[str]:
+    definition = specialization.definition
+    wanted = {"core.hpp", "memory.hpp"}
+    for dtype in specialization.binding.dtypes:
+        wanted.update(describe(dtype).headers)
+    names = definition.names
+    for name, header in (
+        ("float16", "float16.hpp"),
+        ("bfloat16", "bfloat16.hpp"),
+        ("complex", "complex.hpp"),
+        ("thrust", "complex.hpp"),
+    ):
+        if name in names:
+            wanted.add(header)
+    if any(specialization.raw) or specialization.index_ndim is not None:
+        wanted.add("array_view.hpp")
+    if specialization.divisor_count:
+        wanted.add("divide.hpp")
+    return [header for header in _HEADER_ORDER if header in wanted]
+
+
+def _declarations(specialization: ElementwiseSpecialization) -> str:
+    texts = [describe(dtype).declaration for dtype in specialization.binding.dtypes]
+    return "\n".join(dict.fromkeys(text for text in texts if text))
+
+
+def _array(parameter: Parameter, access: Access, itemsize: int) -> _Array:
+    return _Array(
+        parameter.name,
+        parameter.c_type(),
+        parameter.is_const,
+        access.kind,
+        access.chunk,
+        access.chunk >= itemsize or itemsize % access.chunk != 0,
+        itemsize,
+        f"kerneltk::chunk<{itemsize}>::type",
+        itemsize,
+    )
+
+
+def _compact(text: str) -> str:
+    """Drop empty lines that control statements leave, and number the generated lines."""
+    lines: list[str] = []
+    user_text = False
+    for line in text.split("\n"):
+        if line.strip() == "#line @":
+            user_text = False
+            lines.append(f'#line {len(lines) + 2} "{_GENERATED}"')
+        elif line.startswith('#line 1 "'):
+            user_text = True
+            lines.append(line)
+        elif user_text or line.strip():
+            lines.append(line.rstrip() if not user_text else line)
+    return "\n".join(lines) + "\n"
+
+
+def render_elementwise(specialization: ElementwiseSpecialization) -> TranslationUnit:
+    """Return the translation unit of an elementwise specialization."""
+    definition = specialization.definition
+    parameters = definition.signature.parameters
+    dtypes = specialization.binding.dtypes
+    by_name = {p.name: dtype for p, dtype in zip(parameters, dtypes, strict=True)}
+    arrays = [
+        _array(parameter, access, by_name[parameter.name].itemsize)
+        for parameter, access in zip(
+            specialization.loop_arrays, specialization.accesses, strict=False
+        )
+    ]
+    index: _Array | None = None
+    if definition.uses_index and len(specialization.accesses) > len(arrays):
+        access = specialization.accesses[-1]
+        index = _Array("i", "ptrdiff_t", True, access.kind, 1, True, 1, "", 1)
+    walked = [*arrays, *([index] if index is not None else [])]
+    scalars = [
+        _Scalar(p.name, p.c_type(), p.is_const)
+        for p, is_array in zip(parameters, specialization.is_array, strict=True)
+        if not is_array
+    ]
+    raws = [
+        _Scalar(p.name, p.c_type(), p.is_const)
+        for p, view in zip(parameters, specialization.raw, strict=True)
+        if view is not None
+    ]
+    context = {
+        "headers": _headers(specialization),
+        "declarations": _declarations(specialization),
+        "typedefs": [
+            (name, describe(dtype).ctype) for name, dtype in specialization.binding.variables
+        ],
+        "members": specialization.arguments.declarations,
+        "preamble": definition.preamble,
+        "loop_prep": definition.loop_prep,
+        "after_loop": definition.after_loop,
+        "operation": definition.operation,
+        "entry": definition.name,
+        "scalars": scalars,
+        "raws": raws,
+        "arrays": arrays,
+        "index": index,
+        "walked": walked,
+        "uses_index": definition.uses_index,
+        "declares_n": all(parameter.name != "n" for parameter in parameters),
+        "index_space": specialization.index_ndim is not None,
+        "variant": specialization.variant,
+        "width": specialization.width,
+        "ndim": specialization.ndim,
+        "block": specialization.block,
+        "tile": TILE if specialization.backend == "cuda" else HOST_TILE,
+        "per_element": specialization.per_element,
+        "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),
+        "index_type": "long long" if specialization.wide_index else "int",
+    }
+    suffix = "cu" if specialization.backend == "cuda" else "host"
+    template = _environment().get_template(f"elementwise.{suffix}.j2")
+    prefix = ""
+    if specialization.backend == "cuda" and any(map(_HALF_NAMES.match, definition.names)):
+        prefix = "#define KERNELTK_WITH_CUDA_FP16 1\n#include <cuda_fp16.h>\n"
+    source = _compact(prefix + template.render(u=context))
+    return TranslationUnit(
+        specialization.backend, source, definition.name, definition.options, definition.origins
+    )

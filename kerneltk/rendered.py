@@ -1,0 +1,81 @@
+"""Specialization -> TranslationUnit, remembered: rendering again costs more than reading.
+
+The text of a unit is kept in the compile cache under a hash of everything that it is rendered
+from, so that a process whose kernels are all cached loads neither Jinja nor the templates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from kerneltk.dtypes import describe
+from kerneltk.pipeline import get_cache
+from kerneltk.specialize import ElementwiseSpecialization
+from kerneltk.units import TranslationUnit
+
+__all__ = ["translation_unit_of"]
+
+_PACKAGE = Path(__file__).parent
+# What decides the text of a unit, beside the specialization itself.
+_RENDERERS = ("render.py", "specialize.py", "arguments.py", "layout.py", "dtypes.py", "types.py")
+
+
+@cache
+def _renderer_digest() -> bytes:
+    digest = hashlib.sha256()
+    paths = [_PACKAGE / name for name in _RENDERERS]
+    paths += sorted((_PACKAGE / "templates").glob("*.j2"))
+    for path in paths:
+        data = path.read_bytes()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.digest()
+
+
+def _key(specialization: ElementwiseSpecialization) -> str:
+    definition = specialization.definition
+    dtypes = tuple(describe(dtype).ctype for dtype in specialization.binding.dtypes)
+    facts = (
+        tuple(
+            (p.name, p.ctype, p.raw, p.is_const) for p in definition.signature.parameters
+        ),
+        definition.operation,
+        definition.name,
+        definition.preamble,
+        definition.loop_prep,
+        definition.after_loop,
+        dtypes,
+        tuple((name, describe(dtype).ctype) for name, dtype in specialization.binding.variables),
+        specialization.backend,
+        specialization.is_array,
+        tuple(view and (view.ndim, view.c_contiguous, view.wide_index) for view in specialization.raw),
+        specialization.variant,
+        specialization.width,
+        specialization.wide_index,
+        specialization.ndim,
+        tuple((access.kind, access.chunk) for access in specialization.accesses),
+        specialization.index_ndim,
+        specialization.block,
+    )
+    return hashlib.sha256(_renderer_digest() + repr(facts).encode()).hexdigest()
+
+
+def translation_unit_of(specialization: ElementwiseSpecialization) -> TranslationUnit:
+    """Return the translation unit of a specialization, rendered or read from the cache."""
+    key = _key(specialization)
+    data = get_cache().get(key)
+    definition = specialization.definition
+    if data is None:
+        from kerneltk.render import render_elementwise
+
+        unit = render_elementwise(specialization)
+        get_cache().put(key, unit.source.encode("utf-8", "surrogatepass"))
+        return unit
+    return TranslationUnit(
+        specialization.backend,
+        data.decode("utf-8", "surrogatepass"),
+        definition.name,
+        definition.options,
+        definition.origins,
+    )

@@ -1,0 +1,77 @@
+"""What the environment decides. The only module that reads ``os.environ``."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["Settings", "get_settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of this process, read once.
+
+    Attributes
+    ----------
+    cache_directory : Path or None
+        Where compiled kernels are kept (``KERNELTK_CACHE_DIR``); None keeps them in memory only
+        (``KERNELTK_CACHE_DIR`` set to the empty string).
+    cxx : str or None
+        The host compiler to use (``KERNELTK_CXX``): a path, a command, or ``"zig"``.
+    num_threads : int or None
+        Host threads (``KERNELTK_NUM_THREADS``); None takes every core this process may use.
+    host_sanitizers : tuple of str
+        Sanitizers that host kernels are built with (``KERNELTK_HOST_SANITIZE``, comma separated:
+        ``address``, ``undefined``).
+    cuda_include : tuple of str
+        Directories to look in for the CUDA headers before the installed packages
+        (``KERNELTK_CUDA_INCLUDE``, separated like ``PATH``).
+    """
+
+    cache_directory: Path | None
+    cxx: str | None
+    num_threads: int | None
+    host_sanitizers: tuple[str, ...]
+    cuda_include: tuple[str, ...]
+
+
+def _default_cache_directory() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME")
+    if root:
+        return Path(root) / "kerneltk"
+    try:
+        return Path.home() / ".cache" / "kerneltk"
+    except RuntimeError:  # no home directory is known for this user
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        return Path(tempfile.gettempdir()) / f"kerneltk-{user}"
+
+
+@cache
+def get_settings() -> Settings:
+    """Return the settings; ``get_settings.cache_clear()`` reads the environment again.
+
+    Raises
+    ------
+    ValueError
+        ``KERNELTK_NUM_THREADS`` is not a positive integer.
+    """
+    env = os.environ
+    directory = env.get("KERNELTK_CACHE_DIR")
+    threads = env.get("KERNELTK_NUM_THREADS")
+    if threads is not None and (not threads.isdecimal() or int(threads) < 1):
+        raise ValueError(f"KERNELTK_NUM_THREADS must be a positive integer, not '{threads}'.")
+    if directory is None:
+        cache_directory: Path | None = _default_cache_directory()
+    else:
+        cache_directory = Path(directory).expanduser() if directory else None
+    return Settings(
+        cache_directory=cache_directory,
+        cxx=env.get("KERNELTK_CXX") or None,
+        num_threads=int(threads) if threads else None,
+        host_sanitizers=tuple(filter(None, env.get("KERNELTK_HOST_SANITIZE", "").split(","))),
+        cuda_include=tuple(filter(None, env.get("KERNELTK_CUDA_INCLUDE", "").split(os.pathsep))),
+    )

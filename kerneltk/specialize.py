@@ -1,0 +1,418 @@
+"""A call's types and layouts -> the specialization that its text depends on, and its geometry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+
+
+from kerneltk.arguments import ArgumentBlock, Field, build_block
+from kerneltk.arrays import (
+    ArraySpec,
+    Loop,
+    broadcast_strides,
+    c_strides,
+    is_c_contiguous,
+    merge_in_order,
+)
+from kerneltk.binding import Binding
+from kerneltk.bodytext import identifiers, takes_address, uses_thread_state
+from kerneltk.divisors import multiplier_and_shift
+from kerneltk.dtypes import describe
+from kerneltk.layout import TILE, Access, Layout, Operand, Variant, plan_cuda, plan_host
+from kerneltk.types import Parameter, Signature
+from kerneltk.units import BackendName
+
+__all__ = [
+    "DEFAULT_BLOCK",
+    "ElementwiseDefinition",
+    "ElementwiseSpecialization",
+    "Lowered",
+    "RawView",
+    "specialize_elementwise",
+]
+
+DEFAULT_BLOCK = 256
+"""Threads of a block where the user names none: the fastest measured for copies on an H200."""
+
+
+@dataclass(frozen=True)
+class ElementwiseDefinition:
+    """What the user wrote: an elementwise kernel before any types.
+
+    Parameters
+    ----------
+    signature : Signature
+    operation, preamble, loop_prep, after_loop : str
+        C++ text.
+    name : str
+    reduce_dims : bool
+    options : tuple of str
+    """
+
+    signature: Signature
+    operation: str
+    name: str
+    reduce_dims: bool = True
+    preamble: str = ""
+    loop_prep: str = ""
+    after_loop: str = ""
+    options: tuple[str, ...] = ()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The identifiers that the user's texts mention."""
+        return identifiers(self.operation, self.loop_prep, self.after_loop, self.preamble)
+
+    @cached_property
+    def _loop_names(self) -> frozenset[str]:
+        # A macro of the preamble may mention the loop's own names.
+        macros = self.preamble if "#define" in self.preamble else ""
+        return identifiers(self.operation, self.loop_prep, self.after_loop, macros)
+
+    @property
+    def origins(self) -> tuple[tuple[str, str], ...]:
+        """The user's texts by the names that ``#line`` gives them."""
+        texts = (
+            ("operation", self.operation),
+            ("preamble", self.preamble),
+            ("loop_prep", self.loop_prep),
+            ("after_loop", self.after_loop),
+        )
+        return tuple((origin, text) for origin, text in texts if text)
+
+    @property
+    def uses_index(self) -> bool:
+        """Whether the body reads the element's index."""
+        return "i" in self._loop_names or self.uses_index_space
+
+    @property
+    def uses_index_space(self) -> bool:
+        """Whether the body reads ``_ind``."""
+        return "_ind" in self._loop_names
+
+    @cached_property
+    def direct(self) -> bool:
+        """Whether the body must work on the arrays themselves, one thread an element."""
+        arrays = [p.name for p in self.signature.parameters if not p.raw]
+        return uses_thread_state(self.names) or takes_address(self.operation, arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class RawView:
+    """What the text depends on of a raw argument."""
+
+    ndim: int
+    c_contiguous: bool
+    wide_index: bool
+
+
+@dataclass(frozen=True)
+class ElementwiseSpecialization:
+    """Everything that the text of one translation unit depends on.
+
+    Parameters
+    ----------
+    definition : ElementwiseDefinition
+    backend : {"cuda", "host"}
+    binding : Binding
+    is_array : tuple of bool
+        One a parameter: whether its argument is an array.
+    raw : tuple of RawView or None
+        One a parameter.
+    variant, width, wide_index, ndim : see `Layout`
+    accesses : tuple of Access
+        One a non-raw array in the parameters' order; the index last if the body reads it.
+    index_ndim : int or None
+        Dimensions of ``_ind``, if the body reads it.
+    block : int
+        Threads of a block; 1 on the host.
+    """
+
+    definition: ElementwiseDefinition
+    backend: BackendName
+    binding: Binding
+    is_array: tuple[bool, ...]
+    raw: tuple[RawView | None, ...]
+    variant: Variant
+    width: int
+    wide_index: bool
+    ndim: int
+    accesses: tuple[Access, ...]
+    index_ndim: int | None
+    block: int
+
+    @cached_property
+    def loop_arrays(self) -> tuple[Parameter, ...]:
+        """The parameters whose elements the loop visits, in order."""
+        return tuple(
+            parameter
+            for parameter, is_array in zip(
+                self.definition.signature.parameters, self.is_array, strict=True
+            )
+            if is_array and not parameter.raw
+        )
+
+    @cached_property
+    def per_element(self) -> bool:
+        """Whether every element's coordinates are computed, not every pack's."""
+        return any(access.kind in ("element", "staged") for access in self.accesses)
+
+    @cached_property
+    def divisor_count(self) -> int:
+        """How many divisors the decomposition of an element's or a tile's number needs."""
+        return 0 if self.backend == "host" else self.ndim - 1
+
+    @cached_property
+    def strided(self) -> tuple[bool, ...]:
+        """Which accesses need run-time steps."""
+        if self.backend == "host":
+            return tuple(True for _ in self.accesses)
+        return tuple(access.kind not in ("flat", "uniform") for access in self.accesses)
+
+    @cached_property
+    def arguments(self) -> ArgumentBlock:
+        """The argument block of the entry point."""
+        parameters = self.definition.signature.parameters
+        dynamic: list[Field] = []
+        for parameter, view in zip(parameters, self.raw, strict=True):
+            if view is not None:
+                index = "long long" if view.wide_index else "int"
+                flag = "true" if view.c_contiguous else "false"
+                dynamic.append(
+                    Field(
+                        f"kerneltk::array_view<{parameter.c_type()}, {view.ndim}, {flag}, {index}>"
+                        f" {parameter.name}",
+                        "Pq" + "q" * (2 * view.ndim),
+                    )
+                )
+        for parameter in self.loop_arrays:
+            dynamic.append(Field(f"{parameter.c_type()}* _kt_p_{parameter.name}", "P"))
+        for parameter, is_array, dtype in zip(
+            parameters, self.is_array, self.binding.dtypes, strict=True
+        ):
+            if not is_array:
+                field_format = describe(dtype).format
+                alignment = 16 if dtype.itemsize > 8 else 8
+                dynamic.append(
+                    Field(f"{parameter.c_type()} {parameter.name}", field_format, alignment)
+                )
+        constant = [Field("long long _kt_n", "q"), Field("long long _kt_shift", "q")]
+        constant.append(Field(f"long long _kt_shape[{self.ndim}]", "q" * self.ndim))
+        if self.divisor_count:
+            kind, row = ("64", "QQQ") if self.wide_index else ("32", "III")
+            constant.append(
+                Field(
+                    f"kerneltk::fast_divisor{kind} _kt_divisors[{self.divisor_count}]",
+                    row * self.divisor_count,
+                )
+            )
+        names = [parameter.name for parameter in self.loop_arrays] + ["i"]
+        for name, strided in zip(names, self.strided, strict=False):
+            if strided:
+                constant.append(Field(f"long long _kt_s_{name}[{self.ndim}]", "q" * self.ndim))
+        if self.index_ndim is not None:
+            index = "long long" if self.wide_index else "int"
+            constant.append(
+                Field(
+                    f"kerneltk::index_space<{self.index_ndim}, {index}> _kt_index_space",
+                    "q" * (1 + 2 * self.index_ndim),
+                )
+            )
+        return build_block(dynamic, constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A specialization and the numbers that go with one set of shapes.
+
+    Parameters
+    ----------
+    specialization : ElementwiseSpecialization
+    constants : bytes
+        The constant part of the argument block.
+    raw_geometry : tuple of tuple of int
+        For each raw argument its size, shape and strides.
+    grid : int
+        Blocks on a GPU; work items on the host.
+    grain : int
+        Work items that one host thread takes at a time.
+    """
+
+    specialization: ElementwiseSpecialization
+    constants: bytes
+    raw_geometry: tuple[tuple[int, ...], ...]
+    grid: int
+    grain: int = 0
+
+
+def _operands(
+    definition: ElementwiseDefinition,
+    binding: Binding,
+    arrays: Sequence[ArraySpec | None],
+    shape: tuple[int, ...],
+) -> list[Operand]:
+    operands = []
+    for parameter, array in zip(definition.signature.parameters, arrays, strict=True):
+        if array is None or parameter.raw:
+            continue
+        operands.append(
+            Operand(
+                array.dtype.itemsize,
+                broadcast_strides(array.shape, array.strides, shape),
+                array.offset,
+                describe(array.dtype).alignment,
+                not parameter.is_const,
+            )
+        )
+    if definition.uses_index:
+        operands.append(Operand(1, c_strides(shape, 1), 0, 0))
+    return operands
+
+
+def _index_shape(
+    definition: ElementwiseDefinition, operands: Sequence[Operand], shape: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return the shape that ``_ind`` shows: the broadcast shape, merged if `reduce_dims`."""
+    if not definition.reduce_dims:
+        return shape
+    merged = merge_in_order(shape, [operand.strides for operand in operands])
+    return merged.shape
+
+
+def specialize_elementwise(
+    definition: ElementwiseDefinition,
+    backend: BackendName,
+    binding: Binding,
+    arrays: Sequence[ArraySpec | None],
+    shape: tuple[int, ...],
+    block_size: int | None = None,
+) -> Lowered:
+    """Choose a specialization for arrays of these layouts.
+
+    Parameters
+    ----------
+    definition : ElementwiseDefinition
+    backend : {"cuda", "host"}
+    binding : Binding
+    arrays : sequence of ArraySpec or None
+        One a parameter, outputs included; None for scalars.
+    shape : tuple of int
+        The broadcast shape, or ``(size,)``; no extent is zero.
+    block_size : int, optional
+        Threads of a block; chosen if None.
+    """
+    parameters = definition.signature.parameters
+    operands = _operands(definition, binding, arrays, shape)
+    total = math.prod(shape)
+    overlapping = any(
+        operand.written
+        and any(step == 0 and extent > 1 for step, extent in zip(operand.strides, shape, strict=True))
+        for operand in operands
+    )
+    direct = definition.direct or overlapping
+    if all(operand.is_index for operand in operands):
+        # Only scalars and raw arrays: the body works on the arrays itself.
+        direct = True
+    if not operands:
+        layout = Layout("direct", 1, total > 2**31 - 2**21, (), Loop((total,), ()))
+    elif backend == "cuda":
+        layout = plan_cuda(shape, operands, direct=direct)
+        if layout.variant == "tile" and block_size is not None:
+            layout = plan_cuda(shape, operands, direct=False, tiles=False)
+    else:
+        layout = plan_host(shape, operands, direct=direct)
+    raw: list[RawView | None] = []
+    raw_geometry: list[tuple[int, ...]] = []
+    for parameter, array in zip(parameters, arrays, strict=True):
+        if array is None or not parameter.raw:
+            raw.append(None)
+            continue
+        itemsize = array.dtype.itemsize
+        contiguous = is_c_contiguous(array.shape, array.strides, itemsize)
+        wide = array.size * max(itemsize, 1) > 2**31 - 1 or any(
+            abs(step) * extent > 2**31 - 1
+            for step, extent in zip(array.strides, array.shape, strict=True)
+        )
+        raw.append(RawView(array.ndim, contiguous, wide))
+        raw_geometry.append((array.size, *array.shape, *array.strides))
+    index_shape: tuple[int, ...] | None = None
+    if definition.uses_index_space:
+        index_shape = _index_shape(definition, operands, shape)
+    block = 1 if backend == "host" else block_size or DEFAULT_BLOCK
+    specialization = ElementwiseSpecialization(
+        definition,
+        backend,
+        binding,
+        tuple(array is not None for array in arrays),
+        tuple(raw),
+        layout.variant,
+        layout.width,
+        layout.wide_index,
+        layout.ndim,
+        layout.accesses,
+        None if index_shape is None else len(index_shape),
+        block,
+    )
+    constants = _pack_constants(specialization, layout, total, index_shape)
+    grid, grain = _launch_size(specialization, layout, total)
+    return Lowered(specialization, constants, tuple(raw_geometry), grid, grain)
+
+
+def _divisors(specialization: ElementwiseSpecialization, layout: Layout) -> list[int]:
+    """Return the divisors, innermost first; the outermost dimension is what remains."""
+    shape = layout.loop.shape
+    if not specialization.divisor_count:
+        return []
+    if specialization.variant == "tile":
+        tiles = [-(-shape[-1] // TILE), -(-shape[-2] // TILE)]
+        inner = list(reversed(shape[1:-2]))
+        return tiles[: specialization.divisor_count] + inner
+    inner = list(reversed(shape[1:]))
+    if specialization.variant == "pack" and not specialization.per_element:
+        inner[0] //= layout.width
+    return inner
+
+
+def _pack_constants(
+    specialization: ElementwiseSpecialization,
+    layout: Layout,
+    total: int,
+    index_shape: tuple[int, ...] | None,
+) -> bytes:
+    values: list[int] = [total, layout.shift, *layout.loop.shape]
+    bits = 64 if specialization.wide_index else 32
+    for divisor in _divisors(specialization, layout):
+        multiplier, shift = multiplier_and_shift(divisor, bits)
+        values += [divisor, multiplier, shift]
+    for strided, row in zip(specialization.strided, layout.loop.strides, strict=True):
+        if strided:
+            values += row
+    if index_shape is not None:
+        values += [total, *index_shape, *([0] * len(index_shape))]
+    return specialization.arguments.constant.pack(*values)
+
+
+def _launch_size(
+    specialization: ElementwiseSpecialization, layout: Layout, total: int
+) -> tuple[int, int]:
+    shape = layout.loop.shape
+    if specialization.backend == "host":
+        if layout.variant == "tile":
+            tiles = -(-shape[-1] // HOST_TILE) * -(-shape[-2] // HOST_TILE)
+            return math.prod(shape[:-2]) * tiles, max(1, HOST_GRAIN // HOST_TILE**2)
+        return total, HOST_GRAIN
+    if layout.variant == "tile":
+        tiles = -(-shape[-1] // TILE) * -(-shape[-2] // TILE)
+        return math.prod(shape[:-2]) * tiles, 0
+    return -(-(total + layout.shift) // (layout.width * specialization.block)), 0
+
+
+HOST_TILE = 64
+"""Elements along one side of a block of the host's transposing loop: 64 x 64 float64 fit L1."""
+
+HOST_GRAIN = 16384
+"""Elements below which a loop is not shared among threads: waking them costs about as much."""

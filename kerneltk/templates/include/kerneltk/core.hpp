@@ -1,0 +1,120 @@
+// What every generated unit starts with, for NVRTC and for host compilers alike.
+#pragma once
+
+#ifdef __CUDACC_RTC__
+// The 64-bit names are `long long`, as in libcu++, so that both can be included.
+using int8_t = signed char;
+using int16_t = short;
+using int32_t = int;
+using int64_t = long long;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+using intptr_t = long long;
+using uintptr_t = unsigned long long;
+#ifndef INFINITY
+#define INFINITY __builtin_bit_cast(float, 0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __builtin_bit_cast(float, 0x7fc00000)
+#endif
+#else
+// Spelled as glibc spells them, as are those below, so that <math.h> may define them again.
+#ifndef INFINITY
+#define INFINITY (__builtin_inff ())
+#endif
+#ifndef NAN
+#define NAN (__builtin_nanf (""))
+#endif
+#endif
+
+#ifndef M_PI
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+#endif
+
+namespace kerneltk {
+
+template <bool B, class T = int>
+struct enable_if {};
+template <class T>
+struct enable_if<true, T> {
+    using type = T;
+};
+
+template <class A, class B>
+struct is_same {
+    static constexpr bool value = false;
+};
+template <class A>
+struct is_same<A, A> {
+    static constexpr bool value = true;
+};
+
+// Types that are rounded from a float: specialised by the headers of the 16-bit types.
+template <class T>
+struct is_small_float {
+    static constexpr bool value = false;
+};
+
+// Types that arithmetic operators take.
+template <class T>
+struct is_number {
+    static constexpr bool value =
+        is_small_float<T>::value || !(__is_class(T) || __is_union(T) || __is_enum(T));
+};
+
+template <class A, class B>
+struct is_mixed {
+    static constexpr bool value =
+        is_number<A>::value && is_number<B>::value && !is_same<A, B>::value;
+};
+
+}  // namespace kerneltk
+
+#ifndef __CUDACC_RTC__
+#include <kerneltk/host.hpp>
+#endif
+
+// CUDA has min and max of two equal types and of a signed and an unsigned integer of one width.
+// These take any two numbers, of the type of their sum: max(x, 0), min(i, n - 1).
+template <class A, class B, typename kerneltk::enable_if<kerneltk::is_mixed<A, B>::value>::type = 0>
+__device__ __forceinline__ auto min(A a, B b) -> decltype(a + b) {
+    using common = decltype(a + b);
+    return min(static_cast<common>(a), static_cast<common>(b));
+}
+template <class A, class B, typename kerneltk::enable_if<kerneltk::is_mixed<A, B>::value>::type = 0>
+__device__ __forceinline__ auto max(A a, B b) -> decltype(a + b) {
+    using common = decltype(a + b);
+    return max(static_cast<common>(a), static_cast<common>(b));
+}
+
+// Division that rounds down; an integer divided by zero is zero, and the minimum by -1 wraps.
+#define KERNELTK_FLOOR_DIVIDE(S, U)                             \
+    __device__ inline S _floor_divide(S x, S y) {               \
+        if (y == 0) return 0;                                   \
+        if (y == -1) return -static_cast<U>(x);                 \
+        const S q = x / y;                                      \
+        return q - (((x < 0) != (y < 0)) && q * y != x);        \
+    }                                                           \
+    __device__ inline U _floor_divide(U x, U y) {               \
+        return y == 0 ? 0 : x / y;                              \
+    }
+KERNELTK_FLOOR_DIVIDE(int, unsigned int)
+KERNELTK_FLOOR_DIVIDE(long, unsigned long)
+KERNELTK_FLOOR_DIVIDE(long long, unsigned long long)
+#undef KERNELTK_FLOOR_DIVIDE
+__device__ inline float _floor_divide(float x, float y) { return floor(x / y); }
+__device__ inline double _floor_divide(double x, double y) { return floor(x / y); }

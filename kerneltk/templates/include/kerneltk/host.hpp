@@ -1,0 +1,302 @@
+// CUDA C++'s vocabulary for host compilers: qualifiers, integer and memory intrinsics, atomics.
+// Included by core.hpp. No header of a C or C++ library is used, and each may be included as well.
+#pragma once
+
+// __noinline__ has no definition here: as a macro it would break libc++.
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __shared__ thread_local
+#define __grid_constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+#if !__has_builtin(__builtin_assume)
+#define __builtin_assume(x) ((x) ? void() : __builtin_unreachable())
+#endif
+
+using int8_t = __INT8_TYPE__;
+using int16_t = __INT16_TYPE__;
+using int32_t = __INT32_TYPE__;
+using int64_t = __INT64_TYPE__;
+using uint8_t = __UINT8_TYPE__;
+using uint16_t = __UINT16_TYPE__;
+using uint32_t = __UINT32_TYPE__;
+using uint64_t = __UINT64_TYPE__;
+using intptr_t = __INTPTR_TYPE__;
+using uintptr_t = __UINTPTR_TYPE__;
+using size_t = __SIZE_TYPE__;
+using ptrdiff_t = __PTRDIFF_TYPE__;
+
+#ifndef NULL
+#define NULL __null
+#endif
+
+extern "C" {
+int printf(const char*, ...);
+void* memcpy(void* __restrict__, const void* __restrict__, size_t) noexcept;
+void* memset(void*, int, size_t) noexcept;
+}
+
+#ifndef assert
+namespace kerneltk {
+[[noreturn]] __attribute__((cold)) inline void assertion_failed(const char* condition,
+                                                               const char* file, int line) {
+    printf("%s:%d: Assertion `%s` failed.\n", file, line, condition);
+    __builtin_trap();
+}
+}  // namespace kerneltk
+#define assert(condition) \
+    ((condition) ? void() : ::kerneltk::assertion_failed(#condition, __FILE__, __LINE__))
+#endif
+
+// ---- bits ----
+
+inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
+inline unsigned int __float_as_uint(float x) { return __builtin_bit_cast(unsigned int, x); }
+inline float __int_as_float(int x) { return __builtin_bit_cast(float, x); }
+inline float __uint_as_float(unsigned int x) { return __builtin_bit_cast(float, x); }
+inline long long __double_as_longlong(double x) { return __builtin_bit_cast(long long, x); }
+inline double __longlong_as_double(long long x) { return __builtin_bit_cast(double, x); }
+inline int __double2hiint(double x) { return static_cast<int>(__double_as_longlong(x) >> 32); }
+inline int __double2loint(double x) { return static_cast<int>(__double_as_longlong(x)); }
+inline double __hiloint2double(int high, int low) {
+    return __builtin_bit_cast(double, static_cast<unsigned long long>(static_cast<unsigned>(high))
+                                              << 32 |
+                                          static_cast<unsigned>(low));
+}
+
+inline int __popc(unsigned int x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
+inline int __clzll(long long x) {
+    return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64;
+}
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+inline unsigned int __brev(unsigned int x) {
+    x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+    x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+    x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+    return __builtin_bswap32(x);
+}
+inline unsigned long long __brevll(unsigned long long x) {
+    return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+           __brev(static_cast<unsigned>(x >> 32));
+}
+inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
+    const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
+    unsigned int result = 0;
+    for (int i = 0; i < 4; ++i) {
+        const unsigned int pick = selector >> 4 * i & 7;
+        result |= static_cast<unsigned>(bytes >> 8 * pick & 0xff) << 8 * i;
+    }
+    return result;
+}
+inline unsigned int __funnelshift_l(unsigned int low, unsigned int high, unsigned int shift) {
+    return static_cast<unsigned>(
+        ((static_cast<unsigned long long>(high) << 32 | low) << (shift & 31)) >> 32);
+}
+inline unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int shift) {
+    return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >>
+                                 (shift & 31));
+}
+
+// ---- integers ----
+
+inline int __mulhi(int x, int y) {
+    return static_cast<int>(static_cast<long long>(x) * y >> 32);
+}
+inline unsigned int __umulhi(unsigned int x, unsigned int y) {
+    return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32);
+}
+inline long long __mul64hi(long long x, long long y) {
+    __extension__ using wide = __int128;
+    return static_cast<long long>(static_cast<wide>(x) * y >> 64);
+}
+inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+    __extension__ using wide = unsigned __int128;
+    return static_cast<unsigned long long>(static_cast<wide>(x) * y >> 64);
+}
+inline int __mul24(int x, int y) {
+    const auto low = [](int v) { return static_cast<int>(static_cast<unsigned>(v) << 8) >> 8; };
+    return static_cast<int>(static_cast<unsigned>(low(x)) * static_cast<unsigned>(low(y)));
+}
+inline unsigned int __umul24(unsigned int x, unsigned int y) {
+    return (x & 0xffffffu) * (y & 0xffffffu);
+}
+inline unsigned int __sad(int x, int y, unsigned int z) {
+    return z + (x < y ? static_cast<unsigned>(y) - static_cast<unsigned>(x)
+                      : static_cast<unsigned>(x) - static_cast<unsigned>(y));
+}
+inline unsigned int __usad(unsigned int x, unsigned int y, unsigned int z) {
+    return z + (x < y ? y - x : x - y);
+}
+inline int __hadd(int x, int y) { return static_cast<int>((static_cast<long long>(x) + y) >> 1); }
+inline int __rhadd(int x, int y) {
+    return static_cast<int>((static_cast<long long>(x) + y + 1) >> 1);
+}
+inline unsigned int __uhadd(unsigned int x, unsigned int y) {
+    return static_cast<unsigned>((static_cast<unsigned long long>(x) + y) >> 1);
+}
+inline unsigned int __urhadd(unsigned int x, unsigned int y) {
+    return static_cast<unsigned>((static_cast<unsigned long long>(x) + y + 1) >> 1);
+}
+
+// CUDA's own overloads: a signed and an unsigned integer compare as unsigned, and a NaN loses.
+#define KERNELTK_MIN_MAX(R, A, B)                                            \
+    inline R min(A a, B b) {                                                 \
+        const R x = static_cast<R>(a), y = static_cast<R>(b);                \
+        return y < x ? y : x;                                                \
+    }                                                                        \
+    inline R max(A a, B b) {                                                 \
+        const R x = static_cast<R>(a), y = static_cast<R>(b);                \
+        return x < y ? y : x;                                                \
+    }
+#define KERNELTK_MIN_MAX_INTEGER(S, U) \
+    KERNELTK_MIN_MAX(S, S, S)          \
+    KERNELTK_MIN_MAX(U, U, U)          \
+    KERNELTK_MIN_MAX(U, S, U)          \
+    KERNELTK_MIN_MAX(U, U, S)
+KERNELTK_MIN_MAX_INTEGER(int, unsigned int)
+KERNELTK_MIN_MAX_INTEGER(long, unsigned long)
+KERNELTK_MIN_MAX_INTEGER(long long, unsigned long long)
+#undef KERNELTK_MIN_MAX_INTEGER
+#undef KERNELTK_MIN_MAX
+#define KERNELTK_MIN_MAX_FLOAT(R, A, B)                                      \
+    inline R min(A a, B b) {                                                 \
+        const R x = a, y = b;                                                \
+        return ((x < y) | (y != y)) ? x : y;                                 \
+    }                                                                        \
+    inline R max(A a, B b) {                                                 \
+        const R x = a, y = b;                                                \
+        return ((x > y) | (y != y)) ? x : y;                                 \
+    }
+KERNELTK_MIN_MAX_FLOAT(float, float, float)
+KERNELTK_MIN_MAX_FLOAT(double, double, double)
+KERNELTK_MIN_MAX_FLOAT(double, float, double)
+KERNELTK_MIN_MAX_FLOAT(double, double, float)
+#undef KERNELTK_MIN_MAX_FLOAT
+
+// ---- memory ----
+
+#define KERNELTK_LOAD(name) \
+    template <class T>      \
+    inline T name(const T* p) { return *p; }
+KERNELTK_LOAD(__ldg)
+KERNELTK_LOAD(__ldca)
+KERNELTK_LOAD(__ldcg)
+KERNELTK_LOAD(__ldcs)
+KERNELTK_LOAD(__ldcv)
+KERNELTK_LOAD(__ldlu)
+#undef KERNELTK_LOAD
+#define KERNELTK_STORE(name) \
+    template <class T>       \
+    inline void name(T* p, T value) { *p = value; }
+KERNELTK_STORE(__stcg)
+KERNELTK_STORE(__stcs)
+KERNELTK_STORE(__stwb)
+KERNELTK_STORE(__stwt)
+#undef KERNELTK_STORE
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+[[noreturn]] inline void __trap() { __builtin_trap(); }
+
+namespace kerneltk {
+
+template <class T>
+struct is_integer {
+    static constexpr bool value = false;
+};
+#define KERNELTK_INTEGER(T)                  \
+    template <>                              \
+    struct is_integer<T> {                   \
+        static constexpr bool value = true;  \
+    };
+KERNELTK_INTEGER(char)
+KERNELTK_INTEGER(signed char)
+KERNELTK_INTEGER(unsigned char)
+KERNELTK_INTEGER(short)
+KERNELTK_INTEGER(unsigned short)
+KERNELTK_INTEGER(int)
+KERNELTK_INTEGER(unsigned int)
+KERNELTK_INTEGER(long)
+KERNELTK_INTEGER(unsigned long)
+KERNELTK_INTEGER(long long)
+KERNELTK_INTEGER(unsigned long long)
+#undef KERNELTK_INTEGER
+
+template <class T>
+struct identity {
+    using type = T;
+};
+
+// Sets *p to update(*p) and returns what it held. Bits are compared, so that NaN ends as well.
+template <class T, class F>
+inline T atomic_update(T* p, F update) {
+    T old, next;
+    __atomic_load(p, &old, __ATOMIC_RELAXED);
+    do {
+        next = update(old);
+    } while (!__atomic_compare_exchange(p, &old, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+}  // namespace kerneltk
+
+// Templates, so that a kernel's own atomicAdd(double*, double) is preferred.
+#define KERNELTK_ATOMIC_SCOPES(name)                                                         \
+    template <class T>                                                                       \
+    inline T name##_block(T* p, typename kerneltk::identity<T>::type value) {                \
+        return name(p, value);                                                               \
+    }                                                                                        \
+    template <class T>                                                                       \
+    inline T name##_system(T* p, typename kerneltk::identity<T>::type value) {               \
+        return name(p, value);                                                               \
+    }
+#define KERNELTK_ATOMIC(name, expression)                                                    \
+    template <class T>                                                                       \
+    inline T name(T* p, typename kerneltk::identity<T>::type value) {                        \
+        return kerneltk::atomic_update(                                                      \
+            p, [value]([[maybe_unused]] T old) -> T { return static_cast<T>(expression); });                  \
+    }                                                                                        \
+    KERNELTK_ATOMIC_SCOPES(name)
+#define KERNELTK_ATOMIC_FETCH(name, fetch, expression)                                       \
+    template <class T>                                                                       \
+    inline T name(T* p, typename kerneltk::identity<T>::type value) {                        \
+        if constexpr (kerneltk::is_integer<T>::value)                                        \
+            return fetch(p, value, __ATOMIC_RELAXED);                                        \
+        else                                                                                 \
+            return kerneltk::atomic_update(                                                  \
+                p, [value]([[maybe_unused]] T old) -> T { return static_cast<T>(expression); });              \
+    }                                                                                        \
+    KERNELTK_ATOMIC_SCOPES(name)
+KERNELTK_ATOMIC_FETCH(atomicAdd, __atomic_fetch_add, old + value)
+KERNELTK_ATOMIC_FETCH(atomicSub, __atomic_fetch_sub, old - value)
+KERNELTK_ATOMIC(atomicMin, min(old, value))
+KERNELTK_ATOMIC(atomicMax, max(old, value))
+KERNELTK_ATOMIC(atomicAnd, old & value)
+KERNELTK_ATOMIC(atomicOr, old | value)
+KERNELTK_ATOMIC(atomicXor, old ^ value)
+KERNELTK_ATOMIC(atomicExch, value)
+KERNELTK_ATOMIC(atomicInc, old >= value ? T(0) : old + 1)
+KERNELTK_ATOMIC(atomicDec, old == 0 || old > value ? value : old - 1)
+#undef KERNELTK_ATOMIC_FETCH
+#undef KERNELTK_ATOMIC
+#undef KERNELTK_ATOMIC_SCOPES
+template <class T>
+inline T atomicCAS(T* p, typename kerneltk::identity<T>::type expected,
+                   typename kerneltk::identity<T>::type value) {
+    __atomic_compare_exchange(p, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
+}
+
+#include <kerneltk/host_math.hpp>

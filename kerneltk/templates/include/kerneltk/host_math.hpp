@@ -1,0 +1,534 @@
+// CUDA C++'s mathematical functions for host compilers. Included by core.hpp.
+//
+// The C library's functions are declared here as it declares them, so that <cmath> and <math.h>
+// may follow. What C++ adds (sin of a float is a float) and what only CUDA has are templates that
+// any declaration of a library is preferred to.
+#pragma once
+
+// GCC calls glibc's vector functions for declarations that carry the attribute; for Clang it is
+// -fveclib=libmvec. KERNELTK_LIBMVEC_235 says that glibc is 2.35 or newer.
+#if defined(__gnu_linux__) && defined(__x86_64__) && !defined(__clang__)
+#define KERNELTK_VECTOR __attribute__((simd("notinbranch")))
+#else
+#define KERNELTK_VECTOR
+#endif
+#ifdef KERNELTK_LIBMVEC_235
+#define KERNELTK_VECTOR_235 KERNELTK_VECTOR
+#else
+#define KERNELTK_VECTOR_235
+#endif
+
+namespace kerneltk {
+
+template <class T>
+struct is_double {
+    static constexpr bool value = false;
+};
+template <>
+struct is_double<double> {
+    static constexpr bool value = true;
+};
+template <class T>
+struct is_single {
+    static constexpr bool value = is_small_float<T>::value;
+};
+template <>
+struct is_single<float> {
+    static constexpr bool value = true;
+};
+template <class T>
+using if_single = typename enable_if<is_single<T>::value>::type;
+template <class T>
+using if_real = typename enable_if<is_single<T>::value || is_double<T>::value>::type;
+template <class T>
+using if_number = typename enable_if<is_number<T>::value>::type;
+
+// The type that a function of real numbers is computed in, as CUDA's overloads resolve: float where
+// a float (or a 16-bit type) is among integers, else double.
+template <bool B>
+struct select_real {
+    using type = double;
+};
+template <>
+struct select_real<true> {
+    using type = float;
+};
+template <class A, class B = int, class C = int>
+using real = typename select_real<(is_single<A>::value || is_single<B>::value ||
+                                   is_single<C>::value) &&
+                                  !(is_double<A>::value || is_double<B>::value ||
+                                    is_double<C>::value)>::type;
+// Functions of two numbers that are not plainly (double, double).
+template <class A, class B, class... None>
+using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
+                                   sizeof...(None) == 0 &&
+                                   !(is_double<A>::value && is_double<B>::value)>::type;
+
+}  // namespace kerneltk
+
+#define KERNELTK_MATH_1(name, vector)                                \
+    extern "C" double name(double) noexcept vector;                  \
+    extern "C" float name##f(float) noexcept vector;                 \
+    template <class T, kerneltk::if_single<T> = 0>                   \
+    inline float name(T x) {                                         \
+        return name##f(static_cast<float>(x));                       \
+    }
+KERNELTK_MATH_1(sin, KERNELTK_VECTOR)
+KERNELTK_MATH_1(cos, KERNELTK_VECTOR)
+KERNELTK_MATH_1(exp, KERNELTK_VECTOR)
+KERNELTK_MATH_1(log, KERNELTK_VECTOR)
+KERNELTK_MATH_1(tan, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(asin, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(acos, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(atan, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(sinh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(cosh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(tanh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(asinh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(acosh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(atanh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(exp2, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(expm1, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(log2, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(log10, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(log1p, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(cbrt, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(erf, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(erfc, KERNELTK_VECTOR_235)
+#ifdef __linux__
+KERNELTK_MATH_1(exp10, KERNELTK_VECTOR_235)
+#endif
+KERNELTK_MATH_1(sqrt, )
+KERNELTK_MATH_1(fabs, )
+KERNELTK_MATH_1(floor, )
+KERNELTK_MATH_1(ceil, )
+KERNELTK_MATH_1(trunc, )
+KERNELTK_MATH_1(round, )
+KERNELTK_MATH_1(rint, )
+KERNELTK_MATH_1(nearbyint, )
+KERNELTK_MATH_1(logb, )
+KERNELTK_MATH_1(tgamma, )
+KERNELTK_MATH_1(lgamma, )
+#undef KERNELTK_MATH_1
+
+// Bessel functions have no overloads in C++; CUDA has a float variant of each.
+extern "C" {
+double j0(double) noexcept;
+double j1(double) noexcept;
+double jn(int, double) noexcept;
+double y0(double) noexcept;
+double y1(double) noexcept;
+double yn(int, double) noexcept;
+float j0f(float) noexcept;
+float j1f(float) noexcept;
+float jnf(int, float) noexcept;
+float y0f(float) noexcept;
+float y1f(float) noexcept;
+float ynf(int, float) noexcept;
+}
+
+#define KERNELTK_MATH_1_TO(result, name)             \
+    extern "C" result name(double) noexcept;         \
+    extern "C" result name##f(float) noexcept;       \
+    template <class T, kerneltk::if_single<T> = 0>   \
+    inline result name(T x) {                        \
+        return name##f(static_cast<float>(x));       \
+    }
+KERNELTK_MATH_1_TO(int, ilogb)
+KERNELTK_MATH_1_TO(long, lrint)
+KERNELTK_MATH_1_TO(long, lround)
+KERNELTK_MATH_1_TO(long long, llrint)
+KERNELTK_MATH_1_TO(long long, llround)
+#undef KERNELTK_MATH_1_TO
+
+// The empty pack makes these less specialised than <math.h>'s own templates.
+#define KERNELTK_MATH_2(name, vector)                                              \
+    extern "C" double name(double, double) noexcept vector;                        \
+    extern "C" float name##f(float, float) noexcept vector;                        \
+    template <class A, class B, class... None, kerneltk::if_pair<A, B, None...> = 0> \
+    inline kerneltk::real<A, B> name(A a, B b, None...) {                          \
+        using T = kerneltk::real<A, B>;                                            \
+        if constexpr (sizeof(T) == sizeof(float))                                  \
+            return name##f(static_cast<T>(a), static_cast<T>(b));                  \
+        else                                                                       \
+            return name(static_cast<T>(a), static_cast<T>(b));                     \
+    }
+KERNELTK_MATH_2(pow, KERNELTK_VECTOR)
+KERNELTK_MATH_2(atan2, KERNELTK_VECTOR_235)
+KERNELTK_MATH_2(hypot, KERNELTK_VECTOR_235)
+KERNELTK_MATH_2(fmod, )
+KERNELTK_MATH_2(fmin, )
+KERNELTK_MATH_2(fmax, )
+KERNELTK_MATH_2(fdim, )
+KERNELTK_MATH_2(copysign, )
+KERNELTK_MATH_2(nextafter, )
+KERNELTK_MATH_2(remainder, )
+#undef KERNELTK_MATH_2
+#undef KERNELTK_VECTOR
+#undef KERNELTK_VECTOR_235
+
+extern "C" {
+double fma(double, double, double) noexcept;
+float fmaf(float, float, float) noexcept;
+double ldexp(double, int) noexcept;
+float ldexpf(float, int) noexcept;
+double scalbn(double, int) noexcept;
+float scalbnf(float, int) noexcept;
+double scalbln(double, long) noexcept;
+float scalblnf(float, long) noexcept;
+double frexp(double, int*) noexcept;
+float frexpf(float, int*) noexcept;
+double modf(double, double*) noexcept;
+float modff(float, float*) noexcept;
+double remquo(double, double, int*) noexcept;
+float remquof(float, float, int*) noexcept;
+double nan(const char*) noexcept;
+float nanf(const char*) noexcept;
+}
+template <class T, kerneltk::if_single<T> = 0>
+inline float fma(T x, T y, T z) {
+    return fmaf(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
+}
+template <class T, kerneltk::if_single<T> = 0>
+inline float ldexp(T x, int exponent) {
+    return ldexpf(static_cast<float>(x), exponent);
+}
+template <class T, kerneltk::if_single<T> = 0>
+inline float scalbn(T x, int exponent) {
+    return scalbnf(static_cast<float>(x), exponent);
+}
+template <class T, kerneltk::if_single<T> = 0>
+inline float scalbln(T x, long exponent) {
+    return scalblnf(static_cast<float>(x), exponent);
+}
+template <class T, kerneltk::if_single<T> = 0>
+inline float frexp(T x, int* exponent) {
+    return frexpf(static_cast<float>(x), exponent);
+}
+template <class T, kerneltk::if_single<T> = 0>
+inline float modf(T x, float* whole) {
+    return modff(static_cast<float>(x), whole);
+}
+template <class T, kerneltk::if_single<T> = 0>
+inline float remquo(T x, T y, int* quotient) {
+    return remquof(static_cast<float>(x), static_cast<float>(y), quotient);
+}
+
+template <class T, kerneltk::if_number<T> = 0>
+inline auto abs(T x) -> decltype(+x) {
+    const auto v = +x;
+    using V = decltype(+x);
+    if constexpr (kerneltk::is_double<V>::value)
+        return __builtin_fabs(v);
+    else if constexpr (kerneltk::is_single<V>::value)
+        return __builtin_fabsf(v);
+    else if constexpr (V(-1) < V(1))
+        return v < 0 ? -v : v;
+    else
+        return v;
+}
+template <class T, kerneltk::if_real<T> = 0>
+inline bool isnan(T x) {
+    return __builtin_isnan(static_cast<kerneltk::real<T>>(x));
+}
+template <class T, kerneltk::if_real<T> = 0>
+inline bool isinf(T x) {
+    return __builtin_isinf(static_cast<kerneltk::real<T>>(x));
+}
+template <class T, kerneltk::if_real<T> = 0>
+inline bool isfinite(T x) {
+    return __builtin_isfinite(static_cast<kerneltk::real<T>>(x));
+}
+template <class T, kerneltk::if_real<T> = 0>
+inline bool signbit(T x) {
+    return __builtin_signbit(static_cast<kerneltk::real<T>>(x));
+}
+
+// ---- what only CUDA has ----
+
+namespace kerneltk::math {
+
+inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
+inline float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
+inline double rcbrt(double x) { return 1.0 / ::cbrt(x); }
+inline float rcbrt(float x) { return 1.0f / ::cbrtf(x); }
+#ifndef __linux__
+inline double exp10(double x) { return ::pow(10.0, x); }
+inline float exp10(float x) { return ::powf(10.0f, x); }
+#endif
+
+// The argument is folded into [-1/2, 1/2] before it is multiplied by pi, which is exact.
+template <class T>
+inline T sinpi(T x) {
+    constexpr T pi = static_cast<T>(M_PI);
+    T r = x - 2 * ::rint(x * T(0.5));
+    r = ::fabs(r) > T(0.5) ? ::copysign(T(1), r) - r : r;
+    return ::sin(pi * r);
+}
+template <class T>
+inline T cospi(T x) {
+    constexpr T pi = static_cast<T>(M_PI);
+    const T r = ::fabs(x - 2 * ::rint(x * T(0.5)));
+    return ::sin(pi * (T(0.5) - r));
+}
+
+// Winitzki's estimate, then Newton's steps on log(erfc), which is nearly a parabola in the tail.
+inline double erfcinv(double y) {
+    if (!(y > 0 && y < 2))
+        return y == 0 ? __builtin_huge_val() : y == 2 ? -__builtin_huge_val() : __builtin_nan("");
+    const bool upper = y > 1;
+    if (upper) y = 2 - y;
+    const double w = ::log(y * (2 - y));
+    const double a = 0.147, b = 2 / (M_PI * a) + w / 2;
+    double x = ::sqrt(::sqrt(b * b - w / a) - b);
+    for (int step = 0; step < 4; ++step) {
+        const double e = ::erfc(x);
+        const double u = ::log(e / y) * e / (M_2_SQRTPI * ::exp(-x * x));
+        if (!__builtin_isfinite(u)) break;
+        x += u;
+    }
+    return upper ? -x : x;
+}
+inline float erfcinv(float y) { return static_cast<float>(erfcinv(static_cast<double>(y))); }
+inline double erfinv(double x) {
+    const double size = __builtin_fabs(x);
+    if (size > 0.5) return __builtin_copysign(erfcinv(1 - size), x);
+    // 1 - |x| would lose the low bits of a small argument.
+    const double w = ::log1p(-x * x);
+    const double a = 0.147, b = 2 / (M_PI * a) + w / 2;
+    double y = ::sqrt(::sqrt(b * b - w / a) - b);
+    y = size < 1e-3 ? size / M_2_SQRTPI : y;
+    for (int step = 0; step < 3; ++step) {
+        const double u = (::erf(y) - size) / (M_2_SQRTPI * ::exp(-y * y));
+        y -= u / (1 + y * u);
+    }
+    return __builtin_copysign(y, x);
+}
+inline float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
+inline double normcdf(double x) { return 0.5 * ::erfc(-x * M_SQRT1_2); }
+inline float normcdf(float x) { return static_cast<float>(normcdf(static_cast<double>(x))); }
+inline double normcdfinv(double p) { return -M_SQRT2 * erfcinv(2 * p); }
+inline float normcdfinv(float p) { return static_cast<float>(normcdfinv(static_cast<double>(p))); }
+// exp(x^2) erfc(x); the low half of x^2 keeps the product accurate while erfc is a normal number.
+inline double erfcx(double x) {
+    if (x < 25) {
+        const double square = x * x, low = __builtin_fma(x, x, -square);
+        const double e = ::exp(square);
+        return __builtin_isinf(e) ? e : (e + e * low) * ::erfc(x);
+    }
+    const double h = 1 / (x * x);
+    const double tail = 6.5625 - h * (29.53125 - h * 162.421875);
+    return M_2_SQRTPI / 2 / x * (1 - h * (0.5 - h * (0.75 - h * (1.875 - h * tail))));
+}
+inline float erfcx(float x) { return static_cast<float>(erfcx(static_cast<double>(x))); }
+
+// The power series of I0 and I1: every term is positive, so that none cancels.
+inline double bessel_series(double x, int order) {
+    const double q = x * x / 4;
+    double term = order ? x / 2 : 1, sum = term;
+    for (int k = 1; k < 2000 && __builtin_fabs(term) > 1e-17 * __builtin_fabs(sum); ++k) {
+        term *= q / (static_cast<double>(k) * (k + order));
+        sum += term;
+    }
+    return sum;
+}
+inline double cyl_bessel_i0(double x) { return bessel_series(x, 0); }
+inline double cyl_bessel_i1(double x) { return bessel_series(x, 1); }
+inline float cyl_bessel_i0(float x) { return static_cast<float>(bessel_series(x, 0)); }
+inline float cyl_bessel_i1(float x) { return static_cast<float>(bessel_series(x, 1)); }
+
+}  // namespace kerneltk::math
+
+#define KERNELTK_CUDA_1(name)                                                \
+    template <class T, class... None,                                        \
+              typename kerneltk::enable_if<kerneltk::is_number<T>::value &&  \
+                                           sizeof...(None) == 0>::type = 0>  \
+    inline kerneltk::real<T> name(T x, None...) {                            \
+        return kerneltk::math::name(static_cast<kerneltk::real<T>>(x));      \
+    }                                                                        \
+    template <class T, kerneltk::if_number<T> = 0>                           \
+    inline float name##f(T x) {                                              \
+        return kerneltk::math::name(static_cast<float>(x));                  \
+    }
+KERNELTK_CUDA_1(rsqrt)
+KERNELTK_CUDA_1(rcbrt)
+#ifndef __linux__
+KERNELTK_CUDA_1(exp10)
+#endif
+KERNELTK_CUDA_1(sinpi)
+KERNELTK_CUDA_1(cospi)
+KERNELTK_CUDA_1(erfinv)
+KERNELTK_CUDA_1(erfcinv)
+KERNELTK_CUDA_1(erfcx)
+KERNELTK_CUDA_1(normcdf)
+KERNELTK_CUDA_1(normcdfinv)
+KERNELTK_CUDA_1(cyl_bessel_i0)
+KERNELTK_CUDA_1(cyl_bessel_i1)
+#undef KERNELTK_CUDA_1
+
+// Two calls rather than the C library's sincos, which has no vector form that compilers use.
+template <class T, kerneltk::if_number<T> = 0, class R>
+inline void sincos(T x, R* sine, R* cosine) {
+    const auto v = static_cast<kerneltk::real<T>>(x);
+    *sine = static_cast<R>(sin(v));
+    *cosine = static_cast<R>(cos(v));
+}
+inline void __sincosf_pair(float x, float* sine, float* cosine) {
+    *sine = sinf(x);
+    *cosine = cosf(x);
+}
+template <class T, kerneltk::if_number<T> = 0>
+inline void sincosf(T x, float* sine, float* cosine) {
+    __sincosf_pair(static_cast<float>(x), sine, cosine);
+}
+template <class T, kerneltk::if_number<T> = 0, class R>
+inline void sincospi(T x, R* sine, R* cosine) {
+    *sine = static_cast<R>(sinpi(x));
+    *cosine = static_cast<R>(cospi(x));
+}
+template <class T, kerneltk::if_number<T> = 0>
+inline void sincospif(T x, float* sine, float* cosine) {
+    *sine = sinpif(x);
+    *cosine = cospif(x);
+}
+
+template <class A, class B, kerneltk::if_number<A> = 0, kerneltk::if_number<B> = 0>
+inline kerneltk::real<A, B> rhypot(A x, B y) {
+    return 1 / hypot(static_cast<kerneltk::real<A, B>>(x), static_cast<kerneltk::real<A, B>>(y));
+}
+template <class T, kerneltk::if_number<T> = 0>
+inline kerneltk::real<T> norm3d(T a, T b, T c) {
+    using R = kerneltk::real<T>;
+    return hypot(hypot(static_cast<R>(a), static_cast<R>(b)), static_cast<R>(c));
+}
+template <class T, kerneltk::if_number<T> = 0>
+inline kerneltk::real<T> norm4d(T a, T b, T c, T d) {
+    using R = kerneltk::real<T>;
+    return hypot(hypot(static_cast<R>(a), static_cast<R>(b)),
+                 hypot(static_cast<R>(c), static_cast<R>(d)));
+}
+template <class T, kerneltk::if_number<T> = 0>
+inline kerneltk::real<T> rnorm3d(T a, T b, T c) {
+    return 1 / norm3d(a, b, c);
+}
+template <class T, kerneltk::if_number<T> = 0>
+inline kerneltk::real<T> rnorm4d(T a, T b, T c, T d) {
+    return 1 / norm4d(a, b, c, d);
+}
+inline float rhypotf(float x, float y) { return rhypot(x, y); }
+inline float norm3df(float a, float b, float c) { return norm3d(a, b, c); }
+inline float norm4df(float a, float b, float c, float d) { return norm4d(a, b, c, d); }
+inline float rnorm3df(float a, float b, float c) { return rnorm3d(a, b, c); }
+inline float rnorm4df(float a, float b, float c, float d) { return rnorm4d(a, b, c, d); }
+
+// ---- intrinsics ----
+
+// glibc declares most of these without exporting them; defined as it declares them.
+extern "C" {
+__forceinline__ float __sinf(float x) noexcept { return sinf(x); }
+__forceinline__ float __cosf(float x) noexcept { return cosf(x); }
+__forceinline__ float __tanf(float x) noexcept { return tanf(x); }
+__forceinline__ float __tanhf(float x) noexcept { return tanhf(x); }
+__forceinline__ float __expf(float x) noexcept { return expf(x); }
+__forceinline__ float __exp10f(float x) noexcept { return exp10f(x); }
+__forceinline__ float __logf(float x) noexcept { return logf(x); }
+__forceinline__ float __log2f(float x) noexcept { return log2f(x); }
+__forceinline__ float __log10f(float x) noexcept { return log10f(x); }
+__forceinline__ float __powf(float x, float y) noexcept { return powf(x, y); }
+__forceinline__ void __sincosf(float x, float* sine, float* cosine) noexcept {
+    __sincosf_pair(x, sine, cosine);
+}
+}
+inline float __fdividef(float x, float y) { return x / y; }
+inline float __saturatef(float x) { return min(max(x, 0.0f), 1.0f); }
+
+namespace kerneltk {
+
+// The value, hidden from the compiler, so that it is neither fused nor reassociated.
+template <class T>
+__forceinline__ T rounded(T x) {
+#if defined(__x86_64__)
+    __asm__("" : "+x"(x));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(x));
+#else
+    volatile T kept = x;
+    x = kept;
+#endif
+    return x;
+}
+
+// A float as an integer: NaN is zero, what does not fit is the nearest that does.
+template <class I, class F>
+__forceinline__ I saturate(F x) {
+    constexpr bool is_signed = I(-1) < I(0);
+    constexpr I most = is_signed ? I(~(1ull << (8 * sizeof(I) - 1))) : I(~0ull);
+    constexpr I least = is_signed ? I(-most - 1) : I(0);
+    // 2^bits is a float, the maximum itself need not be.
+    constexpr F end = 2 * static_cast<F>(I(most / 2 + 1));
+    if (!(x == x)) return sizeof(F) == 8 && sizeof(I) == 8 ? static_cast<I>(1ull << 63) : I(0);
+    return x >= end ? most : x < static_cast<F>(least) ? least : static_cast<I>(x);
+}
+
+// An integer as a float F, in the direction given: -1 down, 1 up, 0 towards zero.
+template <class F, class I>
+inline F directed(I x, int direction) {
+    const F nearest = static_cast<F>(x);
+    const long double exact = x, error = exact - nearest;
+    if (direction == 0) direction = x < 0 ? 1 : -1;
+    const F up = static_cast<F>(__builtin_huge_val());
+    if (error > 0 && direction > 0) return nextafter(nearest, up);
+    if (error < 0 && direction < 0) return nextafter(nearest, -up);
+    return nearest;
+}
+
+}  // namespace kerneltk
+
+#define KERNELTK_CONVERT(from, F, to, I)                                                      \
+    inline I __##from##2##to##_rn(F x) { return kerneltk::saturate<I>(rint(x)); }             \
+    inline I __##from##2##to##_rz(F x) { return kerneltk::saturate<I>(trunc(x)); }            \
+    inline I __##from##2##to##_ru(F x) { return kerneltk::saturate<I>(ceil(x)); }             \
+    inline I __##from##2##to##_rd(F x) { return kerneltk::saturate<I>(floor(x)); }            \
+    inline F __##to##2##from##_rn(I x) { return static_cast<F>(x); }                          \
+    inline F __##to##2##from##_rz(I x) { return kerneltk::directed<F>(x, 0); }                \
+    inline F __##to##2##from##_ru(I x) { return kerneltk::directed<F>(x, 1); }                \
+    inline F __##to##2##from##_rd(I x) { return kerneltk::directed<F>(x, -1); }
+KERNELTK_CONVERT(float, float, int, int)
+KERNELTK_CONVERT(float, float, uint, unsigned int)
+KERNELTK_CONVERT(float, float, ll, long long)
+KERNELTK_CONVERT(float, float, ull, unsigned long long)
+KERNELTK_CONVERT(double, double, int, int)
+KERNELTK_CONVERT(double, double, uint, unsigned int)
+KERNELTK_CONVERT(double, double, ll, long long)
+KERNELTK_CONVERT(double, double, ull, unsigned long long)
+#undef KERNELTK_CONVERT
+inline float __double2float_rn(double x) { return static_cast<float>(x); }
+inline float __double2float_rz(double x) {
+    const float r = static_cast<float>(x);
+    return __builtin_fabs(static_cast<double>(r)) > __builtin_fabs(x) ? nextafterf(r, 0.0f) : r;
+}
+inline float __double2float_ru(double x) {
+    const float r = static_cast<float>(x);
+    return r < x ? nextafterf(r, __builtin_huge_valf()) : r;
+}
+inline float __double2float_rd(double x) {
+    const float r = static_cast<float>(x);
+    return r > x ? nextafterf(r, -__builtin_huge_valf()) : r;
+}
+
+inline float __fadd_rn(float x, float y) { return kerneltk::rounded(x + y); }
+inline float __fsub_rn(float x, float y) { return kerneltk::rounded(x - y); }
+inline float __fmul_rn(float x, float y) { return kerneltk::rounded(x * y); }
+inline float __fdiv_rn(float x, float y) { return x / y; }
+inline float __frcp_rn(float x) { return 1.0f / x; }
+inline float __fsqrt_rn(float x) { return sqrtf(x); }
+inline float __frsqrt_rn(float x) { return static_cast<float>(1.0 / __builtin_sqrt(x)); }
+inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+inline float __fmaf_ieee_rn(float x, float y, float z) { return fmaf(x, y, z); }
+inline double __dadd_rn(double x, double y) { return kerneltk::rounded(x + y); }
+inline double __dsub_rn(double x, double y) { return kerneltk::rounded(x - y); }
+inline double __dmul_rn(double x, double y) { return kerneltk::rounded(x * y); }
+inline double __ddiv_rn(double x, double y) { return x / y; }
+inline double __drcp_rn(double x) { return 1.0 / x; }
+inline double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
+inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }

@@ -1,0 +1,48 @@
+// Moving elements with accesses of a stated width.
+#pragma once
+
+namespace kerneltk {
+
+#ifdef __CUDACC_RTC__
+template <int BYTES>
+struct chunk;
+template <>
+struct chunk<1> {
+    using type = unsigned char;
+};
+template <>
+struct chunk<2> {
+    using type = unsigned short;
+};
+template <>
+struct chunk<4> {
+    using type = unsigned int;
+};
+template <>
+struct chunk<8> {
+    using type = uint2;
+};
+template <>
+struct chunk<16> {
+    using type = uint4;
+};
+
+// Copies BYTES bytes; both addresses are multiples of CHUNK.
+template <int CHUNK, int BYTES>
+__device__ __forceinline__ void copy(void* to, const void* from) {
+    static_assert(BYTES % CHUNK == 0, "whole chunks");
+    using word = typename chunk<CHUNK>::type;
+#pragma unroll
+    for (int k = 0; k < BYTES / CHUNK; ++k)
+        static_cast<word*>(to)[k] = static_cast<const word*>(from)[k];
+}
+
+#endif
+
+// Moves a pointer by a number of bytes.
+template <class T, class Index>
+__device__ __forceinline__ T* advance(T* pointer, Index bytes) {
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(pointer) + bytes);
+}
+
+}  // namespace kerneltk

@@ -1,0 +1,129 @@
+"""The values that flow from a front-end to a launch.
+
+text -> Signature -> Specialization -> TranslationUnit -> ObjectCode -> Module -> Function -> plan
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+__all__ = ["INCLUDE_DIRECTORY", "LaunchConfig", "ObjectCode", "Target", "TranslationUnit"]
+
+INCLUDE_DIRECTORY = Path(__file__).parent / "templates" / "include"
+"""Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
+
+BackendName = Literal["cuda", "host"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Backend, architecture and compiler version: what object code is made for.
+
+    Parameters
+    ----------
+    backend : {"cuda", "host"}
+    architecture : str
+        ``"sm_90"`` for CUDA; for the host a name of the CPU and its features.
+    compiler : str
+        Name and version of the compiler, for example ``"nvrtc 12.9"`` or ``"g++ 12.2.0"``.
+    """
+
+    backend: BackendName
+    architecture: str
+    compiler: str
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationUnit:
+    """C++ text with its entry point and the options it is compiled with.
+
+    Parameters
+    ----------
+    backend : {"cuda", "host"}
+        The backend whose dialect the text is written in.
+    source : str
+        The text. Package headers are included by ``#include <kerneltk/...>``.
+    entry : str
+        The ``extern "C"`` name of the entry point.
+    options : tuple of str
+        Compile options on top of the backend's own.
+    origins : tuple of (str, str)
+        The user's own texts by the file name that ``#line`` gives them in `source`, for messages:
+        ``(("operation", "y = a * x"), ...)``.
+    """
+
+    backend: BackendName
+    source: str
+    entry: str
+    options: tuple[str, ...] = ()
+    origins: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectCode:
+    """Compiled bytes.
+
+    Parameters
+    ----------
+    target : Target
+    kind : {"cubin", "ptx", "shared-library"}
+    code : bytes
+    entry : str
+        Name of the entry point in `code`.
+    """
+
+    target: Target
+    kind: Literal["cubin", "ptx", "shared-library"]
+    code: bytes = field(repr=False)
+    entry: str
+
+    def to_bytes(self) -> bytes:
+        """Return one byte string that :meth:`from_bytes` reads back."""
+        head = json.dumps(
+            {
+                "target": [self.target.backend, self.target.architecture, self.target.compiler],
+                "kind": self.kind,
+                "entry": self.entry,
+            }
+        ).encode()
+        return struct.pack("<I", len(head)) + head + self.code
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> ObjectCode:
+        """Read what :meth:`to_bytes` wrote.
+
+        Raises
+        ------
+        ValueError
+            The bytes are not an object code.
+        """
+        try:
+            (length,) = struct.unpack_from("<I", data)
+            head = json.loads(data[4 : 4 + length])
+            target = Target(*head["target"])
+            return cls(target, head["kind"], data[4 + length :], head["entry"])
+        except (struct.error, KeyError, TypeError, UnicodeDecodeError) as error:
+            raise ValueError("These bytes are not an object code.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchConfig:
+    """How a function is launched.
+
+    Parameters
+    ----------
+    grid : tuple of int
+        Blocks along x, y and z.
+    block : tuple of int
+        Threads of a block along x, y and z.
+    shared_memory : int
+        Dynamic shared memory (bytes) of a block.
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_memory: int = 0

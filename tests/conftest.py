@@ -1,0 +1,114 @@
+"""The backends that a test runs on, and the probe for a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--require-gpu",
+        action="store_true",
+        help="fail, instead of skipping, the tests that need a GPU where there is none",
+    )
+
+
+@cache
+def why_no_gpu() -> str | None:
+    """Return what is missing for a CUDA test on this machine, or None if nothing is."""
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CuPy warns at import of a toolkit that it did not find
+        import cupy
+    try:
+        devices = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return str(error)
+    return None if devices else "the driver knows no CUDA device"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") is None:
+        return
+    reason = why_no_gpu()
+    if reason is None:
+        return
+    if item.config.getoption("--require-gpu"):
+        pytest.fail(f"needs a GPU: {reason}", pytrace=False)
+    pytest.skip(f"needs a GPU: {reason}")
+
+
+def _root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the array that owns the memory that `array` is a view of."""
+    root, owner = array, array.base
+    while owner is not None:
+        if isinstance(owner, np.ndarray):
+            root = owner
+        owner = getattr(owner, "base", None)
+    return root
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend under test: `name`, and `xp`, the array library whose arrays it takes."""
+
+    name: Literal["host", "cuda"]
+    xp: ModuleType
+
+    def asarrays(self, *arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+        """Return copies of `arrays` on this backend, laid out in memory as the originals are.
+
+        The memory that an array is a view of is copied whole, and once for all the arrays that
+        share it: strides (bytes), offset from the base, broadcast axes and overlaps are kept.
+        """
+        buffers: dict[int, tuple[int, Any]] = {}
+        copies = []
+        for array in arrays:
+            if array.size == 0:
+                copies.append(self.xp.empty(array.shape, array.dtype))
+                continue
+            root = _root(array)
+            if id(root) not in buffers:
+                low, high = np.lib.array_utils.byte_bounds(root)
+                memory = (ctypes.c_ubyte * (high - low)).from_address(low)
+                buffers[id(root)] = low, self.xp.array(np.frombuffer(memory, np.uint8))
+            low, buffer = buffers[id(root)]
+            copies.append(self._view(array, buffer, array.ctypes.data - low))
+        return tuple(copies)
+
+    def asarray(self, array: np.ndarray[Any, Any]) -> Any:
+        """Return a copy of `array` on this backend with the original's strides and offset."""
+        return self.asarrays(array)[0]
+
+    def asnumpy(self, array: Any) -> np.ndarray[Any, Any]:
+        """Return `array`, which lies on this backend, as a NumPy array."""
+        return array if self.name == "host" else self.xp.asnumpy(array)
+
+    def _view(self, like: np.ndarray[Any, Any], buffer: Any, offset: int) -> Any:
+        if self.name == "host":
+            view = np.ndarray(like.shape, like.dtype, buffer, offset, like.strides)
+            view.flags.writeable = like.flags.writeable
+            return view
+        return self.xp.ndarray(
+            like.shape, like.dtype, memptr=buffer.data + offset, strides=like.strides
+        )
+
+
+@pytest.fixture(params=["host", pytest.param("cuda", marks=pytest.mark.gpu)])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    """Each backend in turn; the CUDA one where there is a GPU."""
+    if request.param == "host":
+        return Backend("host", np)
+    import cupy
+
+    return Backend("cuda", cupy)

@@ -1,0 +1,284 @@
+"""The command line: what it prints, and its exit status."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from PIL import Image
+
+import kerneltk
+from kerneltk import cli
+from kerneltk.cache import Cache
+from kerneltk.demo import measure
+from kerneltk.settings import get_settings
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
+
+
+def message(result: Result, status: int) -> str:
+    """Return the error line, having seen that it is one line and no traceback."""
+    assert result.exit_code == status, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    lines = result.stderr.strip().splitlines()
+    errors = [line for line in lines if line.startswith("Error: ")]
+    assert len(errors) == 1
+    assert lines[-1] == errors[0]
+    return errors[0].removeprefix("Error: ")
+
+
+@pytest.fixture
+def cache_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("KERNELTK_CACHE_DIR", str(directory))
+    get_settings.cache_clear()
+    yield directory
+    monkeypatch.undo()
+    get_settings.cache_clear()
+
+
+def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_version() -> None:
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.output == f"kerneltk, version {kerneltk.__version__}\n"
+
+
+def test_the_module_runs_as_the_command_does() -> None:
+    done = python("-m", "kerneltk", "--version")
+    assert done.returncode == 0
+    assert done.stdout == run("--version").output
+
+
+def test_importing_the_package_loads_neither_the_command_line_nor_cupy() -> None:
+    code = "import sys, kerneltk; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = python("-c", code).stdout.split()
+    assert "kerneltk" in loaded
+    assert not {"click", "rich", "cupy", "matplotlib", "PIL", "numba"}.intersection(loaded)
+
+
+def test_a_setting_that_is_not_valid_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, cache_directory: Path
+) -> None:
+    monkeypatch.setenv("KERNELTK_NUM_THREADS", "many")
+    assert "KERNELTK_NUM_THREADS" in message(run("cache", "info"), 2)
+
+
+# demo
+
+
+@pytest.fixture
+def hills() -> np.ndarray[Any, Any]:
+    y, x = np.mgrid[:40, :60]
+    return (500 + 80 * np.sin(x / 7) * np.cos(y / 5)).astype(np.float32)
+
+
+def demo(tmp_path: Path, *arguments: str | Path) -> Result:
+    picture = tmp_path / "picture.png"
+    return run("demo", "--megapixels", "0.02", "--output", picture, *arguments)
+
+
+def test_demo_on_the_measured_sample(tmp_path: Path) -> None:
+    result = demo(tmp_path, "--backend", "host")
+    assert result.exit_code == 0, result.output
+    assert "Jacksboro" in result.output
+    assert "wrong" not in result.output
+    with Image.open(tmp_path / "picture.png") as picture:
+        assert picture.width > 1000
+
+
+@pytest.mark.gpu
+def test_demo_on_a_gpu(tmp_path: Path) -> None:
+    result = demo(tmp_path, "--backend", "cuda")
+    assert result.exit_code == 0, result.output
+    assert "× CuPy" in result.output
+
+
+def test_demo_on_a_grid_with_holes(tmp_path: Path, hills: np.ndarray[Any, Any]) -> None:
+    hills[3:6, 10:20] = np.nan
+    np.save(tmp_path / "hills.npy", hills)
+    result = demo(tmp_path, "--backend", "host", "--input", tmp_path / "hills.npy", "--cell", "30")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("dtype", ["uint8", ">i4", "float64", "bool", "float16"])
+def test_demo_takes_any_real_dtype(tmp_path: Path, hills: np.ndarray[Any, Any], dtype: str) -> None:
+    np.savez(tmp_path / "hills.npz", grid=(hills - 420).astype(dtype), axis=np.arange(40))
+    result = demo(tmp_path, "--backend", "host", "--input", tmp_path / "hills.npz")
+    assert result.exit_code == 0, result.output
+
+
+def test_demo_on_a_picture(tmp_path: Path) -> None:
+    colours = np.random.default_rng(0).integers(0, 255, (30, 50, 3), dtype=np.uint8)
+    Image.fromarray(colours).save(tmp_path / "colours.png")
+    result = demo(tmp_path, "--backend", "host", "--input", tmp_path / "colours.png")
+    assert result.exit_code == 0, result.output
+    assert "uint8 → float32" in result.output
+
+
+def test_a_wrong_result_fails_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dataclasses
+
+    first, *others = measure.STEPS
+    lying = dataclasses.replace(
+        first, reference=lambda stored, scale, offset: (stored.astype(np.float32) + 1,)
+    )
+    monkeypatch.setattr(measure, "STEPS", (lying, *others))
+    result = demo(tmp_path, "--backend", "host")
+    assert first.name in message(result, 1)
+    assert "wrong" in result.stdout
+
+
+UNREADABLE: dict[str, tuple[str, Any, str]] = {
+    "one dimension": ("x.npy", np.zeros(5), "1-D"),
+    "three dimensions": ("x.npy", np.zeros((2, 2, 2)), "3-D"),
+    "empty": ("x.npy", np.zeros((0, 5)), "shape (0, 5)"),
+    "one row": ("x.npy", np.zeros((1, 5)), "shape (1, 5)"),
+    "complex": ("x.npy", np.zeros((4, 4), complex), "complex128"),
+    "text": ("x.npy", np.full((4, 4), "high"), "real numbers"),
+    "no data": ("x.npy", np.full((4, 4), np.nan), "NaN"),
+    "infinite": ("x.npy", np.full((4, 4), np.inf), "range of float32"),
+    "not an array": ("x.npy", b"not an array", "cannot be read"),
+    "no bytes": ("x.npy", b"", "cannot be read"),
+    "not an archive": ("x.npz", b"PK not an archive", "cannot be read"),
+    "two grids": ("x.npz", {"a": np.zeros((3, 3)), "b": np.zeros((3, 3))}, "'a' (3, 3), 'b'"),
+    "no arrays": ("x.npz", {}, "nothing"),
+    "not a picture": ("x.png", b"not a picture", "cannot be read"),
+    "another suffix": ("x.txt", b"1 2 3", ".npy, .npz, .png"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_an_input_that_is_no_grid_is_one_line(tmp_path: Path, case: str) -> None:
+    name, content, words = UNREADABLE[case]
+    path = tmp_path / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif isinstance(content, dict):
+        np.savez(path, **content)
+    else:
+        np.save(path, content)
+    text = message(demo(tmp_path, "--input", path), 2)
+    assert words in text
+    assert name in text
+    assert not (tmp_path / "picture.png").exists()
+
+
+def test_an_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.full((3, 3), None), allow_pickle=True)
+    assert "x.npy" in message(demo(tmp_path, "--input", tmp_path / "x.npy"), 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--input", "missing.npy"], "missing.npy"),
+        (["--input", "."], "."),
+        (["--output", "picture.bmpx"], ".png, .jpg"),
+        (["--output", "no/such/directory/picture.png"], "not a directory"),
+        (["--cell", "30"], "--input"),
+        (["--cell", "0", "--input", "x.npy"], "--cell"),
+        (["--megapixels", "-1"], "--megapixels"),
+        (["--backend", "tpu"], "--backend"),
+    ],
+)
+def test_a_wrong_option_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.zeros((3, 3)))
+    assert words in message(run("demo", *arguments), 2)
+
+
+# cache
+
+
+def test_cache_commands(cache_directory: Path) -> None:
+    assert "entries    0" in run("cache", "info").output
+    assert run("cache", "list").output == ""
+    cache = Cache(cache_directory)
+    cache.put("a" * 64, b"x" * 5000)
+    cache.put("b" * 64, b"y")
+
+    info = run("cache", "info").output
+    assert str(cache_directory) in info
+    assert "entries    2" in info
+    assert "KiB" in info
+    listed = run("cache", "list").output.splitlines()
+    assert sorted(line.split()[-1] for line in listed) == ["a" * 64, "b" * 64]
+
+    assert run("cache", "prune").output == "Removed 0 entries.\n"
+    assert run("cache", "prune", "--size", "0").output == "Removed 2 entries.\n"
+    Cache(cache_directory).put("c" * 64, b"z")
+    assert run("cache", "clear").output == "Removed 1 entry.\n"
+    assert Cache(cache_directory).get("c" * 64) is None
+
+
+def test_cache_in_memory_only(monkeypatch: pytest.MonkeyPatch, cache_directory: Path) -> None:
+    monkeypatch.setenv("KERNELTK_CACHE_DIR", "")
+    get_settings.cache_clear()
+    result = run("cache", "info")
+    assert result.exit_code == 0
+    assert "memory only" in result.output
+
+
+def test_a_cache_directory_that_is_a_file_is_one_line(cache_directory: Path) -> None:
+    cache_directory.write_text("in the way")
+    assert str(cache_directory) in message(run("cache", "info"), 1)
+    assert "no" in run("cache", "info").stdout
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1023, "1023 bytes"), (1024, "1.0 KiB"), (5 << 30, "5.0 GiB")]
+)
+def test_sizes_are_printed_in_binary_units(count: int, text: str) -> None:
+    assert cli._bytes(count) == text
+
+
+# doctor
+
+
+def test_doctor_finds_the_host_backend(cache_directory: Path) -> None:
+    result = run("doctor")
+    assert result.exit_code == 0, result.output
+    assert "host backend" in result.output.splitlines()[-1]
+    assert list(cache_directory.rglob("*.ktk"))
+
+
+@pytest.mark.gpu
+def test_doctor_finds_the_gpu(cache_directory: Path) -> None:
+    result = run("doctor")
+    assert result.exit_code == 0, result.output
+    assert "cuda backend" in result.output.splitlines()[-1]
+
+
+def test_doctor_without_compiler_or_gpu_fails_and_says_what_to_install(tmp_path: Path) -> None:
+    done = python(
+        *("-m", "kerneltk", "doctor"),
+        KERNELTK_CXX=str(tmp_path / "no-compiler"),
+        KERNELTK_CACHE_DIR=str(tmp_path / "cache"),
+        CUDA_VISIBLE_DEVICES="",
+        COLUMNS="200",
+    )
+    assert done.returncode == 1
+    assert "kerneltk[compiler]" in done.stdout
+    assert done.stderr == "Error: No backend works on this machine.\n"
