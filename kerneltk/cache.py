@@ -30,9 +30,12 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-__all__ = ["Cache", "CacheInfo", "Entry"]
+from kerneltk.settings import get_settings
+
+__all__ = ["Cache", "CacheInfo", "Entry", "get_cache"]
 
 _MAGIC = b"KTKCACHE"
 _VERSION = 1
@@ -603,3 +606,9 @@ def _write_file(directory: str, final: str, content: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+@cache
+def get_cache() -> Cache:
+    """Return this process's compile cache, in the directory that the settings name."""
+    return Cache(get_settings().cache_directory)

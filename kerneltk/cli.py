@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -130,25 +131,29 @@ def _results(run: Run, outcomes: list[Outcome], copy: float) -> Table:
     machine = run.machine
     rows, columns = run.shape
     table = Table(
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        caption_justify="left",
+        title_justify="left",
         title=f"{run.terrain.name}, mirrored to {rows} × {columns} "
         f"({rows * columns / 1e6:.1f} Mpixel), on {machine.label}",
         caption=(
-            "Time: median of calls into given arrays, compilation not counted. Bandwidth: each "
-            f"array read or written once; a plain copy by {machine.xp.__name__} reaches "
-            f"{copy / 1e9:.1f} GB/s. Check: against NumPy, largest difference."
+            "ms: median of calls into given arrays, compilation not counted. GB/s: each array "
+            f"read or written once; a plain copy by {machine.xp.__name__} reaches "
+            f"{copy / 1e9:.1f}. × {machine.rival}: how many times faster. Check: against NumPy, "
+            "with the largest difference."
         ),
     )
     table.add_column("kernel")
-    table.add_column("shows", style="dim")
     table.add_column("dtypes")
-    table.add_column("time (ms)", justify="right")
+    table.add_column("ms", justify="right")
     table.add_column("GB/s", justify="right")
     table.add_column(f"× {machine.rival}", justify="right")
     table.add_column("check", no_wrap=True)
     for outcome in outcomes:
         table.add_row(
-            outcome.step.name,
-            outcome.step.shows,
+            f"{outcome.step.name}\n[dim]{outcome.step.shows}[/dim]",
             outcome.types,
             f"{outcome.seconds * 1e3:.3g}",
             f"{outcome.moved / outcome.seconds / 1e9:.1f}",

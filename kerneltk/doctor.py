@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -31,6 +32,7 @@ _CUDA_PACKAGES = {
 }
 _INSTALL_CUDA = "python -m pip install 'kerneltk[cuda12]'  (for a CUDA 13 driver: cuda13)"
 _INSTALL_COMPILER = "python -m pip install 'kerneltk[compiler]'"
+_NEEDS_GPU = "the packages are here; it needs an NVIDIA GPU and its driver"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,13 @@ def examine() -> Iterator[Finding]:
     yield Finding("NumPy", "ok", np.__version__)
     yield Finding("Jinja2", "ok", metadata.version("jinja2"))
     yield _compiler()
-    for subject, names in _CUDA_PACKAGES.items():
-        yield _package(subject, names)
+    packages = [_package(subject, names) for subject, names in _CUDA_PACKAGES.items()]
+    yield from packages
     yield _cache()
     yield _cuda_compiler()
     yield _backend("host", _INSTALL_COMPILER)
-    yield _backend("cuda", _INSTALL_CUDA)
+    complete = all(package.state == "ok" for package in packages)
+    yield _backend("cuda", _NEEDS_GPU if complete else _INSTALL_CUDA)
 
 
 def _package(subject: str, names: tuple[str, ...]) -> Finding:
@@ -84,9 +87,14 @@ def _compiler() -> Finding:
     try:
         found = find_compiler()
     except BackendUnavailableError as error:
-        return Finding("C++ compiler", "absent", str(error), _INSTALL_COMPILER)
+        return Finding("C++ compiler", "absent", _sentence(error), _INSTALL_COMPILER)
     command = " ".join(found.command)
     return Finding("C++ compiler", "ok", f"{found.family} {found.version} ({command})")
+
+
+def _sentence(error: BackendUnavailableError) -> str:
+    """Return what is wrong; the hint that follows is what `advice` says."""
+    return str(error).partition("\n")[0]
 
 
 def _cache() -> Finding:
@@ -109,9 +117,9 @@ def _cuda_compiler() -> Finding:
     source = 'extern "C" __global__ void doctor(float* x) { x[threadIdx.x] *= 2.0f; }'
     try:
         target = nvrtc.target_for("sm_90")
-        code = nvrtc.compile_unit(TranslationUnit("cuda", source, "doctor"), target)
+        code = nvrtc.compile(TranslationUnit("cuda", source, "doctor"), target)
     except BackendUnavailableError as error:
-        return Finding(subject, "absent", str(error), _INSTALL_CUDA)
+        return Finding(subject, "absent", _sentence(error), _INSTALL_CUDA)
     except Exception as error:  # whatever a broken installation raises is what is to be told
         return Finding(subject, "broken", f"{type(error).__name__}: {error}")
     detail = f"{target.compiler}, compiled a kernel for {target.architecture}"
@@ -119,18 +127,19 @@ def _cuda_compiler() -> Finding:
 
 
 def _backend(backend: BackendName, advice: str) -> Finding:
-    """Compile a kernel, unless the cache holds it, launch it and look at what it wrote."""
+    """Compile a kernel with a constant that makes it new to every cache, launch and check it."""
     subject = f"{backend} backend"
     try:
         xp: Any = array_library(backend)
+        constant = secrets.randbelow(2**20)
         kernel = kerneltk.ElementwiseKernel(
-            "float32 x, float32 a", "float32 y", "y = a * x + i", name="doctor"
+            "float32 x, float32 a", "float32 y", f"y = a * x + i + {constant}", name="doctor"
         )
         count = 1000
         result = kernel(xp.ones(count, np.float32), 2.0)
-        wrong = int((result != xp.arange(count) + 2).sum())
+        wrong = int((result != xp.arange(count) + 2 + constant).sum())
     except BackendUnavailableError as error:
-        return Finding(subject, "absent", str(error), advice, is_backend=True)
+        return Finding(subject, "absent", _sentence(error), advice, is_backend=True)
     except Exception as error:  # whatever a broken installation raises is what is to be told
         return Finding(subject, "broken", f"{type(error).__name__}: {error}", is_backend=True)
     if wrong:

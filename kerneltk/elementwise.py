@@ -159,12 +159,13 @@ class ElementwiseKernel:
 
     def _prepare(self) -> None:
         self._launchers: dict[tuple[type, ...], _Run] = {}
+        self._recent: dict[int, _Run] = {}  # the last launcher by the number of arguments
         self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_launchers", "_codes", "_lock"):
+        for name in ("_launchers", "_recent", "_codes", "_lock"):
             del state[name]
         return state
 
@@ -212,9 +213,9 @@ class ElementwiseKernel:
             There is no compiler or driver for the arrays' backend.
         """
         if not kwargs:
-            run = self._launchers.get(tuple(map(type, args)))
+            run = self._recent.get(len(args))
             if run is not None:
-                return run(*args, None, None)
+                return run(*args)
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -224,8 +225,13 @@ class ElementwiseKernel:
                 return override(self, *args, **kwargs)
         args, size, stream, block_size = self._collect(args, kwargs)
         extra = None if size is None and block_size is None else (size, block_size)
+        return self._dispatch(args, stream, extra)
+
+    def _dispatch(self, args: tuple[Any, ...], stream: int | None, extra: _Extra) -> Any:
+        """Launch by the launcher for these types, which is made if there is none."""
         run = self._launchers.get(tuple(map(type, args)))
         if run is not None:
+            self._recent[len(args)] = run
             return run(*args, stream, extra)
         arrays, way_back, backend = self._adopt(args)
         run = self._launcher(arrays, backend)
@@ -413,7 +419,7 @@ class ElementwiseKernel:
         plans: dict[Any, tuple[Any, ...]] = {}
         missed = functools.partial(self._missed, pattern, backend, plans, types)
         overlapped = functools.partial(self._overlapped, pattern, backend, types)
-        run = make_launcher(pattern, backend, plans, missed, overlapped)
+        run = make_launcher(pattern, backend, plans, types, missed, overlapped, self._dispatch)
         # Only the backends' own arrays and numbers come this way next time; others are adopted
         # anew at every call.
         self._launchers[types] = run

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import threading
-from functools import cache
 
 from kerneltk import interop
 from kerneltk.backends import nvrtc
 from kerneltk.backends.base import Backend, Compiler, Function
-from kerneltk.cache import Cache
+from kerneltk.cache import get_cache
 from kerneltk.fingerprint import fingerprint
-from kerneltk.settings import get_settings
 from kerneltk.units import ObjectCode, Target, TranslationUnit
 
-__all__ = ["build", "compile_ahead", "get_cache", "get_function"]
+__all__ = ["build", "compile_ahead", "get_function"]
 
 _functions: dict[tuple[str, int], Function] = {}
 _locks: dict[str, threading.Lock] = {}
 _locks_guard = threading.Lock()
-
-
-@cache
-def get_cache() -> Cache:
-    """Return this process's compile cache."""
-    return Cache(get_settings().cache_directory)
 
 
 def _lock_of(key: str) -> threading.Lock:

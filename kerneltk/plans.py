@@ -130,7 +130,12 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     count = len(pattern.arrays)
     arrays = [k for k in range(count) if pattern.arrays[k]]
     arguments = ", ".join(f"a{k}" for k in range(count))
-    lines = [dialect.read.format(a=f"a{k}", p=f"p{k}") for k in arrays]
+    mistyped = " or ".join(f"type(a{k}) is not type{k}" for k in range(count))
+    call = f"({arguments}{',' if arguments else ''})"
+    lines = []
+    if mistyped:
+        lines += [f"if {mistyped}:", f"    return mistyped({call}, stream, extra)"]
+    lines += [dialect.read.format(a=f"a{k}", p=f"p{k}") for k in arrays]
     key = [dialect.array_key.format(a=f"a{k}") for k in arrays]
     if dialect.output_key:
         key += [dialect.output_key.format(a=f"a{k}") for k in arrays if pattern.written[k]]
@@ -147,7 +152,6 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     names += [f"dtype{j}" for j in range(pattern.nout)]
     names += [f"g{k}" for k in raws]
     names += [f"{name}{k}_{j}" for k, j in pairs for name in ("low", "high", "same")]
-    call = f"({arguments}{',' if arguments else ''})"
     lines += [
         f"key = ({', '.join(key)},)",
         "plan = plans.get(key)",
@@ -163,8 +167,7 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     outputs = [pattern.nin + j for j in range(pattern.nout)]
     if not pattern.outputs_given:
         for j, k in enumerate(outputs):
-            lines.append(f"a{k} = {dialect.allocate.replace('dtype', f'dtype{j}')}")
-            lines.append(dialect.read.format(a=f"a{k}", p=f"p{k}"))
+            lines.append(dialect.allocate.format(a=f"a{k}", p=f"p{k}", dtype=f"dtype{j}"))
     total = pattern.nin + pattern.nout
     is_array = [*pattern.arrays, *([True] * (total - count))]
     values = [f"p{k}, *g{k}" for k in raws]
@@ -187,23 +190,24 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     if scalars:
         lines += [
             "try:",
-            f"    pack_into(buffer.memory, 0, {packed})",
+            f"    pack_into(buffer[0], 0, {packed})",
             "except PackErrors:",
-            f"    pack_checked(buffer.memory, 0, {packed})",
+            f"    pack_checked(buffer[0], 0, {packed})",
         ]
     else:
-        lines.append(f"pack_into(buffer.memory, 0, {packed})")
+        lines.append(f"pack_into(buffer[0], 0, {packed})")
     lines += [
         "if stream is None:",
         f"    stream = {dialect.stream}",
-        f"code = {dialect.launch}",
-        "if code:",
-        f"    launch_failed(code, lambda: {dialect.launch})",
+        "try:",
+        f"    {dialect.launch}",
+        "except LaunchErrors as error:",
+        f"    launch_failed(error, lambda: {dialect.launch})",
         "buffers.append(buffer)",
         f"return {result}",
     ]
     lines = [line for block in lines for line in block.split("\n")]
-    head = f"def run({arguments}{', ' if arguments else ''}stream, extra):"
+    head = f"def run({arguments}{', ' if arguments else ''}stream=None, extra=None):"
     return f"{head}\n{_indent(lines)}\n"
 
 
@@ -216,10 +220,12 @@ def make_launcher(
     pattern: Pattern,
     backend: Backend,
     plans: dict[Any, tuple[Any, ...]],
+    types: Sequence[type],
     missed: Callable[..., Any],
     overlapped: Callable[..., Any],
+    mistyped: Callable[..., Any],
 ) -> Callable[..., Any]:
-    """Return the launcher of a pattern: ``run(*arguments, stream, extra)``.
+    """Return the launcher of a pattern: ``run(*arguments, stream=None, extra=None)``.
 
     Parameters
     ----------
@@ -227,19 +233,26 @@ def make_launcher(
     backend : Backend
     plans : dict
         Rows of plans by key; filled by the caller when `missed` is called.
+    types : sequence of type
+        The arguments' types, which the launcher checks.
     missed : callable
         Called with the arguments (a tuple), the stream, the extra key and the plan's key when no
         plan fits; its result is the call's result.
     overlapped : callable
         Called with the arguments, the stream and the extra key when an output overlaps an input.
+    mistyped : callable
+        Called likewise when an argument is of another type.
     """
     dialect = backend.dialect
     names: dict[str, Any] = {
         **dialect.names,
         "plans": plans,
+        **{f"type{k}": kind for k, kind in enumerate(types)},
         "missed": missed,
         "overlapped": overlapped,
+        "mistyped": mistyped,
         "launch_failed": backend.launch_failed,
+        "LaunchErrors": dialect.errors,
         "PackErrors": (struct.error, OverflowError, TypeError),
     }
     exec(_compiled(_launcher_text(pattern, dialect)), names)

@@ -172,7 +172,7 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
     template = _environment().get_template(f"elementwise.{suffix}.j2")
     prefix = ""
     if specialization.backend == "cuda" and any(map(_HALF_NAMES.match, definition.names)):
-        prefix = "#define KERNELTK_WITH_CUDA_FP16 1\n#include <cuda_fp16.h>\n"
+        prefix = "#include <cuda_fp16.h>\n"
     source = _compact(prefix + template.render(u=context))
     return TranslationUnit(
         specialization.backend, source, definition.name, definition.options, definition.origins

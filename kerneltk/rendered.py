@@ -10,8 +10,8 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+from kerneltk.cache import get_cache
 from kerneltk.dtypes import describe
-from kerneltk.pipeline import get_cache
 from kerneltk.specialize import ElementwiseSpecialization
 from kerneltk.units import TranslationUnit
 

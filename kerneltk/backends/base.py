@@ -51,10 +51,11 @@ class LaunchDialect:
     stream : str
         Expression of the stream's handle where the caller gives none.
     allocate : str
-        Expression that makes an output from ``shape``, ``dtype`` and ``order``.
+        Statements that make an output ``{a}`` at ``{p}`` from ``shape``, ``{dtype}``, ``order``.
     launch : str
-        Expression that launches; it uses ``function``, ``grid``, ``grain``, ``block``,
-        ``buffer`` and ``stream`` and is zero on success.
+        Statement that launches; it uses ``function``, ``grid``, ``grain``, ``block``, ``buffer``
+        and ``stream`` and raises one of `errors`.
+    errors : tuple of exception types
     """
 
     names: dict[str, Any]
@@ -65,6 +66,7 @@ class LaunchDialect:
     stream: str
     allocate: str
     launch: str
+    errors: tuple[type[Exception], ...] = ()
 
 
 class Compiler(Protocol):
@@ -117,7 +119,9 @@ class Backend(Compiler, Protocol):
         """Copy an array, keeping its layout as far as that is dense."""
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> Any:
-        """Return an argument buffer whose constant part is filled in."""
+        """Return an argument buffer whose constant part is filled in: a tuple of its writable
+        memory, the address that `launch` takes, and what must stay alive.
+        """
 
-    def launch_failed(self, code: object, retry: Any) -> None:
-        """Handle a launch that did not return zero: retry once where that helps, or raise."""
+    def launch_failed(self, error: Exception, retry: Any) -> None:
+        """Handle a launch that raised: retry once where that helps, or raise LaunchError."""

@@ -6,9 +6,9 @@ The only module that imports CuPy or the CUDA driver.
 from __future__ import annotations
 
 import ctypes
+import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -40,13 +40,6 @@ class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
         CompileError.__init__(self, message, source, message)
 
 
-@dataclass(frozen=True, slots=True)
-class _Buffer:
-    memory: Any
-    pointers: int
-    keep: Any = field(repr=False)
-
-
 def _check(result: Any, what: str) -> None:
     if result != driver.CUresult.CUDA_SUCCESS:
         _, name = driver.cuGetErrorName(result)
@@ -68,21 +61,30 @@ class CudaBackend:
     array_type: type = cupy.ndarray
 
     def __init__(self) -> None:
+        several = cupy.cuda.runtime.getDeviceCount() > 1
+        # CuPy keeps whether an array is C-contiguous; then its strides follow from its shape.
+        contiguous = "{a}._c_contiguous or " if hasattr(cupy.ndarray, "_c_contiguous") else ""
         self.dialect = LaunchDialect(
             names={
-                "launch": driver.cuLaunchKernel,
+                "launch": cupy.cuda.driver.launchKernel,
                 "device": cupy.cuda.runtime.getDevice,
                 "current_stream": cupy.cuda.get_current_stream,
-                "empty": cupy.ndarray,
-                "empty_like_order": _empty,
+                "ndarray": cupy.ndarray,
+                "alloc": cupy.cuda.alloc,
+                "prod": math.prod,
             },
-            read="{a}_data = {a}.data; {p} = {a}_data.ptr",
-            array_key="{a}.dtype, {a}.shape, {a}.strides, {a}_data.device_id",
+            read="m{a} = {a}.data; {p} = m{a}.ptr",
+            array_key="{a}.dtype, {a}.shape, "
+            + contiguous
+            + "{a}.strides"
+            + (", m{a}.device_id" if several else ""),
             output_key="",
-            call_key="device()",
+            call_key="device()" if several else "",
             stream="current_stream().ptr",
-            allocate="empty(shape, dtype) if order == 'C' else empty_like_order(shape, dtype, order)",
-            launch="launch(function, grid, 1, 1, block, 1, 1, 0, stream, buffer.pointers, 0)[0]",
+            allocate="m{a} = alloc(prod(shape) * {dtype}.itemsize); {p} = m{a}.ptr; "
+            "{a} = ndarray(shape, {dtype}, m{a}, order=order)",
+            launch="launch(function, grid, 1, 1, block, 1, 1, 0, stream, buffer[1], 0)",
+            errors=(cupy.cuda.driver.CUDADriverError,),
         )
 
     def target(self) -> Target:
@@ -118,7 +120,7 @@ class CudaBackend:
             _check(result, f"Finding the kernel '{code.entry}' in its module")
         finally:
             driver.cuThreadExchangeStreamCaptureMode(mode)
-        return Function(function, module)
+        return Function(int(function), module)
 
     def device_key(self) -> int:
         """Return the number of the current device."""
@@ -163,7 +165,7 @@ class CudaBackend:
         )
         return array.copy(order="F" if dense else "C")
 
-    def make_buffer(self, size: int, offset: int, constants: bytes) -> _Buffer:
+    def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
         if size > _MAX_PARAMETER_BYTES:
             raise ArgumentTypeError(
@@ -175,21 +177,23 @@ class CudaBackend:
         memory = memoryview(raw)[start : start + size].cast("B")
         memory[offset : offset + len(constants)] = constants
         pointers = (ctypes.c_void_p * 1)(ctypes.addressof(raw) + start)
-        return _Buffer(memory, ctypes.addressof(pointers), (raw, pointers))
+        return memory, ctypes.addressof(pointers), (raw, pointers)
 
-    def launch_failed(self, code: object, retry: Any) -> None:
+    def launch_failed(self, error: Exception, retry: Any) -> None:
         """Retry once where this thread has no context yet; raise otherwise."""
-        missing = (
-            driver.CUresult.CUDA_ERROR_INVALID_CONTEXT,
-            driver.CUresult.CUDA_ERROR_CONTEXT_IS_DESTROYED,
-            driver.CUresult.CUDA_ERROR_NOT_INITIALIZED,
-        )
-        if code in missing:
+        if getattr(error, "status", None) in _NO_CONTEXT:
             _bind_context()
-            code = retry()
-        _check(code, "The launch")
+            try:
+                retry()
+                return
+            except cupy.cuda.driver.CUDADriverError as second:
+                error = second
+        raise LaunchError(f"The launch failed: {error}.") from error
 
 
+# Not initialized, invalid context, context is destroyed: the thread has made no call yet that
+# makes the device's context current.
+_NO_CONTEXT = (3, 201, 709)
 # A kernel's parameters may take 4 KiB on every architecture.
 _MAX_PARAMETER_BYTES = 4096
 

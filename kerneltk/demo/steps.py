@@ -203,7 +203,7 @@ def _grey_numpy(
 STEPS: tuple[Step, ...] = (
     Step(
         "decode stored values",
-        "types that differ, T from the array",
+        "mixed dtypes, T from the array",
         _decode,
         ("stored", "scale", "offset"),
         {"height": np.float32},
@@ -211,7 +211,7 @@ STEPS: tuple[Step, ...] = (
         rtol=1e-6,
     ),
     Step(
-        "a*x + b, to feet above a datum",
+        "a*x + b, to feet",
         "Python scalars",
         _linear,
         ("height", "feet_per_metre", "datum"),
@@ -222,7 +222,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "slope and hillshade",
-        "raw array, neighbours, two outputs",
+        "raw neighbours, two outputs",
         _relief,
         ("height", "rows", "columns", "dx", "dy", "light_east", "light_north", "light_up"),
         {"slope": np.float32, "shade": np.float32},
@@ -232,7 +232,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "standardise",
-        "broadcasting a row and a column",
+        "broadcast row and column",
         _standardise,
         ("height", "row_mean", "column_gain"),
         {"standard": np.float32},
@@ -249,8 +249,8 @@ STEPS: tuple[Step, ...] = (
         _steep_numpy,
     ),
     Step(
-        "grey picture, gentle ground toned down",
-        "bool and float in, uint8 out",
+        "grey picture",
+        "bool in, uint8 out",
         _grey,
         ("shade", "steep", "light_up"),
         {"grey": np.uint8},

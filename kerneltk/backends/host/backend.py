@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Never
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from kerneltk.arrays import ArraySpec, is_c_contiguous, is_f_contiguous
 from kerneltk.backends.base import Function, LaunchDialect
 from kerneltk.backends.host import runtime, toolchain
+from kerneltk.cache import get_cache
 from kerneltk.errors import ArgumentValueError, LaunchError
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
@@ -47,12 +47,6 @@ def _choose_address() -> Any:
 address_of = _choose_address()
 
 
-@dataclass(frozen=True, slots=True)
-class _Buffer:
-    memory: Any
-    address: int
-
-
 class HostBackend:
     """NumPy arrays on CPU cores; implements `kerneltk.backends.base.Backend`."""
 
@@ -61,6 +55,7 @@ class HostBackend:
 
     def __init__(self) -> None:
         self._dialect: LaunchDialect | None = None
+        runtime.use_cache(get_cache())
 
     @property
     def dialect(self) -> LaunchDialect:
@@ -82,8 +77,8 @@ class HostBackend:
                 output_key="{a}.flags.writeable",
                 call_key="",
                 stream="0",
-                allocate="empty(shape, dtype, order)",
-                launch="launch(function, buffer.address, grid, grain, threads)",
+                allocate="{a} = empty(shape, {dtype}, order); {p} = " + read,
+                launch="launch(function, buffer[1], grid, grain, threads)",
             )
         return self._dialect
 
@@ -138,14 +133,14 @@ class HostBackend:
         )
         return array.copy(order="F" if dense else "C")
 
-    def make_buffer(self, size: int, offset: int, constants: bytes) -> _Buffer:
+    def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
         raw = ctypes.create_string_buffer(size + 16)
         start = -ctypes.addressof(raw) % 16
         memory = memoryview(raw)[start : start + size].cast("B")
         memory[offset : offset + len(constants)] = constants
-        return _Buffer(memory, ctypes.addressof(raw) + start)
+        return memory, ctypes.addressof(raw) + start, raw
 
-    def launch_failed(self, code: object, retry: Any) -> Never:
-        """Raise: the host runtime reports no failures by codes."""
-        raise LaunchError(f"The host runtime returned {code}.")
+    def launch_failed(self, error: Exception, retry: Any) -> Never:
+        """Raise: a host launch that fails once fails again."""
+        raise LaunchError(f"The launch failed: {error}.") from error

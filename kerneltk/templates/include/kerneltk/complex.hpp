@@ -130,7 +130,7 @@ __device__ __forceinline__ complex<T> operator-(const complex<T>& z) {
     return {-z.real(), -z.imag()};
 }
 
-// Each operator between complex<A> and complex<B>, complex<A> and a number, a number and complex<B>.
+// Each operator between two complex numbers, and between a complex number and a real one.
 // In the expressions R is the result's component type.
 #define KERNELTK_COMPLEX_OPERATOR(op, both, number_right, number_left)                          \
     template <class A, class B>                                                                 \
@@ -263,6 +263,10 @@ __device__ inline complex<T> scaled_exp(T x, T c, T s, T divisor) {
     return {root * (c / divisor) * root, root * (s / divisor) * root};
 }
 
+// A product that the compiler does not fuse into a following sum.
+__device__ __forceinline__ float product(float x, float y) { return __fmul_rn(x, y); }
+__device__ __forceinline__ double product(double x, double y) { return __dmul_rn(x, y); }
+
 // log|z|, exact to the last bits also where |z| is nearly one.
 template <class T>
 __device__ inline T log_abs(T x, T y) {
@@ -270,8 +274,8 @@ __device__ inline T log_abs(T x, T y) {
     const T large = u < v ? v : u, small = u < v ? u : v;
     if (!(large > T(0.5) && large < T(2))) return log(hypot(x, y));
     // large^2 + small^2 - 1 in two words; the subtraction is exact where it cancels.
-    const T square = large * large, square_low = fma(large, large, -square);
-    const T other = small * small, other_low = fma(small, small, -other);
+    const T square = product(large, large), square_low = fma(large, large, -square);
+    const T other = product(small, small), other_low = fma(small, small, -other);
     const T excess = (square - T(1)) + other + (square_low + other_low);
     return T(0.5) * log1p(excess);
 }

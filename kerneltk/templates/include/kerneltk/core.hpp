@@ -13,11 +13,12 @@ using uint32_t = unsigned int;
 using uint64_t = unsigned long long;
 using intptr_t = long long;
 using uintptr_t = unsigned long long;
+// Constants, so that libcu++ may define its macros later.
 #ifndef INFINITY
-#define INFINITY __builtin_bit_cast(float, 0x7f800000)
+constexpr float INFINITY = __builtin_bit_cast(float, 0x7f800000);
 #endif
 #ifndef NAN
-#define NAN __builtin_bit_cast(float, 0x7fc00000)
+constexpr float NAN = __builtin_bit_cast(float, 0x7fc00000);
 #endif
 #else
 // Spelled as glibc spells them, as are those below, so that <math.h> may define them again.

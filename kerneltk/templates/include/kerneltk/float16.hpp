@@ -47,7 +47,8 @@ __forceinline__ unsigned short to_bits(float x) {
     return static_cast<unsigned short>(sign | bits);
 }
 __forceinline__ float value(unsigned short bits) {
-    const unsigned int size = bits & 0x7fffu, sign = static_cast<unsigned int>(bits & 0x8000u) << 16;
+    const unsigned int size = bits & 0x7fffu;
+    const unsigned int sign = static_cast<unsigned int>(bits & 0x8000u) << 16;
     const unsigned int shifted = size << 13;
     const unsigned int normal = shifted + (size >= 0x7c00u ? 0x70000000u : 0x38000000u);
     // 2^-14 (1 + m) - 2^-14 is the subnormal 2^-14 m.

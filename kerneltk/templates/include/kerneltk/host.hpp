@@ -266,7 +266,9 @@ inline T atomic_update(T* p, F update) {
     template <class T>                                                                       \
     inline T name(T* p, typename kerneltk::identity<T>::type value) {                        \
         return kerneltk::atomic_update(                                                      \
-            p, [value]([[maybe_unused]] T old) -> T { return static_cast<T>(expression); });                  \
+            p, [value]([[maybe_unused]] T old) -> T {                                        \
+                return static_cast<T>(expression);                                           \
+            });                                                                              \
     }                                                                                        \
     KERNELTK_ATOMIC_SCOPES(name)
 #define KERNELTK_ATOMIC_FETCH(name, fetch, expression)                                       \
@@ -276,7 +278,9 @@ inline T atomic_update(T* p, F update) {
             return fetch(p, value, __ATOMIC_RELAXED);                                        \
         else                                                                                 \
             return kerneltk::atomic_update(                                                  \
-                p, [value]([[maybe_unused]] T old) -> T { return static_cast<T>(expression); });              \
+                p, [value]([[maybe_unused]] T old) -> T {                                    \
+                    return static_cast<T>(expression);                                       \
+                });                                                                          \
     }                                                                                        \
     KERNELTK_ATOMIC_SCOPES(name)
 KERNELTK_ATOMIC_FETCH(atomicAdd, __atomic_fetch_add, old + value)
