@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kerneltk.dtypes import describe
+from kerneltk.dtypes import describe, type_category
 from kerneltk.errors import (
     ArgumentTypeError,
     KernelToolkitError,
@@ -42,10 +43,9 @@ def scalar_default(value: object) -> np.dtype[Any] | None:
 
     Python numbers have NumPy's default dtypes (NEP 50); a type object stands for its values.
     """
-    if isinstance(value, np.generic):
-        return value.dtype
-    if isinstance(value, np.dtype):
-        return value
+    if isinstance(value, np.generic | np.dtype):
+        own = value if isinstance(value, np.dtype) else value.dtype
+        return None if type_category(own) == "structured" else own
     kind = value if isinstance(value, type) else type(value)
     for python, dtype in ((bool, "bool"), (int, "int64"), (float, "float64"), (complex, "c16")):
         if issubclass(kind, python):
@@ -150,6 +150,7 @@ def _bind_by_scalars(
     bound: dict[str, np.dtype[Any]],
 ) -> None:
     by_variable: dict[str, list[np.dtype[Any]]] = {}
+    last: dict[str, int] = {}
     for index, value in enumerate(values):
         parameter = signature.inputs[index]
         variable = parameter.type_variable
@@ -158,8 +159,20 @@ def _bind_by_scalars(
         dtype = scalar_default(value)
         if dtype is not None:
             by_variable.setdefault(variable, []).append(dtype)
+            last[variable] = index
     for variable, dtypes in by_variable.items():
-        bound[variable] = np.result_type(*dtypes)
+        try:
+            bound[variable] = np.result_type(*dtypes)
+        except TypeError:  # NumPy has no common dtype for bfloat16 and float16, for example
+            names = " and ".join(f"'{dtype}'" for dtype in dict.fromkeys(dtypes))
+            raise ArgumentTypeError(
+                render_message(
+                    f"Type variable '{variable}' has no dtype in common for {names}.",
+                    signature.snippet(last[variable]),
+                    hint="convert one of the numbers, or use a second type variable.",
+                )
+            ) from None
+        _check_usable(signature, last[variable], bound[variable])
 
 
 def _overflow(value: object, dtype: np.dtype[Any]) -> ScalarOverflowError:
@@ -184,8 +197,7 @@ def convert_scalar(
     ScalarOverflowError
         An integer does not fit `dtype`.
     ArgumentTypeError
-        The value would lose its meaning: a fraction for an integer, a complex number for a real
-        one, or not a number at all.
+        A complex number for a real parameter, or not a number at all.
     """
     try:
         return _convert(value, dtype)
@@ -204,17 +216,15 @@ def _convert(value: object, dtype: np.dtype[Any]) -> tuple[object, ...]:
     plain: Any = value.item() if isinstance(value, np.generic) else value
     if source.name == "bfloat16":
         plain = float(value)  # type: ignore[arg-type]
-    if isinstance(plain, complex) and dtype.kind != "c":
+    if isinstance(plain, complex | np.complexfloating) and dtype.kind != "c":
         raise ArgumentTypeError(f"The complex value {value} cannot become dtype '{dtype}'.")
     if dtype.kind == "b":
         return (bool(plain),)
     if dtype.kind in "iu":
-        if isinstance(plain, float):
-            if not plain.is_integer():
-                raise ArgumentTypeError(
-                    f"The value {value} has a fraction, which dtype '{dtype}' cannot hold."
-                )
-            plain = int(plain)
+        if isinstance(plain, float | np.floating):
+            if not math.isfinite(plain):
+                raise _overflow(value, dtype)
+            plain = int(plain)  # towards zero, as C and CuPy convert
         limits = np.iinfo(dtype)
         if not int(limits.min) <= plain <= int(limits.max):
             raise _overflow(value, dtype)

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterable
 __all__ = ["identifiers", "takes_address", "uses_thread_state", "without_comments"]
 
 _NOISE = re.compile(
-    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+    # Numbers are matched too, since a quote inside of one separates digits.
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)\d(?:'?\w|\.)*|'(?:\\.|[^'\\\n])*'",
+    re.DOTALL,
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|&&|\S")
@@ -27,7 +29,7 @@ _POINTER_RESULTS = frozenset(
 
 def without_comments(text: str) -> str:
     """Return `text` with comments and literals replaced by a space."""
-    return _NOISE.sub(" ", text)
+    return _NOISE.sub(lambda m: m[0].replace("'", "") if m[0][0].isdigit() else " ", text)
 
 
 def identifiers(*texts: str) -> frozenset[str]:

@@ -17,6 +17,7 @@ nobody else may write it.
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import os
 import re
@@ -30,7 +31,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from kerneltk.settings import get_settings
@@ -608,7 +608,7 @@ def _write_file(directory: str, final: str, content: bytes) -> None:
         raise
 
 
-@cache
+@functools.cache
 def get_cache() -> Cache:
     """Return this process's compile cache, in the directory that the settings name."""
     return Cache(get_settings().cache_directory)

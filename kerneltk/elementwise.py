@@ -159,7 +159,8 @@ class ElementwiseKernel:
 
     def _prepare(self) -> None:
         self._launchers: dict[tuple[type, ...], _Run] = {}
-        self._recent: dict[int, _Run] = {}  # the last launcher by the number of arguments
+        # The last launcher by the number of arguments: most calls are alike.
+        self._recent: list[_Run] = [self._first_call] * (self.nargs + 1)
         self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
         self._lock = threading.Lock()
 
@@ -212,11 +213,12 @@ class ElementwiseKernel:
         BackendUnavailableError
             There is no compiler or driver for the arrays' backend.
         """
-        if not kwargs:
-            run = self._recent.get(len(args))
-            if run is not None:
-                return run(*args)
-        return self._call(args, kwargs)
+        if kwargs or len(args) > self.nargs:
+            return self._call(args, kwargs)
+        return self._recent[len(args)](*args)
+
+    def _first_call(self, *args: Any) -> Any:
+        return self._call(args, {})
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for argument in args:
@@ -451,7 +453,7 @@ class ElementwiseKernel:
         ]
         size, block_size = extra or (None, None)
         resolved = self._resolve(specs, args[: self.nin], size)
-        row = self._plan(pattern, backend, resolved, block_size).row()
+        row = self._plan(pattern, backend, resolved, run_types, block_size).row()
         if len(plans) >= MAX_PLANS:
             plans.clear()
         plans[key] = row
@@ -606,7 +608,12 @@ class ElementwiseKernel:
         )
 
     def _plan(
-        self, pattern: Pattern, backend: Backend, resolved: _Resolved, block_size: int | None
+        self,
+        pattern: Pattern,
+        backend: Backend,
+        resolved: _Resolved,
+        types: tuple[type, ...],
+        block_size: int | None,
     ) -> Plan:
         lowered = self._lower(resolved, backend.name, block_size)
         outputs = resolved.binding.dtypes[self.nin :]
@@ -627,9 +634,9 @@ class ElementwiseKernel:
         block = specialization.arguments
         pack_checked = self._checked_pack(specialization)
         simple = all(
-            is_array or len(describe(dtype).format) == 1 and dtype.name != "bfloat16"
-            for is_array, dtype in zip(
-                specialization.is_array, resolved.binding.dtypes, strict=True
+            is_array or _packs_alike(kind, dtype)
+            for is_array, kind, dtype in zip(
+                pattern.arrays, types, resolved.binding.dtypes, strict=False
             )
         )
         return Plan(
@@ -667,9 +674,7 @@ class ElementwiseKernel:
             front = values[: first + raw_extra]
             converted = [
                 part
-                for value, (dtype, place) in zip(
-                    values[first + raw_extra :], scalars, strict=True
-                )
+                for value, (dtype, place) in zip(values[first + raw_extra :], scalars, strict=True)
                 for part in convert_scalar(value, dtype, place)
             ]
             pack(buffer, offset, *front, *converted)
@@ -703,9 +708,7 @@ class ElementwiseKernel:
                 "  Hint: 'translation_unit(...)' renders the text without a call."
             )
         if len(codes) > 1:
-            warnings.warn(
-                "Several texts are cached; 'cached_codes' has them all.", stacklevel=2
-            )
+            warnings.warn("Several texts are cached; 'cached_codes' has them all.", stacklevel=2)
         return next(iter(codes.values()))
 
     def translation_unit(
@@ -828,6 +831,18 @@ def _overlap_limits(
         source.shape, source.strides, shape
     ) == broadcast_strides(result.shape, result.strides, shape)
     return low_in - high_out, high_in - low_out, not alike
+
+
+def _packs_alike(kind: type, dtype: np.dtype[Any]) -> bool:
+    """Return whether ``struct`` packs numbers of type `kind` as `convert_scalar` does, or refuses.
+
+    It would drop the imaginary part of NumPy's complex numbers.
+    """
+    return (
+        len(describe(dtype).format) == 1
+        and dtype.name != "bfloat16"
+        and not issubclass(kind, complex | np.complexfloating)
+    )
 
 
 def _pack_nothing(*_: Any) -> None:

@@ -101,9 +101,9 @@ class Snippet:
 
         With no column, or one past the end of the line, the whole line is the place.
         """
-        lines = text.splitlines() or [""]
+        lines = text.split("\n")  # what compilers take for a line, and nothing else
         line = min(max(line, 1), len(lines))
-        start = sum(len(part) for part in text.splitlines(keepends=True)[: line - 1])
+        start = sum(len(part) + 1 for part in lines[: line - 1])
         content = lines[line - 1]
         if column is not None and 1 <= column <= len(content):
             begin = column - 1

@@ -144,7 +144,7 @@ def _to_jax(array: Any) -> Any:
 def _to_numba(array: Any) -> Any:
     from numba import cuda  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-    return cuda.as_cuda_array(array)
+    return cuda.as_cuda_array(array)  # type: ignore[no-untyped-call,unused-ignore]
 
 
 def first_way_back(callers: Sequence[Caller]) -> Caller:

@@ -149,7 +149,9 @@ def choose_pack_width(itemsizes: Sequence[int]) -> int:
     """
     if not itemsizes or any(size & (size - 1) for size in itemsizes):
         return 1
-    return max(1, min(_VECTOR // min(itemsizes), _WIDEST // max(itemsizes)), _VECTOR // max(itemsizes))
+    return max(
+        1, min(_VECTOR // min(itemsizes), _WIDEST // max(itemsizes)), _VECTOR // max(itemsizes)
+    )
 
 
 def _is_flat(loop: Loop, strides: Sequence[int], itemsize: int) -> bool:

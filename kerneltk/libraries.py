@@ -8,7 +8,6 @@ from types import ModuleType
 import numpy as np
 
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.interop import cuda_backend
 from kerneltk.units import BackendName
 
 __all__ = ["array_library"]
@@ -29,7 +28,14 @@ def array_library(backend: BackendName) -> ModuleType:
     """
     if backend == "host":
         return np
-    library = sys.modules[cuda_backend().array_type.__module__.partition(".")[0]]
+    try:
+        from kerneltk.backends.cuda import CudaBackend
+    except ImportError as error:
+        raise BackendUnavailableError(
+            f"The CUDA backend cannot be loaded: {error}.\n"
+            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
+        ) from error
+    library = sys.modules[CudaBackend.array_type.__module__.partition(".")[0]]
     runtime = library.cuda.runtime
     try:
         devices = runtime.getDeviceCount()

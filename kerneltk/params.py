@@ -37,6 +37,7 @@ _TOKEN = re.compile(r"\s*(?:([<>|]?[A-Za-z_]\w*)|([:,=])|(\S))", re.ASCII)
 _QUALIFIERS = ("raw", "_non_const")
 # Names that the generated body declares itself.
 _TAKEN = {"i": "the element's index", "_ind": "the index space"}
+_TAKEN_BY_TYPES = {**_TAKEN, "n": "the number of elements"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +286,13 @@ def parse_signature(in_params: str, out_params: str) -> Signature:
                     *parameter.span,
                 )
             dtype: np.dtype[Any] | None = _resolve(parser, parameter, token, variables)
+            if dtype is None and token.text in _TAKEN_BY_TYPES:
+                parser.fail(
+                    f"Cannot use '{token.text}' as a type variable: it is "
+                    f"{_TAKEN_BY_TYPES[token.text]} in the body.",
+                    token.start,
+                    token.end,
+                )
             done.append(
                 Parameter(
                     parameter.name,

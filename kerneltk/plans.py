@@ -8,6 +8,7 @@ exactly, packs addresses and scalars, and launches. Everything else is in the pl
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -88,6 +89,7 @@ class Plan:
 
     def row(self) -> tuple[Any, ...]:
         """Return what the launcher unpacks, in its order."""
+        elements = math.prod(self.shape)
         flat = [value for pair in self.limits for value in pair]
         return (
             self.function,
@@ -100,7 +102,7 @@ class Plan:
             [],
             self.shape,
             self.order,
-            *self.dtypes,
+            *(part for dtype in self.dtypes for part in (dtype, elements * dtype.itemsize)),
             *self.raw_geometry,
             *flat,
         )
@@ -111,9 +113,7 @@ def overlap_pairs(pattern: Pattern) -> list[tuple[int, int]]:
 
     An input that the body may write counts as an output too.
     """
-    given = [
-        k for k, is_array in enumerate(pattern.arrays) if is_array and not pattern.raw[k]
-    ]
+    given = [k for k, is_array in enumerate(pattern.arrays) if is_array and not pattern.raw[k]]
     return [
         (k, j)
         for k in given
@@ -149,7 +149,7 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     pairs = overlap_pairs(pattern)
     names = ["function", "grid", "grain", "block", "pack_into", "pack_checked", "new_buffer", "buffers",
              "shape", "order"]  # fmt: skip
-    names += [f"dtype{j}" for j in range(pattern.nout)]
+    names += [f"{name}{j}" for j in range(pattern.nout) for name in ("dtype", "size")]
     names += [f"g{k}" for k in raws]
     names += [f"{name}{k}_{j}" for k, j in pairs for name in ("low", "high", "same")]
     lines += [
@@ -167,7 +167,9 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     outputs = [pattern.nin + j for j in range(pattern.nout)]
     if not pattern.outputs_given:
         for j, k in enumerate(outputs):
-            lines.append(dialect.allocate.format(a=f"a{k}", p=f"p{k}", dtype=f"dtype{j}"))
+            lines.append(
+                dialect.allocate.format(a=f"a{k}", p=f"p{k}", dtype=f"dtype{j}", size=f"size{j}")
+            )
     total = pattern.nin + pattern.nout
     is_array = [*pattern.arrays, *([True] * (total - count))]
     values = [f"p{k}, *g{k}" for k in raws]
@@ -200,9 +202,9 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
         "if stream is None:",
         f"    stream = {dialect.stream}",
         "try:",
-        f"    {dialect.launch}",
+        f"    launch({dialect.launch})",
         "except LaunchErrors as error:",
-        f"    launch_failed(error, lambda: {dialect.launch})",
+        f"    launch_failed(error, launch, ({dialect.launch}))",
         "buffers.append(buffer)",
         f"return {result}",
     ]

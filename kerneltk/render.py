@@ -20,7 +20,9 @@ _HEADER_ORDER = (
     "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "array_view.hpp", "divide.hpp",
     "memory.hpp",
 )  # fmt: skip
-_HALF_NAMES = re.compile(r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z")
+_HALF_NAMES = re.compile(
+    r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z"
+)
 _GENERATED = "generated code"
 
 

@@ -19,7 +19,10 @@ __all__ = ["translation_unit_of"]
 
 _PACKAGE = Path(__file__).parent
 # What decides the text of a unit, beside the specialization itself.
-_RENDERERS = ("render.py", "specialize.py", "arguments.py", "layout.py", "dtypes.py", "types.py")
+_RENDERERS = (
+    "render.py", "specialize.py", "arguments.py", "bodytext.py", "layout.py", "dtypes.py",
+    "types.py",
+)  # fmt: skip
 
 
 @cache
@@ -37,9 +40,7 @@ def _key(specialization: ElementwiseSpecialization) -> str:
     definition = specialization.definition
     dtypes = tuple(describe(dtype).ctype for dtype in specialization.binding.dtypes)
     facts = (
-        tuple(
-            (p.name, p.ctype, p.raw, p.is_const) for p in definition.signature.parameters
-        ),
+        tuple((p.name, p.ctype, p.raw, p.is_const) for p in definition.signature.parameters),
         definition.operation,
         definition.name,
         definition.preamble,
@@ -49,7 +50,9 @@ def _key(specialization: ElementwiseSpecialization) -> str:
         tuple((name, describe(dtype).ctype) for name, dtype in specialization.binding.variables),
         specialization.backend,
         specialization.is_array,
-        tuple(view and (view.ndim, view.c_contiguous, view.wide_index) for view in specialization.raw),
+        tuple(
+            view and (view.ndim, view.c_contiguous, view.wide_index) for view in specialization.raw
+        ),
         specialization.variant,
         specialization.width,
         specialization.wide_index,

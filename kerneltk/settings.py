@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,15 +38,15 @@ class Settings:
     cuda_include: tuple[str, ...]
 
 
-def _default_cache_directory() -> Path:
+def _cache_directory() -> Path | None:
+    chosen = os.environ.get("KERNELTK_CACHE_DIR")
     root = os.environ.get("XDG_CACHE_HOME")
-    if root:
-        return Path(root) / "kerneltk"
     try:
-        return Path.home() / ".cache" / "kerneltk"
-    except RuntimeError:  # no home directory is known for this user
-        user = os.getuid() if hasattr(os, "getuid") else "user"
-        return Path(tempfile.gettempdir()) / f"kerneltk-{user}"
+        if chosen is not None:
+            return Path(chosen).expanduser() if chosen else None
+        return Path(root) / "kerneltk" if root else Path.home() / ".cache" / "kerneltk"
+    except RuntimeError:  # no home directory is known for this user: keep kernels in memory
+        return None
 
 
 @cache
@@ -60,16 +59,11 @@ def get_settings() -> Settings:
         ``KERNELTK_NUM_THREADS`` is not a positive integer.
     """
     env = os.environ
-    directory = env.get("KERNELTK_CACHE_DIR")
     threads = env.get("KERNELTK_NUM_THREADS")
     if threads is not None and (not threads.isdecimal() or int(threads) < 1):
         raise ValueError(f"KERNELTK_NUM_THREADS must be a positive integer, not '{threads}'.")
-    if directory is None:
-        cache_directory: Path | None = _default_cache_directory()
-    else:
-        cache_directory = Path(directory).expanduser() if directory else None
     return Settings(
-        cache_directory=cache_directory,
+        cache_directory=_cache_directory(),
         cxx=env.get("KERNELTK_CXX") or None,
         num_threads=int(threads) if threads else None,
         host_sanitizers=tuple(filter(None, env.get("KERNELTK_HOST_SANITIZE", "").split(","))),

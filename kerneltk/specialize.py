@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 
-
 from kerneltk.arguments import ArgumentBlock, Field, build_block
 from kerneltk.arrays import (
     ArraySpec,
@@ -75,12 +74,14 @@ class ElementwiseDefinition:
 
     @property
     def origins(self) -> tuple[tuple[str, str], ...]:
-        """The user's texts by the names that ``#line`` gives them."""
+        """The user's texts by the names that ``#line`` gives them, and those that declare names."""
         texts = (
             ("operation", self.operation),
             ("preamble", self.preamble),
             ("loop_prep", self.loop_prep),
             ("after_loop", self.after_loop),
+            ("in_params", self.signature.in_text),
+            ("out_params", self.signature.out_text),
         )
         return tuple((origin, text) for origin, text in texts if text)
 
@@ -310,7 +311,9 @@ def specialize_elementwise(
     total = math.prod(shape)
     overlapping = any(
         operand.written
-        and any(step == 0 and extent > 1 for step, extent in zip(operand.strides, shape, strict=True))
+        and any(
+            step == 0 and extent > 1 for step, extent in zip(operand.strides, shape, strict=True)
+        )
         for operand in operands
     )
     direct = definition.direct or overlapping

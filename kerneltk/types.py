@@ -34,6 +34,9 @@ class _NoDefault:
     def __repr__(self) -> str:
         return "NO_DEFAULT"
 
+    def __reduce__(self) -> str:
+        return "NO_DEFAULT"  # pickled by name: there is one, and it is compared by identity
+
 
 NO_DEFAULT = _NoDefault()
 

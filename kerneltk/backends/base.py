@@ -51,10 +51,11 @@ class LaunchDialect:
     stream : str
         Expression of the stream's handle where the caller gives none.
     allocate : str
-        Statements that make an output ``{a}`` at ``{p}`` from ``shape``, ``{dtype}``, ``order``.
+        Statements that make an output ``{a}`` at ``{p}`` from ``shape``, ``{dtype}``, ``order``
+        and ``{size}`` (bytes).
     launch : str
-        Statement that launches; it uses ``function``, ``grid``, ``grain``, ``block``, ``buffer``
-        and ``stream`` and raises one of `errors`.
+        The arguments of the name ``launch``, out of ``function``, ``grid``, ``grain``, ``block``,
+        ``buffer`` and ``stream``. It raises one of `errors`.
     errors : tuple of exception types
     """
 
@@ -123,5 +124,5 @@ class Backend(Compiler, Protocol):
         memory, the address that `launch` takes, and what must stay alive.
         """
 
-    def launch_failed(self, error: Exception, retry: Any) -> None:
-        """Handle a launch that raised: retry once where that helps, or raise LaunchError."""
+    def launch_failed(self, error: Exception, launch: Any, arguments: tuple[Any, ...]) -> None:
+        """Handle a launch that raised: repeat it where that helps, or raise LaunchError."""

@@ -6,7 +6,6 @@ The only module that imports CuPy or the CUDA driver.
 from __future__ import annotations
 
 import ctypes
-import math
 import warnings
 from collections.abc import Sequence
 from functools import cache
@@ -71,7 +70,6 @@ class CudaBackend:
                 "current_stream": cupy.cuda.get_current_stream,
                 "ndarray": cupy.ndarray,
                 "alloc": cupy.cuda.alloc,
-                "prod": math.prod,
             },
             read="m{a} = {a}.data; {p} = m{a}.ptr",
             array_key="{a}.dtype, {a}.shape, "
@@ -81,9 +79,9 @@ class CudaBackend:
             output_key="",
             call_key="device()" if several else "",
             stream="current_stream().ptr",
-            allocate="m{a} = alloc(prod(shape) * {dtype}.itemsize); {p} = m{a}.ptr; "
-            "{a} = ndarray(shape, {dtype}, m{a}, order=order)",
-            launch="launch(function, grid, 1, 1, block, 1, 1, 0, stream, buffer[1], 0)",
+            allocate="m{a} = alloc({size}); {p} = m{a}.ptr; "
+            "{a} = ndarray(shape, {dtype}, m{a}, None, order)",
+            launch="function, grid, 1, 1, block, 1, 1, 0, stream, buffer[1], 0",
             errors=(cupy.cuda.driver.CUDADriverError,),
         )
 
@@ -179,12 +177,12 @@ class CudaBackend:
         pointers = (ctypes.c_void_p * 1)(ctypes.addressof(raw) + start)
         return memory, ctypes.addressof(pointers), (raw, pointers)
 
-    def launch_failed(self, error: Exception, retry: Any) -> None:
+    def launch_failed(self, error: Exception, launch: Any, arguments: tuple[Any, ...]) -> None:
         """Retry once where this thread has no context yet; raise otherwise."""
         if getattr(error, "status", None) in _NO_CONTEXT:
             _bind_context()
             try:
-                retry()
+                launch(*arguments)
                 return
             except cupy.cuda.driver.CUDADriverError as second:
                 error = second

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from types import ModuleType
+from typing import Any
 
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.messages import compile_error_message
@@ -18,7 +18,7 @@ _INCLUDE = re.compile(r"^\s*#\s*include\s*[<\"](?!kerneltk/)", re.MULTILINE)
 
 
 @cache
-def _nvrtc() -> ModuleType:
+def _nvrtc() -> Any:
     try:
         from cuda.bindings import nvrtc
 
@@ -109,9 +109,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     if _INCLUDE.search(unit.source):
         options += [f"-I{directory}" for directory in cuda_include_directories()]
     encoded = [option.encode() for option in options]
-    result, program = nvrtc.nvrtcCreateProgram(
-        unit.source.encode(), b"generated code", 0, [], []
-    )
+    result, program = nvrtc.nvrtcCreateProgram(unit.source.encode(), b"generated code", 0, [], [])
     _check(nvrtc, result, None)
     try:
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
@@ -141,19 +139,19 @@ def _without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]
     return list(chosen)
 
 
-def _check(nvrtc: ModuleType, result: object, what: str | None) -> None:
+def _check(nvrtc: Any, result: object, what: str | None) -> None:
     if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         raise CompileError(f"NVRTC failed{': ' + what if what else ''} ({result}).")
 
 
-def _bytes(size_of: object, get: object, program: object) -> bytes:
-    result, size = size_of(program)  # type: ignore[operator]
+def _bytes(size_of: Any, get: Any, program: Any) -> bytes:
+    result, size = size_of(program)
     _check(_nvrtc(), result, "the size of the result")
     buffer = b" " * size
-    (result,) = get(program, buffer)  # type: ignore[operator]
+    (result,) = get(program, buffer)
     _check(_nvrtc(), result, "the result")
     return buffer
 
 
-def _text(size_of: object, get: object, program: object) -> str:
+def _text(size_of: Any, get: Any, program: Any) -> str:
     return _bytes(size_of, get, program).rstrip(b"\0").decode(errors="replace")

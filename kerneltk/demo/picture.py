@@ -42,7 +42,8 @@ def draw(run: Run, path: Path, caption: str) -> None:
     distance = "km" if metric else "cells" if terrain.dx == 1.0 else "units of the values"
     steep = run.tile("steep")
 
-    figure = Figure(figsize=(15.0, 5.4), layout="constrained")
+    height = 1.4 + 4.0 * (rows * terrain.dy) / (columns * terrain.dx)
+    figure = Figure(figsize=(15.0, min(max(height, 3.2), 12.0)), layout="constrained")
     FigureCanvasAgg(figure)
     left, middle, right = figure.subplots(1, 3, sharex=True, sharey=True)
     panels = (
@@ -53,7 +54,10 @@ def draw(run: Run, path: Path, caption: str) -> None:
     for axes, name, colours, title, unit, top in panels:
         values = run.tile(name).astype(np.float32)
         known = values[np.isfinite(values)]
-        low, high = np.percentile(known, (0.5, 99.5)) if top is None else (0, top)
+        if top is None and known.size:
+            low, high = np.percentile(known, (0.5, 99.5))
+        else:
+            low, high = 0, top or 1
         image = axes.imshow(
             values,
             cmap=colours,

@@ -14,6 +14,8 @@ from kerneltk.demo.steps import STEPS, Step, prepare
 from kerneltk.demo.terrain import DemoInputError, Terrain, load_terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
 
+HOST = Machine("host", np)
+
 
 @pytest.fixture
 def slope_to_the_east() -> Terrain:
@@ -70,7 +72,7 @@ def test_a_grid_that_is_large_enough_is_taken_as_it_is() -> None:
 
 
 def test_slope_and_shade_of_a_plane(slope_to_the_east: Terrain) -> None:
-    run = Run(slope_to_the_east, Machine("host", np), pixels=1)
+    run = Run(slope_to_the_east, HOST, pixels=1)
     outcomes = list(run.outcomes())
     assert [outcome.wrong for outcome in outcomes] == [0] * len(STEPS)
     degrees = math.degrees(math.atan(0.75))
@@ -84,7 +86,7 @@ def test_slope_and_shade_of_a_plane(slope_to_the_east: Terrain) -> None:
 
 
 def test_bytes_that_move_are_counted_once_for_each_array(slope_to_the_east: Terrain) -> None:
-    run = Run(slope_to_the_east, Machine("host", np), pixels=1)
+    run = Run(slope_to_the_east, HOST, pixels=1)
     moved = {outcome.step.name: outcome.moved for outcome in run.outcomes()}
     cells = slope_to_the_east.elevation.size
     assert moved["slope and hillshade"] == 12 * cells
@@ -135,13 +137,21 @@ def test_auto_takes_the_host_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPat
 def test_the_picture_is_written_in_each_format(
     slope_to_the_east: Terrain, tmp_path: Path, suffix: str
 ) -> None:
-    run = Run(slope_to_the_east, Machine("host", np), pixels=1)
+    run = Run(slope_to_the_east, HOST, pixels=1)
     for step in STEPS:
         plain = [run.fields[name] for name in step.arguments]
         run.fields.update(zip(step.results, step.reference(*plain), strict=True))
     path = tmp_path / f"picture{suffix}"
     draw(run, path, "a caption")
     assert path.stat().st_size > 1000
+
+
+def test_a_picture_of_a_grid_whose_slopes_are_not_known(tmp_path: Path) -> None:
+    run = Run(Terrain("hole", np.array([[1, np.nan], [np.nan, 2]], np.float32), 1, 1, ""), HOST, 1)
+    assert sum(outcome.wrong for outcome in run.outcomes()) == 0
+    assert np.isnan(run.tile("slope")).all()
+    draw(run, tmp_path / "picture.png", "a caption")
+    assert (tmp_path / "picture.png").exists()
 
 
 def test_the_sun_stands_where_it_is_said_to() -> None:

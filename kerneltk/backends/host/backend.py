@@ -78,7 +78,7 @@ class HostBackend:
                 call_key="",
                 stream="0",
                 allocate="{a} = empty(shape, {dtype}, order); {p} = " + read,
-                launch="launch(function, buffer[1], grid, grain, threads)",
+                launch="function, buffer[1], grid, grain, threads",
             )
         return self._dialect
 
@@ -141,6 +141,6 @@ class HostBackend:
         memory[offset : offset + len(constants)] = constants
         return memory, ctypes.addressof(raw) + start, raw
 
-    def launch_failed(self, error: Exception, retry: Any) -> Never:
+    def launch_failed(self, error: Exception, launch: Any, arguments: tuple[Any, ...]) -> Never:
         """Raise: a host launch that fails once fails again."""
         raise LaunchError(f"The launch failed: {error}.") from error
