@@ -173,9 +173,7 @@ def event_clock(cupy: Any, launches: int, calls: int = 1) -> Clock:
                 call()
             end.record()
         marks[-1][1].synchronize()
-        return [
-            float(cupy.cuda.get_elapsed_time(begin, end)) / 1e3 / calls for begin, end in marks
-        ]
+        return [float(cupy.cuda.get_elapsed_time(begin, end)) / 1e3 / calls for begin, end in marks]
 
     return clock
 

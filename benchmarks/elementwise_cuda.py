@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import statistics
 import time
@@ -112,10 +113,10 @@ class _Device:
 # -- arrays -----------------------------------------------------------------------------------
 
 
-def _numbers(cupy: Any, shape: Any, dtype: Any, order: str = "C") -> Array:
+def _numbers(cupy: Any, shape: Any, dtype: Any) -> Array:
     """Return an array of small integers that differ all over it, so that sums are exact."""
-    array = cupy.empty(shape, dtype, order=order)
-    flat = array.ravel(order="K")
+    array = cupy.empty(shape, dtype)
+    flat = array.reshape(-1)
     fill = cupy.ElementwiseKernel(
         "", "int8 y", "y = (signed char)((i * 2654435761ULL >> 15) % 125) - 62", "fill"
     )
@@ -235,8 +236,8 @@ def _every_second(cupy: Any) -> _Case:
 
 
 def _fortran(cupy: Any) -> _Case:
-    x = _numbers(cupy, (_SIDE, _SIDE), np.float32, "F")
-    return _axpb_case(x, cupy.empty(x.shape, np.float32, order="F"))
+    x = _numbers(cupy, (_SIDE, _SIDE), np.float32).T
+    return _axpb_case(x, cupy.empty((_SIDE, _SIDE), np.float32).T)
 
 
 def _misaligned(both: bool) -> Callable[[Any], _Case]:
@@ -337,10 +338,7 @@ def _different(cupy: Any, output: Array, correct: Array) -> int:
     if output.dtype.name == "bfloat16":
         output, correct = output.view(np.int16), correct.view(np.int16)
     parts = max(1, output.nbytes >> 28)
-    pairs = zip(
-        cupy.array_split(output, parts), cupy.array_split(correct, parts), strict=True
-    )
-    # Elementwise and reduced by CuPy itself; `any` of a mask would hide how many.
+    pairs = zip(cupy.array_split(output, parts), cupy.array_split(correct, parts), strict=True)
     return sum(int(cupy.count_nonzero(a != b)) for a, b in pairs)
 
 
@@ -428,35 +426,26 @@ def _bandwidth(device: _Device, report: Report) -> Table:
 # -- sizes ------------------------------------------------------------------------------------
 
 
-def _replayed(device: _Device, call: Call, count: int) -> Callable[[], None]:
-    """Return a function that replays `count` launches of a call, captured into a graph."""
+def _replayed(device: _Device, call: Call, count: int) -> list[list[float]]:
+    """Return the device's times (s) of a call, `count` of which are replayed as one graph."""
     cupy = device.cupy
+    cupy.cuda.runtime.deviceSynchronize()
     stream = cupy.cuda.Stream(non_blocking=True)
-
-    def capture() -> Any:
+    with stream, contextlib.ExitStack() as inside:
+        if device.torch is not None:
+            outside = device.torch.cuda.ExternalStream(stream.ptr)
+            inside.enter_context(device.torch.cuda.stream(outside))
         stream.begin_capture()
         try:
             for _ in range(count):
                 call()
         finally:
             graph = stream.end_capture()
-        return graph
-
-    cupy.cuda.runtime.deviceSynchronize()
-    with stream:
-        if device.torch is not None:
-            outside = device.torch.cuda.ExternalStream(stream.ptr)
-            with device.torch.cuda.stream(outside):
-                graph = capture()
-        else:
-            graph = capture()
-
-    def replay() -> None:
-        # The graph lives as long as the stream that it was captured on is kept here.
-        graph.launch(cupy.cuda.get_current_stream())
-
-    replay.__dict__["stream"] = stream
-    return replay
+        clock = event_clock(cupy, 5)
+        clock(graph.launch)
+        rounds = [[seconds / count for seconds in clock(graph.launch)] for _ in range(3)]
+        stream.synchronize()
+    return rounds
 
 
 def _wall(cupy: Any, call: Call, size: int) -> float:
@@ -483,10 +472,7 @@ def _entrant_cells(
         if reset is not None:
             reset()
         call()
-        replay = _replayed(device, call, count)
-        clock = event_clock(device.cupy, 5)
-        clock(replay)
-        result.rounds = [[seconds / count for seconds in clock(replay)] for _ in range(3)]
+        result.rounds = _replayed(device, call, count)
         return result, scaled(_wall(device.cupy, call, size), 1e6)
     except Exception as error:  # reported in the table
         result.error = f"{type(error).__name__}: {first_line(error)}"

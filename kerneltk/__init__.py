@@ -3,19 +3,23 @@
 The same kernels run on CuPy arrays (GPU) and on NumPy arrays (all CPU cores).
 """
 
-from kerneltk.arrays import ArraySpec
-from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    BackendUnavailableError,
-    CompileError,
-    KernelToolkitError,
-    LaunchError,
-    ScalarOverflowError,
-    SignatureError,
-)
-from kerneltk.units import ObjectCode, Target, TranslationUnit
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kerneltk.arrays import ArraySpec
+    from kerneltk.elementwise import ElementwiseKernel
+    from kerneltk.errors import (
+        ArgumentTypeError,
+        ArgumentValueError,
+        BackendUnavailableError,
+        CompileError,
+        KernelToolkitError,
+        LaunchError,
+        ScalarOverflowError,
+        SignatureError,
+    )
+    from kerneltk.units import ObjectCode, Target, TranslationUnit
 
 __version__ = "0.1.0"
 
@@ -34,3 +38,25 @@ __all__ = [
     "Target",
     "TranslationUnit",
 ]
+
+# A module is loaded when one of its names is first used: importing the package costs next to
+# nothing for programs that only may need a kernel.
+_HOMES = {
+    "ArraySpec": "arrays",
+    "ElementwiseKernel": "elementwise",
+    "ObjectCode": "units",
+    "Target": "units",
+    "TranslationUnit": "units",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'kerneltk' has no attribute '{name}'")
+    value = getattr(import_module(f"kerneltk.{_HOMES.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -23,16 +23,21 @@ __all__ = [
     "type_category",
 ]
 
-CXX_KEYWORDS = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
-    char32_t class compl concept const const_cast consteval constexpr constinit continue co_await
-    co_return co_yield decltype default delete do double dynamic_cast else enum explicit export
-    extern false float for friend goto if inline int long mutable namespace new noexcept not
-    not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
-    return short signed sizeof static static_assert static_cast struct switch template this
-    thread_local throw true try typedef typeid typename union unsigned using virtual void volatile
-    wchar_t while xor xor_eq""".split()
-)
+# fmt: off
+CXX_KEYWORDS = frozenset((
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
+    "case", "catch", "char", "char16_t", "char32_t", "class", "compl", "concept", "const",
+    "const_cast", "consteval", "constexpr", "constinit", "continue", "co_await", "co_return",
+    "co_yield", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
+    "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline",
+    "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
+    "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
+    "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast",
+    "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
+    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
+    "wchar_t", "while", "xor", "xor_eq",
+))
+# fmt: on
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -114,7 +119,8 @@ def bfloat16() -> np.dtype[Any]:
             "The dtype 'bfloat16' needs the package 'ml_dtypes'.\n"
             "  Hint: install 'kerneltk[bfloat16]'."
         ) from None
-    return np.dtype(ml_dtypes.bfloat16)
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 def is_supported(dtype: np.dtype[Any]) -> bool:
@@ -161,7 +167,8 @@ def describe(dtype: np.dtype[Any]) -> DtypeInfo:
 
 
 def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
-    assert dtype.names is not None and dtype.fields is not None
+    assert dtype.names is not None
+    assert dtype.fields is not None
     fields = sorted((dtype.fields[name][1], name) for name in dtype.names)
     members: list[str] = []
     declarations: list[str] = []

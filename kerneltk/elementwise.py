@@ -822,7 +822,8 @@ def _overlap_limits(
     """Return between which differences of addresses two arrays overlap, and whether the same
     address is an overlap: it is not where both are walked alike.
     """
-    assert source is not None and result is not None
+    assert source is not None
+    assert result is not None
     low_in, high_in = byte_extent(source.shape, source.strides, source.dtype.itemsize)
     low_out, high_out = byte_extent(result.shape, result.strides, result.dtype.itemsize)
     if low_in == high_in or low_out == high_out:

@@ -13,7 +13,6 @@ A type variable is one letter, or a longer name that carries a constraint at lea
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import re
 from dataclasses import dataclass
@@ -216,6 +215,8 @@ def _resolve(parser: _Parser, parameter: Parameter, token: _Token, variables: se
     except ArgumentTypeError as error:
         parser.fail(str(error.args[0]).split("\n")[0], token.start, token.end)
     except (TypeError, ValueError, SyntaxError):
+        import difflib  # only who has an error needs it
+
         close = difflib.get_close_matches(text, dtype_names(), n=1)
         hint = f"did you mean '{close[0]}'?" if close else ""
         hint = hint or (

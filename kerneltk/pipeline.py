@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 from kerneltk import interop
-from kerneltk.backends import nvrtc
 from kerneltk.backends.base import Backend, Compiler, Function
 from kerneltk.cache import get_cache
 from kerneltk.fingerprint import fingerprint
@@ -71,6 +70,8 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
     """
     if unit.backend == "host":
         return build(unit, interop.host_backend(), interop.host_backend().target())
+    from kerneltk.backends import nvrtc  # a call on arrays never needs it by itself
+
     return build(unit, nvrtc, nvrtc.target_for(target))
 
 

@@ -147,8 +147,10 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
         key.append(f"({every}) & 15 and ({each},)")
     raws = [k for k, raw in enumerate(pattern.raw) if raw]
     pairs = overlap_pairs(pattern)
-    names = ["function", "grid", "grain", "block", "pack_into", "pack_checked", "new_buffer", "buffers",
-             "shape", "order"]  # fmt: skip
+    names = [
+        *("function", "grid", "grain", "block", "pack_into", "pack_checked"),
+        *("new_buffer", "buffers", "shape", "order"),
+    ]
     names += [f"{name}{j}" for j in range(pattern.nout) for name in ("dtype", "size")]
     names += [f"g{k}" for k in raws]
     names += [f"{name}{k}_{j}" for k, j in pairs for name in ("low", "high", "same")]
@@ -218,6 +220,16 @@ def _compiled(text: str) -> CodeType:
     return compile(text, "<launcher>", "exec")
 
 
+def _made_late(names: dict[str, Any], name: str, make: Callable[[], Any]) -> Callable[..., Any]:
+    """Return a function that puts the real one in its own place when it is first called."""
+
+    def first(*arguments: Any) -> Any:
+        names[name] = make()
+        return names[name](*arguments)
+
+    return first
+
+
 def make_launcher(
     pattern: Pattern,
     backend: Backend,
@@ -257,6 +269,8 @@ def make_launcher(
         "LaunchErrors": dialect.errors,
         "PackErrors": (struct.error, OverflowError, TypeError),
     }
+    for name, make in dialect.late.items():
+        names[name] = _made_late(names, name, make)
     exec(_compiled(_launcher_text(pattern, dialect)), names)
     launcher: Callable[..., Any] = names["run"]
     return launcher

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-
 from kerneltk.arguments import ArgumentBlock, Field, build_block
 from kerneltk.arrays import (
     ArraySpec,

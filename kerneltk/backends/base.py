@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,6 +57,8 @@ class LaunchDialect:
         The arguments of the name ``launch``, out of ``function``, ``grid``, ``grain``, ``block``,
         ``buffer`` and ``stream``. It raises one of `errors`.
     errors : tuple of exception types
+    late : dict
+        Names whose values are made when they are first called, by a function without arguments.
     """
 
     names: dict[str, Any]
@@ -68,6 +70,7 @@ class LaunchDialect:
     allocate: str
     launch: str
     errors: tuple[type[Exception], ...] = ()
+    late: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
 
 class Compiler(Protocol):

@@ -60,7 +60,10 @@ class CudaBackend:
     array_type: type = cupy.ndarray
 
     def __init__(self) -> None:
-        several = cupy.cuda.runtime.getDeviceCount() > 1
+        try:
+            several = cupy.cuda.runtime.getDeviceCount() > 1
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            raise BackendUnavailableError(f"CuPy finds no GPU that it can use: {error}.") from error
         # CuPy keeps whether an array is C-contiguous; then its strides follow from its shape.
         contiguous = "{a}._c_contiguous or " if hasattr(cupy.ndarray, "_c_contiguous") else ""
         self.dialect = LaunchDialect(
@@ -168,7 +171,7 @@ class CudaBackend:
         if size > _MAX_PARAMETER_BYTES:
             raise ArgumentTypeError(
                 f"The kernel's arguments take {size} bytes; a launch can pass "
-                f"{_MAX_PARAMETER_BYTES}.\n  Hint: pass fewer arguments, or put scalars into an array."
+                f"{_MAX_PARAMETER_BYTES}.\n  Hint: put some of the arguments into an array."
             )
         raw = ctypes.create_string_buffer(size + 16)
         start = -ctypes.addressof(raw) % 16

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from kerneltk.errors import BackendUnavailableError, CompileError
-from kerneltk.messages import compile_error_message
 from kerneltk.settings import get_settings
 from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 
@@ -121,6 +120,8 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
                     unit.source,
                     log,
                 )
+            from kerneltk.messages import compile_error_message  # only who has an error needs it
+
             message = compile_error_message(log, unit.origins, unit.entry)
             raise CompileError(message, unit.source, log)
         if target.architecture.startswith("compute_"):
@@ -147,7 +148,7 @@ def _check(nvrtc: Any, result: object, what: str | None) -> None:
 def _bytes(size_of: Any, get: Any, program: Any) -> bytes:
     result, size = size_of(program)
     _check(_nvrtc(), result, "the size of the result")
-    buffer = b" " * size
+    buffer: bytes = b" " * size
     (result,) = get(program, buffer)
     _check(_nvrtc(), result, "the result")
     return buffer

@@ -12,7 +12,6 @@ import numpy as np
 from kerneltk.arrays import ArraySpec, is_c_contiguous, is_f_contiguous
 from kerneltk.backends.base import Function, LaunchDialect
 from kerneltk.backends.host import runtime, toolchain
-from kerneltk.cache import get_cache
 from kerneltk.errors import ArgumentValueError, LaunchError
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
@@ -55,17 +54,15 @@ class HostBackend:
 
     def __init__(self) -> None:
         self._dialect: LaunchDialect | None = None
-        runtime.use_cache(get_cache())
 
     @property
     def dialect(self) -> LaunchDialect:
-        """How launchers are written. Compiles the runtime when it is first asked for."""
+        """How launchers are written."""
         if self._dialect is None:
             fast = address_of is _address_by_struct
             read = "pointer_at(id({a}) + data_offset).value or 0" if fast else "address_of({a})"
             self._dialect = LaunchDialect(
                 names={
-                    "launch": runtime.launch,
                     "threads": runtime.num_threads(),
                     "pointer_at": _pointer_at,
                     "data_offset": _DATA_OFFSET,
@@ -79,6 +76,7 @@ class HostBackend:
                 stream="0",
                 allocate="{a} = empty(shape, {dtype}, order); {p} = " + read,
                 launch="function, buffer[1], grid, grain, threads",
+                late={"launch": lambda: runtime.launch},
             )
         return self._dialect
 

@@ -12,20 +12,19 @@ import hashlib
 import itertools
 import os
 import struct
-import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from kerneltk.backends.host import toolchain
+from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, LaunchError
 from kerneltk.settings import get_settings
 from kerneltk.units import ObjectCode
 
-__all__ = ["HostFunction", "launch", "load", "num_threads", "prepare", "use_cache", "worker_count"]
+__all__ = ["HostFunction", "launch", "load", "num_threads", "prepare", "worker_count"]
 
 launch: Callable[[int, int, int, int, int], None]
 """``launch(function_address, args_address, total, grain, threads)``: run a function over items
@@ -36,16 +35,6 @@ more than `grain` items, or of one thread, runs in the caller. Launches from sev
 launches and launches after a fork are right; the pool serves one of them at a time, and the others
 run in their callers alone.
 """
-
-
-class ByteCache(Protocol):
-    """What keeps the compiled pool from one process to the next."""
-
-    def get(self, key: str) -> bytes | None:
-        """Return the bytes kept under a key, or None."""
-
-    def put(self, key: str, data: bytes) -> object:
-        """Keep bytes under a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +56,7 @@ class HostFunction:
 _SOURCE = Path(__file__).with_name("runtime.c")
 _loads = itertools.count()
 _lock = threading.Lock()
-_library: Future[int] | None = None
-_cache: ByteCache | None = None
-
-
-def use_cache(cache: ByteCache | None) -> None:
-    """Keep the compiled pool in `cache`, an object with ``get(key)`` and ``put(key, bytes)``."""
-    global _cache
-    _cache = cache
+_library: _Pool | None = None
 
 
 def num_threads() -> int:
@@ -122,6 +104,8 @@ def _open_library(code: bytes) -> int:
 
 
 def _open_from_file(code: bytes, mode: int) -> int:
+    import tempfile
+
     with tempfile.NamedTemporaryFile(prefix="kerneltk-", suffix=".so") as file:
         file.write(code)
         file.flush()
@@ -161,42 +145,65 @@ def load(code: ObjectCode) -> HostFunction:
 def _compile_pool() -> bytes:
     source = _SOURCE.read_text(encoding="utf-8")
     options = toolchain.runtime_options()
-    key = None
-    if _cache is not None:
-        target = toolchain.target()
-        fields = (source, target.architecture, target.compiler, *options)
-        text = "".join(f"{len(field)}:{field}" for field in fields)
-        key = hashlib.sha256(text.encode()).hexdigest()
-        kept = _cache.get(key)
-        if kept is not None:
-            return kept
+    target = toolchain.target()
+    fields = (source, target.architecture, target.compiler, *options)
+    text = "".join(f"{len(field)}:{field}" for field in fields)
+    key = hashlib.sha256(text.encode()).hexdigest()
+    kept = get_cache().get(key)
+    if kept is not None:
+        return kept
     code, log = toolchain.build(_SOURCE.name, source, options, language="c")
     if code is None:
         raise BackendUnavailableError(f"The host runtime does not compile:\n{log}")
-    if _cache is not None and key is not None:
-        _cache.put(key, code)
+    get_cache().put(key, code)
     return code
 
 
-def _load_pool(result: Future[int]) -> None:
-    try:
-        toolchain.check_sanitizers_loaded()
-        result.set_result(_open_library(_compile_pool()))
-    except BaseException as error:  # handed to whoever asks for the result
-        result.set_exception(error)
+class _Pool:
+    """The library of the pool, which a thread may still be compiling.
+
+    A future would do; importing concurrent.futures costs more than loading the library.
+    """
+
+    def __init__(self) -> None:
+        self._done = threading.Event()
+        self._handle = 0
+        self._error: BaseException | None = None
+
+    @property
+    def done(self) -> bool:
+        return self._done.is_set()
+
+    @property
+    def failed(self) -> bool:
+        return self._error is not None
+
+    def load(self) -> None:
+        try:
+            toolchain.check_sanitizers_loaded()
+            self._handle = _open_library(_compile_pool())
+        except BaseException as error:  # raised where the handle is asked for
+            self._error = error
+        self._done.set()
+
+    def handle(self) -> int:
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._handle
 
 
-def _request_pool(in_background: bool) -> Future[int]:
+def _request_pool(in_background: bool) -> _Pool:
     global _library
     with _lock:
-        if _library is not None and not (_library.done() and _library.exception()):
+        if _library is not None and not _library.failed:
             return _library
-        result = _library = Future()
+        pool = _library = _Pool()
     if in_background:
-        threading.Thread(target=_load_pool, args=(result,), name="kerneltk-runtime").start()
+        threading.Thread(target=pool.load, name="kerneltk-runtime").start()
     else:
-        _load_pool(result)
-    return result
+        pool.load()
+    return pool
 
 
 def prepare() -> None:
@@ -210,7 +217,7 @@ def prepare() -> None:
 def _after_fork() -> None:
     global _lock, _library
     _lock = threading.Lock()
-    if _library is not None and not _library.done():  # the thread that worked on it is gone
+    if _library is not None and not _library.done:  # the thread that worked on it is gone
         _library = None
 
 
@@ -223,9 +230,9 @@ def _foreign(handle: int, name: str, result: Any, *arguments: Any) -> Any:
 
 def worker_count() -> int:
     """Return how many threads the pool has started in this process."""
-    if _library is None or not _library.done():
+    if _library is None or not _library.done:
         return 0
-    return int(_foreign(_library.result(), "kt_workers", ctypes.c_int)())
+    return int(_foreign(_library.handle(), "kt_workers", ctypes.c_int)())
 
 
 def __getattr__(name: str) -> Any:
@@ -234,7 +241,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     global launch
     launch = _foreign(
-        _request_pool(in_background=False).result(),
+        _request_pool(in_background=False).handle(),
         "kt_launch",
         None,
         *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_longlong, ctypes.c_int),

@@ -13,21 +13,18 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import importlib.util
+import json
 import os
 import re
-import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from kerneltk import messages
+from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.settings import get_settings
 from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
@@ -89,8 +86,11 @@ def _check_machine() -> None:
 def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int, str]:
     """Run a compiler in `directory`; return its exit status and its messages.
 
-    A process that exceeds the limit is ended with its children, and TimeoutExpired is raised.
+    A process that exceeds the limit is ended with its children, and TimeoutError is raised.
     """
+    import signal
+    import subprocess  # a process whose kernels are all cached needs none of these
+
     # Messages are read by patterns, so they must not be translated. Zig writes its caches into
     # the home directory, which may be missing or read-only, and would never clean them up.
     environment = ["/usr/bin/env"]
@@ -111,9 +111,11 @@ def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int
     )
     try:
         output, _ = process.communicate(timeout=time_limit)
-    except BaseException:
+    except BaseException as error:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise TimeoutError(f"no end after {time_limit:g} s") from error
         raise
     return process.returncode, output.decode(errors="replace")
 
@@ -141,21 +143,38 @@ def _probe(command: Sequence[str]) -> Compiler | str:
     if path is None:
         return f"'{command[0]}' is not there"
     command = (os.path.abspath(path), *command[1:])
-    is_zig = command[-1] == "c++" and len(command) > 1
-    question = (*command[:-1], "version") if is_zig else (*command, "--version")
-    try:
-        with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
-            status, text = _run(question, directory, _PROBE_TIME_LIMIT)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"'{shown}' cannot be started ({error})"
-    found = _parse_version(text) if status == 0 else None
-    if found is None:
-        return f"'{shown}' does not say that it is g++, clang or zig"
+    # Asking costs a process; the answer is kept for as long as the file stays the same.
+    status = os.stat(path)
+    facts = (command, os.path.realpath(path), status.st_mtime_ns, status.st_size, status.st_ino)
+    key = hashlib.sha256(repr(("compiler version", facts)).encode()).hexdigest()
+    kept = get_cache().get(key)
+    if kept is None:
+        found = _ask(command)
+        if isinstance(found, str):
+            return f"'{shown}' {found}"
+        get_cache().put(key, json.dumps(found).encode())
+    else:
+        found = json.loads(kept)
     family, version = found
     if _numbers(version) < _OLDEST[family]:
         oldest = ".".join(map(str, _OLDEST[family]))
         return f"'{shown}' is {family} {version}, older than {oldest}"
     return Compiler(command, family, version)
+
+
+def _ask(command: tuple[str, ...]) -> tuple[Family, str] | str:
+    """Return a compiler's family and version, or why it is none."""
+    import tempfile
+
+    is_zig = command[-1] == "c++" and len(command) > 1
+    question = (*command[:-1], "version") if is_zig else (*command, "--version")
+    try:
+        with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
+            status, text = _run(question, directory, _PROBE_TIME_LIMIT)
+    except OSError as error:  # TimeoutError is one
+        return f"cannot be started ({error})"
+    found = _parse_version(text) if status == 0 else None
+    return found or "does not say that it is g++, clang or zig"
 
 
 def _zig_commands() -> Iterator[tuple[str, ...]]:
@@ -175,6 +194,8 @@ def _candidates() -> Iterator[tuple[str, ...]]:
     elif asked == "zig":
         yield from _zig_commands()
     else:
+        import shlex
+
         words = tuple(shlex.split(asked))
         yield (*words, "c++") if os.path.basename(words[-1]) == "zig" else words
 
@@ -255,16 +276,21 @@ def target() -> Target:
         There is no compiler, or the CPU's features cannot be told.
     """
     compiler = find_compiler()
-    try:
-        # The objects bind to versioned symbols, which an older library does not have.
-        libc = (os.confstr("CS_GNU_LIBC_VERSION") or "libc").replace(" ", "")
-    except (ValueError, OSError):  # not glibc
-        libc = "libc"
+    # The objects bind to versioned symbols, which an older library does not have.
+    libc = ".".join(map(str, _glibc_version()))
     return Target(
         backend="host",
-        architecture=f"{os.uname().machine}-{libc}-{_cpu_digest()}",
+        architecture=f"{os.uname().machine}-glibc{libc}-{_cpu_digest()}",
         compiler=f"{compiler.family} {compiler.version}",
     )
+
+
+def _glibc_version() -> tuple[int, ...]:
+    try:
+        text = os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (ValueError, OSError):  # not glibc
+        text = ""
+    return _numbers(text)
 
 
 def _code_options(compiler: Compiler) -> tuple[str, ...]:
@@ -319,8 +345,10 @@ def backend_options() -> tuple[str, ...]:
         *("-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"),
     ]
     x86 = os.uname().machine == "x86_64"
-    if compiler.family != "gcc" and x86 and _library_path("libmvec.so.1"):
-        options.append("-fveclib=libmvec")
+    if x86 and _library_path("libmvec.so.1"):
+        options += ["-fveclib=libmvec"] if compiler.family != "gcc" else []
+        # The vector functions that came later: atan, tan, tanh, log2, erf and others.
+        options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
     return tuple(options)
 
 
@@ -391,7 +419,7 @@ _FLAGS = {
     "--disable-warnings": ("-w",),
 }
 # They allow less precision or guide the device's code generator: right to ignore here.
-_WITHOUT_EFFECT = re.compile(
+_WITHOUT_EFFECT = (
     r"--?(default-device|device-as-default-execution-space|extra-device-vectorization|restrict"
     r"|lineinfo|generate-line-info|G|device-debug|(ftz|prec-div|prec-sqrt)=(true|false)"
     r"|maxrregcount=\d+)"
@@ -421,7 +449,7 @@ def host_options(options: Sequence[str]) -> tuple[str, ...]:
         if option in _FLAGS:
             result += _FLAGS[option]
             continue
-        if _WITHOUT_EFFECT.fullmatch(option):
+        if re.fullmatch(_WITHOUT_EFFECT, option):
             continue
         name, equals, value = option.partition("=")
         if name not in _TAKES_VALUE or (not equals and name != option):
@@ -492,6 +520,8 @@ def build(
         The compiler did not finish in :data:`COMPILE_TIME_LIMIT` seconds.
     """
     compiler = find_compiler()
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
         # The compiler runs inside this otherwise empty directory, so that a name given by #line
         # never matches a file and shows a wrong text.
@@ -506,7 +536,7 @@ def build(
         )
         try:
             status, log = _run(command, directory, COMPILE_TIME_LIMIT)
-        except subprocess.TimeoutExpired as error:
+        except TimeoutError as error:
             raise CompileError(
                 f"The compiler did not finish '{name}' in {COMPILE_TIME_LIMIT:g} s.", source
             ) from error
@@ -548,6 +578,8 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     )
     code, log = build(name, declaration + unit.source, options)
     if code is None:
+        from kerneltk import messages  # only who has an error needs its reader
+
         message = messages.compile_error_message(log, unit.origins, unit.entry)
         raise CompileError(message, unit.source, log)
     return ObjectCode(target(), "shared-library", code, unit.entry)

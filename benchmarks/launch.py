@@ -1,0 +1,226 @@
+"""Host time of a call on 1024 elements, ours beside CuPy's, torch's and the bare driver's.
+
+``python benchmarks/launch.py --backend cuda --output DIR`` (or ``--backend host``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from common import (
+    Call,
+    Clock,
+    Peers,
+    Report,
+    Result,
+    commit,
+    describe_machine,
+    host_clock,
+    needed_cupy,
+    paired_ratio,
+    parse_arguments,
+    race,
+    scaled,
+)
+
+import kerneltk
+
+_LENGTH = 1024
+_CALLS, _ROUNDS = 2000, 7
+_TEXTS = ("T x, T a, T b", "T y", "y = a * x + b", "axpb")
+_RAW = """
+extern "C" __global__ void bare(const float* x, float a, float b, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + b;
+}
+"""
+
+Entrants = dict[str, Callable[[], Call]]
+
+
+def _ours(x: Any, y: Any) -> Entrants:
+    kernel = kerneltk.ElementwiseKernel(*_TEXTS)
+    return {
+        "ours, out": lambda: lambda: kernel(x, 2.0, 1.0, y),
+        "ours, allocating": lambda: lambda: kernel(x, 2.0, 1.0),
+    }
+
+
+def _host_entrants(peers: Peers) -> Entrants:
+    x = np.arange(_LENGTH, dtype=np.float32)
+    y = np.empty_like(x)
+    a, b = np.float32(2), np.float32(1)
+
+    def numpy_out() -> None:
+        np.multiply(x, a, out=y)
+        np.add(y, b, out=y)
+
+    entrants = _ours(x, y)
+    entrants["NumPy, out"] = lambda: numpy_out
+    entrants["NumPy, allocating"] = lambda: lambda: a * x + b
+    numexpr = peers.get("numexpr")
+    if numexpr is not None:
+        names = {"x": x, "a": a, "b": b}
+        numexpr.set_num_threads(len(os.sched_getaffinity(0)))
+
+        def evaluate(output: Any) -> Callable[[], Call]:
+            return lambda: lambda: numexpr.evaluate("a*x + b", local_dict=names, out=output)
+
+        entrants["numexpr, out"] = evaluate(y)
+        entrants["numexpr, allocating"] = evaluate(None)
+    numba = peers.get("numba")
+    if numba is not None:
+
+        def numba_out(parallel: bool) -> Callable[[], Call]:
+            def loop(x: Any, a: Any, b: Any, y: Any) -> None:
+                for k in numba.prange(x.size):
+                    y[k] = a * x[k] + b
+
+            def build() -> Call:
+                compiled = numba.njit(parallel=parallel)(loop)
+                return lambda: compiled(x, a, b, y)
+
+            return build
+
+        entrants["numba, out, parallel"] = numba_out(True)
+        entrants["numba, out, one thread"] = numba_out(False)
+    return entrants
+
+
+def _packed_launch(cupy: Any, x: Any, y: Any) -> Call:
+    """Return a bare launch: the driver's call with parameters that were packed beforehand."""
+    from cuda.bindings import driver
+
+    from kerneltk.backends import nvrtc
+    from kerneltk.units import TranslationUnit
+
+    capability = cupy.cuda.Device().compute_capability
+    unit = TranslationUnit("cuda", _RAW, "bare")
+    code = nvrtc.compile(unit, nvrtc.target_for(f"sm_{capability}"))
+    result, module = driver.cuModuleLoadData(code.code)
+    if result == driver.CUresult.CUDA_SUCCESS:
+        result, function = driver.cuModuleGetFunction(module, b"bare")
+    if result != driver.CUresult.CUDA_SUCCESS:
+        raise RuntimeError(f"loading the bare kernel failed: {result}")
+    values = (
+        ctypes.c_void_p(x.data.ptr),
+        ctypes.c_float(2),
+        ctypes.c_float(1),
+        ctypes.c_void_p(y.data.ptr),
+        ctypes.c_int(_LENGTH),
+    )
+    pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+    place = ctypes.addressof(pointers)
+    launch, blocks = driver.cuLaunchKernel, _LENGTH // 256
+
+    def call(keep: Any = (values, pointers, module)) -> None:
+        launch(function, blocks, 1, 1, 256, 1, 1, 0, 0, place, 0)
+
+    call()
+    cupy.cuda.runtime.deviceSynchronize()
+    return call
+
+
+def _cuda_entrants(cupy: Any, peers: Peers) -> Entrants:
+    x = cupy.arange(_LENGTH, dtype=np.float32)
+    y = cupy.empty_like(x)
+    theirs = cupy.ElementwiseKernel(*_TEXTS)
+    entrants = _ours(x, y)
+    entrants["CuPy, out"] = lambda: lambda: theirs(x, 2.0, 1.0, y)
+    entrants["CuPy, allocating"] = lambda: lambda: theirs(x, 2.0, 1.0)
+
+    def raw() -> Call:
+        kernel = cupy.RawKernel(_RAW, "bare")
+        arguments = (x, np.float32(2), np.float32(1), y, np.int32(_LENGTH))
+        grid, block = (_LENGTH // 256,), (256,)
+        return lambda: kernel(grid, block, arguments)
+
+    entrants["CuPy RawKernel"] = raw
+    torch = peers.get("torch")
+    if torch is not None:
+
+        def torch_out() -> Call:
+            source, output = torch.from_dlpack(x), torch.from_dlpack(y)
+            return lambda: torch.add(source, 1.0, out=output)
+
+        def torch_allocating() -> Call:
+            source = torch.from_dlpack(x)
+            return lambda: torch.add(source, 1.0)
+
+        entrants["torch.add, out"] = torch_out
+        entrants["torch.add, allocating"] = torch_allocating
+    entrants["cuLaunchKernel, packed"] = lambda: _packed_launch(cupy, x, y)
+    return entrants
+
+
+def _drained(cupy: Any) -> Clock:
+    """Return a clock of the host's time that starts with an idle device."""
+    clock = host_clock(_CALLS)
+
+    def drained(call: Call) -> list[float]:
+        times = clock(call)
+        cupy.cuda.runtime.deviceSynchronize()
+        return times
+
+    return drained
+
+
+def main() -> None:
+    arguments = parse_arguments(__doc__.splitlines()[0], ("host", "cuda"))
+    peers = Peers()
+    cuda = arguments.backend == "cuda"
+    cupy = needed_cupy(peers) if cuda else None
+    machine = describe_machine(cupy)
+    if cupy is None:
+        entrants, clock, rival = _host_entrants(peers), host_clock(_CALLS), "NumPy"
+    else:
+        entrants, clock, rival = _cuda_entrants(cupy, peers), _drained(cupy), "CuPy"
+    results = race(entrants, clock, _ROUNDS)
+    machine["peers"] = ", ".join(f"{name} {version}" for name, version in peers.versions.items())
+    report = Report(
+        f"{arguments.backend}-launch", machine, commit(arguments.commit), notes=peers.notes()
+    )
+    table = report.table(
+        f"Host time of a call, n = {_LENGTH} float32",
+        *("call", "µs", "µs, fastest", "/ ours, out", "/ ours, allocating"),
+        notes=[
+            f"Median and fastest of {_ROUNDS} rounds of {_CALLS} calls; in each round every line "
+            "has its turn. A quotient is the median of the rounds' quotients: more than 1 is "
+            "slower than ours."
+        ],
+    )
+    for name, result in results.items():
+        fastest = None if result.error else min(map(min, result.rounds))
+        table.add(
+            name,
+            result.cell if result.error else scaled(result.seconds, 1e6),
+            scaled(fastest, 1e6),
+            paired_ratio(result, results["ours, out"]),
+            paired_ratio(result, results["ours, allocating"]),
+        )
+    targets = report.table("Targets", "what", "measured", "to reach", "met")
+    if cuda:
+        for kind in ("out", "allocating"):
+            part = paired_ratio(results[f"ours, {kind}"], results[f"{rival}, {kind}"])
+            _judge(targets, f"ours / CuPy, {kind}", part, 0.75)
+    else:
+        _judge(targets, "ours, out, µs", _microseconds(results["ours, out"]), 10.0)
+        _judge(targets, "ours, allocating, µs", _microseconds(results["ours, allocating"]), 10.0)
+    report.save(arguments.output)
+
+
+def _microseconds(result: Result) -> float | None:
+    return scaled(result.seconds, 1e6)
+
+
+def _judge(targets: Any, what: str, measured: float | None, limit: float) -> None:
+    met = None if measured is None else "yes" if measured <= limit else "NO"
+    targets.add(what, measured, f"≤ {limit:g}", met)
+
+
+if __name__ == "__main__":
+    main()
