@@ -263,7 +263,7 @@ class Table:
         self.rows.append(cells)
 
     def text(self) -> str:
-        shown: list[Sequence[str]] = [self.columns]
+        shown: list[list[str]] = [list(self.columns)]
         errors: list[str] = []
         for row in self.rows:
             cells = [_show(cell) for cell in row]
@@ -274,9 +274,9 @@ class Table:
             shown.append(cells)
         widths = [max(len(row[k]) for row in shown) for k in range(len(self.columns))]
         lines = [f"## {self.title}"]
-        for row in shown:
-            rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-            lines.append("  ".join([row[0].ljust(widths[0]), *rest]).rstrip())
+        for first, *others in shown:
+            rest = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+            lines.append("  ".join([first.ljust(widths[0]), *rest]).rstrip())
         return "\n".join([*lines, *errors, *self.notes])
 
 

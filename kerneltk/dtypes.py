@@ -200,13 +200,23 @@ def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
     if dtype.itemsize > position:
         members.append(f"unsigned char _kt_pad{position}[{dtype.itemsize - position}];")
     natural = natural and dtype.itemsize % alignment == 0
+    if headers and not natural:
+        # Compilers do not pack classes, or reach them by accesses that need their alignment.
+        raise ArgumentTypeError(
+            f"The dtype '{dtype}' has complex or 16-bit floating fields, but not each field at a "
+            "multiple of its size.\n"
+            "  Hint: give the dtype 'offsets' and an 'itemsize', and convert with 'astype'."
+        )
     if dtype.itemsize == 0:
         raise ArgumentTypeError(f"The dtype '{dtype}' has no bytes.")
     body = " ".join(members)
     digest = _digest(body + str(natural) + "".join(declarations))
     name = f"_kt_struct_{digest}"
     attribute = "" if natural else " __attribute__((packed))"
-    text = f"struct{attribute} {name} {{ {body} }};"
+    text = (
+        f"struct{attribute} {name} {{ {body} }};\n"
+        f'static_assert(sizeof({name}) == {dtype.itemsize}, "as in NumPy");'
+    )
     guard = f"{name}_declared"
     declaration = "\n".join(
         [*dict.fromkeys(declarations), f"#ifndef {guard}", f"#define {guard}", text, "#endif"]

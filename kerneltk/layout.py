@@ -38,7 +38,7 @@ TILE = 32
 """Elements along one side of a tile in shared memory."""
 
 _VECTOR = 16  # bytes of the widest single access
-_WIDEST = 32  # bytes that the widest operand may move for one thread
+_WIDEST = 16  # bytes that the widest operand may move for one thread
 _INT32 = 2**31 - 1
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
 _MIN_TILED = 16  # a shorter side does not pay for a tile

@@ -132,7 +132,7 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     arguments = ", ".join(f"a{k}" for k in range(count))
     mistyped = " or ".join(f"type(a{k}) is not type{k}" for k in range(count))
     call = f"({arguments}{',' if arguments else ''})"
-    lines = []
+    lines = ["global last"]
     if mistyped:
         lines += [f"if {mistyped}:", f"    return mistyped({call}, stream, extra)"]
     lines += [dialect.read.format(a=f"a{k}", p=f"p{k}") for k in arrays]
@@ -156,9 +156,13 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     names += [f"{name}{k}_{j}" for k, j in pairs for name in ("low", "high", "same")]
     lines += [
         f"key = ({', '.join(key)},)",
-        "plan = plans.get(key)",
-        "if plan is None:",
-        f"    return missed({call}, stream, extra, key)",
+        # Calls repeat: comparing with the last key is cheaper than hashing.
+        "last_key, plan = last",
+        "if key != last_key:",
+        "    plan = plans.get(key)",
+        "    if plan is None:",
+        f"        return missed({call}, stream, extra, key)",
+        "    last = (key, plan)",
         f"{', '.join(names)} = plan",
     ]
     for k, j in pairs:
@@ -261,6 +265,7 @@ def make_launcher(
     names: dict[str, Any] = {
         **dialect.names,
         "plans": plans,
+        "last": (None, None),
         **{f"type{k}": kind for k, kind in enumerate(types)},
         "missed": missed,
         "overlapped": overlapped,

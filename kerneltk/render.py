@@ -163,6 +163,7 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
         "index_space": specialization.index_ndim is not None,
         "variant": specialization.variant,
         "width": specialization.width,
+        "shifted": specialization.shifted,
         "ndim": specialization.ndim,
         "block": specialization.block,
         "tile": TILE if specialization.backend == "cuda" else HOST_TILE,

@@ -56,6 +56,7 @@ def _key(specialization: ElementwiseSpecialization) -> str:
         specialization.variant,
         specialization.width,
         specialization.wide_index,
+        specialization.shifted,
         specialization.ndim,
         tuple((access.kind, access.chunk) for access in specialization.accesses),
         specialization.index_ndim,

@@ -124,6 +124,8 @@ class ElementwiseSpecialization:
     raw : tuple of RawView or None
         One a parameter.
     variant, width, wide_index, ndim : see `Layout`
+    shifted : bool
+        Whether the first pack lacks some elements, so that the others are aligned.
     accesses : tuple of Access
         One a non-raw array in the parameters' order; the index last if the body reads it.
     index_ndim : int or None
@@ -140,6 +142,7 @@ class ElementwiseSpecialization:
     variant: Variant
     width: int
     wide_index: bool
+    shifted: bool
     ndim: int
     accesses: tuple[Access, ...]
     index_ndim: int | None
@@ -200,7 +203,9 @@ class ElementwiseSpecialization:
                 dynamic.append(
                     Field(f"{parameter.c_type()} {parameter.name}", field_format, alignment)
                 )
-        constant = [Field("long long _kt_n", "q"), Field("long long _kt_shift", "q")]
+        constant = [Field("long long _kt_n", "q")]
+        if self.shifted:
+            constant.append(Field("long long _kt_shift", "q"))
         constant.append(Field(f"long long _kt_shape[{self.ndim}]", "q" * self.ndim))
         if self.divisor_count:
             kind, row = ("64", "QQQ") if self.wide_index else ("32", "III")
@@ -354,6 +359,7 @@ def specialize_elementwise(
         layout.variant,
         layout.width,
         layout.wide_index,
+        layout.shift > 0,
         layout.ndim,
         layout.accesses,
         None if index_shape is None else len(index_shape),
@@ -385,7 +391,7 @@ def _pack_constants(
     total: int,
     index_shape: tuple[int, ...] | None,
 ) -> bytes:
-    values: list[int] = [total, layout.shift, *layout.loop.shape]
+    values = [total, *([layout.shift] if specialization.shifted else []), *layout.loop.shape]
     bits = 64 if specialization.wide_index else 32
     for divisor in _divisors(specialization, layout):
         multiplier, shift = multiplier_and_shift(divisor, bits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -119,8 +120,8 @@ class Backend(Compiler, Protocol):
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
 
-    def copy(self, array: Any) -> Any:
-        """Copy an array, keeping its layout as far as that is dense."""
+    def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
+        """Return a context in which memory is allocated and used in a stream's order."""
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> Any:
         """Return an argument buffer whose constant part is filled in: a tuple of its writable

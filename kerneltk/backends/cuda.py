@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from cuda.bindings import driver
 from cupy.cuda.compiler import CompileException
 
-from kerneltk.arrays import ArraySpec, is_c_contiguous, is_f_contiguous
+from kerneltk.arrays import ArraySpec
 from kerneltk.backends import nvrtc
 from kerneltk.backends.base import Function, LaunchDialect
 from kerneltk.errors import (
@@ -159,12 +160,9 @@ class CudaBackend:
         """Allocate an array from CuPy's memory pool."""
         return _empty(shape, dtype, order)
 
-    def copy(self, array: Any) -> Any:
-        """Copy an array."""
-        dense = is_f_contiguous(array.shape, array.strides, array.itemsize) and not is_c_contiguous(
-            array.shape, array.strides, array.itemsize
-        )
-        return array.copy(order="F" if dense else "C")
+    def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
+        """Return a context in which memory is allocated and used in a stream's order."""
+        return nullcontext() if stream is None else cupy.cuda.ExternalStream(stream)
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""

@@ -268,22 +268,18 @@ def overlap_cases() -> Iterator[Case]:
                 lambda x, y: np.broadcast_to(x + x, y.shape),
             )
     to_int = ElementwiseKernel("T x", "int32 y", "y = (int)x", "to_int")
+    # Pairs of these float32 numbers, read as float64, fit an int32 too.
     for label, cast in {
-        "same-size": lambda m: (m.view(F32), m.view(I32)),
-        "narrower": lambda m: (m.view(F64), m.view(I32)[: m.size // 8]),
-        "shifted": lambda m: (m.view(F32)[:-1], m.view(I32)[1:]),
+        "same-size": lambda m: (m, m.view(I32)),
+        "narrower": lambda m: (m.view(F64), m.view(I32)[: m.size // 2]),
+        "shifted": lambda m: (m[:-1], m.view(I32)[1:]),
     }.items():
         yield Case(
             f"overlap-reinterpreted-{label}",
             to_int,
-            lambda c=cast: c(memory_of_floats(c is not None)),
+            _shared(cast, F32, 1024),
             lambda x, y: x.astype(np.int32),
         )
-
-
-def memory_of_floats(_: bool) -> Array:
-    """Return bytes that are small numbers both as float32 and as float64."""
-    return place(np.zeros(4096, np.uint8), [1])
 
 
 def mixed_cases() -> Iterator[Case]:
@@ -417,7 +413,14 @@ def raw_cases() -> Iterator[Case]:
 ALIGNED = np.dtype([("flag", "i1"), ("weight", "f4"), ("id", "u8")], align=True)
 PACKED = np.dtype([("flag", "i1"), ("weight", "f4"), ("id", "u8")])
 NESTED = np.dtype([("head", ALIGNED), ("tail", "f8", (2, 3))], align=True)
-WITH_TEXT = np.dtype([("tag", "S3"), ("x", "c8")])
+WITH_TEXT = np.dtype(
+    {
+        "names": ["tag", "x", "h"],
+        "formats": ["S3", "c8", "f2"],
+        "offsets": [0, 8, 16],
+        "itemsize": 24,
+    }
+)
 
 
 def records(dtype: np.dtype[Any], count: int) -> Array:
@@ -485,10 +488,11 @@ def structure_cases() -> Iterator[Case]:
     )
     yield Case(
         "record-text",
-        ElementwiseKernel("P p", "int32 y", "y = p.tag[0] + (int)p.x.imag()", "text"),
+        ElementwiseKernel("P p", "int32 y", "y = p.tag[0] + (int)p.x.imag() + (int)p.h", "text"),
         lambda: (records(WITH_TEXT, 30),),
         lambda p: np.array([t[0] if t else 0 for t in p["tag"]], np.int32)
-        + p["x"].imag.astype(np.int32),
+        + p["x"].imag.astype(np.int32)
+        + p["h"].astype(np.int32),
     )
 
 
@@ -677,7 +681,7 @@ def number_cases() -> Iterator[Case]:
             ),
             lambda d=dtype: (special.astype(d),),
             lambda x: (
-                np.isnan(x) + 2 * np.isinf(x) + 4 * (x == x) + 8 * (x < 0)  # noqa: PLR0124
+                np.isnan(x) + 2 * np.isinf(x) + 4 * ~np.isnan(x) + 8 * (x.astype(np.float64) < 0)
             ).astype(np.int32),
         )
     for dtype in INTEGERS:
@@ -714,7 +718,7 @@ def number_cases() -> Iterator[Case]:
     numbers: list[tuple[Any, Any]] = [
         (F32, 3), (F32, 0.1), (F32, True), (F32, np.float64(0.1)), (F32, np.int8(3)),
         (F32, 1e300), (F32, np.float16(0.5)), (F32, BFLOAT16.type(2)), (I32, np.int64(7)),
-        (I32, 2.0), (I32, np.float32(-3)), (I32, True), (I32, np.bool_(True)),
+        (I32, 2.0), (I32, np.float32(-3)), (I32, True), (np.dtype("i8"), np.bool_(True)),
         (np.dtype("u8"), 2**63), (np.dtype("i1"), -1), (np.dtype("f2"), 1e6),
         (BFLOAT16, 0.3), (np.dtype("c8"), 2), (np.dtype("c8"), 1 + 2j),
         (np.dtype("c16"), np.complex64(1 - 1j)), (np.dtype("c16"), 0.25), (np.dtype("?"), 1),

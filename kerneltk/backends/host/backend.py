@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Never
 
 import numpy as np
 
-from kerneltk.arrays import ArraySpec, is_c_contiguous, is_f_contiguous
+from kerneltk.arrays import ArraySpec
 from kerneltk.backends.base import Function, LaunchDialect
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.errors import ArgumentValueError, LaunchError
@@ -124,12 +125,9 @@ class HostBackend:
         """Allocate an array."""
         return np.empty(tuple(shape), dtype, order="F" if order == "F" else "C")
 
-    def copy(self, array: Any) -> Any:
-        """Copy an array."""
-        dense = is_f_contiguous(array.shape, array.strides, array.itemsize) and not is_c_contiguous(
-            array.shape, array.strides, array.itemsize
-        )
-        return array.copy(order="F" if dense else "C")
+    def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
+        """Return a context that does nothing: the host runs in order."""
+        return nullcontext()
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""

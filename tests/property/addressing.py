@@ -1,0 +1,304 @@
+"""A model of the generated kernels' addressing, driven by the bytes that they are given.
+
+It computes, from a `Lowered`, which elements a launch visits and at which byte offsets it reaches
+each operand; every access is checked against the width that it is made with.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kerneltk.layout import TILE, Access
+from kerneltk.specialize import HOST_TILE, ElementwiseSpecialization, Lowered
+
+Numbers = npt.NDArray[Any]
+
+_MEMBER = re.compile(r"alignas\(\d+\) (?P<type>.+) (?P<name>\w+?)(?:\[(?P<count>\d+)\])?")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the model needs to know of an operand besides its access."""
+
+    itemsize: int
+    offset: int
+    alignment: int  # 0 for the index
+
+
+class Addressing:
+    """The visits of one launch: for each operand the byte offset of every visited element."""
+
+    def __init__(self, lowered: Lowered, targets: Sequence[Target]) -> None:
+        self.lowered = lowered
+        self.specialization: ElementwiseSpecialization = lowered.specialization
+        self.targets = targets
+        self.members = _unpacked(lowered)
+        self.shape = self.members["_kt_shape"]
+        self.n = self.members["_kt_n"][0]
+        self.shift = self.members.get("_kt_shift", [0])[0]
+        self.steps: list[list[int]] = []
+        names = [p.name for p in self.specialization.loop_arrays] + ["i"]
+        for name, access in zip(names, self.specialization.accesses, strict=False):
+            strides = self.members.get(f"_kt_s_{name}")
+            assert (strides is None) == (
+                self.specialization.backend == "cuda" and access.kind in ("flat", "uniform")
+            )
+            self.steps.append(strides or [0] * len(self.shape))
+        self.visits: list[list[Numbers]] = []
+
+    # -- pieces ---------------------------------------------------------------------------------
+
+    @property
+    def operands(self) -> list[tuple[Access, Target, list[int]]]:
+        return list(zip(self.specialization.accesses, self.targets, self.steps, strict=True))
+
+    def coordinates(self, number: Numbers) -> list[Numbers]:
+        """Decompose as the kernel does: by multiplication and shift, innermost first."""
+        rest, found = number, []
+        for k in range(len(self.shape) - 1):
+            divisor, quotient = self.divided(k, rest)
+            found.append(rest - quotient * divisor)
+            rest = quotient
+        return [rest, *reversed(found)]
+
+    def divided(self, k: int, number: Numbers) -> tuple[int, Numbers]:
+        divisor, multiplier, shift = self.members["_kt_divisors"][3 * k : 3 * k + 3]
+        bits = 64 if self.specialization.wide_index else 32
+        assert all(0 <= value < 1 << (bits - 1) for value in (number.min(), number.max()))
+        exact = number.astype(object)
+        return divisor, (((multiplier * exact >> bits) + exact) >> shift).astype(np.int64)
+
+    def dot(self, coordinates: Sequence[Numbers], steps: Sequence[int]) -> Numbers:
+        return np.asarray(sum(c * step for c, step in zip(coordinates, steps, strict=False)))
+
+    def element(
+        self, access: Access, target: Target, steps: Sequence[int], number: Numbers,
+        coordinates: Sequence[Numbers],
+    ) -> Numbers:  # fmt: skip
+        """One element reached by itself."""
+        if access.kind == "uniform":
+            places = np.zeros_like(number)
+        elif access.kind == "flat":
+            places = number * target.itemsize
+        else:
+            places = self.dot(coordinates, steps)
+        self.check_single(access, target, places)
+        return places
+
+    def check_single(self, access: Access, target: Target, places: Numbers) -> None:
+        if not target.alignment or not places.size:
+            return
+        typed = access.chunk >= target.itemsize or target.itemsize % access.chunk != 0
+        unit = target.alignment if typed else access.chunk
+        assert not ((target.offset + places) % unit).any(), (access, target)
+
+    def check_vector(self, access: Access, target: Target, places: Numbers, width: int) -> None:
+        assert access.chunk in (1, 2, 4, 8, 16)
+        assert width * target.itemsize % access.chunk == 0
+        assert not ((target.offset + places) % access.chunk).any(), (access, target)
+
+    def visit(self, places: Sequence[Numbers]) -> None:
+        self.visits.append(list(np.broadcast_arrays(*places)))
+
+    def singles(self, number: Numbers) -> None:
+        if number.size:
+            coordinates = self.coordinates(number) if self.needs_coordinates else []
+            self.visit(
+                [self.element(a, t, s, number, coordinates) for a, t, s in self.operands]
+            )
+
+    @property
+    def needs_coordinates(self) -> bool:
+        return any(a.kind not in ("flat", "uniform") for a in self.specialization.accesses)
+
+    # -- variants -------------------------------------------------------------------------------
+
+    def walk(self) -> list[Numbers]:
+        """Return for each operand the byte offsets of all visits, in the same order."""
+        backend, variant = self.specialization.backend, self.specialization.variant
+        walkers: dict[tuple[str, str], Callable[[], None]] = {
+            ("cuda", "direct"): self.cuda_direct,
+            ("cuda", "pack"): self.cuda_pack,
+            ("cuda", "interleave"): self.cuda_interleave,
+            ("cuda", "tile"): self.cuda_tile,
+            ("host", "direct"): self.host_rows,
+            ("host", "pack"): self.host_rows,
+            ("host", "tile"): self.host_tiles,
+        }
+        walkers[backend, variant]()
+        return [np.concatenate([visit[k] for visit in self.visits]) for k in range(len(self.targets))]
+
+    def cuda_direct(self) -> None:
+        threads = np.arange(self.lowered.grid * self.specialization.block)
+        self.singles(threads[threads < self.n])
+
+    def cuda_pack(self) -> None:
+        width = self.specialization.width
+        packs = np.arange(self.lowered.grid * self.specialization.block)
+        begin = packs * width - self.shift
+        whole = (begin >= 0) & (begin + width <= self.n)
+        if whole.any():
+            self.whole_packs(packs[whole], begin[whole], width)
+        rest = np.concatenate(
+            [np.arange(max(b, 0), min(b + width, self.n)) for b in begin[~whole]] or [[]]
+        ).astype(np.int64)
+        self.singles(rest)
+
+    def whole_packs(self, packs: Numbers, begin: Numbers, width: int) -> None:
+        per_element = self.specialization.per_element
+        last = len(self.shape) - 1
+        c = [begin] if last == 0 else []
+        if self.needs_coordinates and last and not per_element:
+            c = self.coordinates(packs)
+        starts: list[Numbers | None] = []
+        for access, target, steps in self.operands:
+            scale = width if last else 1
+            if access.kind == "flat":
+                base = begin * target.itemsize
+            elif access.kind == "row":
+                base = self.dot(c[:last], steps) + c[last] * scale * target.itemsize
+            elif access.kind == "broadcast":
+                base = self.dot(c[:last], steps) if last else np.zeros_like(begin)
+            elif access.kind == "strided":
+                base = self.dot(c[:last], steps) + c[last] * scale * steps[last]
+            else:
+                base = None
+            if access.kind in ("flat", "row") and target.alignment:
+                self.check_vector(access, target, base, width)
+            starts.append(base)
+        for k in range(width):
+            element = begin + k
+            own = self.coordinates(element) if per_element else []
+            places = []
+            for (access, target, steps), base in zip(self.operands, starts, strict=True):
+                if base is None:
+                    places.append(self.element(access, target, steps, element, own))
+                    continue
+                stride = {"flat": target.itemsize, "row": target.itemsize, "broadcast": 0}.get(
+                    access.kind, steps[last]
+                )
+                place = base + k * stride
+                if access.kind in ("broadcast", "strided"):
+                    self.check_single(access, target, place)
+                places.append(place)
+            self.visit(places)
+
+    def cuda_interleave(self) -> None:
+        block, width = self.specialization.block, self.specialization.width
+        for first in range(0, self.lowered.grid * width * block, width * block):
+            threads = first + np.arange(block)
+            for k in range(width):
+                numbers = threads + k * block
+                self.singles(numbers[numbers < self.n])
+
+    def cuda_tile(self) -> None:
+        lines = self.specialization.block // TILE
+        width, height = self.shape[-1], self.shape[-2]
+        for number in range(self.lowered.grid):
+            rest = np.array([number])
+            divisor, quotient = self.divided(0, rest)
+            across, rest = (rest - quotient * divisor) * TILE, quotient
+            outer: list[Numbers] = []
+            if len(self.shape) > 2:
+                divisor, quotient = self.divided(1, rest)
+                down, rest = (rest - quotient * divisor) * TILE, quotient
+                for k in range(2, len(self.shape) - 1):
+                    divisor, quotient = self.divided(k, rest)
+                    outer.insert(0, rest - quotient * divisor)
+                    rest = quotient
+                outer.insert(0, rest)
+            else:
+                down = rest * TILE
+            lane, line = np.meshgrid(np.arange(TILE), np.arange(lines))
+            passes = [line + k * lines for k in range(self.specialization.width)]
+            at = np.concatenate([t.ravel() for t in passes])  # every position of the tile
+            lanes = np.tile(lane.ravel(), len(passes))
+            staged: dict[int, Numbers] = {}
+            inside = (down + lanes < height) & (across + at < width)
+            for k, (access, target, steps) in enumerate(self.operands):
+                if access.kind == "staged":
+                    places = self.dot([*outer, down + lanes, across + at], steps)
+                    self.check_single(access, target, places[inside])
+                    tile = np.full((TILE, TILE), -1)
+                    tile[at[inside], lanes[inside]] = places[inside]
+                    staged[k] = tile
+            inside = (down + at < height) & (across + lanes < width)
+            at, lanes = at[inside], lanes[inside]
+            coordinates = [*outer, down + at, across + lanes]
+            self.visit(
+                [
+                    staged[k][lanes, at]
+                    if k in staged
+                    else self.element(access, target, steps, at, coordinates)
+                    for k, (access, target, steps) in enumerate(self.operands)
+                ]
+            )
+
+    def row(self, count: int, coordinates: list[int]) -> None:
+        """One pass along the host's innermost loop, from `coordinates` on."""
+        places = []
+        for access, target, steps in self.operands:
+            along = {"row": target.itemsize, "broadcast": 0}.get(access.kind, steps[-1])
+            base = sum(c * s for c, s in zip(coordinates[:-1], steps, strict=False))
+            place = base + coordinates[-1] * along + np.arange(count) * along
+            if access.kind == "row":
+                self.check_single(access, target, place)
+            places.append(place)
+        self.visit(places)
+
+    def host_rows(self) -> None:
+        for begin, end in _shares(self.lowered.grid):
+            e = begin
+            while e < end:
+                c = [int(v) for v in np.unravel_index(e, self.shape)]
+                count = min(self.shape[-1] - c[-1], end - e)
+                self.row(count, c)
+                e += count
+
+    def host_tiles(self) -> None:
+        across, down = (-(-extent // HOST_TILE) for extent in (self.shape[-1], self.shape[-2]))
+        outer = self.shape[:-2]
+        assert self.lowered.grid == math.prod(outer) * across * down
+        for item in range(self.lowered.grid):
+            batch, tile = divmod(item, across * down)
+            first, left = tile // across * HOST_TILE, tile % across * HOST_TILE
+            c = [int(v) for v in np.unravel_index(batch, outer)] if outer else []
+            for line in range(first, min(first + HOST_TILE, self.shape[-2])):
+                self.row(min(HOST_TILE, self.shape[-1] - left), [*c, line, left])
+
+
+def _shares(grid: int) -> list[tuple[int, int]]:
+    """Divide work items as threads may: at places that no row begins at."""
+    cuts = sorted({0, grid // 3, grid * 2 // 3 + 1 if grid > 2 else 0, grid})
+    return list(zip(cuts, cuts[1:], strict=False))
+
+
+def _unpacked(lowered: Lowered) -> dict[str, list[int]]:
+    """Read the constant part of the argument block by its declarations."""
+    arguments = lowered.specialization.arguments
+    assert arguments.constant.size == len(lowered.constants)
+    assert arguments.constant_offset % 16 == 0
+    assert arguments.size >= arguments.constant_offset + arguments.constant.size
+    values = list(arguments.constant.unpack(lowered.constants))
+    first = next(k for k, text in enumerate(arguments.declarations) if text.endswith(" _kt_n"))
+    members: dict[str, list[int]] = {}
+    for declaration in arguments.declarations[first:]:
+        match = _MEMBER.fullmatch(declaration)
+        assert match is not None, declaration
+        count = int(match["count"] or 1)
+        if "fast_divisor" in match["type"]:
+            count *= 3
+        elif index := re.search(r"index_space<(\d+)", match["type"]):
+            count = 1 + 2 * int(index[1])
+        members[match["name"]], values = values[:count], values[count:]
+    assert not values
+    return members
+
+

@@ -1,0 +1,246 @@
+"""Layout classes: every element is visited once, at the right addresses, by aligned accesses."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+from kerneltk.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
+from kerneltk.binding import bind_types
+from kerneltk.divisors import multiplier_and_shift
+from kerneltk.dtypes import describe
+from kerneltk.params import parse_signature
+from kerneltk.specialize import ElementwiseDefinition, Lowered, specialize_elementwise
+
+from .addressing import Addressing, Target
+
+TRIPLET = np.dtype([("a", "f4"), ("b", "f4"), ("c", "i4")])
+PACKED = np.dtype([("a", "i1"), ("b", "f4")])
+DTYPES = [np.dtype(name) for name in ("i1", "f2", "f4", "f8", "c8", "c16")] + [TRIPLET, PACKED]
+NAMES = ("x", "w", "v", "y")
+
+extents = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 16, 17, 32, 33, 40, 64, 65])
+wild_shapes = st.lists(extents, max_size=5).filter(lambda shape: math.prod(shape) <= 9000)
+tame_shapes = st.one_of(
+    st.tuples(st.integers(1, 9000)),
+    st.tuples(*[st.sampled_from([16, 31, 32, 33, 40, 64, 72])] * 2),
+    st.tuples(st.integers(2, 4), *[st.sampled_from([8, 16, 32, 33])] * 2),
+)
+
+
+def definition_of(count: int, *, index: bool, direct: bool) -> ElementwiseDefinition:
+    inputs = ", ".join(f"{letter} {name}" for letter, name in zip("ABC", NAMES[: count - 1], strict=False))
+    body = "y = i;" if index else "y = 0;"
+    return ElementwiseDefinition(
+        parse_signature(inputs, f"D {NAMES[count - 1]}"), body + "atomicAdd;" * direct, "kernel"
+    )
+
+
+def lowered_for(
+    specs: Sequence[ArraySpec], shape: tuple[int, ...], backend: Any, *, index: bool, direct: bool,
+    block: int | None = None,
+) -> Lowered:  # fmt: skip
+    definition = definition_of(len(specs), index=index, direct=direct)
+    binding = bind_types(definition.signature, [spec.dtype for spec in specs])
+    return specialize_elementwise(definition, backend, binding, specs, shape, block)
+
+
+def check(
+    lowered: Lowered, specs: Sequence[ArraySpec], shape: tuple[int, ...], *, index: bool
+) -> None:
+    """Compare the model's visits with NumPy's view of the loop."""
+    targets = [
+        Target(spec.dtype.itemsize, spec.offset, describe(spec.dtype).alignment) for spec in specs
+    ]
+    rows = [broadcast_strides(spec.shape, spec.strides, shape) for spec in specs]
+    if index:
+        targets.append(Target(1, 0, 0))
+        rows.append(c_strides(shape, 1))
+    found = np.array(Addressing(lowered, targets).walk())
+    places = np.indices(shape).reshape(len(shape), math.prod(shape))
+    wanted = np.array(
+        [np.asarray(row, np.int64) @ places if row else np.zeros(1, np.int64) for row in rows]
+    )
+    assert found.shape == wanted.shape
+    np.testing.assert_array_equal(
+        found[:, np.lexsort(found[::-1])], wanted[:, np.lexsort(wanted[::-1])]
+    )
+
+
+@st.composite
+def tame_arrays(draw: Any, shape: tuple[int, ...], written: bool) -> ArraySpec:
+    """Return an array as programs mostly have them: the ones that wide accesses are made for."""
+    dtype = draw(st.sampled_from(DTYPES[:6]))
+    own = list(shape)
+    if not written:
+        own = [draw(st.sampled_from([extent, extent, extent, 1])) for extent in own]
+    pitch = draw(st.sampled_from([0, 0, 0, 16]))
+    rows = [*own[:-1], own[-1] + pitch]
+    order = "C" if pitch or written else draw(st.sampled_from(["C", "F"]))
+    strides = ArraySpec.make(dtype, rows, order=order).strides
+    offset = draw(st.sampled_from([0, 0, 0, dtype.itemsize, 8])) % 16
+    return ArraySpec.make(dtype, own, strides=strides, offset=offset)
+
+
+@st.composite
+def wild_arrays(draw: Any, shape: tuple[int, ...], written: bool) -> ArraySpec:
+    """Return an array that broadcasts to `shape`; a written one has it, and no two equal places."""
+    dtype = draw(st.sampled_from(DTYPES))
+    own = list(shape)
+    if not written:
+        own = [draw(st.sampled_from([extent, extent, extent, 1])) for extent in own]
+        own = own[draw(st.integers(0, len(own))) if draw(st.booleans()) else 0 :]
+    order = draw(st.permutations(range(len(own)))) if draw(st.booleans()) else range(len(own))
+    unit = dtype.itemsize
+    strides = [0] * len(own)
+    pitch = draw(st.sampled_from([0, 0, 0, 1, 3, 16]))
+    step = draw(st.sampled_from([1, 1, 1, 2]))
+    unit *= step
+    for k, axis in enumerate(reversed(order)):
+        strides[axis] = unit
+        unit *= own[axis]
+        if k == 0:
+            unit += pitch * (dtype.itemsize if draw(st.booleans()) else 1)
+    if draw(st.integers(0, 3)) == 0 and own:
+        axis = draw(st.integers(0, len(own) - 1))
+        strides[axis] = -strides[axis]
+    if not written and own and draw(st.integers(0, 4)) == 0:
+        strides[draw(st.integers(0, len(own) - 1))] = 0
+    offset = draw(st.sampled_from([0, 0, 0, dtype.itemsize % 16, 8, 4, 2, 1, 15]))
+    return ArraySpec.make(dtype, own, strides=strides, offset=offset)
+
+
+@st.composite
+def loops(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
+    tame = draw(st.booleans())
+    shape = tuple(draw(tame_shapes if tame else wild_shapes))
+    arrays = tame_arrays if tame else wild_arrays
+    count = draw(st.integers(0, 3))
+    specs = [draw(arrays(shape, False)) for _ in range(count)]
+    return [*specs, draw(arrays(shape, True))], shape
+
+
+@pytest.mark.parametrize("backend", ["cuda", "host"])
+@given(loops(), st.booleans(), st.sampled_from([None, 64, 1024]))
+@settings(deadline=None, max_examples=400)
+def test_every_element_is_reached_once(
+    backend: str, loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool, block: int | None
+) -> None:
+    specs, shape = loop
+    lowered = lowered_for(specs, shape, backend, index=index, direct=False, block=block)
+    check(lowered, specs, shape, index=index)
+    event(f"{lowered.specialization.variant}")
+    event(",".join(access.kind for access in lowered.specialization.accesses))
+
+
+@pytest.mark.parametrize("backend", ["cuda", "host"])
+@given(loops(), st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_direct_loops_keep_the_order(
+    backend: str, loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool
+) -> None:
+    specs, shape = loop
+    for spec in specs:  # a body that works on the arrays themselves needs aligned elements
+        unit = describe(spec.dtype).alignment
+        assume(not any(value % unit for value in (spec.offset, *spec.strides)))
+    lowered = lowered_for(specs, shape, backend, index=index, direct=True)
+    assert lowered.specialization.variant == "direct"
+    check(lowered, specs, shape, index=index)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("size", [1, 2, 3, 15, 16, 17, 255, 256, 257, 4095, 4096, 4097, 8191])
+def test_dense_arrays_at_every_offset(dtype: np.dtype[Any], size: int) -> None:
+    for offset in range(16):
+        for other in sorted({offset, 0, (offset + dtype.itemsize) % 16}):
+            specs = [
+                ArraySpec.make(dtype, size, offset=offset), ArraySpec.make(dtype, size, offset=other)
+            ]  # fmt: skip
+            lowered = lowered_for(specs, (size,), "cuda", index=False, direct=False)
+            check(lowered, specs, (size,), index=False)
+
+
+@given(loops())
+@settings(deadline=None, max_examples=100)
+def test_wide_steps_change_the_index_and_nothing_else(
+    loop: tuple[list[ArraySpec], tuple[int, ...]]
+) -> None:
+    specs, shape = loop
+    assume(specs[-1].ndim > 1 and shape[0] > 1)
+    far = [
+        ArraySpec.make(
+            s.dtype, s.shape, offset=s.offset,
+            strides=(s.strides[0] * 2**34, *s.strides[1:]) if s.ndim == len(shape) else s.strides,
+        )
+        for s in specs
+    ]  # fmt: skip
+    lowered = lowered_for(far, shape, "cuda", index=False, direct=False)
+    assert lowered.specialization.wide_index
+    check(lowered, far, shape, index=False)
+
+
+steps = st.integers(-40, 40)
+
+
+@given(
+    st.lists(st.integers(1, 5), max_size=5).flatmap(
+        lambda shape: st.tuples(
+            st.just(shape),
+            st.lists(st.tuples(*[steps] * len(shape)), min_size=1, max_size=4),
+        )
+    )
+)
+@settings(deadline=None, max_examples=300)
+def test_collapse_keeps_the_addresses(loop: tuple[list[int], list[tuple[int, ...]]]) -> None:
+    shape, rows = loop
+
+    def addresses(shape: Sequence[int], rows: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        places = np.indices(tuple(shape)).reshape(len(shape), math.prod(shape))
+        return [tuple(map(int, column)) for column in (np.array(rows, int).reshape(
+            len(rows), len(shape)) @ places).T]
+
+    wanted = addresses(shape, rows)
+    ordered = merge_in_order(shape, rows)
+    assert addresses(ordered.shape, ordered.strides) == wanted
+    free = collapse(shape, rows)
+    assert Counter(addresses(free.shape, free.strides)) == Counter(wanted)
+    assert len(free.shape) <= max(1, len(shape))
+    assert 1 not in free.shape or free.shape == (1,)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(7,), (3, 5), (4, 1, 6, 2), (2,) * 8])
+def test_dense_arrays_of_one_order_are_one_run(order: Any, shape: tuple[int, ...]) -> None:
+    strides = ArraySpec.make("f4", shape, order=order).strides
+    assert collapse(shape, [strides, strides]).shape == (math.prod(shape),)
+
+
+@given(
+    st.sampled_from([32, 64]).flatmap(
+        lambda bits: st.tuples(
+            st.just(bits),
+            st.integers(1, 2 ** (bits - 1) - 1) | st.integers(1, 1000)
+            | st.integers(0, bits - 2).map(lambda k: 1 << k),
+            st.integers(0, 2 ** (bits - 1) - 1),
+        )
+    )
+)  # fmt: skip
+@settings(deadline=None, max_examples=500)
+def test_division_by_multiplication_is_exact(numbers: tuple[int, int, int]) -> None:
+    bits, divisor, number = numbers
+    multiplier, shift = multiplier_and_shift(divisor, bits)
+    assert 0 <= multiplier < 1 << bits
+    limit = (1 << (bits - 1)) - 1
+    near = [number // divisor * divisor + delta for delta in (-1, 0, 1, divisor - 1, divisor)]
+    for n in (0, 1, number, limit, limit - 1, limit // divisor * divisor, *near):
+        if 0 <= n <= limit:
+            total = (multiplier * n >> bits) + n
+            assert total < 1 << bits
+            assert total >> shift == n // divisor
