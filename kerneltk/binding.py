@@ -236,10 +236,10 @@ def _convert(value: object, dtype: np.dtype[Any]) -> tuple[object, ...]:
             real = float(plain)
     except OverflowError:
         raise _overflow(value, dtype) from None
-    if dtype.name == "bfloat16":
-        return (int(np.array(real).astype(dtype).view(np.uint16)),)
     # struct refuses what rounds to infinity; NumPy gives infinity.
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        if dtype.name == "bfloat16":
+            return (int(np.array(real).astype(dtype).view(np.uint16)),)
         if dtype.kind == "c":
             rounded = np.array(number).astype(dtype)
             return float(rounded.real), float(rounded.imag)

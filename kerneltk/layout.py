@@ -39,6 +39,7 @@ TILE = 32
 
 _VECTOR = 16  # bytes of the widest single access
 _WIDEST = 16  # bytes that the widest operand may move for one thread
+_MOST_COMPUTED = 4  # elements a thread whose places are computed one by one
 _INT32 = 2**31 - 1
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
 _MIN_TILED = 16  # a shorter side does not pay for a tile
@@ -263,6 +264,13 @@ def _choose_pack(
         return min(limit, _alignment(address, *outer))
 
     written = [k for k, operand in enumerate(operands) if operand.written]
+    if (
+        not one_row
+        and inner % width
+        and not all(flat[k] or not any(row) for k, row in enumerate(loop.strides))
+    ):
+        # Every element's place is computed: more of them a thread only costs compile time.
+        width = min(width, _MOST_COMPUTED)
     while width > 1:
         divisible = one_row or inner % width == 0
         # Whatever is dense must be reached by whole accesses: outputs always, because partial

@@ -23,6 +23,10 @@ _HEADER_ORDER = (
 _HALF_NAMES = re.compile(
     r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z"
 )
+# What core.hpp declares beyond NVRTC's own names; parsing it takes a tenth of a small compile.
+_CORE_NAMES = re.compile(
+    r"(u?int(8|16|32|64|ptr)_t|INFINITY|NAN|M_[A-Z0-9_]+|min|max|_floor_divide)\Z"
+)
 _GENERATED = "generated code"
 
 
@@ -60,7 +64,9 @@ def _environment() -> jinja2.Environment:
 
 def _headers(specialization: ElementwiseSpecialization) -> list[str]:
     definition = specialization.definition
-    wanted = {"core.hpp", "memory.hpp"}
+    wanted = {"memory.hpp"}
+    if specialization.backend == "host" or any(map(_CORE_NAMES.match, definition.names)):
+        wanted.add("core.hpp")
     for dtype in specialization.binding.dtypes:
         wanted.update(describe(dtype).headers)
     names = definition.names
@@ -164,6 +170,8 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
         "variant": specialization.variant,
         "width": specialization.width,
         "shifted": specialization.shifted,
+        "exact": specialization.exact,
+        "direct_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
         "ndim": specialization.ndim,
         "block": specialization.block,
         "tile": TILE if specialization.backend == "cuda" else HOST_TILE,

@@ -57,6 +57,7 @@ def _key(specialization: ElementwiseSpecialization) -> str:
         specialization.width,
         specialization.wide_index,
         specialization.shifted,
+        specialization.exact,
         specialization.ndim,
         tuple((access.kind, access.chunk) for access in specialization.accesses),
         specialization.index_ndim,

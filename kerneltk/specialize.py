@@ -126,6 +126,9 @@ class ElementwiseSpecialization:
     variant, width, wide_index, ndim : see `Layout`
     shifted : bool
         Whether the first pack lacks some elements, so that the others are aligned.
+    exact : bool
+        Whether every thread has all of its elements: the text then has no part for the rest,
+        which a compiler would spend a third of its time on.
     accesses : tuple of Access
         One a non-raw array in the parameters' order; the index last if the body reads it.
     index_ndim : int or None
@@ -143,6 +146,7 @@ class ElementwiseSpecialization:
     width: int
     wide_index: bool
     shifted: bool
+    exact: bool
     ndim: int
     accesses: tuple[Access, ...]
     index_ndim: int | None
@@ -360,6 +364,7 @@ def specialize_elementwise(
         layout.width,
         layout.wide_index,
         layout.shift > 0,
+        _is_exact(layout, block),
         layout.ndim,
         layout.accesses,
         None if index_shape is None else len(index_shape),
@@ -368,6 +373,17 @@ def specialize_elementwise(
     constants = _pack_constants(specialization, layout, total, index_shape)
     grid, grain = _launch_size(specialization, layout, total)
     return Lowered(specialization, constants, tuple(raw_geometry), grid, grain)
+
+
+def _is_exact(layout: Layout, block: int) -> bool:
+    extents = layout.loop.shape
+    if layout.variant == "pack":
+        return layout.shift == 0 and layout.loop.size % layout.width == 0
+    if layout.variant == "interleave":
+        return layout.loop.size % (layout.width * block) == 0
+    if layout.variant == "tile":
+        return extents[-1] % TILE == 0 and extents[-2] % TILE == 0
+    return False
 
 
 def _divisors(specialization: ElementwiseSpecialization, layout: Layout) -> list[int]:

@@ -516,6 +516,7 @@ def body_cases() -> Iterator[Case]:
             "for (int k = 0; k < 3; ++k) { if (k == 1) continue; y += x; }",
             lambda x, y: y + x + x,
         ),
+        "continued": ("y = x \\", lambda x, y: x),
         "comment": ("y = x // i, &x, atomicAdd", lambda x, y: x),
         "lines": ("const T t = x;\n\ny = t\n  + t;\n", lambda x, y: x + x),
         "lambda": ("auto f = [&](T v) { return v + 1; }; y = f(x)", lambda x, y: x + 1),

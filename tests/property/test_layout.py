@@ -186,6 +186,34 @@ def test_wide_steps_change_the_index_and_nothing_else(
     check(lowered, far, shape, index=False)
 
 
+@pytest.mark.parametrize("backend", ["cuda", "host"])
+@pytest.mark.parametrize("dtype", DTYPES[:6], ids=str)
+@pytest.mark.parametrize("index", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((16, 16), (1, 0)), ((33, 31), (1, 0)), ((64, 65), (1, 0)), ((3, 40, 33), (0, 2, 1)),
+        ((40, 3, 33), (2, 0, 1)), ((40, 3, 33), (2, 1, 0)), ((2, 17, 3, 35), (0, 3, 2, 1)),
+    ],
+)  # fmt: skip
+def test_transposed_inputs_go_through_tiles(
+    backend: Any, dtype: np.dtype[Any], index: bool, shape: tuple[int, ...], order: tuple[int, ...]
+) -> None:
+    stored = ArraySpec.make(dtype, [shape[axis] for axis in order]).strides
+    strides = [0] * len(shape)
+    for axis, step in zip(order, stored, strict=True):
+        strides[axis] = step
+    for offset in (0, dtype.itemsize % 16, 1):
+        specs = [
+            ArraySpec.make(dtype, shape, strides=strides, offset=offset),
+            ArraySpec.make("float32", (*shape[:-1], 1)),
+            ArraySpec.make("float64", shape),
+        ]
+        lowered = lowered_for(specs, shape, backend, index=index, direct=False)
+        assert lowered.specialization.variant == "tile"
+        check(lowered, specs, shape, index=index)
+
+
 steps = st.integers(-40, 40)
 
 

@@ -7,7 +7,9 @@
 //   n / d      = (mulhi(multiplier, n) + n) >> shift      for 0 <= n < 2^(N-1)
 // The sum does not overflow, since mulhi(multiplier, n) < n + 1 <= 2^(N-1).
 #pragma once
+#ifndef __CUDACC_RTC__  // there all that is needed is built in, and parsing less is faster
 #include <kerneltk/core.hpp>
+#endif
 
 namespace kerneltk {
 

@@ -1,0 +1,166 @@
+"""Compile errors are shown in the user's own text, whichever compiler refuses it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ArraySpec, CompileError, ElementwiseKernel
+from kerneltk.backends.host import toolchain
+
+X = np.arange(4, dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A kernel's texts, and where each compiler says that it is wrong.
+
+    A place is the text's name, its line, the line's number if there are several, and the part
+    under the caret; compilers differ in the part, so there may be several. The sentences are
+    NVRTC's and g++'s.
+    """
+
+    texts: dict[str, str]
+    origin: str
+    line: str
+    parts: tuple[str, ...]
+    nvrtc: str
+    gcc: str
+    hint: str = ""
+    label: str = ""
+
+
+MISTAKES = {
+    "undefined name": Mistake(
+        {"operation": "y = x + foo"}, "operation", "y = x + foo", ("foo",),
+        'identifier "foo" is undefined', "'foo' was not declared in this scope",
+    ),
+    "tab": Mistake(
+        {"operation": "\ty = x + foo"}, "operation", " y = x + foo", ("foo",),
+        'identifier "foo" is undefined', "'foo' was not declared in this scope",
+    ),
+    "second line": Mistake(
+        {"operation": "T t = x;\ny = t + zzz;\n"}, "operation:2", "y = t + zzz;", ("zzz",),
+        'identifier "zzz" is undefined', "'zzz' was not declared in this scope",
+    ),
+    "similar name": Mistake(
+        {"operation": "y = xs + a"}, "operation", "y = xs + a", ("xs",),
+        'identifier "xs" is undefined', "'xs' was not declared in this scope", "did you mean 'x'?",
+    ),
+    "end of the operation": Mistake(
+        {"operation": "y = x +"}, "operation", "y = x +", ("y = x +",),
+        "expected an expression", "expected primary-expression before ';' token",
+    ),
+    "unclosed parenthesis": Mistake(
+        {"operation": "y = (x + a;"}, "operation", "y = (x + a;", ("(",),
+        'expected a ")"', "expected ')' before ';' token", label="this is never closed",
+    ),
+    "input is constant": Mistake(
+        {"operation": "y = 1; x = 3"}, "operation", "y = 1; x = 3", ("x", "="),
+        "expression must be a modifiable lvalue", "assignment of read-only reference 'x'",
+    ),
+    "scalar is constant": Mistake(
+        {"operation": "y = 1; a = 3"}, "operation", "y = 1; a = 3", ("a", "="),
+        "expression must be a modifiable lvalue", "assignment of read-only reference 'a'",
+    ),
+    "preamble": Mistake(
+        {"operation": "y = f(x)", "preamble": "__device__ T f(T v) {\n    return v + oops;\n}"},
+        "preamble:2", "    return v + oops;", ("oops",),
+        'identifier "oops" is undefined', "'oops' was not declared in this scope",
+    ),
+    "template in the preamble": Mistake(
+        {
+            "operation": "y = g(x)",
+            "preamble": "template <class U> __device__ U g(U v) { return v.nothing(); }",
+        },
+        "preamble", "template <class U> __device__ U g(U v) { return v.nothing(); }",
+        ("v", "nothing"),
+        'expression must have class type but it has type "T" (aka "float")',
+        "request for member 'nothing' in 'v', which is of non-class type 'float'",
+    ),
+    "loop_prep": Mistake(
+        {"operation": "y = x", "loop_prep": "T b = a * zzz;"}, "loop_prep", "T b = a * zzz;",
+        ("zzz",), 'identifier "zzz" is undefined', "'zzz' was not declared in this scope",
+    ),
+    "after_loop": Mistake(
+        {"operation": "y = x", "after_loop": "finish();"}, "after_loop", "finish();",
+        ("finish",), 'identifier "finish" is undefined', "'finish' was not declared in this scope",
+    ),
+}  # fmt: skip
+
+
+def refused(texts: dict[str, str], where: str) -> CompileError:
+    kernel = ElementwiseKernel("T x, T a", "T y", name="k", **texts)
+    with pytest.raises(CompileError) as caught:
+        if where == "call":
+            kernel(X, 2)
+        elif where == "host":
+            kernel.compile(X, 2, target="host")
+        else:
+            kernel.compile(ArraySpec.make("f4", 4), 2, target="sm_90")
+    return caught.value
+
+
+@pytest.mark.parametrize("where", ["call", "host", "nvrtc"])
+@pytest.mark.parametrize("name", MISTAKES)
+def test_message(name: str, where: str) -> None:
+    mistake = MISTAKES[name]
+    lines = str(refused(mistake.texts, where)).split("\n")
+    origin = mistake.origin.partition(":")[0]
+    start = f"The {origin} of kernel 'k' does not compile: "
+    if where == "nvrtc":
+        assert lines[0] == f"{start}{mistake.nvrtc}."
+    else:
+        assert lines[0].startswith(start)
+        if toolchain.find_compiler().family == "gcc":
+            assert lines[0] == f"{start}{mistake.gcc}."
+    shown = f"  {mistake.origin}: {mistake.line}"
+    assert lines[1] == shown
+    carets = [
+        (" " * shown.rindex(part) + "^" * len(part) + f" {mistake.label}").rstrip()
+        for part in mistake.parts
+    ]
+    assert lines[2] in carets
+    assert [f"  Hint: {mistake.hint}"] * bool(mistake.hint) == lines[3:4]
+
+
+@pytest.mark.parametrize("where", ["call", "nvrtc"])
+def test_error_has_the_source_and_the_log(where: str) -> None:
+    error = refused({"operation": "y = x + foo"}, where)
+    assert "y = x + foo" in error.source
+    assert "_kt_arguments" in error.source
+    assert "foo" in error.log
+
+
+@pytest.mark.parametrize("where", ["call", "nvrtc"])
+def test_several_errors_are_shown_each_with_its_place(where: str) -> None:
+    message = str(refused({"operation": "y = aa;\ny = bb;\ny = cc;\ny = dd"}, where))
+    shown = [line.strip() for line in message.split("\n") if line.startswith("  operation:")]
+    assert shown == ["operation:1: y = aa;", "operation:2: y = bb;", "operation:3: y = cc;"]
+    assert "(and 1 more)" in message
+
+
+@pytest.mark.parametrize("where", ["call", "nvrtc"])
+def test_a_refused_kernel_can_be_called_again_and_says_the_same(where: str) -> None:
+    first, second = (str(refused({"operation": "y = x + foo"}, where)) for _ in range(2))
+    assert first == second
+
+
+def test_the_kernel_of_a_refused_call_works_with_other_types() -> None:
+    kernel = ElementwiseKernel("T x", "float32 y", "y = x.real()", "real_part")
+    with pytest.raises(CompileError):
+        kernel(X)
+    assert kernel(np.array([1 + 2j], np.complex64)).tolist() == [1.0]
+    with pytest.raises(CompileError):
+        kernel(X)
+
+
+@pytest.mark.parametrize(("target", "start"), [("host", "The host backend"), ("sm_90", "NVRTC")])
+def test_unknown_options(target: Any, start: str) -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = x", options=("--no-such-option",))
+    with pytest.raises(CompileError, match="--no-such-option") as caught:
+        kernel.compile(X, target=target)
+    assert str(caught.value).startswith(start)

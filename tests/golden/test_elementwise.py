@@ -1,0 +1,126 @@
+"""The generated text of each layout class, on both targets, as it is read and as it compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ArraySpec, ElementwiseKernel
+
+make = ArraySpec.make
+
+AXPB = ElementwiseKernel("T x, T a, T b", "T y", "y = a * x + b", "axpb")
+SUM = ElementwiseKernel("T x, T w", "T y", "y = x + w", "sum")
+INDEXED = ElementwiseKernel("T x", "int64 y", "y = x + i", "indexed")
+GATHER = ElementwiseKernel("raw T x, int32 k", "T y", "y = x[k] + _ind.get()[0]", "gather")
+COUNT = ElementwiseKernel("int32 k", "raw int32 y", "atomicAdd(&y[k], 1);", "count")
+RECORD = ElementwiseKernel("raw P p, float32 a", "float32 y", "y = a * p[i].weight", "record")
+WRAPPED = ElementwiseKernel(
+    "T x, int32 k = 2", "T y, bool z", "y = box(x) + scale;\nz = y > k",
+    "wrapped", preamble="__device__ T box(T v) {\n    return v * 3;\n}",
+    loop_prep="const T scale = k;", after_loop="(void)scale;",
+)  # fmt: skip
+
+PARTICLE = np.dtype([("charge", "i1"), ("weight", "f4")])
+
+
+@dataclass(frozen=True)
+class Text:
+    """A specialization whose text is kept."""
+
+    kernel: ElementwiseKernel
+    arguments: tuple[Any, ...]
+    says: str  # part of the text that tells the layout class
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+CUDA = {
+    "flat_float32": Text(AXPB, (make("f4", 10**6), float, float), "copy<16"),
+    "flat_int8": Text(AXPB, (make("i1", 10**6), 1, 2), "_kt_v_x[16]"),
+    "flat_float16": Text(AXPB, (make("f2", 10**6), float, float), "float16.hpp"),
+    "flat_shifted": Text(
+        SUM, tuple(make("f4", 10**6, offset=4) for _ in range(3)), "_kt_shift"
+    ),
+    "flat_half_aligned": Text(
+        SUM, (make("f4", 10**6, offset=8), make("f4", 10**6), make("f4", 10**6)), "copy<8"
+    ),
+    "complex_scalar": Text(AXPB, (make("c8", 1000), complex, 2), "complex.hpp"),
+    "row_broadcast": Text(SUM, (make("f4", (512, 1024)), make("f4", 1024)), "_kt_r_w"),
+    "column_broadcast": Text(SUM, (make("f4", (512, 1024)), make("f4", (512, 1))), "_kt_r_w"),
+    "odd_rows": Text(SUM, (make("f4", (511, 1023)), make("f4", 1023)), "_kt_divisors"),
+    "strided_output": Text(
+        SUM,
+        (make("f4", 1000), make("f4", 1000), make("f4", 1000, strides=(8,))),
+        "_kt_r_y[4]",
+    ),
+    "tile": Text(SUM, (make("f4", (512, 1024), order="F"), make("f4", (512, 1024))), "_kt_tile_x"),
+    "wide_index": Text(SUM, (make("u1", 2**31), make("u1", ())), "using _kt_index = long long"),
+    "index": Text(INDEXED, (make("i4", (64, 96), order="F"), make("i8", (64, 96))), "i,"),
+    "raw": Text(GATHER, (make("f4", (8, 9), order="F"), make("i4", (4, 6))), "array_view<T, 2"),
+    "atomic": Text(COUNT, (make("i4", 1000), make("i4", 10)), "threadIdx"),
+    "record": Text(RECORD, (make(PARTICLE, 100), 0.5), "packed", {"size": 100}),
+    "zero_dimensions": Text(SUM, (make("f8", ()), make("f8", ())), "_kt_p_y"),
+    "own_texts": Text(WRAPPED, (make("i4", 1000), 2), '#line 1 "preamble"'),
+}
+HOST = {
+    "flat": Text(AXPB, (make("f4", 10**6), float, float), "_kt_r_x[_kt_k]"),
+    "rows": Text(SUM, (make("f4", (512, 1024)), make("f4", (512, 1))), "_kt_width"),
+    "tile": Text(SUM, (make("f4", (512, 1024), order="F"), make("f4", (512, 1024))), "_kt_across"),
+    "misaligned": Text(SUM, tuple(make("f4", 1000, offset=k) for k in (1, 0, 2)), "memcpy"),
+    "index_space": Text(GATHER, (make("f4", (8, 9)), make("i4", (4, 6))), "_ind.set(i)"),
+    "own_texts": Text(WRAPPED, (make("i4", 1000), 2), '#line 1 "loop_prep"'),
+}
+ALL = [
+    *(("cuda", name, text) for name, text in CUDA.items()),
+    *(("host", name, text) for name, text in HOST.items()),
+]
+
+
+@pytest.mark.parametrize(("backend", "name", "text"), ALL, ids=lambda value: str(value)[:24])
+def test_text(
+    backend: Any, name: str, text: Text, golden: Callable[[str, str], None]
+) -> None:
+    unit = text.kernel.translation_unit(*text.arguments, backend=backend, **text.options)
+    assert text.says in unit.source
+    golden(f"{backend}_{name}.{'cu' if backend == 'cuda' else 'cpp'}", unit.source)
+    target = "sm_90" if backend == "cuda" else "host"
+    assert text.kernel.compile(*text.arguments, target=target, **text.options).code
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
+@pytest.mark.parametrize("name", CUDA)
+def test_text_compiles_for_other_architectures(architecture: str, name: str) -> None:
+    text = CUDA[name]
+    assert text.kernel.compile(*text.arguments, target=architecture, **text.options).code
+
+
+def test_every_golden_file_is_one_of_these() -> None:
+    known = {f"{b}_{name}.{'cu' if b == 'cuda' else 'cpp'}" for b, name, _ in ALL}
+    assert {path.name for path in (Path(__file__).parent / "texts").iterdir()} == known
+
+
+def _larger(spec: ArraySpec) -> ArraySpec:
+    """Return an array of the same kind whose extents are 16 more."""
+    shape = tuple(extent if extent == 1 else extent + 16 for extent in spec.shape)
+    for order in ("C", "F"):
+        if spec.strides == make(spec.dtype, spec.shape, order=order).strides:
+            return make(spec.dtype, shape, order=order, offset=spec.offset)
+    return make(spec.dtype, shape, strides=spec.strides, offset=spec.offset)
+
+
+@pytest.mark.parametrize("name", CUDA)
+def test_numbers_are_no_part_of_the_text(name: str) -> None:
+    """Other extents of the same layout class have the same text."""
+    text = CUDA[name]
+    if any(isinstance(a, ArraySpec) and a.size > 2**30 for a in text.arguments):
+        return
+    larger = [_larger(a) if isinstance(a, ArraySpec) else a for a in text.arguments]
+    assert (
+        text.kernel.translation_unit(*larger, **text.options).source
+        == text.kernel.translation_unit(*text.arguments, **text.options).source
+    )

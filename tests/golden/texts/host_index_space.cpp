@@ -1,0 +1,51 @@
+#include <kerneltk/core.hpp>
+#include <kerneltk/array_view.hpp>
+#include <kerneltk/memory.hpp>
+typedef float T;
+struct _kt_arguments {
+    alignas(8) kerneltk::array_view<T, 2, true, int> x;
+    alignas(8) int* _kt_p_k;
+    alignas(8) T* _kt_p_y;
+    alignas(16) long long _kt_n;
+    alignas(8) long long _kt_shape[1];
+    alignas(8) long long _kt_s_k[1];
+    alignas(8) long long _kt_s_y[1];
+    alignas(8) long long _kt_s_i[1];
+    alignas(8) kerneltk::index_space<1, long long> _kt_index_space;
+};
+extern "C" __attribute__((visibility("default"))) void gather(
+    const void* _kt_block, long long _kt_begin, long long _kt_end) {
+    const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
+    const auto x = _kt_a.x;
+    int* const _kt_p_k = _kt_a._kt_p_k;
+    T* const _kt_p_y = _kt_a._kt_p_y;
+    const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
+    auto _ind = _kt_a._kt_index_space;
+    // The user's operation on one element. Leaving it early leaves this element alone.
+    const auto _kt_operation = [&](const ptrdiff_t i, const int& k, T& y) {
+        _ind.set(i);
+        do {
+#line 1 "operation"
+y = x[k] + _ind.get()[0]
+#line 31 "generated code"
+            ;
+        } while (0);
+    };
+    {
+        const long long _kt_c0 = _kt_begin, _kt_count = _kt_end - _kt_begin;
+            int* const _kt_r_k = kerneltk::advance(_kt_p_k, _kt_c0 * 4);
+            T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_c0 * 4);
+            const long long _kt_i = _kt_c0 * 1;
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#elif defined(__GNUC__)
+#pragma GCC ivdep
+#endif
+            for (long long _kt_k = 0; _kt_k < _kt_count; ++_kt_k) {
+                int _kt_v_k = _kt_r_k[_kt_k];
+                T _kt_v_y = _kt_r_y[_kt_k];
+                _kt_operation(_kt_i + _kt_k * 1, _kt_v_k, _kt_v_y);
+                _kt_r_y[_kt_k] = _kt_v_y;
+            }
+    }
+}

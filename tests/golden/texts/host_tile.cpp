@@ -1,0 +1,62 @@
+#include <kerneltk/core.hpp>
+#include <kerneltk/memory.hpp>
+typedef float T;
+struct _kt_arguments {
+    alignas(8) T* _kt_p_x;
+    alignas(8) T* _kt_p_w;
+    alignas(8) T* _kt_p_y;
+    alignas(16) long long _kt_n;
+    alignas(8) long long _kt_shape[2];
+    alignas(8) long long _kt_s_x[2];
+    alignas(8) long long _kt_s_w[2];
+    alignas(8) long long _kt_s_y[2];
+};
+extern "C" __attribute__((visibility("default"))) void sum(
+    const void* _kt_block, long long _kt_begin, long long _kt_end) {
+    const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
+    T* const _kt_p_x = _kt_a._kt_p_x;
+    T* const _kt_p_w = _kt_a._kt_p_w;
+    T* const _kt_p_y = _kt_a._kt_p_y;
+    const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
+    // The user's operation on one element. Leaving it early leaves this element alone.
+    const auto _kt_operation = [&](const ptrdiff_t , const T& x, const T& w, T& y) {
+        do {
+#line 1 "operation"
+y = x + w
+#line 27 "generated code"
+            ;
+        } while (0);
+    };
+    const long long _kt_d_x = _kt_a._kt_s_x[1];
+    // A work item is a square of the last two dimensions, so that both are walked within cache.
+    const long long _kt_width = _kt_a._kt_shape[1], _kt_height = _kt_a._kt_shape[0];
+    const long long _kt_tiles_across = (_kt_width + 63) / 64;
+    const long long _kt_tiles_down = (_kt_height + 63) / 64;
+    for (long long _kt_item = _kt_begin; _kt_item < _kt_end; ++_kt_item) {
+        long long _kt_rest = _kt_item / _kt_tiles_across;
+        const long long _kt_across = (_kt_item - _kt_rest * _kt_tiles_across) * 64;
+        const long long _kt_batch = _kt_rest / _kt_tiles_down;
+        const long long _kt_down = (_kt_rest - _kt_batch * _kt_tiles_down) * 64;
+        _kt_rest = _kt_batch;
+        const long long _kt_count = _kt_width - _kt_across < 64 ? _kt_width - _kt_across : 64;
+        const long long _kt_last = _kt_height - _kt_down < 64 ? _kt_height : _kt_down + 64;
+        for (long long _kt_c0 = _kt_down; _kt_c0 < _kt_last; ++_kt_c0) {
+            T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_across * _kt_d_x + _kt_c0 * _kt_a._kt_s_x[0]);
+            T* const _kt_r_w = kerneltk::advance(_kt_p_w, _kt_across * 4 + _kt_c0 * _kt_a._kt_s_w[0]);
+            T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_across * 4 + _kt_c0 * _kt_a._kt_s_y[0]);
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#elif defined(__GNUC__)
+#pragma GCC ivdep
+#endif
+            for (long long _kt_k = 0; _kt_k < _kt_count; ++_kt_k) {
+                T _kt_v_x;
+                __builtin_memcpy(static_cast<void*>(&_kt_v_x), kerneltk::advance(_kt_r_x, _kt_k * _kt_d_x), sizeof(T));
+                T _kt_v_w = _kt_r_w[_kt_k];
+                T _kt_v_y = _kt_r_y[_kt_k];
+                _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
+                _kt_r_y[_kt_k] = _kt_v_y;
+            }
+        }
+    }
+}
