@@ -112,10 +112,10 @@ class ArraySpec:
 
 def is_c_contiguous(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
     """Return whether strides (bytes) are those of a dense array in C order."""
+    if 0 in shape:
+        return True
     step = itemsize
     for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if extent == 0:
-            return True
         if extent != 1 and stride != step:
             return False
         step *= extent

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-__all__ = ["identifiers", "takes_address", "uses_thread_state", "without_comments"]
+__all__ = [
+    "always_assigns",
+    "identifiers",
+    "takes_address",
+    "uses_thread_state",
+    "without_comments",
+]
 
 _NOISE = re.compile(
     # Numbers are matched too, since a quote inside of one separates digits.
@@ -19,6 +25,9 @@ _THREAD_NAMES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "warp
 _THREAD_PREFIXES = (
     "atomic", "__shfl", "__ballot", "__sync", "__any_", "__all_", "__match", "__reduce",
 )  # fmt: skip
+_CONTROL = frozenset(
+    ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
+) | frozenset("{}#:\\")
 # Functions of the standard library that write through a pointer and never beyond it.
 _POINTER_RESULTS = frozenset(
     name + suffix
@@ -28,8 +37,8 @@ _POINTER_RESULTS = frozenset(
 
 
 def without_comments(text: str) -> str:
-    """Return `text` with comments and literals replaced by a space."""
-    return _NOISE.sub(lambda m: m[0].replace("'", "") if m[0][0].isdigit() else " ", text)
+    """Return `text` with a space for each comment, text and character, and 0 for each number."""
+    return _NOISE.sub(lambda found: "0" if found[0][0].isdigit() else " ", text)
 
 
 def identifiers(*texts: str) -> frozenset[str]:
@@ -40,6 +49,28 @@ def identifiers(*texts: str) -> frozenset[str]:
 def uses_thread_state(names: Iterable[str]) -> bool:
     """Return whether names show that a body depends on which thread runs which element."""
     return any(name in _THREAD_NAMES or name.startswith(_THREAD_PREFIXES) for name in names)
+
+
+def always_assigns(text: str, name: str) -> bool:
+    """Return whether a body plainly writes `name` before anything else happens to it.
+
+    True only for what can be told without understanding C++: the first mention of `name` begins
+    a statement ``name = ...`` that does not read it, and no control flow comes before.
+    """
+    tokens = _TOKEN.findall(without_comments(text))
+    if name not in tokens:
+        return False
+    first = tokens.index(name)
+    before = tokens[:first]
+    if before and before[-1] != ";":
+        return False
+    if any(token in _CONTROL for token in before):
+        return False
+    behind = tokens[first + 1 : first + 3]
+    if behind[:1] != ["="] or behind[1:] == ["="]:
+        return False
+    end = tokens.index(";", first) if ";" in tokens[first:] else len(tokens)
+    return name not in tokens[first + 1 : end]
 
 
 def takes_address(text: str, names: Collection[str]) -> bool:

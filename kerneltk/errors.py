@@ -99,10 +99,13 @@ class Snippet:
     ) -> Snippet:
         """Return the snippet at a one-based line and column (characters) of `text`.
 
-        With no column, or one past the end of the line, the whole line is the place.
+        With no column, or one past the end of the line, the whole line is the place. For a blank
+        line, or one behind the text, it is the last line before it that is not.
         """
         lines = text.split("\n")  # what compilers take for a line, and nothing else
         line = min(max(line, 1), len(lines))
+        while line > 1 and not lines[line - 1].strip():
+            line, column = line - 1, None
         start = sum(len(part) + 1 for part in lines[: line - 1])
         content = lines[line - 1]
         if column is not None and 1 <= column <= len(content):

@@ -40,6 +40,7 @@ TILE = 32
 _VECTOR = 16  # bytes of the widest single access
 _WIDEST = 16  # bytes that the widest operand may move for one thread
 _MOST_COMPUTED = 4  # elements a thread whose places are computed one by one
+_MOST_GATHERED = 8  # elements a thread that are loaded one by one
 _INT32 = 2**31 - 1
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
 _MIN_TILED = 16  # a shorter side does not pay for a tile
@@ -255,6 +256,7 @@ def _choose_pack(
     if width > 1 and len(loop.shape) == 1:
         shift = _common_shift([operands[k] for k in dense], width)
     one_row = len(loop.shape) == 1
+    gathered = [(row, o) for row, o in zip(loop.strides, operands, strict=True) if not o.is_index]
 
     def chunk_of(k: int, width: int) -> int:
         operand, row = operands[k], loop.strides[k]
@@ -271,6 +273,8 @@ def _choose_pack(
     ):
         # Every element's place is computed: more of them a thread only costs compile time.
         width = min(width, _MOST_COMPUTED)
+    if any(any(row) and row[-1] not in (0, operand.itemsize) for row, operand in gathered):
+        width = min(width, _MOST_GATHERED)
     while width > 1:
         divisible = one_row or inner % width == 0
         # Whatever is dense must be reached by whole accesses: outputs always, because partial

@@ -17,11 +17,22 @@ from kerneltk.units import TranslationUnit
 __all__ = ["render_elementwise"]
 
 _HEADER_ORDER = (
-    "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "array_view.hpp", "divide.hpp",
-    "memory.hpp",
+    "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
+    "complex_circular.hpp", "array_view.hpp", "divide.hpp",
+    "memory.hpp", "stream.hpp",
 )  # fmt: skip
 _HALF_NAMES = re.compile(
     r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z"
+)
+_COMPLEX_NAMES = (
+    (
+        "complex_powers.hpp",
+        frozenset(("exp", "expm1", "log", "log10", "log2", "log1p", "sqrt", "pow")),
+    ),
+    (
+        "complex_circular.hpp",
+        frozenset(a + f + h for a in ("", "a") for f in ("sin", "cos", "tan") for h in ("", "h")),
+    ),
 )
 # What core.hpp declares beyond NVRTC's own names; parsing it takes a tenth of a small compile.
 _CORE_NAMES = re.compile(
@@ -78,8 +89,12 @@ def _headers(specialization: ElementwiseSpecialization) -> list[str]:
     ):
         if name in names:
             wanted.add(header)
+    if "complex.hpp" in wanted:
+        wanted.update(header for header, own in _COMPLEX_NAMES if own & names)
     if any(specialization.raw) or specialization.index_ndim is not None:
         wanted.add("array_view.hpp")
+    if specialization.streams:
+        wanted.add("stream.hpp")
     if specialization.divisor_count:
         wanted.add("divide.hpp")
     return [header for header in _HEADER_ORDER if header in wanted]
@@ -162,6 +177,7 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
         "scalars": scalars,
         "raws": raws,
         "arrays": arrays,
+        "written": [a for a in arrays if not a.is_const],
         "index": index,
         "walked": walked,
         "uses_index": definition.uses_index,
@@ -171,6 +187,11 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
         "width": specialization.width,
         "shifted": specialization.shifted,
         "exact": specialization.exact,
+        "streams": specialization.streams,
+        # Written once and never left by a return, the operation needs no function of its own.
+        "inline": specialization.backend == "cuda"
+        and (specialization.exact or specialization.variant != "pack")
+        and not definition.names & {"return", "goto"},
         "direct_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
         "ndim": specialization.ndim,
         "block": specialization.block,

@@ -58,6 +58,7 @@ def _key(specialization: ElementwiseSpecialization) -> str:
         specialization.wide_index,
         specialization.shifted,
         specialization.exact,
+        specialization.streams,
         specialization.ndim,
         tuple((access.kind, access.chunk) for access in specialization.accesses),
         specialization.index_ndim,

@@ -17,7 +17,7 @@ from kerneltk.arrays import (
     merge_in_order,
 )
 from kerneltk.binding import Binding
-from kerneltk.bodytext import identifiers, takes_address, uses_thread_state
+from kerneltk.bodytext import always_assigns, identifiers, takes_address, uses_thread_state
 from kerneltk.divisors import multiplier_and_shift
 from kerneltk.dtypes import describe
 from kerneltk.layout import TILE, Access, Layout, Operand, Variant, plan_cuda, plan_host
@@ -95,6 +95,14 @@ class ElementwiseDefinition:
         return "_ind" in self._loop_names
 
     @cached_property
+    def overwrites(self) -> bool:
+        """Whether every array that the body writes is plainly overwritten, never read."""
+        written = [p.name for p in self.signature.parameters if not (p.raw or p.is_const)]
+        return "#define" not in self.preamble and all(
+            always_assigns(self.operation, name) for name in written
+        )
+
+    @cached_property
     def direct(self) -> bool:
         """Whether the body must work on the arrays themselves, one thread an element."""
         arrays = [p.name for p in self.signature.parameters if not p.raw]
@@ -126,6 +134,8 @@ class ElementwiseSpecialization:
     variant, width, wide_index, ndim : see `Layout`
     shifted : bool
         Whether the first pack lacks some elements, so that the others are aligned.
+    streams : bool
+        Whether results may bypass the caches on the host: they are dense and plainly overwritten.
     exact : bool
         Whether every thread has all of its elements: the text then has no part for the rest,
         which a compiler would spend a third of its time on.
@@ -147,6 +157,7 @@ class ElementwiseSpecialization:
     wide_index: bool
     shifted: bool
     exact: bool
+    streams: bool
     ndim: int
     accesses: tuple[Access, ...]
     index_ndim: int | None
@@ -208,6 +219,8 @@ class ElementwiseSpecialization:
                     Field(f"{parameter.c_type()} {parameter.name}", field_format, alignment)
                 )
         constant = [Field("long long _kt_n", "q")]
+        if self.streams:
+            constant.append(Field("long long _kt_stream", "q"))
         if self.shifted:
             constant.append(Field("long long _kt_shift", "q"))
         constant.append(Field(f"long long _kt_shape[{self.ndim}]", "q" * self.ndim))
@@ -365,14 +378,25 @@ def specialize_elementwise(
         layout.wide_index,
         layout.shift > 0,
         _is_exact(layout, block),
+        backend == "host" and definition.overwrites and _has_dense_results(layout, operands),
         layout.ndim,
         layout.accesses,
         None if index_shape is None else len(index_shape),
         block,
     )
-    constants = _pack_constants(specialization, layout, total, index_shape)
+    constants = _pack_constants(
+        specialization, layout, total, total * sum(o.itemsize for o in operands), index_shape
+    )
     grid, grain = _launch_size(specialization, layout, total)
     return Lowered(specialization, constants, tuple(raw_geometry), grid, grain)
+
+
+def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
+    return layout.variant == "pack" and all(
+        access.kind == "row" and access.chunk >= operand.alignment
+        for access, operand in zip(layout.accesses, operands, strict=True)
+        if operand.written
+    )
 
 
 def _is_exact(layout: Layout, block: int) -> bool:
@@ -405,9 +429,16 @@ def _pack_constants(
     specialization: ElementwiseSpecialization,
     layout: Layout,
     total: int,
+    moved: int,
     index_shape: tuple[int, ...] | None,
 ) -> bytes:
-    values = [total, *([layout.shift] if specialization.shifted else []), *layout.loop.shape]
+    streamed = [int(moved >= STREAM_BYTES)] if specialization.streams else []
+    values = [
+        total,
+        *streamed,
+        *([layout.shift] if specialization.shifted else []),
+        *layout.loop.shape,
+    ]
     bits = 64 if specialization.wide_index else 32
     for divisor in _divisors(specialization, layout):
         multiplier, shift = multiplier_and_shift(divisor, bits)
@@ -437,6 +468,9 @@ def _launch_size(
 
 HOST_TILE = 64
 """Elements along one side of a block of the host's transposing loop: 64 x 64 float64 fit L1."""
+
+STREAM_BYTES = 32 << 20
+"""Bytes of all operands from which results bypass the caches: they would not stay there."""
 
 HOST_GRAIN = 16384
 """Elements below which a loop is not shared among threads: waking them costs about as much."""

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from kerneltk.arrays import byte_extent
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -91,8 +93,15 @@ class Backend:
         return self.asarrays(array)[0]
 
     def asnumpy(self, array: Any) -> np.ndarray[Any, Any]:
-        """Return `array`, which lies on this backend, as a NumPy array."""
-        return array if self.name == "host" else self.xp.asnumpy(array)
+        """Return `array`, which lies on this backend, as a NumPy array.
+
+        Its memory is copied as bytes: CuPy's own kernels cannot copy every layout.
+        """
+        if self.name == "host":
+            return array  # type: ignore[no-any-return]
+        low, high = byte_extent(array.shape, array.strides, array.dtype.itemsize)
+        memory = self.xp.ndarray((high - low,), np.uint8, memptr=array.data + low)
+        return np.ndarray(array.shape, array.dtype, memory.get(), -low, array.strides)
 
     def _view(self, like: np.ndarray[Any, Any], buffer: Any, offset: int) -> Any:
         if self.name == "host":

@@ -136,14 +136,12 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "no size": (
         lambda: RAW(X),
         VALUE,
-        "The loop size of kernel 'r' is undecided: every array is raw.\n"
-        "  Hint: pass 'size='.",
+        "The loop size of kernel 'r' is undecided: every array is raw.\n  Hint: pass 'size='.",
     ),
     "no size, numbers": (
         lambda: K(1, 2, 3),
         VALUE,
-        "The loop size of kernel 'k' is undecided: every array is raw.\n"
-        "  Hint: pass 'size='.",
+        "The loop size of kernel 'k' is undecided: every array is raw.\n  Hint: pass 'size='.",
     ),
     "raw output without size": (
         lambda: kernel("T x", "raw T y")(X),
@@ -162,8 +160,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "too many": (
         lambda: K(X, X, 1, X, X),
         TYPE,
-        "Wrong number of arguments for 'k'. It must be either 3 or 4 (with outputs), but "
-        "given 5.",
+        "Wrong number of arguments for 'k'. It must be either 3 or 4 (with outputs), but given 5.",
     ),
     "none": (
         lambda: K(),
@@ -347,9 +344,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         "                        ^^^^^^^^^^^^",
     ),
     "numbers without common dtype": (
-        lambda: kernel("float32 x, R a, R b", "R y")(
-            X, np.float16(1), ml_dtypes.bfloat16(2)
-        ),
+        lambda: kernel("float32 x, R a, R b", "R y")(X, np.float16(1), ml_dtypes.bfloat16(2)),
         TYPE,
         "Type variable 'R' has no dtype in common for 'float16' and 'bfloat16'.\n"
         "  in_params: float32 x, R a, R b\n"
@@ -429,8 +424,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "too few to translate": (
         lambda: K.translation_unit(X),
         TYPE,
-        "Wrong number of arguments for 'k'. It must be either 3 or 4 (with outputs), but "
-        "given 1.",
+        "Wrong number of arguments for 'k'. It must be either 3 or 4 (with outputs), but given 1.",
     ),
     "options a string": (
         lambda: ElementwiseKernel("T x", "T y", "", options="-O3"),
@@ -456,9 +450,7 @@ def test_message(name: str) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0)])
-def test_arrays_of_two_backends(
-    monkeypatch: pytest.MonkeyPatch, first: int, second: int
-) -> None:
+def test_arrays_of_two_backends(monkeypatch: pytest.MonkeyPatch, first: int, second: int) -> None:
     """Simulated: the second kind of array stands for one on a GPU."""
     from kerneltk import interop
 
@@ -490,7 +482,7 @@ def test_a_gpu_array_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     from kerneltk import BackendUnavailableError, interop
 
     class Exporter:
-        __cuda_array_interface__: dict[str, Any] = {}
+        __cuda_array_interface__ = None
 
     interop.cuda_backend.cache_clear()
     monkeypatch.setitem(sys.modules, "kerneltk.backends.cuda", None)
@@ -504,5 +496,5 @@ def test_a_gpu_array_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("target", ["sm90", "90", "sm_", "sm_20", ""])
 def test_unknown_architectures(target: str) -> None:
-    with pytest.raises(ValueError, match="architecture such as 'sm_90'|the oldest is"):
+    with pytest.raises(ValueError, match=r"architecture such as 'sm_90'|the oldest is"):
         K.compile(X, X, 1, target=target)

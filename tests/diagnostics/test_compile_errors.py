@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ class Mistake:
     NVRTC's and g++'s.
     """
 
-    texts: dict[str, str]
+    texts: dict[str, Any]
     origin: str
     line: str
     parts: tuple[str, ...]
@@ -52,6 +53,10 @@ MISTAKES = {
     ),
     "end of the operation": Mistake(
         {"operation": "y = x +"}, "operation", "y = x +", ("y = x +",),
+        "expected an expression", "expected primary-expression before ';' token",
+    ),
+    "end of several lines": Mistake(
+        {"operation": "T t = x;\n  y = t *\n\n"}, "operation:2", "  y = t *", ("y = t *",),
         "expected an expression", "expected primary-expression before ';' token",
     ),
     "unclosed parenthesis": Mistake(
@@ -92,15 +97,15 @@ MISTAKES = {
 }  # fmt: skip
 
 
-def refused(texts: dict[str, str], where: str) -> CompileError:
+def refused(texts: dict[str, Any], where: str) -> CompileError:
     kernel = ElementwiseKernel("T x, T a", "T y", name="k", **texts)
+    calls: dict[str, Callable[[], object]] = {
+        "call": lambda: kernel(X, 2),
+        "host": lambda: kernel.compile(X, 2, target="host"),
+        "nvrtc": lambda: kernel.compile(ArraySpec.make("f4", 4), 2, target="sm_90"),
+    }
     with pytest.raises(CompileError) as caught:
-        if where == "call":
-            kernel(X, 2)
-        elif where == "host":
-            kernel.compile(X, 2, target="host")
-        else:
-            kernel.compile(ArraySpec.make("f4", 4), 2, target="sm_90")
+        calls[where]()
     return caught.value
 
 

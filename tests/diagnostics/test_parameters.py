@@ -70,9 +70,7 @@ MESSAGES: list[tuple[str, str, str]] = [
     (
         "T:",
         "T y",
-        "A constraint is missing after ':'.\n"
-        "  in_params: T:\n"
-        "              ^",
+        "A constraint is missing after ':'.\n  in_params: T:\n              ^",
     ),
     (
         "T:floating",
@@ -103,16 +101,12 @@ MESSAGES: list[tuple[str, str, str]] = [
     (
         "T *x",
         "T y",
-        "Unexpected '*'.\n"
-        "  in_params: T *x\n"
-        "               ^",
+        "Unexpected '*'.\n  in_params: T *x\n               ^",
     ),
     (
         "x[3] y",
         "T y",
-        "Unexpected '['.\n"
-        "  in_params: x[3] y\n"
-        "              ^",
+        "Unexpected '['.\n  in_params: x[3] y\n              ^",
     ),
     (
         "raw",
@@ -149,9 +143,7 @@ MESSAGES: list[tuple[str, str, str]] = [
     (
         "float32 2x",
         "T y",
-        "Unexpected '2'.\n"
-        "  in_params: float32 2x\n"
-        "                     ^",
+        "Unexpected '2'.\n  in_params: float32 2x\n                     ^",
     ),
     (
         "T i",
@@ -198,16 +190,12 @@ MESSAGES: list[tuple[str, str, str]] = [
     (
         "T x, U x",
         "T y",
-        "Parameter name 'x' is used twice.\n"
-        "  in_params: T x, U x\n"
-        "                  ^^^",
+        "Parameter name 'x' is used twice.\n  in_params: T x, U x\n                  ^^^",
     ),
     (
         "T x = ",
         "T y",
-        "A default value is missing after '='.\n"
-        "  in_params: T x = \n"
-        "                 ^",
+        "A default value is missing after '='.\n  in_params: T x = \n                 ^",
     ),
     (
         "T x = y",
@@ -257,9 +245,7 @@ MESSAGES: list[tuple[str, str, str]] = [
     (
         "U5 x",
         "T y",
-        "The dtype '<U5' has no C type that kernels can use.\n"
-        "  in_params: U5 x\n"
-        "             ^^",
+        "The dtype '<U5' has no C type that kernels can use.\n  in_params: U5 x\n             ^^",
     ),
     (
         "object x",
@@ -311,9 +297,7 @@ MESSAGES: list[tuple[str, str, str]] = [
     (
         "if:any x",
         "T y",
-        "The type variable 'if' is a C++ keyword.\n"
-        "  in_params: if:any x\n"
-        "             ^^",
+        "The type variable 'if' is a C++ keyword.\n  in_params: if:any x\n             ^^",
     ),
     (
         "T x,\n  flaot32 w",
@@ -333,9 +317,7 @@ MESSAGES: list[tuple[str, str, str]] = [
     (
         "T x",
         "T x",
-        "Parameter name 'x' is used twice.\n"
-        "  out_params: T x\n"
-        "              ^^^",
+        "Parameter name 'x' is used twice.\n  out_params: T x\n              ^^^",
     ),
     (
         "T x",

@@ -116,7 +116,10 @@ def layout_cases() -> Iterator[Case]:
         yield Case(
             f"index-{first}",
             WITH_INDEX,
-            lambda a=first: (LAYOUTS[a](values(I64, (4, 33, 35))), c_order(values(I64, (4, 33, 35)))),
+            lambda a=first: (
+                LAYOUTS[a](values(I64, (4, 33, 35))),
+                c_order(values(I64, (4, 33, 35))),
+            ),
             lambda x, y: x * x.size + np.arange(x.size).reshape(x.shape),
         )
     for ndim in range(9):
@@ -154,9 +157,7 @@ def allocation_cases() -> Iterator[Case]:
             lambda x, w, y: x - w,
         )
     yield Case("0-d", DIFFERENCE, lambda: (np.array(5.0), np.array(3.0)), lambda x, w: x - w)
-    yield Case(
-        "0-d-and-number", AXPB, lambda: (np.array(5, F32), 2, 1), lambda x, a, b: x * 2 + 1
-    )
+    yield Case("0-d-and-number", AXPB, lambda: (np.array(5, F32), 2, 1), lambda x, a, b: x * 2 + 1)
 
 
 BROADCASTS: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -310,7 +311,7 @@ def mixed_cases() -> Iterator[Case]:
             values("bool", (5, 1)), values("f4", (5, 33)), values("i2", 33),
             c_order(values("f8", (5, 33))),
         ),
-        lambda c, x, w, y: np.where(c, x, w).astype(y.dtype),
+        lambda c, x, w, y: np.asarray(np.where(c, x, w), y.dtype),
     )  # fmt: skip
     yield Case(
         "bfloat16-times-float",
@@ -490,9 +491,11 @@ def structure_cases() -> Iterator[Case]:
         "record-text",
         ElementwiseKernel("P p", "int32 y", "y = p.tag[0] + (int)p.x.imag() + (int)p.h", "text"),
         lambda: (records(WITH_TEXT, 30),),
-        lambda p: np.array([t[0] if t else 0 for t in p["tag"]], np.int32)
-        + p["x"].imag.astype(np.int32)
-        + p["h"].astype(np.int32),
+        lambda p: (
+            np.array([t[0] if t else 0 for t in p["tag"]], np.int32)
+            + p["x"].imag.astype(np.int32)
+            + p["h"].astype(np.int32)
+        ),
     )
 
 
@@ -504,7 +507,10 @@ def _written_nested(k: Array, p: Array) -> Array:
 
 def body_cases() -> Iterator[Case]:
     """What an operation may be."""
-    x, y = (lambda: values(F32, (7, 33))), (lambda: c_order(values(F32, (7, 33), 5)))
+
+    def arguments() -> tuple[Array, Array]:
+        return values(F32, (7, 33)), c_order(values(F32, (7, 33), 5))
+
     bodies: dict[str, tuple[str, Callable[..., Any]]] = {
         "add-to": ("y += x", lambda x, y: x + y),
         "conditional": ("if (x > 0) y = x;", lambda x, y: np.where(x > 0, x, y)),
@@ -545,7 +551,7 @@ def body_cases() -> Iterator[Case]:
             return np.asarray(f(x, y)).astype(np.float32)
 
         yield Case(
-            f"body-{name}", kernel, lambda: (x(), y()), wanted,
+            f"body-{name}", kernel, arguments, wanted,
             tolerance=1e-6 if name == "sincos" else None,
         )  # fmt: skip
     yield Case(
@@ -592,8 +598,9 @@ def index_cases() -> Iterator[Case]:
             f"coordinates-tiled-{name}",
             whole,
             lambda m=make: (m(values(F32, (9, 40, 8))), c_order(values(I64, (9, 40, 8)))),
-            lambda x, y: np.add.outer(np.arange(9) * 100, np.arange(40) * 10)[..., None]
-            + np.arange(8),
+            lambda x, y: (
+                np.add.outer(np.arange(9) * 100, np.arange(40) * 10)[..., None] + np.arange(8)
+            ),
         )
     yield Case(
         "coordinates-broadcast",
@@ -601,9 +608,7 @@ def index_cases() -> Iterator[Case]:
         lambda: (values(F32, (4, 1)), c_order(values(I64, (3, 4, 5)))),
         lambda x, y: _coordinates(y),
     )
-    yield Case(
-        "coordinates-0-d", whole, lambda: (np.array(3.0),), lambda x: np.zeros((), np.int64)
-    )
+    yield Case("coordinates-0-d", whole, lambda: (np.array(3.0),), lambda x: np.zeros((), np.int64))
     yield Case(
         "merged-c",
         merged,
@@ -772,7 +777,9 @@ def complex_cases() -> Iterator[Case]:
 def signature_cases() -> Iterator[Case]:
     yield Case(
         "long-type-variable",
-        ElementwiseKernel("Real:floating x, Real a", "Real y", "Real t = a; y = x * t", "long_name"),
+        ElementwiseKernel(
+            "Real:floating x, Real a", "Real y", "Real t = a; y = x * t", "long_name"
+        ),
         lambda: (values(F64, 20), 3),
         lambda x, a: x * 3,
     )

@@ -56,7 +56,7 @@ def place(array: Array, strides: Sequence[int], offset: int = 0) -> Array:
     start = GUARD - low + (offset - (GUARD - low)) % 16
     memory = np.full(start + high + array.itemsize + GUARD, 0xA5, np.uint8)
     assert memory.ctypes.data % 16 == 0
-    view = np.ndarray(array.shape, array.dtype, memory, start, tuple(strides))  # type: ignore[var-annotated]
+    view = np.ndarray(array.shape, array.dtype, memory, start, tuple(strides))
     view[...] = array
     return view
 

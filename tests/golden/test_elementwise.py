@@ -43,9 +43,7 @@ CUDA = {
     "flat_float32": Text(AXPB, (make("f4", 10**6), float, float), "copy<16"),
     "flat_int8": Text(AXPB, (make("i1", 10**6), 1, 2), "_kt_v_x[16]"),
     "flat_float16": Text(AXPB, (make("f2", 10**6), float, float), "float16.hpp"),
-    "flat_shifted": Text(
-        SUM, tuple(make("f4", 10**6, offset=4) for _ in range(3)), "_kt_shift"
-    ),
+    "flat_shifted": Text(SUM, tuple(make("f4", 10**6, offset=4) for _ in range(3)), "_kt_shift"),
     "flat_half_aligned": Text(
         SUM, (make("f4", 10**6, offset=8), make("f4", 10**6), make("f4", 10**6)), "copy<8"
     ),
@@ -82,9 +80,7 @@ ALL = [
 
 
 @pytest.mark.parametrize(("backend", "name", "text"), ALL, ids=lambda value: str(value)[:24])
-def test_text(
-    backend: Any, name: str, text: Text, golden: Callable[[str, str], None]
-) -> None:
+def test_text(backend: Any, name: str, text: Text, golden: Callable[[str, str], None]) -> None:
     unit = text.kernel.translation_unit(*text.arguments, backend=backend, **text.options)
     assert text.says in unit.source
     golden(f"{backend}_{name}.{'cu' if backend == 'cuda' else 'cpp'}", unit.source)
@@ -105,8 +101,8 @@ def test_every_golden_file_is_one_of_these() -> None:
 
 
 def _larger(spec: ArraySpec) -> ArraySpec:
-    """Return an array of the same kind whose extents are 16 more."""
-    shape = tuple(extent if extent == 1 else extent + 16 for extent in spec.shape)
+    """Return an array of the same kind whose extents are 32 more."""
+    shape = tuple(extent if extent == 1 else extent + 32 for extent in spec.shape)
     for order in ("C", "F"):
         if spec.strides == make(spec.dtype, spec.shape, order=order).strides:
             return make(spec.dtype, shape, order=order, offset=spec.offset)

@@ -6,6 +6,7 @@ each operand; every access is checked against the width that it is made with.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -110,9 +111,7 @@ class Addressing:
     def singles(self, number: Numbers) -> None:
         if number.size:
             coordinates = self.coordinates(number) if self.needs_coordinates else []
-            self.visit(
-                [self.element(a, t, s, number, coordinates) for a, t, s in self.operands]
-            )
+            self.visit([self.element(a, t, s, number, coordinates) for a, t, s in self.operands])
 
     @property
     def needs_coordinates(self) -> bool:
@@ -132,8 +131,24 @@ class Addressing:
             ("host", "pack"): self.host_rows,
             ("host", "tile"): self.host_tiles,
         }
+        if self.specialization.exact:
+            self.check_exact()
         walkers[backend, variant]()
-        return [np.concatenate([visit[k] for visit in self.visits]) for k in range(len(self.targets))]
+        return [
+            np.concatenate([visit[k] for visit in self.visits]) for k in range(len(self.targets))
+        ]
+
+    def check_exact(self) -> None:
+        """The text has no part for what is left over, so there must be nothing."""
+        width = self.specialization.width
+        assert self.shift == 0
+        if self.specialization.variant == "pack":
+            assert self.n % width == 0
+        elif self.specialization.variant == "interleave":
+            assert self.n == self.lowered.grid * width * self.specialization.block
+        else:
+            assert self.specialization.variant == "tile"
+            assert self.shape[-1] % TILE == self.shape[-2] % TILE == 0
 
     def cuda_direct(self) -> None:
         threads = np.arange(self.lowered.grid * self.specialization.block)
@@ -147,8 +162,8 @@ class Addressing:
         if whole.any():
             self.whole_packs(packs[whole], begin[whole], width)
         rest = np.concatenate(
-            [np.arange(max(b, 0), min(b + width, self.n)) for b in begin[~whole]] or [[]]
-        ).astype(np.int64)
+            [np.arange(0), *(np.arange(max(b, 0), min(b + width, self.n)) for b in begin[~whole])]
+        )
         self.singles(rest)
 
     def whole_packs(self, packs: Numbers, begin: Numbers, width: int) -> None:
@@ -159,6 +174,7 @@ class Addressing:
             c = self.coordinates(packs)
         starts: list[Numbers | None] = []
         for access, target, steps in self.operands:
+            base: Numbers | None
             scale = width if last else 1
             if access.kind == "flat":
                 base = begin * target.itemsize
@@ -170,7 +186,7 @@ class Addressing:
                 base = self.dot(c[:last], steps) + c[last] * scale * steps[last]
             else:
                 base = None
-            if access.kind in ("flat", "row") and target.alignment:
+            if base is not None and access.kind in ("flat", "row") and target.alignment:
                 self.check_vector(access, target, base, width)
             starts.append(base)
         for k in range(width):
@@ -277,7 +293,7 @@ class Addressing:
 def _shares(grid: int) -> list[tuple[int, int]]:
     """Divide work items as threads may: at places that no row begins at."""
     cuts = sorted({0, grid // 3, grid * 2 // 3 + 1 if grid > 2 else 0, grid})
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(itertools.pairwise(cuts))
 
 
 def _unpacked(lowered: Lowered) -> dict[str, list[int]]:
@@ -300,5 +316,3 @@ def _unpacked(lowered: Lowered) -> dict[str, list[int]]:
         members[match["name"]], values = values[:count], values[count:]
     assert not values
     return members
-
-

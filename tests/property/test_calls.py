@@ -44,12 +44,12 @@ def view(
     assume(low <= high)
     near = draw(st.integers(0, 200)) * draw(st.sampled_from([1, dtype.itemsize]))
     start = min(max(low, len(memory) // 3 + near), high)
-    return np.ndarray(shape, dtype, memory, start, strides)  # type: ignore[return-value]
+    return np.ndarray(shape, dtype, memory, start, strides)
 
 
 @st.composite
 def input_for(draw: Any, memory: Array, dtype: np.dtype[Any], like: Array) -> Array:
-    """Return a view that broadcasts to the shape of `like`: often `like` itself, moved or turned."""
+    """Return a view that broadcasts to the shape of `like`: mostly `like`, moved or turned."""
     how = draw(st.sampled_from(["same", "moved", "turned", "free", "free"]))
     if how == "same" and dtype == like.dtype:
         return like

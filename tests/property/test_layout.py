@@ -36,7 +36,9 @@ tame_shapes = st.one_of(
 
 
 def definition_of(count: int, *, index: bool, direct: bool) -> ElementwiseDefinition:
-    inputs = ", ".join(f"{letter} {name}" for letter, name in zip("ABC", NAMES[: count - 1], strict=False))
+    inputs = ", ".join(
+        f"{letter} {name}" for letter, name in zip("ABC", NAMES[: count - 1], strict=False)
+    )
     body = "y = i;" if index else "y = 0;"
     return ElementwiseDefinition(
         parse_signature(inputs, f"D {NAMES[count - 1]}"), body + "atomicAdd;" * direct, "kernel"
@@ -83,7 +85,7 @@ def tame_arrays(draw: Any, shape: tuple[int, ...], written: bool) -> ArraySpec:
         own = [draw(st.sampled_from([extent, extent, extent, 1])) for extent in own]
     pitch = draw(st.sampled_from([0, 0, 0, 16]))
     rows = [*own[:-1], own[-1] + pitch]
-    order = "C" if pitch or written else draw(st.sampled_from(["C", "F"]))
+    order: Any = "C" if pitch or written else draw(st.sampled_from(["C", "F"]))
     strides = ArraySpec.make(dtype, rows, order=order).strides
     offset = draw(st.sampled_from([0, 0, 0, dtype.itemsize, 8])) % 16
     return ArraySpec.make(dtype, own, strides=strides, offset=offset)
@@ -160,9 +162,7 @@ def test_direct_loops_keep_the_order(
 def test_dense_arrays_at_every_offset(dtype: np.dtype[Any], size: int) -> None:
     for offset in range(16):
         for other in sorted({offset, 0, (offset + dtype.itemsize) % 16}):
-            specs = [
-                ArraySpec.make(dtype, size, offset=offset), ArraySpec.make(dtype, size, offset=other)
-            ]  # fmt: skip
+            specs = [ArraySpec.make(dtype, size, offset=start) for start in (offset, other)]
             lowered = lowered_for(specs, (size,), "cuda", index=False, direct=False)
             check(lowered, specs, (size,), index=False)
 
@@ -170,7 +170,7 @@ def test_dense_arrays_at_every_offset(dtype: np.dtype[Any], size: int) -> None:
 @given(loops())
 @settings(deadline=None, max_examples=100)
 def test_wide_steps_change_the_index_and_nothing_else(
-    loop: tuple[list[ArraySpec], tuple[int, ...]]
+    loop: tuple[list[ArraySpec], tuple[int, ...]],
 ) -> None:
     specs, shape = loop
     assume(specs[-1].ndim > 1 and shape[0] > 1)
@@ -231,8 +231,10 @@ def test_collapse_keeps_the_addresses(loop: tuple[list[int], list[tuple[int, ...
 
     def addresses(shape: Sequence[int], rows: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         places = np.indices(tuple(shape)).reshape(len(shape), math.prod(shape))
-        return [tuple(map(int, column)) for column in (np.array(rows, int).reshape(
-            len(rows), len(shape)) @ places).T]
+        return [
+            tuple(map(int, column))
+            for column in (np.array(rows, int).reshape(len(rows), len(shape)) @ places).T
+        ]
 
     wanted = addresses(shape, rows)
     ordered = merge_in_order(shape, rows)

@@ -84,7 +84,9 @@ def test_struct_rounds_as_numpy_does(value: float, name: str) -> None:
     assert same(packed, as_numpy(value, dtype), dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.dtype(f"{k}{b}") for k in "iu" for b in (1, 2, 4, 8)], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [np.dtype(f"{k}{b}") for k in "iu" for b in (1, 2, 4, 8)], ids=str
+)
 def test_the_edges_of_an_integer_dtype(dtype: np.dtype[Any]) -> None:
     info = np.iinfo(dtype)
     for value in (int(info.min), int(info.max)):

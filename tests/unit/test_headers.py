@@ -142,7 +142,7 @@ extern "C" __global__ void small_unit(NAME* y, const NAME* x, int i, short s, do
 BOTH_UNIT = """
 #include <kerneltk/float16.hpp>
 #include <kerneltk/bfloat16.hpp>
-#include <kerneltk/complex.hpp>
+#include <kerneltk/complex_circular.hpp>
 extern "C" __global__ void both_unit(float16* h, bfloat16* b, complex<float>* c) {
     h[0] = b[0];
     b[1] = h[1];
@@ -151,7 +151,7 @@ extern "C" __global__ void both_unit(float16* h, bfloat16* b, complex<float>* c)
 }
 """
 COMPLEX_UNIT = """
-#include <kerneltk/complex.hpp>
+#include <kerneltk/complex_circular.hpp>
 template <class T>
 __device__ void complex_unit(complex<T>* z, const thrust::complex<T>* w, T t, int i) {
     complex<float> f = 1;
@@ -719,7 +719,7 @@ NUMPY_NAMES = {name: name.replace("a", "arc", 1) for name in COMPLEX_FUNCTIONS i
 
 @pytest.fixture(scope="module")
 def complex_library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    source = "#include <kerneltk/complex.hpp>\n"
+    source = "#include <kerneltk/complex_circular.hpp>\n"
     for real in ("float", "double"):
         value = f"complex<{real}>"
         for name in (*COMPLEX_FUNCTIONS, "conj"):

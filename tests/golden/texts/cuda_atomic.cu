@@ -12,17 +12,16 @@ count(const __grid_constant__ _kt_arguments _kt_a) {
     auto y = _kt_a.y;
     int* const _kt_p_k = _kt_a._kt_p_k;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    // The user's operation on one element. Leaving it early leaves this element alone.
-    const auto _kt_operation = [&](const ptrdiff_t , const int& k) {
-        do {
-#line 1 "operation"
-atomicAdd(&y[k], 1);
-#line 21 "generated code"
-            ;
-        } while (0);
-    };
     const _kt_index _kt_e = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     if (_kt_e < static_cast<_kt_index>(_kt_a._kt_n)) {
-        _kt_operation(_kt_e, *(_kt_p_k + _kt_e));
+        {
+            const int& k = *(_kt_p_k + _kt_e);
+            do {
+#line 1 "operation"
+atomicAdd(&y[k], 1);
+#line 23 "generated code"
+            ;
+            } while (0);
+            }
     }
 }

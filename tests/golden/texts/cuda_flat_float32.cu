@@ -16,15 +16,6 @@ axpb(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    // The user's operation on one element. Leaving it early leaves this element alone.
-    const auto _kt_operation = [&](const ptrdiff_t , const T& x, T& y) {
-        do {
-#line 1 "operation"
-y = a * x + b
-#line 25 "generated code"
-            ;
-        } while (0);
-    };
     const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
     const _kt_index _kt_begin = _kt_pack * 4;
@@ -35,7 +26,16 @@ y = a * x + b
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_v_y, _kt_p_y + _kt_begin);
 #pragma unroll
         for (int _kt_k = 0; _kt_k < 4; ++_kt_k)
-            _kt_operation(0, _kt_v_x[_kt_k], _kt_v_y[_kt_k]);
+            {
+            const T& x = _kt_v_x[_kt_k];
+            T& y = _kt_v_y[_kt_k];
+            do {
+#line 1 "operation"
+y = a * x + b
+#line 36 "generated code"
+            ;
+            } while (0);
+            }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);
     }
 }

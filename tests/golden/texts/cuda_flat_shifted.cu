@@ -20,8 +20,8 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
         do {
 #line 1 "operation"
 y = x + w
-#line 24 "generated code"
             ;
+#line 25 "generated code"
         } while (0);
     };
     const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;

@@ -23,16 +23,16 @@ wrapped(const __grid_constant__ _kt_arguments _kt_a) {
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
 #line 1 "loop_prep"
 const T scale = k;
-#line 27 "generated code"
     ;
+#line 28 "generated code"
     // The user's operation on one element. Leaving it early leaves this element alone.
     const auto _kt_operation = [&](const ptrdiff_t , const T& x, T& y, bool& z) {
         do {
 #line 1 "operation"
 y = box(x) + scale;
 z = y > k
-#line 35 "generated code"
             ;
+#line 36 "generated code"
         } while (0);
     };
     const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
@@ -53,6 +53,6 @@ z = y > k
     }
 #line 1 "after_loop"
 (void)scale;
-#line 57 "generated code"
     ;
+#line 58 "generated code"
 }

@@ -17,16 +17,6 @@ gather(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
     auto _ind = _kt_a._kt_index_space;
-    // The user's operation on one element. Leaving it early leaves this element alone.
-    const auto _kt_operation = [&](const ptrdiff_t i, const int& k, T& y) {
-        _ind.set(i);
-        do {
-#line 1 "operation"
-y = x[k] + _ind.get()[0]
-#line 27 "generated code"
-            ;
-        } while (0);
-    };
     const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
     const _kt_index _kt_begin = _kt_pack * 4;
@@ -37,7 +27,18 @@ y = x[k] + _ind.get()[0]
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_v_y, _kt_p_y + _kt_begin);
 #pragma unroll
         for (int _kt_k = 0; _kt_k < 4; ++_kt_k)
-            _kt_operation(_kt_begin + _kt_k, _kt_v_k[_kt_k], _kt_v_y[_kt_k]);
+            {
+            const ptrdiff_t i = _kt_begin + _kt_k;
+            const int& k = _kt_v_k[_kt_k];
+            T& y = _kt_v_y[_kt_k];
+            _ind.set(i);
+            do {
+#line 1 "operation"
+y = x[k] + _ind.get()[0]
+#line 39 "generated code"
+            ;
+            } while (0);
+            }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);
     }
 }

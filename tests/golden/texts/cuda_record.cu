@@ -20,15 +20,6 @@ record(const __grid_constant__ _kt_arguments _kt_a) {
     const auto p = _kt_a.p;
     float* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    // The user's operation on one element. Leaving it early leaves this element alone.
-    const auto _kt_operation = [&](const ptrdiff_t i, float& y) {
-        do {
-#line 1 "operation"
-y = a * p[i].weight
-#line 29 "generated code"
-            ;
-        } while (0);
-    };
     const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
     const _kt_index _kt_begin = _kt_pack * 4;
@@ -37,7 +28,16 @@ y = a * p[i].weight
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_v_y, _kt_p_y + _kt_begin);
 #pragma unroll
         for (int _kt_k = 0; _kt_k < 4; ++_kt_k)
-            _kt_operation(_kt_begin + _kt_k, _kt_v_y[_kt_k]);
+            {
+            const ptrdiff_t i = _kt_begin + _kt_k;
+            float& y = _kt_v_y[_kt_k];
+            do {
+#line 1 "operation"
+y = a * p[i].weight
+#line 38 "generated code"
+            ;
+            } while (0);
+            }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);
     }
 }

@@ -14,15 +14,6 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_w = _kt_a._kt_p_w;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    // The user's operation on one element. Leaving it early leaves this element alone.
-    const auto _kt_operation = [&](const ptrdiff_t , const T& x, const T& w, T& y) {
-        do {
-#line 1 "operation"
-y = x + w
-#line 23 "generated code"
-            ;
-        } while (0);
-    };
     const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
     const _kt_index _kt_begin = _kt_pack * 16;
@@ -35,7 +26,17 @@ y = x + w
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_v_y, _kt_p_y + _kt_begin);
 #pragma unroll
         for (int _kt_k = 0; _kt_k < 16; ++_kt_k)
-            _kt_operation(0, _kt_v_x[_kt_k], _kt_u_w, _kt_v_y[_kt_k]);
+            {
+            const T& x = _kt_v_x[_kt_k];
+            const T& w = _kt_u_w;
+            T& y = _kt_v_y[_kt_k];
+            do {
+#line 1 "operation"
+y = x + w
+#line 37 "generated code"
+            ;
+            } while (0);
+            }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);
     }
 }

@@ -23,8 +23,8 @@ extern "C" __attribute__((visibility("default"))) void sum(
         do {
 #line 1 "operation"
 y = x + w
-#line 27 "generated code"
             ;
+#line 28 "generated code"
         } while (0);
     };
     {

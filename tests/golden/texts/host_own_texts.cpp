@@ -1,17 +1,19 @@
 #include <kerneltk/core.hpp>
 #include <kerneltk/memory.hpp>
+#include <kerneltk/stream.hpp>
 typedef int T;
 #line 1 "preamble"
 __device__ T box(T v) {
     return v * 3;
 }
-#line 9 "generated code"
+#line 10 "generated code"
 struct _kt_arguments {
     alignas(8) T* _kt_p_x;
     alignas(8) T* _kt_p_y;
     alignas(8) bool* _kt_p_z;
     alignas(8) int k;
     alignas(16) long long _kt_n;
+    alignas(8) long long _kt_stream;
     alignas(8) long long _kt_shape[1];
     alignas(8) long long _kt_s_x[1];
     alignas(8) long long _kt_s_y[1];
@@ -27,16 +29,16 @@ extern "C" __attribute__((visibility("default"))) void wrapped(
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
 #line 1 "loop_prep"
 const T scale = k;
-#line 31 "generated code"
     ;
+#line 34 "generated code"
     // The user's operation on one element. Leaving it early leaves this element alone.
     const auto _kt_operation = [&](const ptrdiff_t , const T& x, T& y, bool& z) {
         do {
 #line 1 "operation"
 y = box(x) + scale;
 z = y > k
-#line 39 "generated code"
             ;
+#line 42 "generated code"
         } while (0);
     };
     {
@@ -44,12 +46,54 @@ z = y > k
             T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_c0 * 4);
             T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_c0 * 4);
             bool* const _kt_r_z = kerneltk::advance(_kt_p_z, _kt_c0 * 1);
+            long long _kt_done = 0;
+            if (kerneltk::can_stream && _kt_a._kt_stream) {
+                const long long _kt_head = kerneltk::stream_head(_kt_r_y);
+                if (_kt_head >= 0 && _kt_head + kerneltk::stream_elements <= _kt_count && kerneltk::stream_aligned(_kt_r_z + _kt_head)) {
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #elif defined(__GNUC__)
 #pragma GCC ivdep
 #endif
-            for (long long _kt_k = 0; _kt_k < _kt_count; ++_kt_k) {
+            for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
+                T _kt_v_x = _kt_r_x[_kt_k];
+                T _kt_v_y = _kt_r_y[_kt_k];
+                bool _kt_v_z = _kt_r_z[_kt_k];
+                _kt_operation(0, _kt_v_x, _kt_v_y, _kt_v_z);
+                _kt_r_y[_kt_k] = _kt_v_y;
+                _kt_r_z[_kt_k] = _kt_v_z;
+            }
+                    _kt_done = _kt_head;
+                    for (; _kt_done + kerneltk::stream_elements <= _kt_count; _kt_done += kerneltk::stream_elements) {
+                        alignas(64) unsigned char _kt_m_y[kerneltk::stream_elements * sizeof(T)];
+                        T* const _kt_b_y = reinterpret_cast<T*>(_kt_m_y);
+                        alignas(64) unsigned char _kt_m_z[kerneltk::stream_elements * sizeof(bool)];
+                        bool* const _kt_b_z = reinterpret_cast<bool*>(_kt_m_z);
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#elif defined(__GNUC__)
+#pragma GCC ivdep
+#endif
+            for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
+                T _kt_v_x = _kt_r_x[_kt_k];
+                T _kt_v_y;
+                bool _kt_v_z;
+                _kt_operation(0, _kt_v_x, _kt_v_y, _kt_v_z);
+                _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
+                _kt_b_z[_kt_k - _kt_done] = _kt_v_z;
+            }
+                        kerneltk::stream_out(_kt_r_y + _kt_done, _kt_b_y);
+                        kerneltk::stream_out(_kt_r_z + _kt_done, _kt_b_z);
+                    }
+                    kerneltk::stream_fence();
+                }
+            }
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#elif defined(__GNUC__)
+#pragma GCC ivdep
+#endif
+            for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
                 T _kt_v_x = _kt_r_x[_kt_k];
                 T _kt_v_y = _kt_r_y[_kt_k];
                 bool _kt_v_z = _kt_r_z[_kt_k];
@@ -60,6 +104,6 @@ z = y > k
     }
 #line 1 "after_loop"
 (void)scale;
-#line 64 "generated code"
     ;
+#line 109 "generated code"
 }

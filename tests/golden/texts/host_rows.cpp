@@ -1,11 +1,13 @@
 #include <kerneltk/core.hpp>
 #include <kerneltk/memory.hpp>
+#include <kerneltk/stream.hpp>
 typedef float T;
 struct _kt_arguments {
     alignas(8) T* _kt_p_x;
     alignas(8) T* _kt_p_w;
     alignas(8) T* _kt_p_y;
     alignas(16) long long _kt_n;
+    alignas(8) long long _kt_stream;
     alignas(8) long long _kt_shape[2];
     alignas(8) long long _kt_s_x[2];
     alignas(8) long long _kt_s_w[2];
@@ -23,8 +25,8 @@ extern "C" __attribute__((visibility("default"))) void sum(
         do {
 #line 1 "operation"
 y = x + w
-#line 27 "generated code"
             ;
+#line 30 "generated code"
         } while (0);
     };
     const long long _kt_width = _kt_a._kt_shape[1];
@@ -37,12 +39,51 @@ y = x + w
             T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_c1 * 4 + _kt_c0 * _kt_a._kt_s_x[0]);
             T* const _kt_r_w = kerneltk::advance(_kt_p_w, _kt_c1 * 0 + _kt_c0 * _kt_a._kt_s_w[0]);
             T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_c1 * 4 + _kt_c0 * _kt_a._kt_s_y[0]);
+            long long _kt_done = 0;
+            if (kerneltk::can_stream && _kt_a._kt_stream) {
+                const long long _kt_head = kerneltk::stream_head(_kt_r_y);
+                if (_kt_head >= 0 && _kt_head + kerneltk::stream_elements <= _kt_count) {
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #elif defined(__GNUC__)
 #pragma GCC ivdep
 #endif
-            for (long long _kt_k = 0; _kt_k < _kt_count; ++_kt_k) {
+            for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
+                T _kt_v_x = _kt_r_x[_kt_k];
+                T _kt_v_w;
+                __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
+                T _kt_v_y = _kt_r_y[_kt_k];
+                _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
+                _kt_r_y[_kt_k] = _kt_v_y;
+            }
+                    _kt_done = _kt_head;
+                    for (; _kt_done + kerneltk::stream_elements <= _kt_count; _kt_done += kerneltk::stream_elements) {
+                        alignas(64) unsigned char _kt_m_y[kerneltk::stream_elements * sizeof(T)];
+                        T* const _kt_b_y = reinterpret_cast<T*>(_kt_m_y);
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#elif defined(__GNUC__)
+#pragma GCC ivdep
+#endif
+            for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
+                T _kt_v_x = _kt_r_x[_kt_k];
+                T _kt_v_w;
+                __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
+                T _kt_v_y;
+                _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
+                _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
+            }
+                        kerneltk::stream_out(_kt_r_y + _kt_done, _kt_b_y);
+                    }
+                    kerneltk::stream_fence();
+                }
+            }
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#elif defined(__GNUC__)
+#pragma GCC ivdep
+#endif
+            for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
                 T _kt_v_x = _kt_r_x[_kt_k];
                 T _kt_v_w;
                 __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));

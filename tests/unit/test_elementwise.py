@@ -1,0 +1,341 @@
+"""ElementwiseKernel as an object: plans, threads, pickling, cached texts, overriding arguments."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ArraySpec, ElementwiseKernel, KernelToolkitError, elementwise
+from kerneltk.backends.host.backend import HostBackend
+from kerneltk.types import NO_DEFAULT
+
+X = np.arange(6, dtype=np.float32)
+
+
+@pytest.fixture
+def kernel() -> ElementwiseKernel:
+    return ElementwiseKernel("T x, T a", "T y", "y = a * x", "scale")
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]:
+    """Count the calls of a function from now on."""
+    calls: list[int] = []
+    original = getattr(owner, name)
+
+    def count(*args: Any, **kwargs: Any) -> Any:
+        calls.append(threading.get_ident())
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, count)
+    return calls
+
+
+def plans_of(kernel: ElementwiseKernel) -> Iterator[dict[Any, Any]]:
+    for run in kernel._launchers.values():
+        yield run.__globals__["plans"]
+
+
+# -- attributes ------------------------------------------------------------------------------------
+
+
+def test_attributes_are_those_of_the_constructor() -> None:
+    kernel = ElementwiseKernel(
+        "T x, raw _non_const float32 w", "T y, int64 z", "y = x", "name_", False, "// text", True,
+        True, options=["-DX=1"], loop_prep="int a;", after_loop="a = 1;",
+    )  # fmt: skip
+    assert (kernel.nin, kernel.nout, kernel.nargs) == (2, 2, 4)
+    assert (kernel.operation, kernel.name, kernel.__name__) == ("y = x", "name_", "name_")
+    assert (kernel.reduce_dims, kernel.no_return, kernel.return_tuple) == (False, True, True)
+    assert kernel.preamble == "// text"
+    assert kernel.kwargs == {
+        "options": ("-DX=1",), "loop_prep": "int a;", "after_loop": "a = 1;",
+    }  # fmt: skip
+    assert [p.name for p in kernel.params] == ["x", "w", "y", "z", "_ind"]
+    assert [p.name for p in kernel.in_params] == ["x", "w"]
+    assert [p.name for p in kernel.out_params] == ["y", "z"]
+    assert [(p.raw, p.is_const) for p in kernel.params[:3]] == [
+        (False, True), (True, False), (False, False),
+    ]  # fmt: skip
+    assert repr(kernel) == (
+        "<ElementwiseKernel name_(T x, raw _non_const float32 w) -> (T y, int64 z)>"
+    )
+
+
+# -- plans -----------------------------------------------------------------------------------------
+
+
+def test_a_second_call_touches_only_its_plan(
+    kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y = np.empty_like(X)
+    for arguments in ((X, 2.0), (X, 2.0, y), (X.astype(np.int64), 3)):
+        kernel(*arguments)
+        kernel(*arguments)
+    calls = [
+        counted(monkeypatch, elementwise, name)
+        for name in ("bind_types", "specialize_elementwise", "translation_unit_of", "make_launcher")
+    ]
+    calls += [
+        counted(monkeypatch, HostBackend, name)
+        for name in ("compile", "load", "describe", "make_buffer", "check_usable")
+    ]
+    for factor in (2.0, 5.0):
+        np.testing.assert_array_equal(kernel(X, factor), factor * X)
+        assert kernel(X, factor, y) is y
+        np.testing.assert_array_equal(y, factor * X)
+        np.testing.assert_array_equal(kernel(X.astype(np.int64), 3), 3 * X.astype(np.int64))
+    assert calls == [[]] * len(calls)
+
+
+def test_other_extents_compile_nothing(
+    kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel(X, 2)
+    compiled = counted(monkeypatch, HostBackend, "compile")
+    for size in (2, 100, 40_000):
+        np.testing.assert_array_equal(kernel(np.ones(size, np.float32), 2), np.full(size, 2))
+    assert compiled == []
+
+
+def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
+    """The launcher of the last call must not serve the next one of other types."""
+    calls: list[tuple[Any, Any]] = [
+        (X, 2), (X, 2.5), (X.astype(np.int32), 2), (2, X), (X, X), (X, np.float32(3)),
+        (X.reshape(2, 3), 2), (X[::2], 2), (X[:0], 2), (np.array(2.0), 3),
+    ]  # fmt: skip
+    for _ in range(2):
+        for x, a in (*calls, *reversed(calls)):
+            result = kernel(x, a)
+            array = x if isinstance(x, np.ndarray) else a
+            np.testing.assert_array_equal(result, (np.asarray(x) * a).astype(array.dtype))
+            assert result.dtype == array.dtype
+
+
+def test_the_number_of_plans_is_bounded(
+    kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elementwise, "MAX_PLANS", 8)
+    for size in (*range(1, 31), *range(1, 31)):
+        np.testing.assert_array_equal(kernel(np.ones(size), 2), np.full(size, 2.0))
+    (plans,) = plans_of(kernel)
+    assert 0 < len(plans) <= 8
+
+
+def test_a_refused_number_leaves_the_plan_usable() -> None:
+    kernel = ElementwiseKernel("T x, int8 a", "T y", "y = x + a", "small")
+    for _ in range(3):
+        np.testing.assert_array_equal(kernel(X, 1), X + 1)
+        with pytest.raises(OverflowError):
+            kernel(X, 1000)
+    (plans,) = plans_of(kernel)
+    assert len(plans) == 1
+
+
+def test_a_writable_array_does_not_stand_for_a_read_only_one(kernel: ElementwiseKernel) -> None:
+    y = np.empty_like(X)
+    kernel(X, 2, y)
+    y.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        kernel(X, 3, y)
+    np.testing.assert_array_equal(y, 2 * X)
+
+
+def test_addresses_are_read_at_every_call(kernel: ElementwiseKernel) -> None:
+    for k in range(20):
+        x = np.full(50, k, np.float32)
+        y = np.empty_like(x)
+        assert kernel(x, 2, y) is y
+        assert (y == 2 * k).all()
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def test_outputs_by_keyword() -> None:
+    kernel = ElementwiseKernel("T x, T a = 3", "T y, T z", "y = x; z = a", "two")
+    y, z = np.empty_like(X), np.empty_like(X)
+    result = kernel(X, z=z, y=y)
+    assert result[0] is y
+    assert result[1] is z
+    assert z.tolist() == [3.0] * 6
+    np.testing.assert_array_equal(kernel(a=1, x=X)[0], X)
+
+
+def test_kernels_without_outputs_return_what_cupy_returns() -> None:
+    kernel = ElementwiseKernel("T x, raw _non_const T y", "", "y[i] = x", "no_output")
+    y = np.empty_like(X)
+    assert kernel(X, y) == ()
+    np.testing.assert_array_equal(y, X)
+
+
+def test_a_non_const_input_is_written() -> None:
+    kernel = ElementwiseKernel("_non_const T x, _non_const T a", "T y", "y = x; x = a; a = 0", "w")
+    x = X.copy()
+    np.testing.assert_array_equal(kernel(x, X + 1), X)
+    np.testing.assert_array_equal(x, X + 1)
+
+
+def test_size_minus_one_is_no_size(kernel: ElementwiseKernel) -> None:
+    np.testing.assert_array_equal(kernel(X, 2, size=-1), 2 * X)
+
+
+def test_the_host_takes_and_ignores_a_stream(kernel: ElementwiseKernel) -> None:
+    class Stream:
+        ptr = 7
+
+    np.testing.assert_array_equal(kernel(X, 2, stream=Stream()), 2 * X)
+    np.testing.assert_array_equal(kernel(X, 2, stream=0, block_size=64), 2 * X)
+
+
+def test_an_empty_loop_compiles_nothing(
+    kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = counted(monkeypatch, HostBackend, "compile")
+    assert kernel(np.ones((0, 3), np.uint16), 2).shape == (0, 3)
+    assert compiled == []
+
+
+# -- arguments that take over ----------------------------------------------------------------------
+
+
+class Lazy:
+    def __cupy_override_elementwise_kernel__(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        return kernel, args, kwargs
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_an_argument_may_take_over(kernel: ElementwiseKernel, before: int) -> None:
+    for _ in range(before):
+        kernel(X, 2)
+    lazy = Lazy()
+    assert kernel(lazy, 2) == (kernel, (lazy, 2), {})
+    assert kernel(X, lazy, size=3) == (kernel, (X, lazy), {"size": 3})
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+def in_threads(count: int, work: Callable[[int], None]) -> None:
+    barrier = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        barrier.wait()
+        work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        for future in [pool.submit(run, number) for number in range(count)]:
+            future.result()
+
+
+def test_threads_share_a_kernel(kernel: ElementwiseKernel) -> None:
+    def work(number: int) -> None:
+        for k in range(150):
+            x = np.full(number * 7 + k % 5 + 1, number, np.float32)
+            y = kernel(x, k)
+            assert (y == number * k).all()
+            kernel(x, number, y)
+            assert (y == number * number).all()
+
+    in_threads(8, work)
+
+
+def test_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = x * 17 + 4", "compiled_once")
+    compiled = counted(monkeypatch, HostBackend, "compile")
+    in_threads(8, lambda _: np.testing.assert_array_equal(kernel(X), X * 17 + 4))
+    assert len(compiled) == 1
+
+
+def test_threads_with_kernels_of_one_text_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = counted(monkeypatch, HostBackend, "compile")
+
+    def work(_: int) -> None:
+        own = ElementwiseKernel("T x", "T y", "y = x * 19 + 4", "own")
+        np.testing.assert_array_equal(own(X), X * 19 + 4)
+
+    in_threads(6, work)
+    assert len(compiled) == 1
+
+
+# -- pickling --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["pickle", "copy", "deepcopy"])
+def test_copies_work(how: str) -> None:
+    kernel = ElementwiseKernel(
+        "T x, T a, float32 b = 0.5", "T y", "y = a * x + b + c", "copied", loop_prep="T c = 1;"
+    )
+    kernel(X, 2)
+    made: Callable[[Any], Any] = {
+        "pickle": lambda k: pickle.loads(pickle.dumps(k)),
+        "copy": copy.copy,
+        "deepcopy": copy.deepcopy,
+    }[how]
+    twin = made(kernel)
+    assert repr(twin) == repr(kernel)
+    assert twin.kwargs == kernel.kwargs
+    assert [p.default is NO_DEFAULT for p in twin.in_params] == [True, True, False]
+    np.testing.assert_array_equal(twin(X, 2), 2 * X + np.float32(1.5))
+    with pytest.raises(TypeError, match="Parameter 'a' is missing"):
+        twin(X)
+
+
+# -- generated texts -------------------------------------------------------------------------------
+
+
+def test_cached_codes(kernel: ElementwiseKernel) -> None:
+    with pytest.raises(KernelToolkitError, match="has not been called"):
+        _ = kernel.cached_code
+    with pytest.warns(UserWarning, match="nothing is compiled before the first call"):
+        assert kernel.cached_codes == {}
+    kernel(X, 2)
+    assert "y = a * x" in kernel.cached_code
+    kernel(X.astype(np.int8), 2)
+    codes = kernel.cached_codes
+    assert [tuple(map(str, key)) for key in codes] == [("float32",) * 2, ("int8",) * 2]
+    with pytest.warns(UserWarning, match="Several texts"):
+        assert kernel.cached_code == next(iter(codes.values()))
+
+
+def test_the_text_is_known_without_memory_or_gpu(kernel: ElementwiseKernel) -> None:
+    spec = ArraySpec.make("float32", 6)
+    unit = kernel.translation_unit(spec, float, backend="host")
+    assert unit.source == kernel.translation_unit(X, 2.0, backend="host").source
+    kernel(X, 2.0)
+    assert unit.source == kernel.cached_code
+    assert (
+        kernel.translation_unit(spec, np.dtype("f8")).source
+        == kernel.translation_unit(spec, 1).source
+    )
+    assert ("operation", "y = a * x") in unit.origins
+
+
+def test_compiling_ahead_serves_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = x * 23", "ahead")
+    code = kernel.compile(ArraySpec.make("float32", 1000), target="host")
+    assert (code.kind, code.target.backend, code.entry) == ("shared-library", "host", "ahead")
+    compiled = counted(monkeypatch, HostBackend, "compile")
+    np.testing.assert_array_equal(kernel(X), X * 23)
+    assert compiled == []
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"), [("sm_90", "cubin"), ("compute_80", "ptx"), ("sm_999", "ptx")]
+)
+def test_targets(kernel: ElementwiseKernel, target: str, kind: str) -> None:
+    assert kernel.compile(X, 2, target=target).kind == kind
+
+
+def test_memory_mapped_files(kernel: ElementwiseKernel, tmp_path: Path) -> None:
+    y = np.memmap(tmp_path / "y", np.float32, "w+", shape=X.shape)
+    assert kernel(X, 2, y) is y
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "y", np.float32), 2 * X)
+    assert type(kernel(y, 1)) is np.ndarray
