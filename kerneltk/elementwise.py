@@ -491,14 +491,16 @@ class ElementwiseKernel:
     def _aligned(
         self, args: tuple[Any, ...], pattern: Pattern, backend: Backend, stream: int | None
     ) -> tuple[Any, ...]:
-        """Copy raw inputs whose elements are not at multiples of their alignment.
+        """Copy inputs that the body reads by references, if they are not aligned for that.
 
-        The body reads them through references, which a GPU cannot do at odd addresses. Returns
-        `args` itself where nothing was to be copied.
+        Those are raw inputs, and all where the body works on the arrays themselves. A GPU reads
+        elements at multiples of their alignment only. Returns `args` itself where nothing was to
+        be copied.
         """
         result = list(args)
+        direct = self._definition.direct
         for index, (is_array, raw) in enumerate(zip(pattern.arrays, pattern.raw, strict=False)):
-            if not (is_array and raw):
+            if not (is_array and (raw or direct)):
                 continue
             spec, _ = backend.describe(args[index])
             if not is_supported(spec.dtype):
@@ -511,8 +513,9 @@ class ElementwiseKernel:
             if not parameter.is_const:
                 raise ArgumentValueError(
                     render_message(
-                        f"The array for raw parameter '{parameter.name}' is written, but its "
-                        f"elements are not at multiples of {needed} bytes.",
+                        f"The array for {'raw ' if raw else ''}parameter '{parameter.name}' is "
+                        f"written by references, but its elements are not at multiples of {needed} "
+                        "bytes.",
                         self._definition.signature.snippet(index),
                         hint="pass a copy.",
                     )

@@ -182,9 +182,9 @@ def _column(place: Place, line: str) -> int | None:
     if seen is not None and seen.rstrip() not in (line.rstrip(), line.expandtabs(8).rstrip()):
         # A template may put text around the user's line, or indent it differently.
         content = line.strip()
-        before, found, _ = seen.partition(content)
-        if not (content and found):
+        if content not in seen or not content:
             return None
+        before = seen.partition(content)[0]
         indent = len(line) - len(line.lstrip())
         offset += len(line[:indent].encode()) - len(before.encode())
     data = line.encode()

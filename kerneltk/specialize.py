@@ -392,11 +392,12 @@ def specialize_elementwise(
 
 
 def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
-    return layout.variant == "pack" and all(
+    written = [
         access.kind == "row" and access.chunk >= operand.alignment
         for access, operand in zip(layout.accesses, operands, strict=True)
         if operand.written
-    )
+    ]
+    return layout.variant == "pack" and bool(written) and all(written)
 
 
 def _is_exact(layout: Layout, block: int) -> bool:

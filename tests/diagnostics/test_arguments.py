@@ -373,10 +373,21 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "misaligned raw output": (
         lambda: kernel("T x", "raw T y")(X, np.zeros(17, np.uint8)[1:].view(np.float32)),
         VALUE,
-        "The array for raw parameter 'y' is written, but its elements are not at multiples "
-        "of 4 bytes.\n"
+        "The array for raw parameter 'y' is written by references, but its elements are not at "
+        "multiples of 4 bytes.\n"
         "  out_params: raw T y\n"
         "                  ^^^\n"
+        "  Hint: pass a copy.",
+    ),
+    "misaligned output of an atomic": (
+        lambda: ElementwiseKernel("T x", "T y", "atomicAdd(&y, x)", "k")(
+            X, np.zeros(17, np.uint8)[1:].view(np.float32)
+        ),
+        VALUE,
+        "The array for parameter 'y' is written by references, but its elements are not at "
+        "multiples of 4 bytes.\n"
+        "  out_params: T y\n"
+        "              ^^^\n"
         "  Hint: pass a copy.",
     ),
     "fields not aligned": (

@@ -554,6 +554,24 @@ def body_cases() -> Iterator[Case]:
             f"body-{name}", kernel, arguments, wanted,
             tolerance=1e-6 if name == "sincos" else None,
         )  # fmt: skip
+    atomic = ElementwiseKernel("T x, int32 k", "raw T y", "atomicAdd(&y[k], x)", "atomic")
+    for layout in LAYOUTS:
+        yield Case(
+            f"atomic-{layout}",
+            atomic,
+            lambda a=layout: (
+                LAYOUTS[a](values(F32, (20, 36))),
+                values(I32, (20, 36)) % 3,
+                c_order(values(F32, 3)),
+            ),
+            lambda x, k, y: y + [x[k == place].sum() for place in range(3)],
+        )
+    yield Case(
+        "atomic-to-one-element",
+        ElementwiseKernel("T x", "T y", "atomicAdd(&y, x)", "total"),
+        lambda: (values(I32, 1000), place(np.full(1000, 5, np.int32), [0])),
+        lambda x, y: np.full(1000, 5 + x.sum(), np.int32),
+    )
     yield Case(
         "loop-prep",
         ElementwiseKernel(
@@ -733,7 +751,7 @@ def number_cases() -> Iterator[Case]:
 
         def scaled(x: Array, a: Any) -> Array:
             with np.errstate(over="ignore", invalid="ignore"):
-                return (x * np.asarray(a).astype(x.dtype)).astype(x.dtype)
+                return np.asarray(x * np.asarray(a).astype(x.dtype), x.dtype)
 
         yield Case(
             f"number-{dtype}-{type(number).__name__}-{number}",

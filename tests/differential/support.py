@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,7 +134,7 @@ class Case:
 
     name: str
     kernel: ElementwiseKernel
-    make: Callable[[], tuple[Any, ...]]
+    make: Callable[..., tuple[Any, ...]]
     expected: Callable[..., Any]
     size: int | None = None
     tolerance: float | None = None
@@ -214,5 +214,5 @@ def check(backend: Any, case: Case) -> None:
         np.testing.assert_array_equal(backend.asnumpy(new)[outside], old[outside])
 
 
-def grid(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
+def grid(*axes: Iterable[Any]) -> list[tuple[Any, ...]]:
     return list(itertools.product(*axes))

@@ -58,7 +58,7 @@ CUDA = {
     ),
     "tile": Text(SUM, (make("f4", (512, 1024), order="F"), make("f4", (512, 1024))), "_kt_tile_x"),
     "wide_index": Text(SUM, (make("u1", 2**31), make("u1", ())), "using _kt_index = long long"),
-    "index": Text(INDEXED, (make("i4", (64, 96), order="F"), make("i8", (64, 96))), "i,"),
+    "index": Text(INDEXED, (make("i4", (64, 96), order="F"), make("i8", (64, 96))), "ptrdiff_t i"),
     "raw": Text(GATHER, (make("f4", (8, 9), order="F"), make("i4", (4, 6))), "array_view<T, 2"),
     "atomic": Text(COUNT, (make("i4", 1000), make("i4", 10)), "threadIdx"),
     "record": Text(RECORD, (make(PARTICLE, 100), 0.5), "packed", {"size": 100}),

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.bodytext import identifiers, takes_address, uses_thread_state, without_comments
+from kerneltk.bodytext import (
+    always_assigns,
+    identifiers,
+    takes_address,
+    uses_thread_state,
+    without_comments,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,3 +59,20 @@ def test_thread_state(name: str, uses: bool) -> None:
 )  # fmt: skip
 def test_addresses(text: str, takes: bool) -> None:
     assert takes_address(text, ("x", "y")) is takes
+
+
+@pytest.mark.parametrize(
+    ("text", "assigns"),
+    [
+        ("y = x", True), ("y = x;", True), ("z = 1; y = x", True), ("T t = x; y = t; y += 1", True),
+        ("y = x; if (x) y = 2", True), ("/* y */ y = x", True),
+        ("", False), ("z = x", False), ("y += x", False), ("y == x", False), ("y = y + x", False),
+        ("y = x + f(y)", False), ("if (x) y = x", False), ("if (x) { } y = x", False),
+        ("return; y = x", False), ("x && (y = x)", False), ("x ? y = x : x", False),
+        ("{ y = x; }", False), ("f(y); y = x", False), ("T& r = y; y = x", False),
+        ("a = y = x", False), ("*p = y", False), ("y.a = x", False), ("y[0] = x", False),
+        ("for (;;) break; y = x", False), ("L: y = x", False), ("#if 0\ny = x;\n#endif", False),
+    ],
+)  # fmt: skip
+def test_plain_assignments(text: str, assigns: bool) -> None:
+    assert always_assigns(text, "y") is assigns

@@ -19,8 +19,8 @@ count(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 atomicAdd(&y[k], 1);
-#line 23 "generated code"
-            ;
+;
+#line 24 "generated code"
             } while (0);
             }
     }

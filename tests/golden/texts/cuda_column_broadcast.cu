@@ -44,8 +44,8 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = x + w
-#line 48 "generated code"
-            ;
+;
+#line 49 "generated code"
             } while (0);
             }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);

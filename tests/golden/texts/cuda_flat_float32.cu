@@ -32,8 +32,8 @@ axpb(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = a * x + b
-#line 36 "generated code"
-            ;
+;
+#line 37 "generated code"
             } while (0);
             }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);

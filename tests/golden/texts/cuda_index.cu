@@ -17,15 +17,6 @@ indexed(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
     long long* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    // The user's operation on one element. Leaving it early leaves this element alone.
-    const auto _kt_operation = [&](const ptrdiff_t i, const T& x, long long& y) {
-        do {
-#line 1 "operation"
-y = x + i
-#line 26 "generated code"
-            ;
-        } while (0);
-    };
     // A tile: dimension 0 is dense in the staged inputs, dimension 1 in the others.
     __shared__ kerneltk::chunk<4>::type _kt_tile_x[32][32 + 1];
     _kt_index _kt_rest = static_cast<_kt_index>(blockIdx.x);
@@ -34,26 +25,39 @@ y = x + i
     _kt_rest = _kt_quotient;
     const _kt_index _kt_down = _kt_rest * 32;
     const int _kt_lane = threadIdx.x % 32, _kt_line = threadIdx.x / 32;
+    // Where this thread begins, and how far its next line is (bytes; elements for the index).
+    T* _kt_b_x = kerneltk::advance(_kt_p_x, (_kt_down + _kt_lane) * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + (_kt_across + _kt_line) * static_cast<_kt_index>(_kt_a._kt_s_x[1]));
+    const _kt_index _kt_d_x = static_cast<_kt_index>(_kt_a._kt_s_x[1]) * 8;
+    long long* _kt_b_y = kerneltk::advance(_kt_p_y, (_kt_down + _kt_line) * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + (_kt_across + _kt_lane) * static_cast<_kt_index>(_kt_a._kt_s_y[1]));
+    const _kt_index _kt_d_y = static_cast<_kt_index>(_kt_a._kt_s_y[0]) * 8;
+    _kt_index _kt_b_i = (_kt_down + _kt_line) * static_cast<_kt_index>(_kt_a._kt_s_i[0]) + (_kt_across + _kt_lane) * static_cast<_kt_index>(_kt_a._kt_s_i[1]);
+    const _kt_index _kt_d_i = static_cast<_kt_index>(_kt_a._kt_s_i[0]) * 8;
 #pragma unroll
-        for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
-            const int _kt_t = _kt_line + _kt_k * 8;
-            const _kt_index _kt_c0 = _kt_down + _kt_lane, _kt_c1 = _kt_across + _kt_t;
-            {
-                kerneltk::copy<4, sizeof(T)>(&_kt_tile_x[_kt_t][_kt_lane], kerneltk::advance(_kt_p_x, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_c1 * static_cast<_kt_index>(_kt_a._kt_s_x[1])));
-            }
+    for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
+        {
+            kerneltk::copy<4, sizeof(T)>(&_kt_tile_x[_kt_line + _kt_k * 8][_kt_lane], kerneltk::advance(_kt_b_x, _kt_k * _kt_d_x));
         }
+    }
     __syncthreads();
 #pragma unroll 1
-        for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
-            const int _kt_t = _kt_line + _kt_k * 8;
-            const _kt_index _kt_c0 = _kt_down + _kt_t, _kt_c1 = _kt_across + _kt_lane;
+    for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
+        {
+            T _kt_w_x;
+            kerneltk::copy<4, sizeof(T)>(&_kt_w_x, &_kt_tile_x[_kt_lane][_kt_line + _kt_k * 8]);
+            long long _kt_w_y;
+            _kt_w_y = *(kerneltk::advance(_kt_b_y, _kt_k * _kt_d_y));
             {
-                T _kt_w_x;
-                kerneltk::copy<4, sizeof(T)>(&_kt_w_x, &_kt_tile_x[_kt_lane][_kt_t]);
-                long long _kt_w_y;
-                _kt_w_y = *(kerneltk::advance(_kt_p_y, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_c1 * static_cast<_kt_index>(_kt_a._kt_s_y[1])));
-                _kt_operation(_kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_i[0]) + _kt_c1 * static_cast<_kt_index>(_kt_a._kt_s_i[1]), _kt_w_x, _kt_w_y);
-                *(kerneltk::advance(_kt_p_y, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_c1 * static_cast<_kt_index>(_kt_a._kt_s_y[1]))) = _kt_w_y;
+            const ptrdiff_t i = _kt_b_i + _kt_k * _kt_d_i;
+            const T& x = _kt_w_x;
+            long long& y = _kt_w_y;
+            do {
+#line 1 "operation"
+y = x + i
+;
+#line 58 "generated code"
+            } while (0);
             }
+            *(kerneltk::advance(_kt_b_y, _kt_k * _kt_d_y)) = _kt_w_y;
         }
+    }
 }

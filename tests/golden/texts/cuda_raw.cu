@@ -35,8 +35,8 @@ gather(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = x[k] + _ind.get()[0]
-#line 39 "generated code"
-            ;
+;
+#line 40 "generated code"
             } while (0);
             }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);

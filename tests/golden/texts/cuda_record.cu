@@ -34,8 +34,8 @@ record(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = a * p[i].weight
-#line 38 "generated code"
-            ;
+;
+#line 39 "generated code"
             } while (0);
             }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);

@@ -42,8 +42,8 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = x + w
-#line 46 "generated code"
-            ;
+;
+#line 47 "generated code"
             } while (0);
             }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);

@@ -45,8 +45,8 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = x + w
-#line 49 "generated code"
-            ;
+;
+#line 50 "generated code"
             } while (0);
             }
             *(_kt_r_y[_kt_k]) = _kt_w_y;

@@ -62,8 +62,8 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = x + w
-#line 66 "generated code"
-            ;
+;
+#line 67 "generated code"
             } while (0);
             }
             *(kerneltk::advance(_kt_b_y, _kt_k * _kt_d_y)) = _kt_w_y;

@@ -33,8 +33,8 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = x + w
-#line 37 "generated code"
-            ;
+;
+#line 38 "generated code"
             } while (0);
             }
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_p_y + _kt_begin, _kt_v_y);

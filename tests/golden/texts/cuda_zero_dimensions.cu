@@ -41,8 +41,8 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
             do {
 #line 1 "operation"
 y = x + w
-#line 45 "generated code"
-            ;
+;
+#line 46 "generated code"
             } while (0);
             }
             *(_kt_p_y) = _kt_w_y;

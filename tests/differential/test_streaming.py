@@ -1,0 +1,98 @@
+"""Results that bypass the caches on the host, with the limit for it taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ElementwiseKernel, specialize
+
+from .support import Case, c_order, check, misaligned, pitched, place, values
+
+OPERATIONS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "plain": ("y = x + x", lambda x, y: x + x),
+    "twice assigned": ("y = x; y = y + x;", lambda x, y: x + x),
+    "conditional": ("if (x > 0) y = x;", lambda x, y: np.where(x > 0, x, y)),
+    "conditional later": ("y = x; if (x > 0) y = 1;", lambda x, y: np.where(x > 0, 1, x)),
+    "by an operator": ("x > 0 ? (void)(y = x) : (void)0", lambda x, y: np.where(x > 0, x, y)),
+    "after a break": ("if (x > 0) break; y = x", lambda x, y: np.where(x > 0, y, x)),
+    "add to": ("y += x", lambda x, y: x + y),
+    "reads itself": ("y = x + y", lambda x, y: x + y),
+    "index": ("y = i % 7", lambda x, y: (np.arange(x.size) % 7).reshape(x.shape)),
+}
+SIZES = (1, 1000, 1023, 1024, 1025, 1040, 2048 + 37, 40_000)
+
+
+@pytest.fixture(autouse=True)
+def stream_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(specialize, "STREAM_BYTES", 0)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("dtype", ["i1", "f4", "f8"])
+def test_operations(backend: Any, operation: str, dtype: str) -> None:
+    text, expected = OPERATIONS[operation]
+    kernel = ElementwiseKernel("T x", "T y", text, "streamed")
+    for size in SIZES:
+        for start in (0, 1, 3, 8):
+            check(
+                backend,
+                Case(
+                    operation,
+                    kernel,
+                    lambda n=size, k=start: (
+                        values(dtype, n),
+                        misaligned(values(dtype, n, 1), k * np.dtype(dtype).itemsize % 16),
+                    ),
+                    lambda x, y: np.asarray(expected(x, y)).astype(y.dtype),
+                ),
+            )
+
+
+@pytest.mark.parametrize("place_of_second", [0, 4, 1])
+def test_two_outputs(backend: Any, place_of_second: int) -> None:
+    kernel = ElementwiseKernel("T x", "T y, double z", "y = x + 1; z = x", "streamed_two")
+    case = Case(
+        "two",
+        kernel,
+        lambda: (
+            values("f4", 5000),
+            c_order(values("f4", 5000)),
+            misaligned(values("f8", 5000), place_of_second),
+        ),
+        lambda x, y, z: (x + 1, x.astype(np.float64)),
+    )
+    check(backend, case)
+
+
+def test_rows_in_place_and_overlaps(backend: Any) -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = x + x", "streamed")
+
+    def shared(shift: int) -> Any:
+        def make() -> tuple[Any, ...]:
+            memory = place(values("f4", 50_000), [4])
+            return memory[: len(memory) - shift], memory[shift:]
+
+        return make
+
+    for name, make in {
+        "rows": lambda: (pitched(values("f4", (6, 3001))), pitched(values("f4", (6, 3001), 1))),
+        "broadcast": lambda: (values("f4", 3001), c_order(values("f4", (6, 3001)))),
+        "itself": shared(0),
+        "shifted": shared(1),
+        "shifted far": shared(2000),
+    }.items():
+        check(backend, Case(name, kernel, make, lambda x, y: np.broadcast_to(x + x, y.shape)))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_records_and_numbers_beyond_two_words(backend: Any, order: Any) -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = x", "streamed_copy")
+    for dtype in (np.dtype("c16"), np.dtype("c8"), np.dtype([("a", "f4"), ("b", "f4", (2,))])):
+        x = np.zeros((70, 40), dtype, order)
+        x.reshape(-1, order="A").view(np.uint8)[...] = np.arange(x.nbytes) % 63
+        case = Case("copy", kernel, lambda x=x: (x, np.zeros_like(x)), lambda x, y: x)
+        check(backend, case)
