@@ -6,21 +6,14 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from kerneltk import interop, pipeline
-from kerneltk.arrays import (
-    ArraySpec,
-    broadcast_strides,
-    byte_extent,
-    is_c_contiguous,
-    is_f_contiguous,
-)
+from kerneltk import calls, interop, pipeline
+from kerneltk.arrays import ArraySpec, byte_extent
 from kerneltk.backends.base import Backend
-from kerneltk.binding import Binding, bind_types, convert_scalar, scalar_default
+from kerneltk.binding import convert_scalar, scalar_default
 from kerneltk.dtypes import describe, identifier_problem, is_supported
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -32,18 +25,18 @@ from kerneltk.errors import (
 from kerneltk.params import parse_signature
 from kerneltk.plans import MAX_PLANS, Pattern, Plan, make_launcher, overlap_pairs
 from kerneltk.rendered import translation_unit_of
+from kerneltk.resolve import Resolved, is_aligned, overlap_limits, resolve_elementwise
 from kerneltk.specialize import (
     ElementwiseDefinition,
     ElementwiseSpecialization,
     Lowered,
     specialize_elementwise,
 )
-from kerneltk.types import NO_DEFAULT, Parameter
+from kerneltk.types import Parameter
 from kerneltk.units import BackendName, ObjectCode, TranslationUnit
 
 __all__ = ["ElementwiseKernel"]
 
-_MAX_BLOCK = 1024
 _Run = Callable[..., Any]
 _Extra = tuple[int | None, int | None] | None
 
@@ -194,6 +187,9 @@ class ElementwiseKernel:
             A CuPy stream; the current one if not given. The host has none.
         block_size : int, optional
             Threads of a block on a GPU; chosen if not given.
+        backend : {"host", "cuda"}, optional
+            Where a call without any array runs; if not given, on the GPU in a program that has
+            imported CuPy and has one, and on the host otherwise.
 
         Returns
         -------
@@ -212,6 +208,8 @@ class ElementwiseKernel:
             The compiler refused the kernel's text.
         BackendUnavailableError
             There is no compiler or driver for the arrays' backend.
+        DivisionError
+            On the host, the operation divided an integer by zero.
         """
         if kwargs or len(args) > self.nargs:
             return self._call(args, kwargs)
@@ -224,11 +222,17 @@ class ElementwiseKernel:
         override = _override_of(args)
         if override is not None:
             return override(self, *args, **kwargs)
-        args, size, stream, block_size = self._collect(args, kwargs)
-        extra = None if size is None and block_size is None else (size, block_size)
-        return self._dispatch(args, stream, extra)
+        options = calls.read_options(kwargs)
+        args = calls.arrange(self.name, self._definition.signature, args, kwargs)
+        return self._dispatch(args, options.stream, options.plan_key, options.backend)
 
-    def _dispatch(self, args: tuple[Any, ...], stream: int | None, extra: _Extra) -> Any:
+    def _dispatch(
+        self,
+        args: tuple[Any, ...],
+        stream: int | None,
+        extra: _Extra,
+        backend: BackendName | None = None,
+    ) -> Any:
         """Launch by the launcher for these types, which is made if there is none."""
         run = self._launchers.get(tuple(map(type, args)))
         if run is not None:
@@ -237,162 +241,9 @@ class ElementwiseKernel:
         override = _override_of(args)  # a launcher that does not fit comes here by itself
         if override is not None:
             return override(self, *args)
-        arrays, way_back, backend = self._adopt(args)
-        run = self._launcher(arrays, backend)
-        result = run(*arrays, stream, extra)
-        if way_back is None:
-            return result
-        return self._given_back(result, args, arrays, way_back)
-
-    def _collect(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], int | None, int | None, int | None]:
-        """Sort a call's arguments: positional ones in order, size, stream and block size."""
-        options = dict(kwargs)
-        size = options.pop("size", None)
-        size = None if size == -1 else size  # as CuPy: -1 says that none is given
-        stream = options.pop("stream", None)
-        block_size = options.pop("block_size", None)
-        if size is not None and (not isinstance(size, int | np.integer) or size < 0):
-            raise ArgumentValueError(f"'size' must be a non-negative integer, not {size!r}.")
-        if block_size is not None:
-            if not isinstance(block_size, int | np.integer) or block_size <= 0:
-                raise ArgumentValueError("'block_size' must be greater than zero.")
-            if block_size > _MAX_BLOCK:
-                raise ArgumentValueError(
-                    f"'block_size' must be at most {_MAX_BLOCK}, not {block_size}."
-                )
-        handle = None if stream is None else int(getattr(stream, "ptr", stream))
-        parameters = self._definition.signature.parameters
-        count = len(args)
-        if options or count not in (self.nin, self.nargs):
-            args = self._fill_in(args, options, parameters)
-        return (
-            args,
-            None if size is None else int(size),
-            handle,
-            None if block_size is None else int(block_size),
-        )
-
-    def _fill_in(
-        self, args: tuple[Any, ...], named: dict[str, Any], parameters: tuple[Parameter, ...]
-    ) -> tuple[Any, ...]:
-        if len(args) > self.nargs:
-            raise self._wrong_number(len(args))
-        values: list[Any] = list(args)
-        known = {parameter.name for parameter in parameters}
-        for name in named:
-            if name not in known:
-                raise ArgumentTypeError(
-                    f"Kernel '{self.name}' has no parameter '{name}'.\n"
-                    f"  Hint: its parameters are {', '.join(sorted(known)) or 'none'}; a call also "
-                    "takes 'size', 'stream' and 'block_size'."
-                )
-        for index, parameter in enumerate(parameters):
-            if index < len(args):
-                if parameter.name in named:
-                    raise ArgumentTypeError(
-                        f"Kernel '{self.name}' got two values for parameter '{parameter.name}'."
-                    )
-                continue
-            if parameter.name in named:
-                values.append(named[parameter.name])
-            elif index < self.nin and parameter.default is not NO_DEFAULT:
-                values.append(parameter.default)
-            elif index >= self.nin and not any(p.name in named for p in parameters[self.nin :]):
-                if len(args) > self.nin:
-                    raise self._wrong_number(len(args))
-                break
-            else:
-                raise self._wrong_number(len(args), parameter.name)
-        return tuple(values)
-
-    def _wrong_number(self, given: int, missing: str = "") -> ArgumentTypeError:
-        what = f" Parameter '{missing}' is missing." if missing else ""
-        return ArgumentTypeError(
-            f"Wrong number of arguments for '{self.name}'. It must be either {self.nin} or "
-            f"{self.nargs} (with outputs), but given {given}.{what}"
-        )
-
-    def _adopt(
-        self, args: tuple[Any, ...]
-    ) -> tuple[tuple[Any, ...], interop.Caller | None, Backend]:
-        """Return the arguments with every array as a backend's own, the way back, the backend."""
-        signature = self._definition.signature
-        arrays: list[Any] = []
-        callers: list[interop.Caller] = []
-        backend: Backend | None = None
-        first = 0
-        for index, argument in enumerate(args):
-            own = interop.backend_of(argument)
-            value = argument
-            if own is None or (own.name == "host" and type(argument) is not np.ndarray):
-                adopted = interop.import_array(argument)
-                if adopted is not None:
-                    value, caller = adopted
-                    callers.append(caller)
-                    own = interop.backend_of(value)
-            if own is None:
-                if index >= self.nin:
-                    raise ArgumentTypeError(
-                        render_message(
-                            f"Output '{signature.parameters[index].name}' must be an array, not "
-                            f"an object of type '{type(argument).__name__}'.",
-                            signature.snippet(index),
-                        )
-                    )
-                if scalar_default(value) is None or isinstance(value, type | np.dtype):
-                    raise ArgumentTypeError(
-                        render_message(
-                            f"The argument for '{signature.parameters[index].name}' is of type "
-                            f"'{type(argument).__name__}', which is neither an array nor a number.",
-                            signature.snippet(index),
-                        )
-                    )
-                if signature.parameters[index].raw:
-                    raise ArgumentTypeError(
-                        render_message(
-                            f"Raw parameter '{signature.parameters[index].name}' takes an array, "
-                            "not a number.",
-                            signature.snippet(index),
-                        )
-                    )
-            elif backend is None:
-                backend, first = own, index
-            elif backend is not own:
-                names = [signature.parameters[k].name for k in (first, index)]
-                places = {"host": "host memory", "cuda": "a GPU"}
-                raise ArgumentTypeError(
-                    render_message(
-                        f"'{names[0]}' is in {places[backend.name]}, but '{names[1]}' is in "
-                        f"{places[own.name]}.",
-                        signature.snippet(index),
-                        hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
-                    )
-                )
-            arrays.append(value)
-        if backend is None:
-            # Without any array the result is a NumPy array, unless CuPy is all there is.
-            backend = interop.host_backend()
-        way_back = interop.first_way_back(callers) if callers else None
-        return tuple(arrays), way_back, backend
-
-    def _given_back(
-        self, result: Any, args: tuple[Any, ...], arrays: tuple[Any, ...], way_back: interop.Caller
-    ) -> Any:
-        """Return the caller's own outputs where they were given, converted ones otherwise."""
-        if result is None:
-            return None
-
-        def one(output: Any) -> Any:
-            for index in range(self.nin, len(args)):
-                if output is arrays[index]:
-                    return args[index]
-            return way_back(output)
-
-        if isinstance(result, tuple):
-            return tuple(one(output) for output in result)
-        return one(result)
+        adopted = calls.adopt(self._definition.signature, args, backend)
+        run = self._launcher(adopted.values, adopted.backend)
+        return adopted.give_back(run(*adopted.values, stream, extra))
 
     # -- plans ------------------------------------------------------------------------------
 
@@ -414,19 +265,19 @@ class ElementwiseKernel:
 
     def _launcher(self, args: tuple[Any, ...], backend: Backend) -> _Run:
         types = tuple(map(type, args))
-        run = self._launchers.get(types)
+        pattern = self._pattern(args, backend)
+        # Types tell the backend only if there is an array among them.
+        key = types if any(pattern.arrays) else (*types, type(backend))
+        run = self._launchers.get(key)
         if run is not None:
             return run
         if len(args) not in (self.nin, self.nargs):
-            raise self._wrong_number(len(args))
-        pattern = self._pattern(args, backend)
+            raise calls.wrong_number(self.name, self._definition.signature, len(args))
         plans: dict[Any, tuple[Any, ...]] = {}
         missed = functools.partial(self._missed, pattern, backend, plans, types)
-        overlapped = functools.partial(self._overlapped, pattern, backend, types)
+        overlapped = functools.partial(self._overlapped, pattern, backend)
         run = make_launcher(pattern, backend, plans, types, missed, overlapped, self._dispatch)
-        # Only the backends' own arrays and numbers come this way next time; others are adopted
-        # anew at every call.
-        self._launchers[types] = run
+        self._launchers[key] = run
         return run
 
     def _missed(
@@ -434,14 +285,14 @@ class ElementwiseKernel:
         pattern: Pattern,
         backend: Backend,
         plans: dict[Any, tuple[Any, ...]],
-        run_types: tuple[type, ...],
+        types: tuple[type, ...],
+        run: _Run,
         args: tuple[Any, ...],
         stream: int | None,
         extra: _Extra,
         key: Any,
     ) -> Any:
         """Make the plan for these arguments, then launch by it."""
-        run = self._launchers[run_types]
         aligned = self._aligned(args, pattern, backend, stream)
         if aligned is not args:
             return run(*aligned, stream, extra)
@@ -454,8 +305,10 @@ class ElementwiseKernel:
             for argument, is_array in zip(args, pattern.arrays, strict=True)
         ]
         size, block_size = extra or (None, None)
-        resolved = self._resolve(specs, args[: self.nin], size)
-        row = self._plan(pattern, backend, resolved, run_types, block_size).row()
+        resolved = resolve_elementwise(
+            self.name, self._definition.signature, specs, args[: self.nin], size
+        )
+        row = self._plan(pattern, backend, resolved, types, block_size).row()
         if len(plans) >= MAX_PLANS:
             plans.clear()
         plans[key] = row
@@ -465,7 +318,7 @@ class ElementwiseKernel:
         self,
         pattern: Pattern,
         backend: Backend,
-        run_types: tuple[type, ...],
+        run: _Run,
         args: tuple[Any, ...],
         stream: int | None,
         extra: _Extra,
@@ -486,7 +339,7 @@ class ElementwiseKernel:
             if extents[k][0] < extents[j][1] and extents[j][0] < extents[k][1]:
                 with backend.stream_context(stream):
                     values[k] = _identity()(args[k])
-        return self._launchers[run_types](*values, stream, extra)
+        return run(*values, stream, extra)
 
     def _aligned(
         self, args: tuple[Any, ...], pattern: Pattern, backend: Backend, stream: int | None
@@ -505,10 +358,9 @@ class ElementwiseKernel:
             spec, _ = backend.describe(args[index])
             if not is_supported(spec.dtype):
                 continue  # binding the types refuses it, and shows the parameter
-            needed = describe(spec.dtype).alignment
-            steps = [s for s, extent in zip(spec.strides, spec.shape, strict=True) if extent > 1]
-            if not any(value % needed for value in (spec.offset, *steps)):
+            if is_aligned(spec):
                 continue
+            needed = describe(spec.dtype).alignment
             parameter = self._definition.signature.parameters[index]
             if not parameter.is_const:
                 raise ArgumentValueError(
@@ -524,84 +376,8 @@ class ElementwiseKernel:
                 result[index] = _identity()(args[index])
         return tuple(result) if any(a is not b for a, b in zip(result, args, strict=True)) else args
 
-    def _resolve(
-        self, specs: Sequence[ArraySpec | None], values: Sequence[Any], size: int | None
-    ) -> _Resolved:
-        """Bind types, broadcast, and describe the outputs that are to be allocated."""
-        signature = self._definition.signature
-        given = [*specs, *([None] * (self.nargs - len(specs)))]
-        binding = bind_types(
-            signature, [None if spec is None else spec.dtype for spec in given], values
-        )
-        shape = self._shape(given, size)
-        outputs_given = len(specs) == self.nargs
-        order = _result_order(
-            shape,
-            [
-                spec
-                for spec, parameter in zip(given, signature.inputs, strict=False)
-                if spec is not None and not parameter.raw
-            ],
-        )
-        for index in range(self.nin, self.nargs):
-            parameter, spec = signature.parameters[index], given[index]
-            if spec is None:
-                if parameter.raw and size is None:
-                    raise ArgumentValueError(
-                        render_message(
-                            f"The size of raw output '{parameter.name}' is not known.",
-                            signature.snippet(index),
-                            hint="pass the output as an argument, or 'size='.",
-                        )
-                    )
-                given[index] = ArraySpec.make(binding.dtypes[index], shape, order=order)
-            elif outputs_given and not parameter.raw and spec.shape != shape:
-                raise ArgumentValueError(
-                    render_message(
-                        f"Output '{parameter.name}' has shape {spec.shape}, but the arguments "
-                        f"broadcast to {shape}.",
-                        signature.snippet(index),
-                    )
-                )
-        return _Resolved(binding, shape, tuple(given), order)
-
-    def _shape(self, specs: Sequence[ArraySpec | None], size: int | None) -> tuple[int, ...]:
-        signature = self._definition.signature
-        shapes = [
-            (index, spec.shape)
-            for index, (spec, parameter) in enumerate(zip(specs, signature.parameters, strict=True))
-            if spec is not None and not parameter.raw
-        ]
-        if size is not None:
-            if shapes:
-                name = signature.parameters[shapes[0][0]].name
-                raise ArgumentValueError(
-                    render_message(
-                        f"'size' can be given only if every array is raw, but '{name}' is not.",
-                        signature.snippet(shapes[0][0]),
-                    )
-                )
-            return (size,)
-        if not shapes:
-            raise ArgumentValueError(
-                f"The loop size of kernel '{self.name}' is undecided: every array is raw.\n"
-                "  Hint: pass 'size='."
-            )
-        shape: tuple[int, ...] = ()
-        for index, own in shapes:
-            try:
-                shape = np.broadcast_shapes(shape, own)
-            except ValueError:
-                raise ArgumentValueError(
-                    render_message(
-                        f"Shapes {shape} and {own} cannot be broadcast together.",
-                        signature.snippet(index, f"this argument has shape {own}"),
-                    )
-                ) from None
-        return shape
-
     def _lower(
-        self, resolved: _Resolved, backend: BackendName, block_size: int | None
+        self, resolved: Resolved, backend: BackendName, block_size: int | None
     ) -> Lowered | None:
         if 0 in resolved.shape:
             return None
@@ -618,7 +394,7 @@ class ElementwiseKernel:
         self,
         pattern: Pattern,
         backend: Backend,
-        resolved: _Resolved,
+        resolved: Resolved,
         types: tuple[type, ...],
         block_size: int | None,
     ) -> Plan:
@@ -626,7 +402,7 @@ class ElementwiseKernel:
         outputs = resolved.binding.dtypes[self.nin :]
         raw_count = sum(pattern.raw)
         limits = tuple(
-            _overlap_limits(resolved.specs[k], resolved.specs[j], resolved.shape)
+            overlap_limits(resolved.specs[k], resolved.specs[j], resolved.shape)
             for k, j in overlap_pairs(pattern)
         )
         if lowered is None:
@@ -724,13 +500,15 @@ class ElementwiseKernel:
         backend: BackendName = "cuda",
         size: int | None = None,
         block_size: int | None = None,
+        **named: Any,
     ) -> TranslationUnit:
         """Return the text that a call with such arguments compiles, without a GPU or any memory.
 
         Parameters
         ----------
         *args : ArraySpec, array, number, number type or dtype
-            One an input, or one an input and an output. A dtype or a type stands for a scalar.
+            One an input, or one an input and an output; also by keyword, and left out where there
+            is a default. A dtype or a type stands for a scalar.
         backend : {"cuda", "host"}
         size, block_size : int, optional
             As in a call.
@@ -747,10 +525,11 @@ class ElementwiseKernel:
         >>> unit.entry, "blockIdx" in unit.source
         ('scale', True)
         """
-        if len(args) not in (self.nin, self.nargs):
-            raise self._wrong_number(len(args))
+        args = calls.arrange(self.name, self._definition.signature, args, named)
         specs = [_spec_of(argument) for argument in args]
-        resolved = self._resolve(specs, args[: self.nin], size)
+        resolved = resolve_elementwise(
+            self.name, self._definition.signature, specs, args[: self.nin], size
+        )
         lowered = self._lower(resolved, backend, block_size)
         if lowered is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
@@ -762,6 +541,7 @@ class ElementwiseKernel:
         target: str,
         size: int | None = None,
         block_size: int | None = None,
+        **named: Any,
     ) -> ObjectCode:
         """Compile for an architecture from descriptions of the arguments, without a GPU.
 
@@ -784,18 +564,10 @@ class ElementwiseKernel:
             The compiler is not installed.
         """
         backend: BackendName = "host" if target == "host" else "cuda"
-        unit = self.translation_unit(*args, backend=backend, size=size, block_size=block_size)
+        unit = self.translation_unit(
+            *args, backend=backend, size=size, block_size=block_size, **named
+        )
         return pipeline.compile_ahead(unit, target)
-
-
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    """A call's types and shapes, outputs included."""
-
-    binding: Binding
-    shape: tuple[int, ...]
-    specs: tuple[ArraySpec | None, ...]
-    order: Literal["C", "F"]
 
 
 def _spec_of(argument: Any) -> ArraySpec | None:
@@ -810,35 +582,6 @@ def _spec_of(argument: Any) -> ArraySpec | None:
             "  Hint: use 'ArraySpec.make(dtype, shape)' for an array, a dtype for a scalar."
         )
     return None
-
-
-def _result_order(shape: tuple[int, ...], specs: Sequence[ArraySpec]) -> Literal["C", "F"]:
-    """Return "F" where every input of the full shape is dense in Fortran order only."""
-    full = [spec for spec in specs if spec.shape == shape]
-    fortran = [
-        is_f_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
-        and not is_c_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
-        for spec in full
-    ]
-    return "F" if full and all(fortran) else "C"
-
-
-def _overlap_limits(
-    source: ArraySpec | None, result: ArraySpec | None, shape: tuple[int, ...]
-) -> tuple[int, int, bool]:
-    """Return between which differences of addresses two arrays overlap, and whether the same
-    address is an overlap: it is not where both are walked alike.
-    """
-    assert source is not None
-    assert result is not None
-    low_in, high_in = byte_extent(source.shape, source.strides, source.dtype.itemsize)
-    low_out, high_out = byte_extent(result.shape, result.strides, result.dtype.itemsize)
-    if low_in == high_in or low_out == high_out:
-        return 0, 0, False
-    alike = source.dtype.itemsize == result.dtype.itemsize and broadcast_strides(
-        source.shape, source.strides, shape
-    ) == broadcast_strides(result.shape, result.strides, shape)
-    return low_in - high_out, high_in - low_out, not alike
 
 
 def _packs_alike(kind: type, dtype: np.dtype[Any]) -> bool:

@@ -14,6 +14,7 @@ __all__ = [
     "ArgumentValueError",
     "BackendUnavailableError",
     "CompileError",
+    "DivisionError",
     "KernelToolkitError",
     "LaunchError",
     "ScalarOverflowError",
@@ -69,6 +70,10 @@ class BackendUnavailableError(KernelToolkitError, RuntimeError):
 
 class LaunchError(KernelToolkitError, RuntimeError):
     """The driver or the host runtime refused a launch."""
+
+
+class DivisionError(LaunchError, ZeroDivisionError):
+    """A kernel on the host divided an integer by zero."""
 
 
 @dataclass(frozen=True, slots=True)

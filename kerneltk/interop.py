@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -15,11 +16,14 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
+from kerneltk.units import BackendName
 
 __all__ = [
     "Caller",
+    "backend_named",
     "backend_of",
     "cuda_backend",
+    "default_backend",
     "first_way_back",
     "host_backend",
     "import_array",
@@ -57,6 +61,23 @@ def cuda_backend() -> Backend:
             "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
         ) from error
     return CudaBackend()
+
+
+def backend_named(name: BackendName) -> Backend:
+    """Return the backend of a name. Raises as :func:`cuda_backend`."""
+    return host_backend() if name == "host" else cuda_backend()
+
+
+def default_backend() -> Backend:
+    """Return where a kernel without any array argument runs.
+
+    That is the GPU in a program that has imported CuPy and has one, as CuPy's own kernels would,
+    and the host elsewhere.
+    """
+    if "cupy" in sys.modules:
+        with suppress(BackendUnavailableError):
+            return cuda_backend()
+    return host_backend()
 
 
 def _root(value: object) -> str:

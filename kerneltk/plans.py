@@ -161,14 +161,14 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
         "if key != last_key:",
         "    plan = plans.get(key)",
         "    if plan is None:",
-        f"        return missed({call}, stream, extra, key)",
+        f"        return missed(run, {call}, stream, extra, key)",
         "    last = (key, plan)",
         f"{', '.join(names)} = plan",
     ]
     for k, j in pairs:
         lines += [
             f"if low{k}_{j} < p{j} - p{k} < high{k}_{j} and (same{k}_{j} or p{j} != p{k}):",
-            f"    return overlapped({call}, stream, extra)",
+            f"    return overlapped(run, {call}, stream, extra)",
         ]
     outputs = [pattern.nin + j for j in range(pattern.nout)]
     if not pattern.outputs_given:
@@ -208,9 +208,11 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
         "if stream is None:",
         f"    stream = {dialect.stream}",
         "try:",
-        f"    launch({dialect.launch})",
+        f"    failure = launch({dialect.launch})",
         "except LaunchErrors as error:",
-        f"    launch_failed(error, launch, ({dialect.launch}))",
+        "    failure = error",
+        "if failure:",
+        f"    launch_failed(failure, launch, ({dialect.launch}))",
         "buffers.append(buffer)",
         f"return {result}",
     ]
@@ -254,12 +256,13 @@ def make_launcher(
     types : sequence of type
         The arguments' types, which the launcher checks.
     missed : callable
-        Called with the arguments (a tuple), the stream, the extra key and the plan's key when no
-        plan fits; its result is the call's result.
+        Called with the launcher, the arguments (a tuple), the stream, the extra key and the plan's
+        key when no plan fits; its result is the call's result.
     overlapped : callable
-        Called with the arguments, the stream and the extra key when an output overlaps an input.
+        Called with the launcher, the arguments, the stream and the extra key when an output
+        overlaps an input.
     mistyped : callable
-        Called likewise when an argument is of another type.
+        Called with the arguments, the stream and the extra key when one is of another type.
     """
     dialect = backend.dialect
     names: dict[str, Any] = {

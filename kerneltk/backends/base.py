@@ -56,7 +56,8 @@ class LaunchDialect:
         and ``{size}`` (bytes).
     launch : str
         The arguments of the name ``launch``, out of ``function``, ``grid``, ``grain``, ``block``,
-        ``buffer`` and ``stream``. It raises one of `errors`.
+        ``buffer`` and ``stream``. A call that fails raises one of `errors`, or does not return
+        zero or None.
     errors : tuple of exception types
     late : dict
         Names whose values are made when they are first called, by a function without arguments.
@@ -128,5 +129,7 @@ class Backend(Compiler, Protocol):
         memory, the address that `launch` takes, and what must stay alive.
         """
 
-    def launch_failed(self, error: Exception, launch: Any, arguments: tuple[Any, ...]) -> None:
-        """Handle a launch that raised: repeat it where that helps, or raise LaunchError."""
+    def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
+        """Handle a launch that raised or returned `failure`: repeat it where that helps, or raise
+        LaunchError.
+        """

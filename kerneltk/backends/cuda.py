@@ -178,16 +178,16 @@ class CudaBackend:
         pointers = (ctypes.c_void_p * 1)(ctypes.addressof(raw) + start)
         return memory, ctypes.addressof(pointers), (raw, pointers)
 
-    def launch_failed(self, error: Exception, launch: Any, arguments: tuple[Any, ...]) -> None:
+    def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
         """Retry once where this thread has no context yet; raise otherwise."""
-        if getattr(error, "status", None) in _NO_CONTEXT:
+        if getattr(failure, "status", None) in _NO_CONTEXT:
             _bind_context()
             try:
                 launch(*arguments)
                 return
             except cupy.cuda.driver.CUDADriverError as second:
-                error = second
-        raise LaunchError(f"The launch failed: {error}.") from error
+                failure = second
+        raise LaunchError(f"The launch failed: {failure}.") from failure
 
 
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that

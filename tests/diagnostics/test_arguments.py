@@ -141,7 +141,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "no size, numbers": (
         lambda: K(1, 2, 3),
         VALUE,
-        "The loop size of kernel 'k' is undecided: every array is raw.\n  Hint: pass 'size='.",
+        "The loop size of kernel 'k' is undecided: there is no array.\n  Hint: pass 'size='.",
     ),
     "raw output without size": (
         lambda: kernel("T x", "raw T y")(X),
@@ -172,8 +172,8 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         lambda: K(X, X, b=1),
         TYPE,
         "Kernel 'k' has no parameter 'b'.\n"
-        "  Hint: its parameters are a, w, x, y; a call also takes 'size', 'stream' and "
-        "'block_size'.",
+        "  Hint: its parameters are a, w, x, y; a call also takes 'size', 'stream', "
+        "'block_size' and 'backend'.",
     ),
     "two values": (
         lambda: K(X, X, x=1, a=1),

@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, ElementwiseKernel, KernelToolkitError, elementwise
+from kerneltk import (
+    ArraySpec,
+    DivisionError,
+    ElementwiseKernel,
+    KernelToolkitError,
+    elementwise,
+)
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.types import NO_DEFAULT
 
@@ -81,7 +87,12 @@ def test_a_second_call_touches_only_its_plan(
         kernel(*arguments)
     calls = [
         counted(monkeypatch, elementwise, name)
-        for name in ("bind_types", "specialize_elementwise", "translation_unit_of", "make_launcher")
+        for name in (
+            "resolve_elementwise",
+            "specialize_elementwise",
+            "translation_unit_of",
+            "make_launcher",
+        )
     ]
     calls += [
         counted(monkeypatch, HostBackend, name)
@@ -339,3 +350,26 @@ def test_memory_mapped_files(kernel: ElementwiseKernel, tmp_path: Path) -> None:
     assert kernel(X, 2, y) is y
     np.testing.assert_array_equal(np.fromfile(tmp_path / "y", np.float32), 2 * X)
     assert type(kernel(y, 1)) is np.ndarray
+
+
+def test_a_division_by_zero_is_an_error_and_the_process_lives() -> None:
+    divide = ElementwiseKernel("T x, T z", "T y", "y = x / z", "divide")
+    for size in (9, 200_000):
+        top = np.full(size, np.iinfo(np.int32).min, np.int32)
+        for bottom in (0, -1):
+            with pytest.raises(DivisionError, match="divided an integer by zero"):
+                divide(top, np.full(size, bottom, np.int32))
+        np.testing.assert_array_equal(divide(top, np.full(size, 2, np.int32)), top // 2)
+
+
+def test_a_call_without_arrays_runs_where_it_is_told_to() -> None:
+    count = ElementwiseKernel("float32 a", "float32 y", "y = a * i", "count")
+    result = count(2, size=4, backend="host")
+    assert type(result) is np.ndarray
+    np.testing.assert_array_equal(result, [0, 2, 4, 6])
+
+
+def test_ahead_of_time_takes_defaults_and_keywords() -> None:
+    scale = ElementwiseKernel("T x, T a = 2", "T y", "y = a * x", "scale")
+    spec = ArraySpec.make("float32", (16,))
+    assert scale.translation_unit(spec) == scale.translation_unit(x=spec, a=float)

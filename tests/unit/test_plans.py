@@ -89,12 +89,12 @@ def launcher(
     plans: dict[Any, Any] = {}
     calls = Calls()
 
-    def missed(arguments: Any, stream: Any, extra: Any, key: Any) -> Any:
+    def missed(run: Any, arguments: Any, stream: Any, extra: Any, key: Any) -> Any:
         calls.missed.append(key)
         plans[key] = prepared.row()
         return run(*arguments, stream, extra)
 
-    def overlapped(arguments: Any, stream: Any, extra: Any) -> str:
+    def overlapped(run: Any, arguments: Any, stream: Any, extra: Any) -> str:
         calls.overlapped.append(arguments)
         return "overlapped"
 

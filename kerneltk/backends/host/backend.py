@@ -13,7 +13,7 @@ import numpy as np
 from kerneltk.arrays import ArraySpec
 from kerneltk.backends.base import Function, LaunchDialect
 from kerneltk.backends.host import runtime, toolchain
-from kerneltk.errors import ArgumentValueError, LaunchError
+from kerneltk.errors import ArgumentValueError, DivisionError
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
 __all__ = ["HostBackend"]
@@ -137,6 +137,9 @@ class HostBackend:
         memory[offset : offset + len(constants)] = constants
         return memory, ctypes.addressof(raw) + start, raw
 
-    def launch_failed(self, error: Exception, launch: Any, arguments: tuple[Any, ...]) -> Never:
+    def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> Never:
         """Raise: a host launch that fails once fails again."""
-        raise LaunchError(f"The launch failed: {error}.") from error
+        raise DivisionError(
+            "The kernel divided an integer by zero, or the most negative one by -1; not all of its "
+            "results were written.\n  Hint: guard the division: on a GPU its result is undefined."
+        )

@@ -9,10 +9,14 @@
  * The range is cut into one contiguous part for each thread, and each part into chunks. A thread
  * takes the chunks of its own part, then those of others. The same thread meets the same part in
  * the next launch, so that what it left in its caches is of use.
+ *
+ * An x86 CPU raises SIGFPE for an integer divided by zero, which would end the process. A kernel
+ * that does so is left at once, and the launch returns KT_DIVISION.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -25,6 +29,7 @@
 #define CHUNKS_PER_THREAD 8
 #define SPIN_NANOSECONDS 20000
 #define WAKE_FANOUT 2
+#define KT_DIVISION 1
 
 typedef void (*kernel_function)(const void *args, long long begin, long long end);
 
@@ -53,6 +58,46 @@ static _Alignas(64) _Atomic int sleepers;
 static _Atomic int busy;
 static _Atomic pid_t owner; /* the process that the workers live in */
 static int workers;
+static _Atomic int failure; /* of the launch that has the pool */
+
+/* Where this thread goes on if the kernel that it is in raises SIGFPE; NULL outside kernels. */
+static _Thread_local sigjmp_buf *volatile landing;
+static struct sigaction other_handler;
+
+static void on_division(int number, siginfo_t *info, void *context) {
+    if (landing) siglongjmp(*landing, 1);
+    if (other_handler.sa_flags & SA_SIGINFO) {
+        other_handler.sa_sigaction(number, info, context);
+    } else if (other_handler.sa_handler == SIG_DFL || other_handler.sa_handler == SIG_IGN) {
+        sigaction(SIGFPE, &other_handler, NULL); /* the instruction is run again, and ends it */
+    } else {
+        other_handler.sa_handler(number);
+    }
+}
+
+static void install_handler(void) {
+    static _Atomic int installed;
+    if (atomic_load_explicit(&installed, memory_order_relaxed)) return;
+    int no = 0;
+    if (!atomic_compare_exchange_strong(&installed, &no, 1)) return;
+    struct sigaction action = {.sa_sigaction = on_division, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGFPE, &action, &other_handler);
+}
+
+/* Calls the kernel; KT_DIVISION if it divided by zero. A frame of its own, for sigsetjmp. */
+static __attribute__((noinline)) int run(kernel_function function, const void *args,
+                                         long long begin, long long end) {
+    sigjmp_buf here, *outer = landing;
+    if (sigsetjmp(here, 0)) {
+        landing = outer;
+        return KT_DIVISION;
+    }
+    landing = &here;
+    function(args, begin, end);
+    landing = outer;
+    return 0;
+}
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value) {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -100,7 +145,11 @@ static void work(int self) {
             long long n = atomic_fetch_add_explicit(&part->next, 1, memory_order_relaxed);
             if (n >= part->chunks) break;
             long long begin = part->begin + n * chunk;
-            function(args, begin, part->end - begin < chunk ? part->end : begin + chunk);
+            long long end = part->end - begin < chunk ? part->end : begin + chunk;
+            if (run(function, args, begin, end)) {
+                atomic_store(&failure, KT_DIVISION);
+                return;
+            }
         }
     }
 }
@@ -143,6 +192,7 @@ static void create_workers(int wanted) {
     if (pthread_attr_init(&attributes)) return;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all); /* signals stay with the application's own threads */
+    sigdelset(&all, SIGFPE); /* but for the kernels' own: blocked, it would end the process */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (workers < wanted) {
         pthread_t thread;
@@ -186,26 +236,26 @@ static void finish(void) {
 
 /* Runs `function` over [0, total) on up to `threads` threads, the caller among them, and returns
  * when all of it is done. A chunk has a multiple of `grain` items; with no more than `grain` items
- * the caller runs them alone. */
-EXPORT void kt_launch(kernel_function function, const void *args, long long total, long long grain,
-                      int threads) {
-    if (total <= 0) return;
+ * the caller runs them alone. Returns 0, or KT_DIVISION: then some elements are not done. */
+EXPORT int kt_launch(kernel_function function, const void *args, long long total, long long grain,
+                     int threads) {
+    if (total <= 0) return 0;
+    install_handler();
     if (grain < 1) grain = 1;
     if (total <= grain || threads <= 1) {
-        function(args, 0, total);
-        return;
+        return run(function, args, 0, total);
     }
     long long grains = total / grain + (total % grain != 0);
     if (threads > MAX_THREADS) threads = MAX_THREADS;
     if (threads > grains) threads = (int)grains;
     if (!acquire()) {
-        function(args, 0, total);
-        return;
+        return run(function, args, 0, total);
     }
     create_workers(threads - 1);
 
     long long share = grains / threads, rest = grains % threads, begin = 0;
     long long pieces = CHUNKS_PER_THREAD;
+    atomic_store(&failure, 0);
     job.function = function;
     job.args = args;
     job.chunk = (share + pieces - 1) / pieces * grain;
@@ -224,7 +274,9 @@ EXPORT void kt_launch(kernel_function function, const void *args, long long tota
     wake_workers();
     work(0);
     finish();
+    int result = atomic_load(&failure);
     atomic_store(&busy, 0);
+    return result;
 }
 
 /* How many threads the pool has created in this process. */

@@ -26,9 +26,9 @@ from kerneltk.units import ObjectCode
 
 __all__ = ["HostFunction", "launch", "load", "num_threads", "prepare", "worker_count"]
 
-launch: Callable[[int, int, int, int, int], None]
+launch: Callable[[int, int, int, int, int], int]
 """``launch(function_address, args_address, total, grain, threads)``: run a function over items
-``[0, total)`` and return when all are done.
+``[0, total)`` and return 0 when all are done, 1 if it divided an integer by zero.
 
 A foreign function, which releases the GIL. Chunks have a multiple of `grain` items; a launch of no
 more than `grain` items, or of one thread, runs in the caller. Launches from several threads, nested
@@ -243,7 +243,7 @@ def __getattr__(name: str) -> Any:
     launch = _foreign(
         _request_pool(in_background=False).handle(),
         "kt_launch",
-        None,
+        ctypes.c_int,
         *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_longlong, ctypes.c_int),
     )
     return launch
