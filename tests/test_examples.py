@@ -1,15 +1,28 @@
-"""The scripts in examples/ and the Python snippets of README.md run, and check themselves."""
+"""The scripts in examples/ and the snippets of README.md and docs/ run and check themselves."""
 
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-SNIPPETS = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+SNIPPET = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+
+
+def _snippets() -> Iterator[tuple[str, str]]:
+    """Yield (name, text); the text begins at its own line of its page, so that errors show it."""
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = page.read_text(encoding="utf-8")
+        for found in SNIPPET.finditer(text):
+            line = text.count("\n", 0, found.start(1))
+            yield f"{page.relative_to(ROOT)}:{line + 1}", "\n" * line + found[1]
+
+
+SNIPPETS = dict(_snippets())
 
 
 @pytest.mark.parametrize("library", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
@@ -30,10 +43,12 @@ def test_example(script: Path, library: str) -> None:
     assert done.stdout.startswith(script.stem)
 
 
-def test_readme_has_snippets() -> None:
-    assert len(SNIPPETS) >= 3
+def test_pages_have_snippets() -> None:
+    pages = [name.rpartition(":")[0] for name in SNIPPETS]
+    assert pages.count("README.md") >= 3
+    assert pages.count("docs/elementwise.md") >= 10
 
 
-@pytest.mark.parametrize("number", range(len(SNIPPETS)))
-def test_readme_snippet(number: int) -> None:
-    exec(compile(SNIPPETS[number], f"README.md, snippet {number + 1}", "exec"), {})
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_snippet(name: str) -> None:
+    exec(compile(SNIPPETS[name], name.rpartition(":")[0], "exec"), {})

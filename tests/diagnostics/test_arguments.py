@@ -435,7 +435,8 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "too few to translate": (
         lambda: K.translation_unit(X),
         TYPE,
-        "Wrong number of arguments for 'k'. It must be either 3 or 4 (with outputs), but given 1.",
+        "Wrong number of arguments for 'k'. It must be either 3 or 4 (with outputs), but given 1. "
+        "Parameter 'w' is missing.",
     ),
     "options a string": (
         lambda: ElementwiseKernel("T x", "T y", "", options="-O3"),
