@@ -14,6 +14,7 @@ from kerneltk.dtypes import as_dtype
 __all__ = [
     "ArraySpec",
     "Loop",
+    "broadcast_shapes",
     "broadcast_strides",
     "byte_extent",
     "c_strides",
@@ -125,6 +126,27 @@ def is_c_contiguous(shape: Sequence[int], strides: Sequence[int], itemsize: int)
 def is_f_contiguous(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
     """Return whether strides (bytes) are those of a dense array in Fortran order."""
     return is_c_contiguous(tuple(reversed(shape)), tuple(reversed(strides)), itemsize)
+
+
+def broadcast_shapes(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that two shapes broadcast to; of any number of dimensions.
+
+    `numpy.broadcast_shapes` has a limit of 32 dimensions and one of the size.
+
+    Raises
+    ------
+    ValueError
+        Two extents differ and neither is one.
+    """
+    longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
+    lead = len(longer) - len(shorter)
+    shape = list(longer)
+    for axis, extent in enumerate(shorter, lead):
+        if shape[axis] == 1:
+            shape[axis] = extent
+        elif extent not in (1, shape[axis]):
+            raise ValueError(f"{tuple(left)} and {tuple(right)} do not go together.")
+    return tuple(shape)
 
 
 def broadcast_strides(

@@ -176,7 +176,11 @@ def _bind_by_scalars(
 
 
 def _overflow(value: object, dtype: np.dtype[Any]) -> ScalarOverflowError:
-    return ScalarOverflowError(f"The value {value} is out of range for dtype '{dtype}'.")
+    try:
+        shown = str(value)
+    except ValueError:  # Python prints no integer of more than some thousand digits
+        shown = f"of {value.bit_length()} bits"  # type: ignore[attr-defined]
+    return ScalarOverflowError(f"The value {shown} is out of range for dtype '{dtype}'.")
 
 
 def convert_scalar(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 __all__ = [
     "always_assigns",
@@ -25,6 +25,7 @@ _THREAD_NAMES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "warp
 _THREAD_PREFIXES = (
     "atomic", "__shfl", "__ballot", "__sync", "__any_", "__all_", "__match", "__reduce",
 )  # fmt: skip
+_DIRECTIVE = re.compile(r"^[ \t]*(#|%:|\?\?=)", re.MULTILINE)
 _CONTROL = frozenset(
     ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
 ) | frozenset("{}#:\\")
@@ -73,12 +74,19 @@ def always_assigns(text: str, name: str) -> bool:
     return name not in tokens[first + 1 : end]
 
 
-def takes_address(text: str, names: Collection[str]) -> bool:
-    """Return whether `text` takes the address of one of `names`, so that it may look around it.
+def has_directives(*texts: str) -> bool:
+    """Return whether C++ texts hold a preprocessor's directive, so that names may mean anything."""
+    return any(_DIRECTIVE.search(text) for text in texts)
+
+
+def takes_address(text: str) -> bool:
+    """Return whether `text` takes an address of something, and so may look around it.
 
     The standard functions that return a second result through a pointer do not count.
     """
     tokens = _TOKEN.findall(without_comments(text))
+    if any(name.endswith("addressof") for name in tokens):
+        return True
     calls: list[str] = []
     for position, token in enumerate(tokens):
         before = tokens[position - 1] if position else ""
@@ -86,11 +94,23 @@ def takes_address(text: str, names: Collection[str]) -> bool:
             calls.append(before)
         elif token == ")" and calls:
             calls.pop()
-        elif token == "&" and position + 1 < len(tokens) and tokens[position + 1] in names:
-            binary = bool(before) and (before[-1].isalnum() or before[-1] in "_)]")
-            if binary and before != "return":
-                continue
-            behind = tokens[position + 2] if position + 2 < len(tokens) else ""
-            if not calls or calls[-1] not in _POINTER_RESULTS or behind not in (",", ")"):
+        elif token == "&" and _is_unary(tokens, position):
+            operand, behind = [*tokens[position + 1 : position + 3], "", ""][:2]
+            result = calls and calls[-1] in _POINTER_RESULTS
+            if not (result and operand[:1].isidentifier() and behind in (",", ")")):
                 return True
     return False
+
+
+def _is_unary(tokens: list[str], position: int) -> bool:
+    """Return whether the ``&`` at `position` takes an address: nothing to its left is a value.
+
+    A parenthesis before it closes a value, or a cast to a pointer. In a declaration, ``auto& r``
+    and ``const T& r``, it stands behind a name and counts as binary.
+    """
+    before = tokens[position - 1] if position else ""
+    if before == ")":
+        return position > 1 and tokens[position - 2] in ("*", "&")
+    if before in ("return", "case"):
+        return True
+    return not (before and (before[-1].isalnum() or before[-1] in "_]>"))

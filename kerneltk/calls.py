@@ -18,6 +18,7 @@ from kerneltk.units import BackendName
 __all__ = ["Adopted", "CallOptions", "adopt", "arrange", "read_options", "wrong_number"]
 
 _MAX_BLOCK = 1024
+_MOST_ELEMENTS = 2**63 - 1
 _PLACES = {"host": "host memory", "cuda": "a GPU"}
 
 
@@ -68,6 +69,8 @@ def read_options(named: dict[str, Any]) -> CallOptions:
     if size is not None:
         if not _is_integer(size) or size < -1:
             raise ArgumentValueError(f"'size' must be a non-negative integer, not {size!r}.")
+        if size > _MOST_ELEMENTS:
+            raise ArgumentValueError(f"'size' must be less than 2**63, not {size}.")
         size = None if size == -1 else int(size)  # as CuPy: -1 says that none is given
     block_size = named.pop("block_size", None)
     if block_size is not None:
@@ -196,8 +199,6 @@ def _check_number(signature: Signature, index: int, value: Any) -> None:
             f"The argument for '{parameter.name}' is of type '{kind}', which is neither an array "
             "nor a number."
         )
-    elif parameter.raw:
-        sentence = f"Raw parameter '{parameter.name}' takes an array, not a number."
     else:
         return
     raise ArgumentTypeError(render_message(sentence, signature.snippet(index)))

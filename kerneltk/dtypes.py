@@ -15,6 +15,7 @@ from kerneltk.errors import ArgumentTypeError
 __all__ = [
     "CXX_KEYWORDS",
     "DtypeInfo",
+    "alignment_on",
     "as_dtype",
     "describe",
     "dtype_names",
@@ -130,6 +131,15 @@ def is_supported(dtype: np.dtype[Any]) -> bool:
     except ArgumentTypeError:
         return False
     return True
+
+
+def alignment_on(backend: str, dtype: np.dtype[Any]) -> int:
+    """Return at multiples of what (bytes) a backend's code finds the elements of `dtype`.
+
+    A GPU moves a complex number as one word; a CPU needs its parts aligned, as NumPy does.
+    """
+    alignment = describe(dtype).alignment
+    return alignment if backend == "cuda" or dtype.kind != "c" else alignment // 2
 
 
 def identifier_problem(name: str) -> str:

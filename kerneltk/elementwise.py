@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,13 +12,14 @@ import numpy as np
 from kerneltk import calls, interop, pipeline
 from kerneltk.arrays import ArraySpec, byte_extent
 from kerneltk.backends.base import Backend
-from kerneltk.binding import convert_scalar, scalar_default
-from kerneltk.dtypes import describe, identifier_problem, is_supported
+from kerneltk.binding import Binding, convert_scalar, scalar_default
+from kerneltk.dtypes import alignment_on, describe, identifier_problem
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    KernelToolkitError,
+    NotCompiledError,
     SignatureError,
+    Snippet,
     render_message,
 )
 from kerneltk.params import parse_signature
@@ -107,11 +107,23 @@ class ElementwiseKernel:
         loop_prep: str = "",
         after_loop: str = "",
     ) -> None:
+        for text, given in (
+            ("in_params", in_params),
+            ("out_params", out_params),
+            ("operation", operation),
+            ("name", name),
+            ("preamble", preamble),
+            ("loop_prep", loop_prep),
+            ("after_loop", after_loop),
+        ):
+            _check_text(text, given)
         problem = identifier_problem(name)
         if problem:
             raise SignatureError(f'Invalid kernel name: "{name}" {problem}.')
         if isinstance(options, str):
             raise ArgumentTypeError("'options' must be a sequence of strings, not one string.")
+        if not isinstance(options, Sequence) or not all(isinstance(o, str) for o in options):
+            raise ArgumentTypeError("'options' must be a sequence of strings.")
         signature = parse_signature(in_params, out_params)
         self._definition = ElementwiseDefinition(
             signature,
@@ -123,31 +135,12 @@ class ElementwiseKernel:
             after_loop,
             tuple(options),
         )
-        self.in_params = signature.inputs
-        self.out_params = signature.outputs
-        self.params = (
-            *signature.parameters,
-            Parameter("_ind", None, None, is_const=False),
-        )
+        self._no_return = bool(no_return)
+        self._return_tuple = bool(return_tuple)
         self.nin = len(signature.inputs)
         self.nout = len(signature.outputs)
         self.nargs = self.nin + self.nout
-        self.operation = operation
-        self.name = name
         self.__name__ = name
-        self.reduce_dims = bool(reduce_dims)
-        self.preamble = preamble
-        self.no_return = bool(no_return)
-        self.return_tuple = bool(return_tuple)
-        self.kwargs = {
-            key: value
-            for key, value in (
-                ("options", tuple(options)),
-                ("loop_prep", loop_prep),
-                ("after_loop", after_loop),
-            )
-            if value
-        }
         self._prepare()
 
     def _prepare(self) -> None:
@@ -155,11 +148,10 @@ class ElementwiseKernel:
         # The last launcher by the number of arguments: most calls are alike.
         self._recent: list[_Run] = [self._first_call] * (self.nargs + 1)
         self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
-        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_launchers", "_recent", "_codes", "_lock"):
+        for name in ("_launchers", "_recent", "_codes"):
             del state[name]
         return state
 
@@ -170,6 +162,65 @@ class ElementwiseKernel:
     def __repr__(self) -> str:
         signature = self._definition.signature
         return f"<ElementwiseKernel {self.name}({signature.in_text}) -> ({signature.out_text})>"
+
+    # -- what was given ------------------------------------------------------------------------
+
+    @property
+    def in_params(self) -> tuple[Parameter, ...]:
+        """The inputs."""
+        return self._definition.signature.inputs
+
+    @property
+    def out_params(self) -> tuple[Parameter, ...]:
+        """The outputs."""
+        return self._definition.signature.outputs
+
+    @property
+    def params(self) -> tuple[Parameter, ...]:
+        """Inputs, outputs and ``_ind``."""
+        index = Parameter("_ind", None, None, is_const=False)
+        return (*self._definition.signature.parameters, index)
+
+    @property
+    def operation(self) -> str:
+        """The operation's text."""
+        return self._definition.operation
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._definition.name
+
+    @property
+    def reduce_dims(self) -> bool:
+        """Whether neighbouring dimensions may be merged before ``_ind`` shows them."""
+        return self._definition.reduce_dims
+
+    @property
+    def preamble(self) -> str:
+        """The preamble's text."""
+        return self._definition.preamble
+
+    @property
+    def no_return(self) -> bool:
+        """Whether a call returns None."""
+        return self._no_return
+
+    @property
+    def return_tuple(self) -> bool:
+        """Whether a call returns a tuple even for one output."""
+        return self._return_tuple
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The options and texts beyond the first eight parameters, where they were given."""
+        definition = self._definition
+        given = {
+            "options": definition.options,
+            "loop_prep": definition.loop_prep,
+            "after_loop": definition.after_loop,
+        }
+        return {key: value for key, value in given.items() if value}
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -293,9 +344,6 @@ class ElementwiseKernel:
         key: Any,
     ) -> Any:
         """Make the plan for these arguments, then launch by it."""
-        aligned = self._aligned(args, pattern, backend, stream)
-        if aligned is not args:
-            return run(*aligned, stream, extra)
         for index, is_array in enumerate(pattern.arrays):
             if is_array:
                 parameter = self._definition.signature.parameters[index]
@@ -308,6 +356,9 @@ class ElementwiseKernel:
         resolved = resolve_elementwise(
             self.name, self._definition.signature, specs, args[: self.nin], size
         )
+        aligned = self._aligned(args, backend, resolved, stream)
+        if aligned is not args:
+            return run(*aligned, stream, extra)
         row = self._plan(pattern, backend, resolved, types, block_size).row()
         if len(plans) >= MAX_PLANS:
             plans.clear()
@@ -342,39 +393,35 @@ class ElementwiseKernel:
         return run(*values, stream, extra)
 
     def _aligned(
-        self, args: tuple[Any, ...], pattern: Pattern, backend: Backend, stream: int | None
+        self, args: tuple[Any, ...], backend: Backend, resolved: Resolved, stream: int | None
     ) -> tuple[Any, ...]:
         """Copy inputs that the body reads by references, if they are not aligned for that.
 
-        Those are raw inputs, and all where the body works on the arrays themselves. A GPU reads
-        elements at multiples of their alignment only. Returns `args` itself where nothing was to
-        be copied.
+        Those are raw inputs, and all where the body works on the arrays themselves. Returns `args`
+        itself where nothing was to be copied.
         """
+        definition = self._definition
+        direct = definition.works_on_arrays(resolved.specs, resolved.shape)
         result = list(args)
-        direct = self._definition.direct
-        for index, (is_array, raw) in enumerate(zip(pattern.arrays, pattern.raw, strict=False)):
-            if not (is_array and (raw or direct)):
+        copied = False
+        for index, spec in enumerate(resolved.specs[: len(args)]):
+            parameter = definition.signature.parameters[index]
+            if spec is None or not (parameter.raw or direct) or is_aligned(spec, backend.name):
                 continue
-            spec, _ = backend.describe(args[index])
-            if not is_supported(spec.dtype):
-                continue  # binding the types refuses it, and shows the parameter
-            if is_aligned(spec):
-                continue
-            needed = describe(spec.dtype).alignment
-            parameter = self._definition.signature.parameters[index]
             if not parameter.is_const:
                 raise ArgumentValueError(
                     render_message(
-                        f"The array for {'raw ' if raw else ''}parameter '{parameter.name}' is "
-                        f"written by references, but its elements are not at multiples of {needed} "
-                        "bytes.",
-                        self._definition.signature.snippet(index),
+                        f"The array for {'raw ' if parameter.raw else ''}parameter "
+                        f"'{parameter.name}' is written by references, but its elements are not at "
+                        f"multiples of {alignment_on(backend.name, spec.dtype)} bytes.",
+                        definition.signature.snippet(index),
                         hint="pass a copy.",
                     )
                 )
             with backend.stream_context(stream):
                 result[index] = _identity()(args[index])
-        return tuple(result) if any(a is not b for a, b in zip(result, args, strict=True)) else args
+            copied = True
+        return tuple(result) if copied else args
 
     def _lower(
         self, resolved: Resolved, backend: BackendName, block_size: int | None
@@ -400,14 +447,22 @@ class ElementwiseKernel:
     ) -> Plan:
         lowered = self._lower(resolved, backend.name, block_size)
         outputs = resolved.binding.dtypes[self.nin :]
-        raw_count = sum(pattern.raw)
+        raw_count = sum(
+            parameter.raw and spec is not None
+            for parameter, spec in zip(
+                self._definition.signature.parameters, resolved.specs, strict=True
+            )
+        )
         limits = tuple(
             overlap_limits(resolved.specs[k], resolved.specs[j], resolved.shape)
             for k, j in overlap_pairs(pattern)
         )
         if lowered is None:
+            check = functools.partial(
+                _convert_scalars, self._scalars(resolved.binding, pattern.arrays)
+            )
             return Plan(
-                None, 0, 0, 0, _pack_nothing, _pack_nothing, _no_buffer, resolved.shape, outputs,
+                None, 0, 0, 0, check, check, _no_buffer, resolved.shape, outputs,
                 resolved.order, ((),) * raw_count, limits,
             )  # fmt: skip
         specialization = lowered.specialization
@@ -439,28 +494,25 @@ class ElementwiseKernel:
             limits,
         )
 
+    def _scalars(
+        self, binding: Binding, is_array: Sequence[bool]
+    ) -> list[tuple[np.dtype[Any], Snippet]]:
+        """Return the dtype and the place of every input that is a number."""
+        signature = self._definition.signature
+        return [
+            (binding.dtypes[index], signature.snippet(index))
+            for index in range(self.nin)
+            if not is_array[index]
+        ]
+
     def _checked_pack(self, specialization: ElementwiseSpecialization) -> Callable[..., None]:
         """Return a function that converts the scalars, the last values, before it packs."""
-        signature = self._definition.signature
-        scalars = [
-            (dtype, signature.snippet(index))
-            for index, (dtype, is_array) in enumerate(
-                zip(specialization.binding.dtypes, specialization.is_array, strict=True)
-            )
-            if not is_array
-        ]
-        first = len(specialization.is_array) - len(scalars)
+        scalars = self._scalars(specialization.binding, specialization.is_array)
         pack = specialization.arguments.dynamic.pack_into
-        raw_extra = sum(1 + 2 * view.ndim for view in specialization.raw if view is not None)
 
         def pack_checked(buffer: Any, offset: int, *values: Any) -> None:
-            front = values[: first + raw_extra]
-            converted = [
-                part
-                for value, (dtype, place) in zip(values[first + raw_extra :], scalars, strict=True)
-                for part in convert_scalar(value, dtype, place)
-            ]
-            pack(buffer, offset, *front, *converted)
+            first = len(values) - len(scalars)
+            pack(buffer, offset, *values[:first], *_convert_scalars(scalars, *values[first:]))
 
         return pack_checked
 
@@ -468,8 +520,7 @@ class ElementwiseKernel:
 
     def _remember_code(self, specs: Sequence[ArraySpec | None], unit: TranslationUnit) -> None:
         key = tuple(spec.dtype for spec in specs if spec is not None)
-        with self._lock:
-            self._codes.setdefault(key, unit.source)
+        self._codes.setdefault(key, unit.source)
 
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
@@ -486,7 +537,7 @@ class ElementwiseKernel:
         """The first generated text."""
         codes = self._codes
         if not codes:
-            raise KernelToolkitError(
+            raise NotCompiledError(
                 f"Kernel '{self.name}' has not been called.\n"
                 "  Hint: 'translation_unit(...)' renders the text without a call."
             )
@@ -525,12 +576,15 @@ class ElementwiseKernel:
         >>> unit.entry, "blockIdx" in unit.source
         ('scale', True)
         """
+        if backend not in ("cuda", "host"):
+            raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
+        options = calls.read_options({"size": size, "block_size": block_size})
         args = calls.arrange(self.name, self._definition.signature, args, named)
         specs = [_spec_of(argument) for argument in args]
         resolved = resolve_elementwise(
-            self.name, self._definition.signature, specs, args[: self.nin], size
+            self.name, self._definition.signature, specs, args[: self.nin], options.size
         )
-        lowered = self._lower(resolved, backend, block_size)
+        lowered = self._lower(resolved, backend, options.block_size)
         if lowered is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
         return translation_unit_of(lowered.specialization)
@@ -568,6 +622,18 @@ class ElementwiseKernel:
             *args, backend=backend, size=size, block_size=block_size, **named
         )
         return pipeline.compile_ahead(unit, target)
+
+
+def _check_text(name: str, text: object) -> None:
+    """Raise unless `text` can be a part of a translation unit."""
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"'{name}' must be a string, not '{type(text).__name__}'.")
+    if "\0" in text:
+        raise SignatureError(f"'{name}' holds a null character, which would end the text there.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SignatureError(f"'{name}' holds a lone surrogate, which is no character.") from None
 
 
 def _spec_of(argument: Any) -> ArraySpec | None:
@@ -613,8 +679,15 @@ def _identity() -> ElementwiseKernel:
     return ElementwiseKernel("T x", "T y", "y = x", "copy")
 
 
-def _pack_nothing(*_: Any) -> None:
-    """Pack nothing: a loop without elements launches nothing."""
+def _convert_scalars(
+    scalars: Sequence[tuple[np.dtype[Any], Snippet]], *values: Any
+) -> list[object]:
+    """Return numbers as what ``struct`` packs; raises for one that its parameter cannot hold."""
+    return [
+        part
+        for value, (dtype, place) in zip(values, scalars, strict=True)
+        for part in convert_scalar(value, dtype, place)
+    ]
 
 
 def _no_buffer() -> None:

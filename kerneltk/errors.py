@@ -17,6 +17,7 @@ __all__ = [
     "DivisionError",
     "KernelToolkitError",
     "LaunchError",
+    "NotCompiledError",
     "ScalarOverflowError",
     "SignatureError",
     "Snippet",
@@ -42,6 +43,10 @@ class ArgumentValueError(KernelToolkitError, ValueError):
 
 class ScalarOverflowError(KernelToolkitError, OverflowError):
     """A Python integer does not fit the parameter's dtype."""
+
+
+class NotCompiledError(KernelToolkitError, AttributeError):
+    """A kernel's text is asked for before there is one."""
 
 
 class CompileError(KernelToolkitError, RuntimeError):

@@ -105,6 +105,8 @@ def import_array(value: Any) -> tuple[Any, Caller] | None:
     ArgumentTypeError
         It is an array that cannot be taken: on a device of another kind, or masked.
     """
+    if isinstance(value, type):
+        return None
     if isinstance(value, np.generic | bool | int | float | complex | str | bytes | list | tuple):
         return None
     if isinstance(value, np.ma.MaskedArray):

@@ -364,6 +364,11 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
         tuple(loop.shape[k] for k in order),
         tuple(tuple(row[k] for k in order) for row in loop.strides),
     )
+    # Here every operand is reached by steps in bytes, dense ones too.
+    wide = wide or any(
+        sum(extent * abs(step) for extent, step in zip(moved.shape, row, strict=True)) > _INT32
+        for row in moved.strides
+    )
     accesses: list[Access] = []
     for operand, row in zip(operands, moved.strides, strict=True):
         chunk = _element_chunk(operand, row)
@@ -374,6 +379,8 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
             and row[-1] not in (0, operand.itemsize)
             and operand.itemsize in (1, 2, 4, 8, 16)
         )
+        if staged:  # moved as words of its size, whatever its type's own alignment is
+            chunk = min(operand.itemsize, _alignment(operand.offset, *row))
         kind: Kind = "uniform" if not any(row) else "staged" if staged else "element"
         accesses.append(Access(kind, chunk))
     staged_bytes = sum(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 from kerneltk import interop
@@ -13,13 +14,29 @@ from kerneltk.units import ObjectCode, Target, TranslationUnit
 __all__ = ["build", "compile_ahead", "get_function"]
 
 _functions: dict[tuple[str, int], Function] = {}
-_locks: dict[str, threading.Lock] = {}
-_locks_guard = threading.Lock()
+# A unit is compiled once, whichever thread asks: its key chooses one of these.
+_locks = [threading.Lock() for _ in range(64)]
+
+
+def _after_fork() -> None:
+    """Renew the locks: the threads that hold them are not in the child."""
+    _locks[:] = [threading.Lock() for _ in _locks]
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _lock_of(key: str) -> threading.Lock:
-    with _locks_guard:
-        return _locks.setdefault(key, threading.Lock())
+    return _locks[int(key[:2], 16) % len(_locks)]
+
+
+def _key_of(unit: TranslationUnit, backend: Compiler, target: Target) -> str:
+    return fingerprint(
+        unit,
+        target,
+        include_directories=backend.include_directories(unit),
+        backend_options=backend.backend_options(),
+    )
 
 
 def _build(unit: TranslationUnit, backend: Compiler, target: Target, key: str) -> ObjectCode:
@@ -45,7 +62,7 @@ def build(unit: TranslationUnit, backend: Compiler, target: Target) -> ObjectCod
     BackendUnavailableError
         There is no compiler.
     """
-    key = fingerprint(unit, target, backend_options=backend.backend_options())
+    key = _key_of(unit, backend, target)
     with _lock_of(key):
         return _build(unit, backend, target, key)
 
@@ -78,7 +95,7 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
 def get_function(unit: TranslationUnit, backend: Backend) -> Function:
     """Return a unit's function, loaded on the current device. Raises as :func:`build`."""
     target = backend.target()
-    key = fingerprint(unit, target, backend_options=backend.backend_options())
+    key = _key_of(unit, backend, target)
     place = (key, backend.device_key())
     function = _functions.get(place)
     if function is None:

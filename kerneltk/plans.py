@@ -78,8 +78,8 @@ class Plan:
     grid: int
     grain: int
     block: int
-    pack_into: Callable[..., None]
-    pack_checked: Callable[..., None]
+    pack_into: Callable[..., object]
+    pack_checked: Callable[..., object]
     new_buffer: Callable[[], Any]
     shape: tuple[int, ...]
     dtypes: tuple[Any, ...]
@@ -145,7 +145,9 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
         every = " | ".join(f"p{k}" for k in arrays)
         each = ", ".join(f"p{k} & 15" for k in arrays)
         key.append(f"({every}) & 15 and ({each},)")
-    raws = [k for k, raw in enumerate(pattern.raw) if raw]
+    total = pattern.nin + pattern.nout
+    is_array = [*pattern.arrays, *([True] * (total - count))]
+    raws = [k for k, raw in enumerate(pattern.raw) if raw and is_array[k]]
     pairs = overlap_pairs(pattern)
     names = [
         *("function", "grid", "grain", "block", "pack_into", "pack_checked"),
@@ -176,8 +178,6 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
             lines.append(
                 dialect.allocate.format(a=f"a{k}", p=f"p{k}", dtype=f"dtype{j}", size=f"size{j}")
             )
-    total = pattern.nin + pattern.nout
-    is_array = [*pattern.arrays, *([True] * (total - count))]
     values = [f"p{k}, *g{k}" for k in raws]
     values += [f"p{k}" for k in range(total) if is_array[k] and not pattern.raw[k]]
     scalars = [f"a{k}" for k in range(pattern.nin) if not is_array[k]]
@@ -189,6 +189,8 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     }[pattern.returns]
     lines += [
         "if not grid:",
+        # Numbers are checked also where nothing is computed with them.
+        *([f"    pack_checked({', '.join(scalars)})"] if scalars else []),
         f"    return {result}",
         "try:",
         "    buffer = buffers.pop()",

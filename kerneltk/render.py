@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,7 @@ __all__ = ["render_elementwise"]
 _HEADER_ORDER = (
     "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
     "complex_circular.hpp", "array_view.hpp", "divide.hpp",
-    "memory.hpp", "stream.hpp",
+    "memory.hpp", "stream.hpp", "atomics.hpp",
 )  # fmt: skip
 _HALF_NAMES = re.compile(
     r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z"
@@ -58,7 +59,6 @@ class _Array:
     typed: bool
     unit: int
     storage: str
-    shared_chunk: int
 
 
 @cache
@@ -76,7 +76,8 @@ def _environment() -> jinja2.Environment:
 def _headers(specialization: ElementwiseSpecialization) -> list[str]:
     definition = specialization.definition
     wanted = {"memory.hpp"}
-    if specialization.backend == "host" or any(map(_CORE_NAMES.match, definition.names)):
+    opaque = definition.opaque
+    if specialization.backend == "host" or opaque or any(map(_CORE_NAMES.match, definition.names)):
         wanted.add("core.hpp")
     for dtype in specialization.binding.dtypes:
         wanted.update(describe(dtype).headers)
@@ -89,8 +90,10 @@ def _headers(specialization: ElementwiseSpecialization) -> list[str]:
     ):
         if name in names:
             wanted.add(header)
+    if any(name.startswith("atomic") for name in names) and specialization.backend == "cuda":
+        wanted.add("atomics.hpp")
     if "complex.hpp" in wanted:
-        wanted.update(header for header, own in _COMPLEX_NAMES if own & names)
+        wanted.update(header for header, own in _COMPLEX_NAMES if opaque or own & names)
     if any(specialization.raw) or specialization.index_ndim is not None:
         wanted.add("array_view.hpp")
     if specialization.streams:
@@ -115,16 +118,18 @@ def _array(parameter: Parameter, access: Access, itemsize: int) -> _Array:
         access.chunk >= itemsize or itemsize % access.chunk != 0,
         itemsize,
         f"kerneltk::chunk<{itemsize}>::type",
-        itemsize,
     )
 
 
-def _compact(text: str) -> str:
-    """Drop empty lines that control statements leave, and number the generated lines."""
+def _compact(text: str, back: str) -> str:
+    """Drop empty lines that control statements leave, and number the generated lines.
+
+    The line `back` stands behind each of the user's texts.
+    """
     lines: list[str] = []
     user_text = False
     for line in text.split("\n"):
-        if line.strip() == "#line @":
+        if line == back:
             user_text = False
             lines.append(f'#line {len(lines) + 2} "{_GENERATED}"')
         elif line.startswith('#line 1 "'):
@@ -150,7 +155,7 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
     index: _Array | None = None
     if definition.uses_index and len(specialization.accesses) > len(arrays):
         access = specialization.accesses[-1]
-        index = _Array("i", "ptrdiff_t", True, access.kind, 1, True, 1, "", 1)
+        index = _Array("i", "ptrdiff_t", True, access.kind, 1, True, 1, "")
     walked = [*arrays, *([index] if index is not None else [])]
     scalars = [
         _Scalar(p.name, p.c_type(), p.is_const)
@@ -162,7 +167,11 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
         for p, view in zip(parameters, specialization.raw, strict=True)
         if view is not None
     ]
+    # No text of the user's can hold a line that is made from them all.
+    digest = hashlib.sha256(repr(definition.origins).encode("utf-8", "surrogatepass"))
+    back = f"#line @{digest.hexdigest()}"
     context = {
+        "back": back,
         "headers": _headers(specialization),
         "declarations": _declarations(specialization),
         "typedefs": [
@@ -191,7 +200,7 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
         # Written once and never left by a return, the operation needs no function of its own.
         "inline": specialization.backend == "cuda"
         and (specialization.exact or specialization.variant != "pack")
-        and not definition.names & {"return", "goto"},
+        and definition.stays_in_place,
         "direct_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
         "ndim": specialization.ndim,
         "block": specialization.block,
@@ -205,7 +214,7 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
     prefix = ""
     if specialization.backend == "cuda" and any(map(_HALF_NAMES.match, definition.names)):
         prefix = "#include <cuda_fp16.h>\n"
-    source = _compact(prefix + template.render(u=context))
+    source = _compact(prefix + template.render(u=context), back)
     return TranslationUnit(
         specialization.backend, source, definition.name, definition.options, definition.origins
     )

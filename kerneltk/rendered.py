@@ -46,6 +46,7 @@ def _key(specialization: ElementwiseSpecialization) -> str:
         definition.preamble,
         definition.loop_prep,
         definition.after_loop,
+        definition.options,
         dtypes,
         tuple((name, describe(dtype).ctype) for name, dtype in specialization.binding.variables),
         specialization.backend,

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from kerneltk.arrays import (
     ArraySpec,
+    broadcast_shapes,
     broadcast_strides,
     byte_extent,
     is_c_contiguous,
     is_f_contiguous,
 )
 from kerneltk.binding import Binding, bind_types
-from kerneltk.dtypes import describe
+from kerneltk.dtypes import alignment_on
 from kerneltk.errors import ArgumentValueError, render_message
 from kerneltk.types import Signature
+from kerneltk.units import BackendName
 
 __all__ = ["Resolved", "is_aligned", "overlap_limits", "resolve_elementwise"]
 
@@ -137,12 +137,21 @@ def _broadcast(
     shape: tuple[int, ...] = ()
     for index, own in shapes:
         try:
-            shape = np.broadcast_shapes(shape, own)
+            shape = broadcast_shapes(shape, own)
         except ValueError:
+            nin = len(signature.inputs)
+            sentence = (
+                f"Shapes {shape} and {own} cannot be broadcast together."
+                if index < nin
+                else f"Output '{signature.parameters[index].name}' has shape {own}, but the "
+                f"arguments broadcast to {shape}."
+            )
             raise ArgumentValueError(
                 render_message(
-                    f"Shapes {shape} and {own} cannot be broadcast together.",
-                    signature.snippet(index, f"this argument has shape {own}"),
+                    sentence,
+                    signature.snippet(
+                        index, f"this argument has shape {own}" if index < nin else ""
+                    ),
                 )
             ) from None
     return shape
@@ -159,9 +168,9 @@ def _result_order(shape: tuple[int, ...], specs: Sequence[ArraySpec]) -> Literal
     return "F" if fortran and all(fortran) else "C"
 
 
-def is_aligned(spec: ArraySpec) -> bool:
+def is_aligned(spec: ArraySpec, backend: BackendName) -> bool:
     """Return whether every element lies at a multiple of what its C type needs."""
-    needed = describe(spec.dtype).alignment
+    needed = alignment_on(backend, spec.dtype)
     steps = [step for step, extent in zip(spec.strides, spec.shape, strict=True) if extent > 1]
     return not any(value % needed for value in (spec.offset, *steps))
 

@@ -17,9 +17,15 @@ from kerneltk.arrays import (
     merge_in_order,
 )
 from kerneltk.binding import Binding
-from kerneltk.bodytext import always_assigns, identifiers, takes_address, uses_thread_state
+from kerneltk.bodytext import (
+    always_assigns,
+    has_directives,
+    identifiers,
+    takes_address,
+    uses_thread_state,
+)
 from kerneltk.divisors import multiplier_and_shift
-from kerneltk.dtypes import describe
+from kerneltk.dtypes import alignment_on, describe
 from kerneltk.layout import TILE, Access, Layout, Operand, Variant, plan_cuda, plan_host
 from kerneltk.types import Parameter, Signature
 from kerneltk.units import BackendName
@@ -61,15 +67,25 @@ class ElementwiseDefinition:
     options: tuple[str, ...] = ()
 
     @cached_property
+    def opaque(self) -> bool:
+        """Whether the preprocessor may turn the texts into what they do not show."""
+        return has_directives(
+            self.operation, self.loop_prep, self.after_loop, self.preamble
+        ) or any(option.lstrip("-").startswith(_EXPANDING) for option in self.options)
+
+    @cached_property
     def names(self) -> frozenset[str]:
-        """The identifiers that the user's texts mention."""
-        return identifiers(self.operation, self.loop_prep, self.after_loop, self.preamble)
+        """The identifiers that the user's texts and options mention."""
+        return identifiers(
+            self.operation, self.loop_prep, self.after_loop, self.preamble, *self.options
+        )
 
     @cached_property
     def _loop_names(self) -> frozenset[str]:
-        # A macro of the preamble may mention the loop's own names.
-        macros = self.preamble if "#define" in self.preamble else ""
-        return identifiers(self.operation, self.loop_prep, self.after_loop, macros)
+        # A macro may mention the loop's own names.
+        if self.opaque:
+            return self.names
+        return identifiers(self.operation, self.loop_prep, self.after_loop)
 
     @property
     def origins(self) -> tuple[tuple[str, str], ...]:
@@ -98,15 +114,45 @@ class ElementwiseDefinition:
     def overwrites(self) -> bool:
         """Whether every array that the body writes is plainly overwritten, never read."""
         written = [p.name for p in self.signature.parameters if not (p.raw or p.is_const)]
-        return "#define" not in self.preamble and all(
-            always_assigns(self.operation, name) for name in written
-        )
+        return not self.opaque and all(always_assigns(self.operation, name) for name in written)
+
+    @cached_property
+    def stays_in_place(self) -> bool:
+        """Whether the operation can stand where it is called, instead of in a function.
+
+        A return would leave the thread, and a macro may hide one.
+        """
+        return not self.opaque and not self.names & {"return", "goto"}
 
     @cached_property
     def direct(self) -> bool:
         """Whether the body must work on the arrays themselves, one thread an element."""
-        arrays = [p.name for p in self.signature.parameters if not p.raw]
-        return uses_thread_state(self.names) or takes_address(self.operation, arrays)
+        return (
+            uses_thread_state(self.names)
+            or takes_address(self.operation)
+            or takes_address(self.preamble)
+        )
+
+    def works_on_arrays(self, arrays: Sequence[ArraySpec | None], shape: tuple[int, ...]) -> bool:
+        """Return whether a call works on the arrays themselves: the body must, or elements that
+        it writes lie on one another.
+        """
+        return self.direct or any(
+            array is not None
+            and not parameter.raw
+            and not parameter.is_const
+            and any(
+                step == 0 and extent > 1
+                for step, extent in zip(
+                    broadcast_strides(array.shape, array.strides, shape), shape, strict=True
+                )
+            )
+            for parameter, array in zip(self.signature.parameters, arrays, strict=True)
+        )
+
+
+# Options by which the preprocessor changes what a text means.
+_EXPANDING = ("D", "define-macro", "include", "pre-include")
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +319,7 @@ class Lowered:
 
 def _operands(
     definition: ElementwiseDefinition,
-    binding: Binding,
+    backend: BackendName,
     arrays: Sequence[ArraySpec | None],
     shape: tuple[int, ...],
 ) -> list[Operand]:
@@ -286,7 +332,7 @@ def _operands(
                 array.dtype.itemsize,
                 broadcast_strides(array.shape, array.strides, shape),
                 array.offset,
-                describe(array.dtype).alignment,
+                alignment_on(backend, array.dtype),
                 not parameter.is_const,
             )
         )
@@ -328,16 +374,9 @@ def specialize_elementwise(
         Threads of a block; chosen if None.
     """
     parameters = definition.signature.parameters
-    operands = _operands(definition, binding, arrays, shape)
+    operands = _operands(definition, backend, arrays, shape)
     total = math.prod(shape)
-    overlapping = any(
-        operand.written
-        and any(
-            step == 0 and extent > 1 for step, extent in zip(operand.strides, shape, strict=True)
-        )
-        for operand in operands
-    )
-    direct = definition.direct or overlapping
+    direct = definition.works_on_arrays(arrays, shape)
     if all(operand.is_index for operand in operands):
         # Only scalars and raw arrays: the body works on the arrays itself.
         direct = True
@@ -397,7 +436,8 @@ def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
         for access, operand in zip(layout.accesses, operands, strict=True)
         if operand.written
     ]
-    return layout.variant == "pack" and bool(written) and all(written)
+    moved = sum(operand.itemsize for operand in operands if operand.written)
+    return layout.variant == "pack" and all(written) and 0 < moved <= _STREAMED_ITEM
 
 
 def _is_exact(layout: Layout, block: int) -> bool:
@@ -472,6 +512,8 @@ HOST_TILE = 64
 
 STREAM_BYTES = 32 << 20
 """Bytes of all operands from which results bypass the caches: they would not stay there."""
+
+_STREAMED_ITEM = 64  # bytes of all results for one element: they pass through a stack buffer
 
 HOST_GRAIN = 16384
 """Elements below which a loop is not shared among threads: waking them costs about as much."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -80,6 +81,9 @@ class Compiler(Protocol):
 
     def backend_options(self) -> tuple[str, ...]:
         """Return the compile options that every unit gets."""
+
+    def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
+        """Return where the compiler looks for a unit's headers, beside the package's own."""
 
     def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
         """Compile; raises CompileError."""

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import cupy
@@ -34,6 +35,10 @@ __all__ = ["CudaBackend", "CudaCompileError"]
 
 class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
     """NVRTC refused a translation unit. Also CuPy's ``CompileException``."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again; its two bases disagree."""
+        return type(self), (str(self), self.source, self.name, self.options)
 
     def __init__(self, message: str, source: str, name: str, options: tuple[str, ...]) -> None:
         CompileException.__init__(self, message, source, name, options, "nvrtc")
@@ -96,6 +101,10 @@ class CudaBackend:
     def backend_options(self) -> tuple[str, ...]:
         """Return the compile options that every unit gets."""
         return nvrtc.backend_options()
+
+    def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
+        """Return where NVRTC looks for a unit's headers."""
+        return nvrtc.include_directories(unit)
 
     def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
         """Compile a unit; raises CudaCompileError."""

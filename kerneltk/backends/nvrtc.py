@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.settings import get_settings
 from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 
-__all__ = ["backend_options", "compile", "cuda_include_directories", "target_for"]
+__all__ = [
+    "backend_options",
+    "compile",
+    "cuda_include_directories",
+    "include_directories",
+    "target_for",
+]
 
 _ARCHITECTURE = re.compile(r"(sm|compute)_(\d+)([af]?)\Z")
-_INCLUDE = re.compile(r"^\s*#\s*include\s*[<\"](?!kerneltk/)", re.MULTILINE)
+_OLDEST = 70
+_INCLUDE = re.compile(r"^\s*#\s*include\s*[<\"](?!kerneltk/|cupy/)", re.MULTILINE)
 
 
 @cache
@@ -59,10 +67,11 @@ def target_for(architecture: str) -> Target:
     BackendUnavailableError
         NVRTC is not installed.
     """
-    match = _ARCHITECTURE.match(architecture)
+    match = _ARCHITECTURE.match(architecture) if isinstance(architecture, str) else None
     if match is None:
         raise ValueError(f"'{architecture}' is not a CUDA architecture such as 'sm_90'.")
-    known = _architectures()
+    # Older ones cannot pass a struct to a kernel without copying it.
+    known = tuple(known for known in _architectures() if known >= _OLDEST)
     number = int(match[2])
     if number < min(known):
         raise ValueError(
@@ -91,6 +100,13 @@ def backend_options() -> tuple[str, ...]:
     return ("--std=c++17", "--device-as-default-execution-space")
 
 
+def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
+    """Return where CUDA's headers are, for a unit that includes others than this package's."""
+    if not _INCLUDE.search(unit.source):
+        return ()
+    return tuple(map(Path, cuda_include_directories()))
+
+
 def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     """Compile a unit for a target of :func:`target_for`.
 
@@ -102,11 +118,17 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         NVRTC is not installed.
     """
     nvrtc = _nvrtc()
+    for option in unit.options:
+        if option.lstrip("-").startswith(("arch", "gpu-architecture", "gpu-code")):
+            raise CompileError(
+                f"The option '{option}' would name another architecture than the target's, "
+                f"'{target.architecture}'.\n  Hint: choose the architecture by the target.",
+                unit.source,
+            )
     options = [f"--gpu-architecture={target.architecture}", f"-I{INCLUDE_DIRECTORY}"]
     options += backend_options()
     options += _without_defaults(unit.options, options)
-    if _INCLUDE.search(unit.source):
-        options += [f"-I{directory}" for directory in cuda_include_directories()]
+    options += [f"-I{directory}" for directory in include_directories(unit)]
     encoded = [option.encode() for option in options]
     result, program = nvrtc.nvrtcCreateProgram(unit.source.encode(), b"generated code", 0, [], [])
     _check(nvrtc, result, None)
@@ -128,6 +150,10 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
             code = _bytes(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
             return ObjectCode(target, "ptx", code, unit.entry)
         code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        if not code:
+            raise CompileError(
+                f"The options {list(unit.options)} make no machine code.", unit.source
+            )
         return ObjectCode(target, "cubin", code, unit.entry)
     finally:
         nvrtc.nvrtcDestroyProgram(program)

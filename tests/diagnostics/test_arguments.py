@@ -16,6 +16,7 @@ from kerneltk import (
     KernelToolkitError,
     ScalarOverflowError,
 )
+from kerneltk.errors import NotCompiledError
 
 X = np.arange(4, dtype=np.float32)
 READ_ONLY = np.arange(4, dtype=np.float32)
@@ -105,9 +106,9 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "output's shape": (
         lambda: K(X, X, 1, np.zeros(3, np.float32)),
         VALUE,
-        "Shapes (4,) and (3,) cannot be broadcast together.\n"
+        "Output 'y' has shape (3,), but the arguments broadcast to (4,).\n"
         "  out_params: T y\n"
-        "              ^^^ this argument has shape (3,)",
+        "              ^^^",
     ),
     "output's shape in broadcasting": (
         lambda: K(X, X, 1, np.zeros((2, 1), np.float32)),
@@ -253,13 +254,6 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         "Output 'y' must be an array, not an object of type 'float'.\n"
         "  out_params: T y\n"
         "              ^^^",
-    ),
-    "raw a number": (
-        lambda: RAW(3, size=4),
-        TYPE,
-        "Raw parameter 'x' takes an array, not a number.\n"
-        "  in_params: raw T x\n"
-        "                 ^^^",
     ),
     "masked array": (
         lambda: K(np.ma.array(X), X, 1),
@@ -445,7 +439,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     ),
     "not called": (
         lambda: kernel("T x", "T y").cached_code,
-        KernelToolkitError,
+        NotCompiledError,
         "Kernel 'k' has not been called.\n"
         "  Hint: 'translation_unit(...)' renders the text without a call.",
     ),

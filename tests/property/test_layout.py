@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kerneltk.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
 from kerneltk.binding import bind_types
 from kerneltk.divisors import multiplier_and_shift
-from kerneltk.dtypes import describe
+from kerneltk.dtypes import alignment_on
 from kerneltk.params import parse_signature
 from kerneltk.specialize import ElementwiseDefinition, Lowered, specialize_elementwise
 
@@ -59,7 +59,12 @@ def check(
 ) -> None:
     """Compare the model's visits with NumPy's view of the loop."""
     targets = [
-        Target(spec.dtype.itemsize, spec.offset, describe(spec.dtype).alignment) for spec in specs
+        Target(
+            spec.dtype.itemsize,
+            spec.offset,
+            alignment_on(lowered.specialization.backend, spec.dtype),
+        )
+        for spec in specs
     ]
     rows = [broadcast_strides(spec.shape, spec.strides, shape) for spec in specs]
     if index:
@@ -150,7 +155,7 @@ def test_direct_loops_keep_the_order(
 ) -> None:
     specs, shape = loop
     for spec in specs:  # a body that works on the arrays themselves needs aligned elements
-        unit = describe(spec.dtype).alignment
+        unit = alignment_on("cuda", spec.dtype)
         assume(not any(value % unit for value in (spec.offset, *spec.strides)))
     lowered = lowered_for(specs, shape, backend, index=index, direct=True)
     assert lowered.specialization.variant == "direct"

@@ -322,7 +322,8 @@ def test_the_target_names_cpu_library_and_compiler(compiler: str) -> None:
     assert machine == os.uname().machine
     assert len(digest) == 16
     family = {"g++": "gcc", "clang++": "clang"}.get(compiler, compiler)
-    assert target.compiler == f"{family} {toolchain.find_compiler().version}"
+    found = toolchain.find_compiler()
+    assert target.compiler == " ".join((family, found.version, *found.command[1:]))
 
 
 def test_sanitizers_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import ctypes
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any, Never
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from kerneltk.arrays import ArraySpec
 from kerneltk.backends.base import Function, LaunchDialect
 from kerneltk.backends.host import runtime, toolchain
-from kerneltk.errors import ArgumentValueError, DivisionError
+from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
 __all__ = ["HostBackend"]
@@ -45,6 +46,9 @@ def _choose_address() -> Any:
 
 
 address_of = _choose_address()
+
+
+_TRAP = 2  # what `runtime.launch` returns then
 
 
 class HostBackend:
@@ -88,6 +92,10 @@ class HostBackend:
     def backend_options(self) -> tuple[str, ...]:
         """Return the compile options that every unit gets."""
         return toolchain.backend_options()
+
+    def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
+        """Return nothing: the compiler's own headers change with its version."""
+        return ()
 
     def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
         """Compile for this machine; raises CompileError or BackendUnavailableError."""
@@ -139,6 +147,11 @@ class HostBackend:
 
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> Never:
         """Raise: a host launch that fails once fails again."""
+        if failure == _TRAP:
+            raise LaunchError(
+                "The kernel trapped: an assertion failed, or it called '__trap'; not all of its "
+                "results were written."
+            )
         raise DivisionError(
             "The kernel divided an integer by zero, or the most negative one by -1; not all of its "
             "results were written.\n  Hint: guard the division: on a GPU its result is undefined."

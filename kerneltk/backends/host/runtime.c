@@ -10,8 +10,9 @@
  * takes the chunks of its own part, then those of others. The same thread meets the same part in
  * the next launch, so that what it left in its caches is of use.
  *
- * An x86 CPU raises SIGFPE for an integer divided by zero, which would end the process. A kernel
- * that does so is left at once, and the launch returns KT_DIVISION.
+ * An x86 CPU raises SIGFPE for an integer divided by zero, and a failed assertion ends in SIGILL.
+ * Either would end the process. A kernel that does so is left at once, and the launch returns
+ * KT_DIVISION or KT_TRAP.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -30,6 +31,7 @@
 #define SPIN_NANOSECONDS 20000
 #define WAKE_FANOUT 2
 #define KT_DIVISION 1
+#define KT_TRAP 2
 
 typedef void (*kernel_function)(const void *args, long long begin, long long end);
 
@@ -60,38 +62,52 @@ static _Atomic pid_t owner; /* the process that the workers live in */
 static int workers;
 static _Atomic int failure; /* of the launch that has the pool */
 
-/* Where this thread goes on if the kernel that it is in raises SIGFPE; NULL outside kernels. */
+/* Where this thread goes on if the kernel that it is in raises a signal; NULL outside kernels. */
 static _Thread_local sigjmp_buf *volatile landing;
-static struct sigaction other_handler;
 
-static void on_division(int number, siginfo_t *info, void *context) {
-    if (landing) siglongjmp(*landing, 1);
-    if (other_handler.sa_flags & SA_SIGINFO) {
-        other_handler.sa_sigaction(number, info, context);
-    } else if (other_handler.sa_handler == SIG_DFL || other_handler.sa_handler == SIG_IGN) {
-        sigaction(SIGFPE, &other_handler, NULL); /* the instruction is run again, and ends it */
+/* What the process did with each signal before this library took it over. */
+static struct sigaction other_handlers[2];
+
+static int slot_of(int number) { return number == SIGFPE ? 0 : 1; }
+
+static void on_signal(int number, siginfo_t *info, void *context) {
+    /* A positive code says that the CPU raised it here, not another process or thread. */
+    if (landing && info->si_code > 0) siglongjmp(*landing, number == SIGFPE ? KT_DIVISION : KT_TRAP);
+    struct sigaction *other = &other_handlers[slot_of(number)];
+    if (other->sa_flags & SA_SIGINFO) {
+        other->sa_sigaction(number, info, context);
+    } else if (other->sa_handler == SIG_IGN && info->si_code <= 0) {
+        return;
+    } else if (other->sa_handler == SIG_DFL || other->sa_handler == SIG_IGN) {
+        struct sigaction plain = {.sa_handler = SIG_DFL};
+        sigaction(number, &plain, NULL);
+        raise(number);
     } else {
-        other_handler.sa_handler(number);
+        other->sa_handler(number);
     }
 }
 
-static void install_handler(void) {
-    static _Atomic int installed;
-    if (atomic_load_explicit(&installed, memory_order_relaxed)) return;
-    int no = 0;
-    if (!atomic_compare_exchange_strong(&installed, &no, 1)) return;
-    struct sigaction action = {.sa_sigaction = on_division, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGFPE, &action, &other_handler);
+/* Takes the signals over, again if somebody else has done so since the last launch. */
+static void install_handlers(void) {
+    static const int numbers[2] = {SIGFPE, SIGILL};
+    for (int k = 0; k < 2; ++k) {
+        struct sigaction now;
+        if (sigaction(numbers[k], NULL, &now) || now.sa_sigaction == on_signal) continue;
+        struct sigaction own = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_NODEFER};
+        sigemptyset(&own.sa_mask);
+        other_handlers[k] = now;
+        sigaction(numbers[k], &own, NULL);
+    }
 }
 
-/* Calls the kernel; KT_DIVISION if it divided by zero. A frame of its own, for sigsetjmp. */
+/* Calls the kernel; not zero if it raised a signal. A frame of its own, for sigsetjmp. */
 static __attribute__((noinline)) int run(kernel_function function, const void *args,
                                          long long begin, long long end) {
     sigjmp_buf here, *outer = landing;
-    if (sigsetjmp(here, 0)) {
+    int raised = sigsetjmp(here, 0);
+    if (raised) {
         landing = outer;
-        return KT_DIVISION;
+        return raised;
     }
     landing = &here;
     function(args, begin, end);
@@ -146,8 +162,9 @@ static void work(int self) {
             if (n >= part->chunks) break;
             long long begin = part->begin + n * chunk;
             long long end = part->end - begin < chunk ? part->end : begin + chunk;
-            if (run(function, args, begin, end)) {
-                atomic_store(&failure, KT_DIVISION);
+            int raised = run(function, args, begin, end);
+            if (raised) {
+                atomic_store(&failure, raised);
                 return;
             }
         }
@@ -192,7 +209,8 @@ static void create_workers(int wanted) {
     if (pthread_attr_init(&attributes)) return;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all); /* signals stay with the application's own threads */
-    sigdelset(&all, SIGFPE); /* but for the kernels' own: blocked, it would end the process */
+    sigdelset(&all, SIGFPE); /* but for the kernels' own: blocked, they would end the process */
+    sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (workers < wanted) {
         pthread_t thread;
@@ -236,11 +254,11 @@ static void finish(void) {
 
 /* Runs `function` over [0, total) on up to `threads` threads, the caller among them, and returns
  * when all of it is done. A chunk has a multiple of `grain` items; with no more than `grain` items
- * the caller runs them alone. Returns 0, or KT_DIVISION: then some elements are not done. */
+ * the caller runs them alone. Returns 0, or why some elements are not done. */
 EXPORT int kt_launch(kernel_function function, const void *args, long long total, long long grain,
                      int threads) {
     if (total <= 0) return 0;
-    install_handler();
+    install_handlers();
     if (grain < 1) grain = 1;
     if (total <= grain || threads <= 1) {
         return run(function, args, 0, total);

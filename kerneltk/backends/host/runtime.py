@@ -28,7 +28,7 @@ __all__ = ["HostFunction", "launch", "load", "num_threads", "prepare", "worker_c
 
 launch: Callable[[int, int, int, int, int], int]
 """``launch(function_address, args_address, total, grain, threads)``: run a function over items
-``[0, total)`` and return 0 when all are done, 1 if it divided an integer by zero.
+``[0, total)`` and return 0 when all are done, 1 if it divided an integer by zero, 2 if it trapped.
 
 A foreign function, which releases the GIL. Chunks have a multiple of `grain` items; a launch of no
 more than `grain` items, or of one thread, runs in the caller. Launches from several threads, nested

@@ -19,6 +19,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -96,6 +97,9 @@ def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int
     environment = ["/usr/bin/env"]
     if get_settings().host_sanitizers:  # LeakSanitizer would make the compiler itself fail
         environment += ["-u", "LD_PRELOAD"]
+    # What these name would change the result and stand in no key.
+    for name in ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX"):
+        environment += ["-u", name]
     environment += [
         "LC_ALL=C",
         f"ZIG_GLOBAL_CACHE_DIR={directory}",
@@ -112,8 +116,10 @@ def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int
     try:
         output, _ = process.communicate(timeout=time_limit)
     except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        if process.returncode is None:  # else it is gone, and its number may be another's
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
         if isinstance(error, subprocess.TimeoutExpired):
             raise TimeoutError(f"no end after {time_limit:g} s") from error
         raise
@@ -281,7 +287,8 @@ def target() -> Target:
     return Target(
         backend="host",
         architecture=f"{os.uname().machine}-glibc{libc}-{_cpu_digest()}",
-        compiler=f"{compiler.family} {compiler.version}",
+        # The words behind the command are options too.
+        compiler=" ".join((compiler.family, compiler.version, *compiler.command[1:])),
     )
 
 

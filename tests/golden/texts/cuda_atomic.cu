@@ -1,5 +1,6 @@
 #include <kerneltk/array_view.hpp>
 #include <kerneltk/memory.hpp>
+#include <kerneltk/atomics.hpp>
 struct _kt_arguments {
     alignas(8) kerneltk::array_view<int, 1, true, int> y;
     alignas(8) int* _kt_p_k;
@@ -20,7 +21,7 @@ count(const __grid_constant__ _kt_arguments _kt_a) {
 #line 1 "operation"
 atomicAdd(&y[k], 1);
 ;
-#line 24 "generated code"
+#line 25 "generated code"
             } while (0);
             }
     }

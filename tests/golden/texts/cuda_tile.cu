@@ -51,7 +51,7 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
 #pragma unroll
     for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
         {
-            T _kt_w_x;
+            alignas(4) T _kt_w_x;
             kerneltk::copy<4, sizeof(T)>(&_kt_w_x, &_kt_tile_x[_kt_lane][_kt_line + _kt_k * 8]);
             T _kt_w_y;
             _kt_w_y = *(kerneltk::advance(_kt_b_y, _kt_k * _kt_d_y));

@@ -60,7 +60,7 @@ y = a * x + b
 #endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
                 T _kt_v_x = _kt_r_x[_kt_k];
-                T _kt_v_y;
+                T _kt_v_y = _kt_r_y[_kt_k];
                 _kt_operation(0, _kt_v_x, _kt_v_y);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
             }

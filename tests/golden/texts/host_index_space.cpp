@@ -64,7 +64,7 @@ y = x[k] + _ind.get()[0]
 #endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
                 int _kt_v_k = _kt_r_k[_kt_k];
-                T _kt_v_y;
+                T _kt_v_y = _kt_r_y[_kt_k];
                 _kt_operation(_kt_i + _kt_k * 1, _kt_v_k, _kt_v_y);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
             }

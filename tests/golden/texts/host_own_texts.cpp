@@ -50,11 +50,6 @@ z = y > k
             if (kerneltk::can_stream && _kt_a._kt_stream) {
                 const long long _kt_head = kerneltk::stream_head(_kt_r_y);
                 if (_kt_head >= 0 && _kt_head + kerneltk::stream_elements <= _kt_count && kerneltk::stream_aligned(_kt_r_z + _kt_head)) {
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#elif defined(__GNUC__)
-#pragma GCC ivdep
-#endif
             for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
                 T _kt_v_x = _kt_r_x[_kt_k];
                 T _kt_v_y = _kt_r_y[_kt_k];
@@ -69,15 +64,10 @@ z = y > k
                         T* const _kt_b_y = reinterpret_cast<T*>(_kt_m_y);
                         alignas(64) unsigned char _kt_m_z[kerneltk::stream_elements * sizeof(bool)];
                         bool* const _kt_b_z = reinterpret_cast<bool*>(_kt_m_z);
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#elif defined(__GNUC__)
-#pragma GCC ivdep
-#endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
                 T _kt_v_x = _kt_r_x[_kt_k];
-                T _kt_v_y;
-                bool _kt_v_z;
+                T _kt_v_y = _kt_r_y[_kt_k];
+                bool _kt_v_z = _kt_r_z[_kt_k];
                 _kt_operation(0, _kt_v_x, _kt_v_y, _kt_v_z);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
                 _kt_b_z[_kt_k - _kt_done] = _kt_v_z;
@@ -88,11 +78,6 @@ z = y > k
                     kerneltk::stream_fence();
                 }
             }
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#elif defined(__GNUC__)
-#pragma GCC ivdep
-#endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
                 T _kt_v_x = _kt_r_x[_kt_k];
                 T _kt_v_y = _kt_r_y[_kt_k];
@@ -105,5 +90,5 @@ z = y > k
 #line 1 "after_loop"
 (void)scale;
     ;
-#line 109 "generated code"
+#line 94 "generated code"
 }

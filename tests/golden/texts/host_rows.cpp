@@ -69,7 +69,7 @@ y = x + w
                 T _kt_v_x = _kt_r_x[_kt_k];
                 T _kt_v_w;
                 __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
-                T _kt_v_y;
+                T _kt_v_y = _kt_r_y[_kt_k];
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
             }
