@@ -14,6 +14,7 @@ from kerneltk.errors import ArgumentTypeError
 
 __all__ = [
     "CXX_KEYWORDS",
+    "LIBRARY_NAMES",
     "DtypeInfo",
     "alignment_on",
     "as_dtype",
@@ -37,6 +38,23 @@ CXX_KEYWORDS = frozenset((
     "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
     "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
     "wchar_t", "while", "xor", "xor_eq",
+))
+# fmt: on
+
+# fmt: off
+# What C's library, CUDA and the package's headers call their own at global scope.
+LIBRARY_NAMES = frozenset((
+    "abort", "abs", "acos", "acosf", "acosh", "asin", "asinh", "atan", "atan2", "atanh",
+    "bfloat16", "calloc", "cbrt", "ceil", "clock", "complex", "copysign", "cos", "cosf", "cosh",
+    "erf", "erfc", "erfinv", "exit", "exp", "exp10", "exp2", "expf", "expm1", "fabs", "fabsf",
+    "float16", "floor", "floorf", "fma", "fmaf", "fmax", "fmaxf", "fmin", "fminf", "fmod",
+    "fmodf", "free", "frexp", "half", "hypot", "ilogb", "isfinite", "isinf", "isnan", "j0",
+    "j1", "jn", "kerneltk", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "logb", "logf",
+    "lround", "main", "malloc", "max", "memcmp", "memcpy", "memmove", "memset", "min", "modf",
+    "nan", "nearbyint", "nextafter", "norm", "pow", "powf", "printf", "ptrdiff_t", "puts",
+    "realloc", "remainder", "remquo", "rint", "round", "rsqrt", "signbit", "sin", "sincos",
+    "sinf", "sinh", "size_t", "sqrt", "sqrtf", "strlen", "tan", "tanf", "tanh", "tgamma",
+    "thrust", "trunc", "y0", "y1", "yn",
 ))
 # fmt: on
 

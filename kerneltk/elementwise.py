@@ -262,9 +262,13 @@ class ElementwiseKernel:
         DivisionError
             On the host, the operation divided an integer by zero.
         """
-        if kwargs or len(args) > self.nargs:
+        if kwargs:
             return self._call(args, kwargs)
-        return self._recent[len(args)](*args)
+        try:
+            run = self._recent[len(args)]
+        except IndexError:  # too many
+            return self._call(args, kwargs)
+        return run(*args)
 
     def _first_call(self, *args: Any) -> Any:
         return self._call(args, {})

@@ -227,6 +227,19 @@ def _unclosed_bracket(texts: Mapping[str, str]) -> Snippet | None:
     return None
 
 
+_ONLY_ON_GPUS = frozenset(
+    (
+        *("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads"),
+        *("__syncwarp", "__shfl_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync"),
+        *("clock", "clock64"),
+    )
+)
+# What g++, clang and NVRTC say of writing to what is const.
+_CONST = re.compile(
+    r"read-only|modifiable lvalue|const-qualified|uninitialized .?const|discards qualifiers"
+)
+
+
 def _undefined(text: str) -> str | None:
     match = _UNDEFINED.search(text)
     return (match["name"] or match["name2"]) if match else None
@@ -245,6 +258,10 @@ def _hint(
         close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.65)
         if close:
             return f"did you mean '{close[0]}'?"
+    if wrong in _ONLY_ON_GPUS:
+        return f"'{wrong}' is there on GPUs only; a CPU runs an elementwise kernel without threads."
+    if _CONST.search(error.text):
+        return "an input is const: declare it as an output, or as '_non_const'."
     suggestion = _SUGGESTION.search(error.text)
     if suggestion and not suggestion["name"].startswith("_"):
         return f"did you mean '{suggestion['name']}'?"

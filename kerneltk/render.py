@@ -182,7 +182,7 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
         "loop_prep": definition.loop_prep,
         "after_loop": definition.after_loop,
         "operation": definition.operation,
-        "entry": definition.name,
+        "entry": definition.entry,
         "scalars": scalars,
         "raws": raws,
         "arrays": arrays,
@@ -216,5 +216,5 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
         prefix = "#include <cuda_fp16.h>\n"
     source = _compact(prefix + template.render(u=context), back)
     return TranslationUnit(
-        specialization.backend, source, definition.name, definition.options, definition.origins
+        specialization.backend, source, definition.entry, definition.options, definition.origins
     )

@@ -82,7 +82,7 @@ def translation_unit_of(specialization: ElementwiseSpecialization) -> Translatio
     return TranslationUnit(
         specialization.backend,
         data.decode("utf-8", "surrogatepass"),
-        definition.name,
+        definition.entry,
         definition.options,
         definition.origins,
     )

@@ -25,7 +25,7 @@ from kerneltk.bodytext import (
     uses_thread_state,
 )
 from kerneltk.divisors import multiplier_and_shift
-from kerneltk.dtypes import alignment_on, describe
+from kerneltk.dtypes import LIBRARY_NAMES, alignment_on, describe
 from kerneltk.layout import TILE, Access, Layout, Operand, Variant, plan_cuda, plan_host
 from kerneltk.types import Parameter, Signature
 from kerneltk.units import BackendName
@@ -86,6 +86,13 @@ class ElementwiseDefinition:
         if self.opaque:
             return self.names
         return identifiers(self.operation, self.loop_prep, self.after_loop)
+
+    @property
+    def entry(self) -> str:
+        """The entry point's name: the kernel's, unless the text has that name for other things."""
+        variables = {parameter.type_variable for parameter in self.signature.parameters}
+        taken = self.name in LIBRARY_NAMES or self.name in variables
+        return f"{self.name}_kernel" if taken else self.name
 
     @property
     def origins(self) -> tuple[tuple[str, str], ...]:

@@ -88,8 +88,8 @@ class CudaBackend:
             output_key="",
             call_key="device()" if several else "",
             stream="current_stream().ptr",
-            allocate="m{a} = alloc({size}); {p} = m{a}.ptr; "
-            "{a} = ndarray(shape, {dtype}, m{a}, None, order)",
+            allocate="m{a} = alloc({size}); {p} = m{a}.ptr; {a} = ndarray(shape, {dtype}, m{a}) "
+            "if order == 'C' else ndarray(shape, {dtype}, m{a}, None, order)",
             launch="function, grid, 1, 1, block, 1, 1, 0, stream, buffer[1], 0",
             errors=(cupy.cuda.driver.CUDADriverError,),
         )

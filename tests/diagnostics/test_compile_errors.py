@@ -66,10 +66,12 @@ MISTAKES = {
     "input is constant": Mistake(
         {"operation": "y = 1; x = 3"}, "operation", "y = 1; x = 3", ("x", "="),
         "expression must be a modifiable lvalue", "assignment of read-only reference 'x'",
+        "an input is const: declare it as an output, or as '_non_const'.",
     ),
     "scalar is constant": Mistake(
         {"operation": "y = 1; a = 3"}, "operation", "y = 1; a = 3", ("a", "="),
         "expression must be a modifiable lvalue", "assignment of read-only reference 'a'",
+        "an input is const: declare it as an output, or as '_non_const'.",
     ),
     "preamble": Mistake(
         {"operation": "y = f(x)", "preamble": "__device__ T f(T v) {\n    return v + oops;\n}"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from collections.abc import Iterator
 
@@ -38,7 +39,14 @@ def nvrtc_log(source: str) -> str:
     return log.decode()
 
 
-@pytest.fixture(params=["g++", "zig", "nvrtc", *(["clang++"] if shutil.which("clang++") else [])])
+@pytest.fixture(
+    params=[
+        "g++",
+        "nvrtc",
+        *(["zig"] if importlib.util.find_spec("ziglang") else []),
+        *(["clang++"] if shutil.which("clang++") else []),
+    ]
+)
 def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     def forget() -> None:
         get_settings.cache_clear()
