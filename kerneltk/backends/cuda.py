@@ -171,7 +171,11 @@ class CudaBackend:
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
-        return nullcontext() if stream is None else cupy.cuda.ExternalStream(stream)
+        if stream is None:
+            return nullcontext()
+        if hasattr(cupy.cuda.Stream, "from_external"):
+            return cupy.cuda.Stream.from_external(_Stream(stream))
+        return cupy.cuda.ExternalStream(stream)
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
@@ -202,6 +206,17 @@ class CudaBackend:
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that
 # makes the device's context current.
 _NO_CONTEXT = (3, 201, 709)
+class _Stream:
+    """A stream's handle, by the protocol that CUDA's libraries share."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return the protocol's version and the handle."""
+        return 0, self._handle
+
+
 # A kernel's parameters may take 4 KiB on every architecture.
 _MAX_PARAMETER_BYTES = 4096
 
