@@ -206,6 +206,8 @@ class CudaBackend:
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that
 # makes the device's context current.
 _NO_CONTEXT = (3, 201, 709)
+
+
 class _Stream:
     """A stream's handle, by the protocol that CUDA's libraries share."""
 

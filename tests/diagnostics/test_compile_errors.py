@@ -84,7 +84,7 @@ MISTAKES = {
             "preamble": "template <class U> __device__ U g(U v) { return v.nothing(); }",
         },
         "preamble", "template <class U> __device__ U g(U v) { return v.nothing(); }",
-        ("v", "nothing"),
+        ("v", "nothing", "."),
         'expression must have class type but it has type "T" (aka "float")',
         "request for member 'nothing' in 'v', which is of non-class type 'float'",
     ),

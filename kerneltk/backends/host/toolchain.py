@@ -44,6 +44,8 @@ __all__ = [
 
 Family = Literal["gcc", "clang", "zig"]
 
+_OTHER_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?!kerneltk/|cupy/)", re.MULTILINE)
+
 COMPILE_TIME_LIMIT = 60.0
 """Seconds after which a compiler process is ended."""
 
@@ -329,6 +331,8 @@ def _code_options(compiler: Compiler) -> tuple[str, ...]:
         options += ["-pipe", "-fdiagnostics-color=never", "-fdiagnostics-column-unit=byte"]
     else:
         options += ["-fno-color-diagnostics", "-fno-spell-checking"]
+        # `int at[] = {i, 0}` from a wider i: a warning to g++ and NVRTC.
+        options += ["-Wno-c++11-narrowing"]
     return tuple(options)
 
 
@@ -534,15 +538,23 @@ def build(
         # never matches a file and shows a wrong text.
         Path(directory, name).write_text(source, encoding="utf-8")
         output = Path(directory, "unit.so")
-        command = (
-            *compiler.command,
-            *options,
-            *("-x", language, name, "-x", "none"),
-            *("-o", str(output)),
-            *_link_inputs(compiler),
-        )
+        source_of = ("-x", language, name, "-x", "none")
+        to_library = ("-o", str(output), *_link_inputs(compiler))
+        commands: list[tuple[str, ...]]
+        if compiler.family == "zig" and _OTHER_INCLUDE.search(source):
+            # Told that nothing of the standard library is linked, zig hides its headers.
+            compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
+            commands = [
+                (*compiler.command, *compile_only, "-c", *source_of, "-o", "unit.o"),
+                (*compiler.command, *options, "unit.o", *to_library),
+            ]
+        else:
+            commands = [(*compiler.command, *options, *source_of, *to_library)]
         try:
-            status, log = _run(command, directory, COMPILE_TIME_LIMIT)
+            for command in commands:
+                status, log = _run(command, directory, COMPILE_TIME_LIMIT)
+                if status != 0:
+                    break
         except TimeoutError as error:
             raise CompileError(
                 f"The compiler did not finish '{name}' in {COMPILE_TIME_LIMIT:g} s.", source
