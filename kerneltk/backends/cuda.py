@@ -173,9 +173,12 @@ class CudaBackend:
         """Return a context in which memory is allocated and used in a stream's order."""
         if stream is None:
             return nullcontext()
+        context: AbstractContextManager[Any]
         if hasattr(cupy.cuda.Stream, "from_external"):
-            return cupy.cuda.Stream.from_external(_Stream(stream))
-        return cupy.cuda.ExternalStream(stream)
+            context = cupy.cuda.Stream.from_external(_Stream(stream))
+        else:
+            context = cupy.cuda.ExternalStream(stream)
+        return context
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
