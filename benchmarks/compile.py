@@ -407,7 +407,8 @@ def _first_calls(report: Report, targets: Table, backend: str) -> None:
         if backend == "cuda"
         else "from the disk cache"
     )
-    _judge(targets, f"{backend}: first call {what}, ms", cell("this kernel", column), 10)
+    limit = 1 if backend == "cuda" else 10
+    _judge(targets, f"{backend}: first call {what}, ms", cell("this kernel", column), limit)
     imports = [
         cell("this kernel", name) for name in ("import numpy", "import kerneltk", "the class")
     ]
