@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kerneltk.arrays import Loop, collapse, merge_in_order
+from kerneltk.arrays import Loop, collapse, is_c_contiguous, merge_in_order
 
 __all__ = [
     "TILE",
@@ -154,15 +154,6 @@ def choose_pack_width(itemsizes: Sequence[int]) -> int:
     return max(1, _VECTOR // max(itemsizes))
 
 
-def _is_flat(loop: Loop, strides: Sequence[int], itemsize: int) -> bool:
-    step = itemsize
-    for extent, stride in zip(reversed(loop.shape), reversed(strides), strict=True):
-        if stride != step and extent != 1:
-            return False
-        step *= extent
-    return True
-
-
 def _needs_wide_index(loop: Loop, operands: Sequence[Operand]) -> bool:
     if loop.size > _INT32 - _SLACK:
         return True
@@ -170,7 +161,7 @@ def _needs_wide_index(loop: Loop, operands: Sequence[Operand]) -> bool:
         sum((extent - 1) * abs(step) for extent, step in zip(loop.shape, row, strict=True))
         + operand.itemsize
         > _INT32
-        and not _is_flat(loop, row, operand.itemsize)
+        and not is_c_contiguous(loop.shape, row, operand.itemsize)
         for operand, row in zip(operands, loop.strides, strict=True)
     )
 
@@ -214,7 +205,7 @@ def plan_cuda(
     )
     wide = _needs_wide_index(loop, operands)
     flat = [
-        _is_flat(loop, row, operand.itemsize)
+        is_c_contiguous(loop.shape, row, operand.itemsize)
         for operand, row in zip(operands, loop.strides, strict=True)
     ]
     if direct:
@@ -354,16 +345,21 @@ def _staged_dimension(loop: Loop, operands: Sequence[Operand]) -> int | None:
     return axis
 
 
+def _with_next_to_last(loop: Loop, axis: int) -> Loop:
+    """Return the loop with dimension `axis` moved to stand before the last one."""
+    last = len(loop.shape) - 1
+    order = [k for k in range(last) if k != axis] + [axis, last]
+    return Loop(
+        tuple(loop.shape[k] for k in order),
+        tuple(tuple(row[k] for k in order) for row in loop.strides),
+    )
+
+
 def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout | None:
     axis = _staged_dimension(loop, operands)
     if axis is None:
         return None
-    last = len(loop.shape) - 1
-    order = [k for k in range(last) if k != axis] + [axis, last]
-    moved = Loop(
-        tuple(loop.shape[k] for k in order),
-        tuple(tuple(row[k] for k in order) for row in loop.strides),
-    )
+    moved = _with_next_to_last(loop, axis)
     # Here every operand is reached by steps in bytes, dense ones too.
     wide = wide or any(
         sum(extent * abs(step) for extent, step in zip(moved.shape, row, strict=True)) > _INT32
@@ -407,12 +403,7 @@ def plan_host(shape: Sequence[int], operands: Sequence[Operand], *, direct: bool
     variant: Variant = "direct" if direct else "pack"
     axis = None if direct else _staged_dimension(loop, operands)
     if axis is not None:
-        last = len(loop.shape) - 1
-        order = [k for k in range(last) if k != axis] + [axis, last]
-        loop = Loop(
-            tuple(loop.shape[k] for k in order),
-            tuple(tuple(row[k] for k in order) for row in loop.strides),
-        )
+        loop = _with_next_to_last(loop, axis)
         variant = "tile"
     accesses: list[Access] = []
     for operand, row in zip(operands, loop.strides, strict=True):

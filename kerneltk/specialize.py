@@ -458,15 +458,19 @@ def _is_exact(layout: Layout, block: int) -> bool:
     return False
 
 
+def _tiles(shape: Sequence[int], side: int) -> tuple[int, int]:
+    """Return how many tiles of `side` elements cover the last and the next-to-last dimension."""
+    return -(-shape[-1] // side), -(-shape[-2] // side)
+
+
 def _divisors(specialization: ElementwiseSpecialization, layout: Layout) -> list[int]:
     """Return the divisors, innermost first; the outermost dimension is what remains."""
     shape = layout.loop.shape
     if not specialization.divisor_count:
         return []
     if specialization.variant == "tile":
-        tiles = [-(-shape[-1] // TILE), -(-shape[-2] // TILE)]
         inner = list(reversed(shape[1:-2]))
-        return tiles[: specialization.divisor_count] + inner
+        return [*_tiles(shape, TILE)[: specialization.divisor_count], *inner]
     inner = list(reversed(shape[1:]))
     if specialization.variant == "pack" and not specialization.per_element:
         inner[0] //= layout.width
@@ -505,12 +509,12 @@ def _launch_size(
     shape = layout.loop.shape
     if specialization.backend == "host":
         if layout.variant == "tile":
-            tiles = -(-shape[-1] // HOST_TILE) * -(-shape[-2] // HOST_TILE)
-            return math.prod(shape[:-2]) * tiles, max(1, HOST_GRAIN // HOST_TILE**2)
+            across, down = _tiles(shape, HOST_TILE)
+            return math.prod(shape[:-2]) * across * down, max(1, HOST_GRAIN // HOST_TILE**2)
         return total, HOST_GRAIN
     if layout.variant == "tile":
-        tiles = -(-shape[-1] // TILE) * -(-shape[-2] // TILE)
-        return math.prod(shape[:-2]) * tiles, 0
+        across, down = _tiles(shape, TILE)
+        return math.prod(shape[:-2]) * across * down, 0
     return -(-(total + layout.shift) // (layout.width * specialization.block)), 0
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["INCLUDE_DIRECTORY", "LaunchConfig", "ObjectCode", "Target", "TranslationUnit"]
+__all__ = ["INCLUDE_DIRECTORY", "ObjectCode", "Target", "TranslationUnit"]
 
 INCLUDE_DIRECTORY = Path(__file__).parent / "templates" / "include"
 """Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
@@ -108,22 +108,3 @@ class ObjectCode:
             return cls(target, head["kind"], data[4 + length :], head["entry"])
         except (struct.error, KeyError, TypeError, UnicodeDecodeError) as error:
             raise ValueError("These bytes are not an object code.") from error
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchConfig:
-    """How a function is launched.
-
-    Parameters
-    ----------
-    grid : tuple of int
-        Blocks along x, y and z.
-    block : tuple of int
-        Threads of a block along x, y and z.
-    shared_memory : int
-        Dynamic shared memory (bytes) of a block.
-    """
-
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_memory: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import numpy as np
 from kerneltk.arrays import ArraySpec
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
-__all__ = ["Backend", "Compiler", "Function", "LaunchDialect"]
+__all__ = ["Backend", "Compiler", "Function", "LaunchDialect", "make_block"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,17 @@ class LaunchDialect:
     launch: str
     errors: tuple[type[Exception], ...] = ()
     late: dict[str, Callable[[], Any]] = field(default_factory=dict)
+
+
+def make_block(size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
+    """Return zeroed memory of `size` bytes at a multiple of 16, with `constants` at `offset`: a
+    writable view of it, its address, and the object that owns it.
+    """
+    owner = ctypes.create_string_buffer(size + 16)
+    start = -ctypes.addressof(owner) % 16
+    memory = memoryview(owner)[start : start + size].cast("B")
+    memory[offset : offset + len(constants)] = constants
+    return memory, ctypes.addressof(owner) + start, owner
 
 
 class Compiler(Protocol):

@@ -20,7 +20,7 @@ from cupy.cuda.compiler import CompileException
 
 from kerneltk.arrays import ArraySpec
 from kerneltk.backends import nvrtc
-from kerneltk.backends.base import Function, LaunchDialect
+from kerneltk.backends.base import Function, LaunchDialect, make_block
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -187,12 +187,9 @@ class CudaBackend:
                 f"The kernel's arguments take {size} bytes; a launch can pass "
                 f"{_MAX_PARAMETER_BYTES}.\n  Hint: put some of the arguments into an array."
             )
-        raw = ctypes.create_string_buffer(size + 16)
-        start = -ctypes.addressof(raw) % 16
-        memory = memoryview(raw)[start : start + size].cast("B")
-        memory[offset : offset + len(constants)] = constants
-        pointers = (ctypes.c_void_p * 1)(ctypes.addressof(raw) + start)
-        return memory, ctypes.addressof(pointers), (raw, pointers)
+        memory, address, owner = make_block(size, offset, constants)
+        pointers = (ctypes.c_void_p * 1)(address)
+        return memory, ctypes.addressof(pointers), (owner, pointers)
 
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
         """Retry once where this thread has no context yet; raise otherwise."""

@@ -12,7 +12,7 @@ from typing import Any, Never
 import numpy as np
 
 from kerneltk.arrays import ArraySpec
-from kerneltk.backends.base import Function, LaunchDialect
+from kerneltk.backends.base import Function, LaunchDialect, make_block
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
@@ -139,11 +139,7 @@ class HostBackend:
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
-        raw = ctypes.create_string_buffer(size + 16)
-        start = -ctypes.addressof(raw) % 16
-        memory = memoryview(raw)[start : start + size].cast("B")
-        memory[offset : offset + len(constants)] = constants
-        return memory, ctypes.addressof(raw) + start, raw
+        return make_block(size, offset, constants)
 
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> Never:
         """Raise: a host launch that fails once fails again."""
