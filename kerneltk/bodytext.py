@@ -8,6 +8,8 @@ from collections.abc import Iterable
 __all__ = [
     "always_assigns",
     "identifiers",
+    "included_headers",
+    "is_library_header",
     "takes_address",
     "uses_thread_state",
     "without_comments",
@@ -25,6 +27,16 @@ _THREAD_NAMES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "warp
 _THREAD_PREFIXES = (
     "atomic", "__shfl", "__ballot", "__sync", "__any_", "__all_", "__match", "__reduce",
 )  # fmt: skip
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_INCLUDED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+_C_HEADERS = frozenset(
+    f"{name}.h"
+    for name in (
+        *("assert", "complex", "ctype", "errno", "float", "inttypes", "limits", "math"),
+        *("math_constants", "math_functions", "string", "time", "vector_functions"),
+        *("vector_types", "device_functions", "mma"),
+    )
+)
 _DIRECTIVE = re.compile(r"^[ \t]*(#|%:|\?\?=)", re.MULTILINE)
 _CONTROL = frozenset(
     ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
@@ -76,7 +88,28 @@ def always_assigns(text: str, name: str) -> bool:
 
 def has_directives(*texts: str) -> bool:
     """Return whether C++ texts hold a preprocessor's directive, so that names may mean anything."""
-    return any(_DIRECTIVE.search(text) for text in texts)
+    return any(
+        _DIRECTIVE.search(text) or _DIRECTIVE.search(without_comments(text)) for text in texts
+    )
+
+
+def included_headers(*texts: str) -> frozenset[str]:
+    """Return the names in ``#include`` lines, also behind a comment."""
+    return frozenset(
+        name
+        for text in texts
+        for form in (text, _COMMENT.sub(" ", text))
+        for name in _INCLUDED.findall(form)
+    )
+
+
+def is_library_header(name: str) -> bool:
+    """Return whether a header is of a C, C++ or CUDA library, or of this package."""
+    return (
+        name.startswith(("kerneltk/", "cupy/", "cuda", "thrust/", "cub/", "std"))
+        or "." not in name
+        or name in _C_HEADERS
+    )
 
 
 def takes_address(text: str) -> bool:
@@ -94,7 +127,7 @@ def takes_address(text: str) -> bool:
             calls.append(before)
         elif token == ")" and calls:
             calls.pop()
-        elif token == "&" and _is_unary(tokens, position):
+        elif token in ("&", "bitand") and _is_unary(tokens, position):
             operand, behind = [*tokens[position + 1 : position + 3], "", ""][:2]
             result = calls and calls[-1] in _POINTER_RESULTS
             if not (result and operand[:1].isidentifier() and behind in (",", ")")):
@@ -105,12 +138,15 @@ def takes_address(text: str) -> bool:
 def _is_unary(tokens: list[str], position: int) -> bool:
     """Return whether the ``&`` at `position` takes an address: nothing to its left is a value.
 
-    A parenthesis before it closes a value, or a cast to a pointer. In a declaration, ``auto& r``
-    and ``const T& r``, it stands behind a name and counts as binary.
+    A parenthesis before it closes a value, or a cast: to a pointer, or to what a single name says,
+    so that ``(a) & b`` counts as an address too. In a declaration, ``auto& r`` and ``const T& r``,
+    it stands behind a name and counts as binary.
     """
     before = tokens[position - 1] if position else ""
     if before == ")":
-        return position > 1 and tokens[position - 2] in ("*", "&")
+        inside = tokens[max(position - 3, 0) : position - 1]
+        named = len(inside) == 2 and inside[0] == "(" and inside[1].isidentifier()
+        return named or tokens[position - 2 : position - 1] in (["*"], ["&"])
     if before in ("return", "case"):
         return True
     return not (before and (before[-1].isalnum() or before[-1] in "_]>"))

@@ -42,19 +42,26 @@ CXX_KEYWORDS = frozenset((
 # fmt: on
 
 # fmt: off
+_REAL_FUNCTIONS = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign",
+    "cos", "cosh", "cospi", "cyl_bessel_i0", "cyl_bessel_i1", "erf", "erfc", "erfcinv",
+    "erfcx", "erfinv", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "fdivide", "floor",
+    "fma", "fmax", "fmin", "fmod", "frexp", "hypot", "ilogb", "isfinite", "isinf", "isnan",
+    "j0", "j1", "jn", "ldexp", "lgamma", "llrint", "llround", "log", "log10", "log1p", "log2",
+    "logb", "lrint", "lround", "modf", "nan", "nearbyint", "nextafter", "norm", "norm3d",
+    "norm4d", "normcdf", "normcdfinv", "pow", "rcbrt", "remainder", "remquo", "rhypot",
+    "rint", "rnorm", "round", "rsqrt", "scalbln", "scalbn", "signbit", "sin", "sincos",
+    "sincospi", "sinh", "sinpi", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1", "yn",
+)
 # What C's library, CUDA and the package's headers call their own at global scope.
 LIBRARY_NAMES = frozenset((
-    "abort", "abs", "acos", "acosf", "acosh", "asin", "asinh", "atan", "atan2", "atanh",
-    "bfloat16", "calloc", "cbrt", "ceil", "clock", "complex", "copysign", "cos", "cosf", "cosh",
-    "erf", "erfc", "erfinv", "exit", "exp", "exp10", "exp2", "expf", "expm1", "fabs", "fabsf",
-    "float16", "floor", "floorf", "fma", "fmaf", "fmax", "fmaxf", "fmin", "fminf", "fmod",
-    "fmodf", "free", "frexp", "half", "hypot", "ilogb", "isfinite", "isinf", "isnan", "j0",
-    "j1", "jn", "kerneltk", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "logb", "logf",
-    "lround", "main", "malloc", "max", "memcmp", "memcpy", "memmove", "memset", "min", "modf",
-    "nan", "nearbyint", "nextafter", "norm", "pow", "powf", "printf", "ptrdiff_t", "puts",
-    "realloc", "remainder", "remquo", "rint", "round", "rsqrt", "signbit", "sin", "sincos",
-    "sinf", "sinh", "size_t", "sqrt", "sqrtf", "strlen", "tan", "tanf", "tanh", "tgamma",
-    "thrust", "trunc", "y0", "y1", "yn",
+    *_REAL_FUNCTIONS, *(f"{name}f" for name in _REAL_FUNCTIONS),
+    "INFINITY", "M_E", "M_PI", "NAN", "NULL", "abort", "abs", "assert", "atoi", "bfloat16",
+    "blockDim", "blockIdx", "calloc", "clock", "clock64", "complex", "cudaEvent_t",
+    "cudaStream_t", "dim3", "exit", "float16", "free", "gridDim", "half", "kerneltk", "labs",
+    "llabs", "llmax", "llmin", "main", "malloc", "max", "memcmp", "memcpy", "memmove",
+    "memset", "min", "printf", "ptrdiff_t", "puts", "realloc", "size_t", "strlen",
+    "threadIdx", "thrust", "ullmax", "ullmin", "umax", "umin", "warpSize",
 ))
 # fmt: on
 

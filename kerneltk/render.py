@@ -121,6 +121,11 @@ def _array(parameter: Parameter, access: Access, itemsize: int) -> _Array:
     )
 
 
+def _ended(text: str) -> str:
+    """Return a text that the line behind it does not continue."""
+    return text + "\n" if text.endswith("\\") else text
+
+
 def _compact(text: str, back: str) -> str:
     """Drop empty lines that control statements leave, and number the generated lines.
 
@@ -178,10 +183,10 @@ def render_elementwise(specialization: ElementwiseSpecialization) -> Translation
             (name, describe(dtype).ctype) for name, dtype in specialization.binding.variables
         ],
         "members": specialization.arguments.declarations,
-        "preamble": definition.preamble,
-        "loop_prep": definition.loop_prep,
-        "after_loop": definition.after_loop,
-        "operation": definition.operation,
+        "preamble": _ended(definition.preamble),
+        "loop_prep": _ended(definition.loop_prep),
+        "after_loop": _ended(definition.after_loop),
+        "operation": _ended(definition.operation),
         "entry": definition.entry,
         "scalars": scalars,
         "raws": raws,

@@ -21,6 +21,8 @@ from kerneltk.bodytext import (
     always_assigns,
     has_directives,
     identifiers,
+    included_headers,
+    is_library_header,
     takes_address,
     uses_thread_state,
 )
@@ -74,6 +76,16 @@ class ElementwiseDefinition:
         ) or any(option.lstrip("-").startswith(_EXPANDING) for option in self.options)
 
     @cached_property
+    def includes_others(self) -> bool:
+        """Whether headers are included that are no library's: what they do is not seen here."""
+        headers = included_headers(self.operation, self.loop_prep, self.after_loop, self.preamble)
+        return not all(map(is_library_header, headers)) or any(
+            option.lstrip("-").startswith(("pre-include", "include"))
+            and not option.lstrip("-").startswith("include-path")
+            for option in self.options
+        )
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The identifiers that the user's texts and options mention."""
         return identifiers(
@@ -110,7 +122,7 @@ class ElementwiseDefinition:
     @property
     def uses_index(self) -> bool:
         """Whether the body reads the element's index."""
-        return "i" in self._loop_names or self.uses_index_space
+        return "i" in self._loop_names or self.uses_index_space or self.includes_others
 
     @property
     def uses_index_space(self) -> bool:
@@ -135,9 +147,9 @@ class ElementwiseDefinition:
     def direct(self) -> bool:
         """Whether the body must work on the arrays themselves, one thread an element."""
         return (
-            uses_thread_state(self.names)
-            or takes_address(self.operation)
-            or takes_address(self.preamble)
+            self.includes_others
+            or uses_thread_state(self.names)
+            or any(map(takes_address, (self.operation, self.preamble, *self.options)))
         )
 
     def works_on_arrays(self, arrays: Sequence[ArraySpec | None], shape: tuple[int, ...]) -> bool:

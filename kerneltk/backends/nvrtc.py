@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kerneltk.bodytext import included_headers
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.settings import get_settings
 from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
@@ -21,7 +22,6 @@ __all__ = [
 
 _ARCHITECTURE = re.compile(r"(sm|compute)_(\d+)([af]?)\Z")
 _OLDEST = 70
-_INCLUDE = re.compile(r"^\s*#\s*include\s*[<\"](?!kerneltk/|cupy/)", re.MULTILINE)
 
 
 @cache
@@ -102,7 +102,11 @@ def backend_options() -> tuple[str, ...]:
 
 def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     """Return where CUDA's headers are, for a unit that includes others than this package's."""
-    if not _INCLUDE.search(unit.source):
+    headers = included_headers(unit.source)
+    by_option = any(
+        option.lstrip("-").startswith(("include", "pre-include")) for option in unit.options
+    )
+    if not by_option and all(name.startswith(("kerneltk/", "cupy/")) for name in headers):
         return ()
     return tuple(map(Path, cuda_include_directories()))
 
@@ -119,7 +123,9 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     """
     nvrtc = _nvrtc()
     for option in unit.options:
-        if option.lstrip("-").startswith(("arch", "gpu-architecture", "gpu-code")):
+        if option.startswith("-") and option.lstrip("-").startswith(
+            ("arch", "gpu-architecture", "gpu-code")
+        ):
             raise CompileError(
                 f"The option '{option}' would name another architecture than the target's, "
                 f"'{target.architecture}'.\n  Hint: choose the architecture by the target.",

@@ -50,7 +50,7 @@ def test_thread_state(name: str, uses: bool) -> None:
     ("text", "takes"),
     [
         ("p = &x;", True), ("f(&x)", True), ("return &x;", True), ("f(a, & x)", True),
-        ("y = a & x", False), ("y = a && x", False), ("y = (a) & x", False),
+        ("y = a & x", False), ("y = a && x", False), ("y = (a) & x", True),
         ("y = a[0] & x", False),
         ("sincos(a, &x, &y)", False), ("sincosf(a, &s, &x);", False), ("modf(a, &x)", False),
         ("modf(a, &x + 1)", True), ("frexp(a, f(&x))", True), ("f(sincos(a, &x, &y), &x)", True),

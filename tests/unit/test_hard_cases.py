@@ -89,6 +89,8 @@ def test_a_macro_may_hide_a_return() -> None:
         "y = i + 1 < n ? ((const T*)&x)[1] : x",
         "y = i + 1 < n ? __builtin_addressof(x)[1] : x",
         "auto& r = x; y = i + 1 < n ? (&r)[1] : x",
+        "y = i + 1 < n ? *(const T*)((size_t)&x + sizeof(T)) : x",
+        "const T* p = bitand x; y = i + 1 < n ? p[1] : x",
     ],
 )
 def test_an_address_reaches_the_array(body: str) -> None:
@@ -146,7 +148,7 @@ ATOMICS = {
     "atomicSub": ("int64", "uint64", "float16", "float32", "float64"),
     "atomicMax": ("int64", "float16", "float32", "float64"),
     "atomicMin": ("int64", "bfloat16", "float32", "float64"),
-    "atomicExch": ("int64", "float32", "float64"),
+    "atomicExch": ("int64", "float16", "float32", "float64"),
 }
 
 
@@ -357,7 +359,28 @@ def test_compile_errors_travel_between_processes() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["exp", "abs", "min", "norm", "main", "memset", "printf", "T", "round", "complex"]
+    "name",
+    [
+        "exp",
+        "abs",
+        "min",
+        "norm",
+        "main",
+        "memset",
+        "printf",
+        "T",
+        "round",
+        "complex",
+        "rcbrt",
+        "norm3d",
+        "llround",
+        "dim3",
+        "NULL",
+        "assert",
+        "M_PI",
+        "sqrtf",
+        "threadIdx",
+    ],
 )
 def test_a_kernel_may_have_any_name(name: str) -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = 2 * x", name)
@@ -373,3 +396,65 @@ def test_hints_for_what_a_cpu_has_not_and_for_inputs() -> None:
     for call in (lambda: kernel(X), lambda: kernel.compile(make("float32", (4,)), target="sm_90")):
         with pytest.raises(CompileError, match="Hint: an input is const"):
             call()
+
+
+def test_an_option_may_take_an_address() -> None:
+    kernel = ElementwiseKernel(
+        "T x", "T y", "y = i + 1 < n ? NEXT(x) : x", options=("-DNEXT(v)=(&(v))[1]",)
+    )
+    np.testing.assert_array_equal(kernel(X), np.append(X[1:], X[-1]))
+
+
+def test_a_header_of_the_users_may_do_anything(tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text(
+        "#define NEXT(v) (i + 1 < n ? (&(v))[1] : (v))\n#define LEAVE(c) if (c) return\n"
+    )
+    kernel = ElementwiseKernel(
+        "T x", "T y", "LEAVE(x < 0); y = NEXT(x)", "own",
+        preamble='/* mine */ #include "own.h"', options=(f"-I{tmp_path}",),
+    )  # fmt: skip
+    y = np.full(N, 7, np.float32)
+    kernel(X, y)
+    np.testing.assert_array_equal(y, np.where(X < 0, 7, np.append(X[1:], X[-1])))
+    kernel.compile(make("float32", (N,)), target="sm_90")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"preamble": "/* c */ #define IDX i"},
+        {"preamble": "#define IDX i \\"},
+        {"loop_prep": "#define IDX i"},
+        {"options": ("-DIDX=i",)},
+        {"preamble": "#define IDX i", "operation": "y = IDX // c:\\"},
+    ],
+)
+def test_macros_may_name_the_index(texts: dict[str, Any]) -> None:
+    kernel = ElementwiseKernel("T x", "T y", **{"operation": "y = IDX", "name": "count", **texts})
+    np.testing.assert_array_equal(kernel(X), np.arange(N))
+    kernel.compile(make("float32", (N,)), target="sm_90")
+
+
+def test_a_macro_may_be_called_arch() -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = arch", options=("-D", "arch=3"))
+    np.testing.assert_array_equal(kernel(X[:3]), [3, 3, 3])
+    kernel.compile(make("float32", (4,)), target="sm_90")
+
+
+CHAIN = """
+import faulthandler, os, signal, numpy as np
+from kerneltk import ElementwiseKernel
+kernel = ElementwiseKernel("T x", "T y", "y = x")
+kernel(np.ones(3, "f4"))
+faulthandler.enable()
+kernel(np.ones(3, "f4"))
+os.kill(os.getpid(), signal.SIGFPE)
+"""
+
+
+def test_a_signal_from_outside_reaches_who_handled_it_before() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHAIN], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == -signal.SIGFPE
+    assert done.stderr.count("Fatal Python error") == 1

@@ -32,6 +32,11 @@
 #define WAKE_FANOUT 2
 #define KT_DIVISION 1
 #define KT_TRAP 2
+#ifdef __aarch64__
+#define TRAP SIGTRAP /* what __builtin_trap raises */
+#else
+#define TRAP SIGILL
+#endif
 
 typedef void (*kernel_function)(const void *args, long long begin, long long end);
 
@@ -73,23 +78,20 @@ static int slot_of(int number) { return number == SIGFPE ? 0 : 1; }
 static void on_signal(int number, siginfo_t *info, void *context) {
     /* A positive code says that the CPU raised it here, not another process or thread. */
     if (landing && info->si_code > 0) siglongjmp(*landing, number == SIGFPE ? KT_DIVISION : KT_TRAP);
-    struct sigaction *other = &other_handlers[slot_of(number)];
-    if (other->sa_flags & SA_SIGINFO) {
-        other->sa_sigaction(number, info, context);
-    } else if (other->sa_handler == SIG_IGN && info->si_code <= 0) {
-        return;
-    } else if (other->sa_handler == SIG_DFL || other->sa_handler == SIG_IGN) {
-        struct sigaction plain = {.sa_handler = SIG_DFL};
-        sigaction(number, &plain, NULL);
-        raise(number);
-    } else {
-        other->sa_handler(number);
-    }
+    /* Not a kernel's. Whoever had the signal before gets it back, and the next launch takes it over
+     * again: calling the other handler from here could meet it calling this one. */
+    struct sigaction other = other_handlers[slot_of(number)];
+    int sent = info->si_code <= 0;
+    if (sent && !(other.sa_flags & SA_SIGINFO) && other.sa_handler == SIG_IGN) return;
+    other_handlers[slot_of(number)] = (struct sigaction){.sa_handler = SIG_DFL};
+    sigaction(number, &other, NULL);
+    if (sent) raise(number); /* else the instruction is run again */
+    (void)context;
 }
 
 /* Takes the signals over, again if somebody else has done so since the last launch. */
 static void install_handlers(void) {
-    static const int numbers[2] = {SIGFPE, SIGILL};
+    static const int numbers[2] = {SIGFPE, TRAP};
     for (int k = 0; k < 2; ++k) {
         struct sigaction now;
         if (sigaction(numbers[k], NULL, &now) || now.sa_sigaction == on_signal) continue;
@@ -210,7 +212,7 @@ static void create_workers(int wanted) {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all); /* signals stay with the application's own threads */
     sigdelset(&all, SIGFPE); /* but for the kernels' own: blocked, they would end the process */
-    sigdelset(&all, SIGILL);
+    sigdelset(&all, TRAP);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (workers < wanted) {
         pthread_t thread;

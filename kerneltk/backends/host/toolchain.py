@@ -25,6 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from kerneltk.bodytext import included_headers
 from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.settings import get_settings
@@ -43,8 +44,6 @@ __all__ = [
 ]
 
 Family = Literal["gcc", "clang", "zig"]
-
-_OTHER_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?!kerneltk/|cupy/)", re.MULTILINE)
 
 COMPILE_TIME_LIMIT = 60.0
 """Seconds after which a compiler process is ended."""
@@ -541,7 +540,8 @@ def build(
         source_of = ("-x", language, name, "-x", "none")
         to_library = ("-o", str(output), *_link_inputs(compiler))
         commands: list[tuple[str, ...]]
-        if compiler.family == "zig" and _OTHER_INCLUDE.search(source):
+        others = [h for h in included_headers(source) if not h.startswith(("kerneltk/", "cupy/"))]
+        if compiler.family == "zig" and (others or "-include" in options):
             # Told that nothing of the standard library is linked, zig hides its headers.
             compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
             commands = [

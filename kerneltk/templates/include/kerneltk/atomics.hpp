@@ -113,6 +113,10 @@ __device__ __forceinline__ T atomicExch(T* address, typename kerneltk::itself<T>
     return kerneltk::bits_as<T>(
         atomicExch(reinterpret_cast<word*>(address), kerneltk::bits_as<word>(T(value))));
 }
+template <class T, kerneltk::if_small<T> = 0, class = void>
+__device__ __forceinline__ T atomicExch(T* address, typename kerneltk::itself<T>::type value) {
+    return kerneltk::atomic_change(address, [value](T) { return T(value); });
+}
 template <class T, kerneltk::if_word<T> = 0>
 __device__ __forceinline__ T atomicCAS(T* address, typename kerneltk::itself<T>::type expected,
                                        typename kerneltk::itself<T>::type value) {
