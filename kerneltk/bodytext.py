@@ -7,8 +7,11 @@ from collections.abc import Iterable
 
 __all__ = [
     "always_assigns",
+    "foreign_headers",
+    "has_directives",
     "identifiers",
     "included_headers",
+    "includes_by_option",
     "is_library_header",
     "takes_address",
     "uses_thread_state",
@@ -29,6 +32,7 @@ _THREAD_PREFIXES = (
 )  # fmt: skip
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+_OWN_HEADERS = ("kerneltk/", "cupy/")
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (
@@ -103,10 +107,24 @@ def included_headers(*texts: str) -> frozenset[str]:
     )
 
 
+def foreign_headers(*texts: str) -> frozenset[str]:
+    """Return the headers in ``#include`` lines that this package does not bring itself."""
+    return frozenset(name for name in included_headers(*texts) if not name.startswith(_OWN_HEADERS))
+
+
+def includes_by_option(options: Iterable[str]) -> bool:
+    """Return whether compile options include a header."""
+    return any(
+        option.lstrip("-").startswith(("pre-include", "include"))
+        and not option.lstrip("-").startswith("include-path")
+        for option in options
+    )
+
+
 def is_library_header(name: str) -> bool:
     """Return whether a header is of a C, C++ or CUDA library, or of this package."""
     return (
-        name.startswith(("kerneltk/", "cupy/", "cuda", "thrust/", "cub/", "std"))
+        name.startswith((*_OWN_HEADERS, "cuda", "thrust/", "cub/", "std"))
         or "." not in name
         or name in _C_HEADERS
     )

@@ -451,23 +451,23 @@ class ElementwiseKernel:
     ) -> Plan:
         lowered = self._lower(resolved, backend.name, block_size)
         outputs = resolved.binding.dtypes[self.nin :]
-        raw_count = sum(
-            parameter.raw and spec is not None
-            for parameter, spec in zip(
-                self._definition.signature.parameters, resolved.specs, strict=True
-            )
-        )
         limits = tuple(
             overlap_limits(resolved.specs[k], resolved.specs[j], resolved.shape)
             for k, j in overlap_pairs(pattern)
         )
         if lowered is None:
+            raws = sum(
+                parameter.raw and spec is not None
+                for parameter, spec in zip(
+                    self._definition.signature.parameters, resolved.specs, strict=True
+                )
+            )
             check = functools.partial(
                 _convert_scalars, self._scalars(resolved.binding, pattern.arrays)
             )
             return Plan(
                 None, 0, 0, 0, check, check, _no_buffer, resolved.shape, outputs,
-                resolved.order, ((),) * raw_count, limits,
+                resolved.order, ((),) * raws, limits,
             )  # fmt: skip
         specialization = lowered.specialization
         unit = translation_unit_of(specialization)

@@ -128,10 +128,6 @@ class Layout:
         return len(self.loop.shape)
 
 
-def _power_of_two_below(value: int) -> int:
-    return 1 << (value.bit_length() - 1) if value > 0 else 1
-
-
 def _alignment(*values: int) -> int:
     """Return the largest power of two, at most 16, that divides every value."""
     bits = _VECTOR

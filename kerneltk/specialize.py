@@ -22,6 +22,7 @@ from kerneltk.bodytext import (
     has_directives,
     identifiers,
     included_headers,
+    includes_by_option,
     is_library_header,
     takes_address,
     uses_thread_state,
@@ -79,11 +80,7 @@ class ElementwiseDefinition:
     def includes_others(self) -> bool:
         """Whether headers are included that are no library's: what they do is not seen here."""
         headers = included_headers(self.operation, self.loop_prep, self.after_loop, self.preamble)
-        return not all(map(is_library_header, headers)) or any(
-            option.lstrip("-").startswith(("pre-include", "include"))
-            and not option.lstrip("-").startswith("include-path")
-            for option in self.options
-        )
+        return not all(map(is_library_header, headers)) or includes_by_option(self.options)
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.dtypes import describe, type_category
+from kerneltk.dtypes import type_category
 from kerneltk.errors import Snippet
 
 __all__ = ["CONSTRAINTS", "NO_DEFAULT", "Parameter", "Signature", "satisfies"]
@@ -76,11 +76,9 @@ class Parameter:
         return self.ctype if self.dtype is None else None
 
     def c_type(self) -> str:
-        """Return the name that the body uses for this parameter's type."""
-        if self.dtype is None:
-            assert self.ctype is not None
-            return self.ctype
-        return describe(self.dtype).ctype
+        """Return the name that the body uses for this parameter's type; ``_ind`` has none."""
+        assert self.ctype is not None
+        return self.ctype
 
 
 @dataclass(frozen=True, slots=True)

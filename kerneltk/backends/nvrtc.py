@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kerneltk.bodytext import included_headers
+from kerneltk.bodytext import foreign_headers, includes_by_option
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.settings import get_settings
 from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
@@ -102,11 +102,7 @@ def backend_options() -> tuple[str, ...]:
 
 def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     """Return where CUDA's headers are, for a unit that includes others than this package's."""
-    headers = included_headers(unit.source)
-    by_option = any(
-        option.lstrip("-").startswith(("include", "pre-include")) for option in unit.options
-    )
-    if not by_option and all(name.startswith(("kerneltk/", "cupy/")) for name in headers):
+    if not foreign_headers(unit.source) and not includes_by_option(unit.options):
         return ()
     return tuple(map(Path, cuda_include_directories()))
 

@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from kerneltk.bodytext import included_headers
+from kerneltk.bodytext import foreign_headers, includes_by_option
 from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.settings import get_settings
@@ -540,8 +540,7 @@ def build(
         source_of = ("-x", language, name, "-x", "none")
         to_library = ("-o", str(output), *_link_inputs(compiler))
         commands: list[tuple[str, ...]]
-        others = [h for h in included_headers(source) if not h.startswith(("kerneltk/", "cupy/"))]
-        if compiler.family == "zig" and (others or "-include" in options):
+        if compiler.family == "zig" and (foreign_headers(source) or includes_by_option(options)):
             # Told that nothing of the standard library is linked, zig hides its headers.
             compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
             commands = [
