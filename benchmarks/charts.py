@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ _COLORS = {
     "ours": "#0b6e4f",
     "CuPy": "#d1495b",
     "torch": "#edae49",
+    "cp.sum": "#30638e",
+    "torch.sum": "#edae49",
+    "torch.compile": "#8d6a9f",
     "NumPy": "#8d99ae",
     "numexpr": "#edae49",
     "numba": "#d1495b",
@@ -109,22 +113,24 @@ def curves(
     title: str,
     subtitle: str,
     path: Path,
+    across: str = "elements (float32)",
 ) -> None:
-    """Draw panels side by side, one curve a series over sizes that are powers of two.
+    """Draw panels side by side, one curve a series over ascending sizes.
 
-    Each panel is its title, its axis label and its series.
+    Each panel is its title, its axis label and its series; `across` is what the sizes are.
     """
     figure, grid = plt.subplots(
         1, len(panels), figsize=(5.4 * len(panels), 4.6), layout="constrained", squeeze=False
     )
-    exponents = [size.bit_length() - 1 for size in sizes]
+    exponents = [math.log2(size) for size in sizes]
+    ticks = [value for value in exponents if value.is_integer()][::2]
     for axes, (name, unit, series) in zip(grid[0], panels, strict=True):
         _curves(axes, exponents, series)
         axes.set_title(name, loc="left", fontsize=10)
         axes.set_ylabel(unit)
         axes.set_yscale("log")
-        axes.set_xticks(exponents[::2], [f"$2^{{{value}}}$" for value in exponents[::2]])
-        axes.set_xlabel("elements (float32)")
+        axes.set_xticks(ticks, [f"$2^{{{value:.0f}}}$" for value in ticks])
+        axes.set_xlabel(across)
         axes.grid(alpha=0.3, which="both", linewidth=0.5)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=9)
@@ -133,7 +139,7 @@ def curves(
     plt.close(figure)
 
 
-def _curves(axes: Any, exponents: Sequence[int], series: Mapping[str, Sequence[object]]) -> None:
+def _curves(axes: Any, exponents: Sequence[float], series: Mapping[str, Sequence[object]]) -> None:
     for name, cells in series.items():
         points = [
             (exponent, value)

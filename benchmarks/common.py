@@ -65,10 +65,16 @@ def first_line(error: BaseException) -> str:
 
 @dataclass(slots=True)
 class Result:
-    """What one entrant did: its times (s) by round, or why there are none."""
+    """What one entrant did: its times (s) by round, or why there are none.
+
+    `ready` says that its first call went well; `once` that a single call was timed, which then
+    stands for every round.
+    """
 
     rounds: list[list[float]] = field(default_factory=list)
     error: str = ""
+    ready: bool = False
+    once: bool = False
 
     @property
     def seconds(self) -> float | None:
@@ -107,6 +113,7 @@ def race(
     *,
     before: Callable[[], None] | None = None,
     check: Callable[[str], str] | None = None,
+    slow: tuple[Clock, float] | None = None,
 ) -> dict[str, Result]:
     """Time calls side by side: in every round each entrant has its turn.
 
@@ -121,6 +128,9 @@ def race(
         Run before each entrant's first call: poisons the result.
     check : callable, optional
         Takes the entrant's name after its first call; returns what is wrong, or nothing.
+    slow : (callable, float), optional
+        A clock that runs a call once, and a limit in seconds: an entrant whose second call takes
+        longer than that is not called again.
     """
     results = {name: Result() for name in entrants}
     calls: dict[str, Call] = {}
@@ -131,10 +141,18 @@ def race(
                 before()
             call()
             results[name].error = check(name) if check is not None else ""
+            if slow is not None and not results[name].error:
+                single, limit = slow
+                times = single(call)
+                if statistics.median(times) > limit:
+                    results[name].rounds = [times] * rounds
+                    results[name].ready = results[name].once = True
+                    continue
             clock(call)
         except Exception as error:  # reported in the table
             results[name].error = f"{type(error).__name__}: {first_line(error)}"
         if not results[name].error:
+            results[name].ready = True
             calls[name] = call
     for _ in range(rounds):
         for name, call in list(calls.items()):
@@ -154,6 +172,26 @@ def host_clock(calls: int = 1) -> Clock:
         for _ in range(calls):
             call()
         return [(time.perf_counter() - begin) / calls]
+
+    return clock
+
+
+def settled_clock(pause: float, calls: int) -> Clock:
+    """Return a clock that waits (s) before it calls, once in vain and then `calls` times.
+
+    Threads of the entrant before, a BLAS's above all, may turn in circles on every core for a
+    while after their work is done.
+    """
+
+    def clock(call: Call) -> list[float]:
+        time.sleep(pause)
+        call()
+        times = []
+        for _ in range(calls):
+            begin = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begin)
+        return times
 
     return clock
 
@@ -303,8 +341,12 @@ class Report:
 
     def save(self, directory: Path) -> None:
         """Print the tables; write them as text and as JSON."""
-        directory.mkdir(parents=True, exist_ok=True)
         print(self.text(), flush=True)
+        self.write(directory)
+
+    def write(self, directory: Path) -> None:
+        """Write the tables, as far as they are filled, as text and as JSON."""
+        directory.mkdir(parents=True, exist_ok=True)
         (directory / f"{self.name}.txt").write_text(self.text() + "\n", encoding="utf-8")
         data = {
             "benchmark": self.name,
@@ -321,12 +363,31 @@ class Report:
         (directory / f"{self.name}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def parse_arguments(description: str, backends: Sequence[str]) -> argparse.Namespace:
-    """Read the command line that all benchmarks share."""
+def judge(targets: Table, what: str, measured: float | None, limit: float) -> None:
+    """Add a row that says whether a figure is within its limit."""
+    met = "not measured" if measured is None else "yes" if measured <= limit else "NO"
+    targets.add(what, measured, f"≤ {limit:g}", met)
+
+
+def parse_arguments(
+    description: str, backends: Sequence[str], tables: Sequence[str] = ()
+) -> argparse.Namespace:
+    """Read the command line that all benchmarks share.
+
+    `tables` are those of the GPU half that can be asked for by themselves.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--backend", choices=backends, default="host")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output")
     parser.add_argument("--commit", help="the commit that is measured, where git cannot tell")
+    if tables:
+        parser.add_argument(
+            "--tables",
+            nargs="+",
+            choices=tables,
+            default=list(tables),
+            help="measure these tables only (with --backend cuda)",
+        )
     return parser.parse_args()
 
 

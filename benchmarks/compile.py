@@ -6,13 +6,9 @@ run on one.
 
 from __future__ import annotations
 
-import json
+import math
 import statistics
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from common import (
@@ -25,11 +21,13 @@ from common import (
     describe_machine,
     first_line,
     host_clock,
+    judge,
     needed_cupy,
     paired_ratio,
     parse_arguments,
     race,
 )
+from first_calls import FRONT_ENDS, first_calls
 
 import kerneltk
 from kerneltk.arrays import ArraySpec
@@ -42,7 +40,7 @@ from kerneltk.units import TranslationUnit
 _ARCHITECTURE = "sm_90"
 _ROUNDS = 9
 _HOST_ROUNDS = 7
-_PROCESSES = 9
+_REDUCTION_ROUNDS = 5
 _BARE = """
 extern "C" __global__ void axpb(const float* x, float a, float b, float* y, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -57,6 +55,27 @@ _REAL = (
 )
 _LAYOUTS = ("flat", "row broadcast", "odd rows", "tile", "strided", "direct")
 _HEAVY = ("float16", "bfloat16", "complex64", "complex128")
+
+_SQUARES = ("T x", "T y", "x * x", "a + b", "y = a", "0", "sum_of_squares")
+_REDUCED = ("int8", "float16", "float32", "float64", "complex64")
+_REDUCTIONS: dict[str, tuple[tuple[int, ...], int | tuple[int, ...] | None, int]] = {
+    "2²⁶, all": ((2**26,), None, 1),
+    "2¹⁰, all": ((2**10,), None, 1),
+    "(2²⁴, 4), 1": ((2**24, 4), 1, 1),
+    "(2²¹, 32), 1": ((2**21, 32), 1, 1),
+    "(2¹⁸, 256), 1": ((2**18, 256), 1, 1),
+    "(2¹⁸, 257), 1": ((2**18, 257), 1, 1),
+    "(2¹², 2¹⁴), 1": ((2**12, 2**14), 1, 1),
+    "(4, 2²⁴), 1": ((4, 2**24), 1, 1),
+    "(2¹⁴, 2¹²), 0": ((2**14, 2**12), 0, 1),
+    "(4, 2²⁴), 0": ((4, 2**24), 0, 1),
+    "(2²⁴, 4), 0": ((2**24, 4), 0, 1),
+    "(1000003, 65), 0": ((1000003, 65), 0, 1),
+    "(64, 512, 512), 1": ((64, 512, 512), 1, 1),
+    "(64, 512, 512), (0, 2)": ((64, 512, 512), (0, 2), 1),
+    "(2¹², 2¹²) by steps of 2, all": ((2**12, 2**12), None, 2),
+    "(2¹², 2¹²) by steps of 2, 1": ((2**12, 2**12), 1, 2),
+}
 
 Builds = dict[str, Callable[[], Call]]
 
@@ -162,11 +181,6 @@ def _worst(values: list[float | None]) -> float | None:
     return max(known) if known and len(known) == len(values) else None
 
 
-def _judge(targets: Table, what: str, measured: float | None, limit: float) -> None:
-    met = "not measured" if measured is None else "yes" if measured <= limit else "NO"
-    targets.add(what, measured, f"≤ {limit:g}", met)
-
-
 def _nvrtc_layouts(report: Report, targets: Table) -> None:
     builds: Builds = {"bare": _bare}
     for dtype in _REAL:
@@ -185,10 +199,10 @@ def _nvrtc_layouts(report: Report, targets: Table) -> None:
         cells = (results[f"{dtype}, {layout}"] for layout in _LAYOUTS)
         table.add(dtype, *(r.cell if r.error else paired_ratio(r, bare) for r in cells))
     numbers = [paired_ratio(result, bare) for result in results.values()]
-    _judge(targets, "arithmetic / bare kernel, the slowest", _worst(numbers), 1.5)
+    judge(targets, "arithmetic / bare kernel, the slowest", _worst(numbers), 1.5)
     known = [number for number in numbers if number is not None]
     middle = statistics.median(known) if known else None
-    _judge(targets, "arithmetic / bare kernel, the median", middle, 1.5)
+    judge(targets, "arithmetic / bare kernel, the median", middle, 1.5)
 
 
 def _milliseconds(result: Result) -> str:
@@ -225,7 +239,44 @@ def _nvrtc_types(report: Report, targets: Table, peers: Peers) -> None:
             parts.append(part)
         cell = None if theirs is None else theirs.cell
         table.add(dtype, body, ours.cell, cell, part, paired_ratio(ours, bare))
-    _judge(targets, "half, bfloat16, complex / CuPy's text, the slowest", _worst(parts), 0.5)
+    judge(targets, "half, bfloat16, complex / CuPy's text, the slowest", _worst(parts), 0.5)
+
+
+def _reduction(dtype_name: str, case: str) -> Callable[[], Call]:
+    def build() -> Call:
+        shape, axis, step = _REDUCTIONS[case]
+        dtype = as_dtype(dtype_name)
+        strides = [dtype.itemsize * step * math.prod(shape[k + 1 :]) for k in range(len(shape))]
+        x = ArraySpec.make(dtype, shape, strides=strides)
+        kernel = kerneltk.ReductionKernel(*_SQUARES)
+        return _compiled_by_nvrtc(kernel.translation_unit(x, axis=axis))
+
+    return build
+
+
+def _nvrtc_reductions(report: Report, targets: Table) -> None:
+    builds: Builds = {"bare": _bare}
+    for case in _REDUCTIONS:
+        builds |= {f"{dtype}, {case}": _reduction(dtype, case) for dtype in _REDUCED}
+    results = race(builds, host_clock(), _REDUCTION_ROUNDS)
+    bare = results.pop("bare")
+    table = report.table(
+        f"NVRTC, sums of squares: time by that of a bare pointer kernel ({_milliseconds(bare)})",
+        *("shape, axis", *_REDUCED),
+        notes=[
+            f"{report.machine['NVRTC']}, {_ARCHITECTURE}, one process, no cache; median of "
+            f"{_REDUCTION_ROUNDS} rounds in each of which every unit has its turn. Steps of 2: "
+            "every second element.",
+        ],
+    )
+    for case in _REDUCTIONS:
+        cells = (results[f"{dtype}, {case}"] for dtype in _REDUCED)
+        table.add(case, *(r.cell if r.error else paired_ratio(r, bare) for r in cells))
+    numbers = [paired_ratio(result, bare) for result in results.values()]
+    judge(targets, "reductions / bare kernel, the slowest", _worst(numbers), 2.0)
+    known = [number for number in numbers if number is not None]
+    middle = statistics.median(known) if known else None
+    judge(targets, "reductions / bare kernel, the median", middle, 2.0)
 
 
 def _host_compiler(report: Report) -> None:
@@ -261,164 +312,6 @@ def _host_compiler(report: Report) -> None:
         table.add(dtype, *(None if result is None else result.cell for result in cells))
 
 
-# -- first calls ------------------------------------------------------------------------------
-
-# Run in processes of their own. Everything but the calls to be timed comes before them.
-_CHILD = """
-import json, sys, time
-clock = time.perf_counter
-begin = clock()
-import numpy as np
-numpy_done = clock()
-import kerneltk
-kerneltk_done = clock()
-ElementwiseKernel = kerneltk.ElementwiseKernel  # imported when it is first asked for
-times = {
-    "numpy": numpy_done - begin,
-    "kerneltk": kerneltk_done - numpy_done,
-    "class": clock() - kerneltk_done,
-}
-backend, number = sys.argv[1:]
-if backend == "cuda":
-    import cupy as xp
-    wait = xp.cuda.runtime.deviceSynchronize
-else:
-    xp, wait = np, lambda: None
-x = xp.ones(1000, np.float32)
-y = xp.empty_like(x)
-wait()
-body = "y = a * x + %sf" % (1 + int(number) / 1024)
-texts = ("T x, T a", "T y", body, "first")
-if backend == "cuda":
-    from cuda.bindings import driver
-    from kerneltk.backends import nvrtc
-    from kerneltk.units import TranslationUnit
-    target = nvrtc.target_for("sm_" + xp.cuda.Device().compute_capability)
-    warm = TranslationUnit("cuda", 'extern "C" __global__ void warm() {}', "warm")
-    driver.cuModuleLoadData(nvrtc.compile(warm, target).code)
-begin = clock()
-kernel = ElementwiseKernel(*texts)
-kernel(x, 2.0, y)
-wait()
-times["first"] = clock() - begin
-begin = clock()
-kernel(x, 2.0, y)
-wait()
-times["second"] = clock() - begin
-if not bool((abs(y - (3 + int(number) / 1024)) < 1e-5).all()):
-    raise SystemExit("the first call's result is wrong")
-if backend == "cuda":
-    code = kernel.compile(x, 2.0, y, target=target.architecture)
-    loads = []
-    for _ in range(9):
-        begin = clock()
-        driver.cuModuleLoadData(code.code)
-        loads.append(clock() - begin)
-    times["load"] = sorted(loads)[4]
-print(json.dumps(times))
-"""
-
-
-def _child(backend: str, number: int, cache: str) -> dict[str, float]:
-    """Return the times (s) of one process that makes kernel `number`, with a cache directory."""
-    root = Path(__file__).resolve().parent.parent
-    # By `env`, since only the package's settings read the environment.
-    command = ["env", f"KERNELTK_CACHE_DIR={cache}", sys.executable, "-c", _CHILD]
-    done = subprocess.run(
-        [*command, backend, str(number)], capture_output=True, text=True, check=False, cwd=root
-    )
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip() or "no message").splitlines()[-1])
-    times: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return times
-
-
-def _first_calls(report: Report, targets: Table, backend: str) -> None:
-    table = report.table(
-        f"First call of a kernel in a new process, {backend}, ms (median of {_PROCESSES})",
-        *(
-            "cache",
-            "import numpy",
-            "import kerneltk",
-            "the class",
-            "first call",
-            "slowest",
-            "second call",
-        ),
-        *("module load", "first call - load"),
-        notes=[
-            "import kerneltk: beyond NumPy's; the class: what its first mention imports. Neither "
-            "counts into the first call.",
-            "empty: nothing compiled on this machine before. other kernels: the cache holds "
-            "what every kernel needs, not this one. this kernel: a hit in the disk cache.",
-            "module load: cuModuleLoadData of the same object code by itself, once the context "
-            "and another module are there.",
-        ],
-    )
-
-    def empty() -> Iterator[dict[str, float]]:
-        for number in range(_PROCESSES):
-            with tempfile.TemporaryDirectory() as cache:
-                yield _child(backend, number, cache)
-
-    kinds: dict[str, list[dict[str, float]]] = {}
-    try:
-        kinds["empty"] = list(empty())
-        with tempfile.TemporaryDirectory() as cache:
-            _child(backend, 0, cache)
-            kinds["other kernels"] = [_child(backend, k + 1, cache) for k in range(_PROCESSES)]
-            kinds["this kernel"] = [_child(backend, k + 1, cache) for k in range(_PROCESSES)]
-    except Exception as error:  # reported in the table
-        cells = [None] * (len(table.columns) - 2)
-        table.add("error", f"error: {type(error).__name__}: {first_line(error)}", *cells)
-    for kind, runs in kinds.items():
-
-        def middle(name: str, runs: list[dict[str, float]] = runs) -> float | None:
-            values = [times[name] for times in runs if name in times]
-            return 1e3 * statistics.median(values) if values else None
-
-        beyond = [times["first"] - times["load"] for times in runs if "load" in times]
-        table.add(
-            kind,
-            middle("numpy"),
-            middle("kerneltk"),
-            middle("class"),
-            middle("first"),
-            1e3 * max(times["first"] for times in runs),
-            middle("second"),
-            middle("load"),
-            1e3 * statistics.median(beyond) if beyond else None,
-        )
-    rows = {str(row[0]): row for row in table.rows}
-
-    def cell(kind: str, column: str) -> float | None:
-        value = rows[kind][table.columns.index(column)] if kind in rows else None
-        return value if isinstance(value, float) else None
-
-    _judge(
-        targets,
-        f"{backend}: first call of a new kernel, ms",
-        cell("other kernels", "first call"),
-        300,
-    )
-    column = "first call - load" if backend == "cuda" else "first call"
-    what = (
-        "from the disk cache, beyond the module's load"
-        if backend == "cuda"
-        else "from the disk cache"
-    )
-    limit = 1 if backend == "cuda" else 10
-    _judge(targets, f"{backend}: first call {what}, ms", cell("this kernel", column), limit)
-    imports = [
-        cell("this kernel", name) for name in ("import numpy", "import kerneltk", "the class")
-    ]
-    numpy, package, front = (value or 0.0 for value in imports)
-    if None not in imports:
-        _judge(targets, "import kerneltk / import numpy", (numpy + package) / numpy, 1.3)
-        whole = (numpy + package + front) / numpy
-        _judge(targets, "the same with the class ElementwiseKernel", whole, 1.3)
-
-
 def main() -> None:
     arguments = parse_arguments(__doc__.splitlines()[0], ("host", "cuda"))
     peers = Peers()
@@ -437,10 +330,12 @@ def main() -> None:
     if "NVRTC" in machine:
         _nvrtc_layouts(report, targets)
         _nvrtc_types(report, targets, peers)
+        _nvrtc_reductions(report, targets)
     if "host compiler" in machine:
         _host_compiler(report)
     if "host compiler" in machine or arguments.backend == "cuda":
-        _first_calls(report, targets, arguments.backend)
+        for front_end in FRONT_ENDS:
+            first_calls(report, targets, arguments.backend, front_end)
     machine["peers"] = ", ".join(f"{name} {version}" for name, version in peers.versions.items())
     report.notes += peers.notes()
     report.tables.append(targets)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,16 +28,14 @@ from common import (
     ratio,
     scaled,
 )
+from device import GIB, Array, Device, replayed, small_integers
 
 import kerneltk
 
-_GIB = 1 << 30
 _SIDE = 16384
 _ROUNDS, _LAUNCHES = 3, 8  # 24 launches of each, in three turns
 _NAMES = ("ours", "CuPy", "torch")
 _SIZES = tuple(2**k for k in range(10, 29))
-
-Array = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,62 +75,14 @@ class _Work:
     make: Callable[[Any], _Case]
 
 
-@dataclass(slots=True)
-class _Device:
-    """CuPy, torch where it is there, and the copy that everything is compared with."""
-
-    cupy: Any
-    torch: Any | None
-    source: Array = field(init=False)
-    sink: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.source = self.cupy.zeros(_GIB, np.uint8)
-        self.sink = self.cupy.empty(_GIB, np.uint8)
-
-    def copy(self) -> Call:
-        """Return a call that copies 1 GiB on the current stream."""
-        copy = self.cupy.cuda.runtime.memcpyAsync
-        kind = self.cupy.cuda.runtime.memcpyDeviceToDevice
-        to, source, stream = (
-            self.sink.data.ptr,
-            self.source.data.ptr,
-            self.cupy.cuda.get_current_stream().ptr,
-        )
-        return lambda: copy(to, source, _GIB, kind, stream)
-
-    def view(self, array: Array) -> Any:
-        """Return torch's view of an array."""
-        assert self.torch is not None
-        if array.dtype.name == "bfloat16":
-            return self.torch.from_dlpack(array.view(np.int16)).view(self.torch.bfloat16)
-        return self.torch.from_dlpack(array)
-
-
 # -- arrays -----------------------------------------------------------------------------------
-
-
-def _numbers(cupy: Any, shape: Any, dtype: Any) -> Array:
-    """Return an array of small integers that differ all over it, so that sums are exact."""
-    array = cupy.empty(shape, dtype)
-    flat = array.reshape(-1)
-    fill = cupy.ElementwiseKernel(
-        "", "int8 y", "y = (signed char)((i * 2654435761ULL >> 15) % 125) - 62", "fill"
-    )
-    step = 1 << 28
-    for begin in range(0, flat.size, step):
-        part = flat[begin : begin + step]
-        small = cupy.empty(part.size, np.int8)
-        fill(small)
-        part[...] = small
-    return array
 
 
 def _bfloat16_numbers(cupy: Any, size: int) -> Array:
     """Return the same as bfloat16: the upper half of the float32 of a small integer."""
     import ml_dtypes
 
-    whole = _numbers(cupy, size, np.float32)
+    whole = small_integers(cupy, size, np.float32)
     bits = (whole.view(np.uint32) >> 16).astype(np.uint16)
     return bits.view(np.dtype(ml_dtypes.bfloat16))
 
@@ -171,14 +120,14 @@ def _axpb_case(x: Array, y: Array, moved: int | None = None) -> _Case:
 
 def _flat(dtype: str) -> Callable[[Any], _Case]:
     def make(cupy: Any) -> _Case:
-        x = _numbers(cupy, _GIB // np.dtype(dtype).itemsize, dtype)
+        x = small_integers(cupy, GIB // np.dtype(dtype).itemsize, dtype)
         return _axpb_case(x, cupy.empty_like(x))
 
     return make
 
 
 def _bfloat16(cupy: Any) -> _Case:
-    x = _bfloat16_numbers(cupy, _GIB // 2)
+    x = _bfloat16_numbers(cupy, GIB // 2)
     y = cupy.zeros(x.size, np.int16).view(x.dtype)
     bits = y.view(np.int16)
     return _Case(
@@ -187,7 +136,7 @@ def _bfloat16(cupy: Any) -> _Case:
 
 
 def _three(cupy: Any) -> _Case:
-    x, z, c = (_numbers(cupy, _GIB // 4, np.float32) for _ in range(3))
+    x, z, c = (small_integers(cupy, GIB // 4, np.float32) for _ in range(3))
     y = cupy.empty_like(x)
     return _Case(
         ("T x, T z, T c", "T y", "y = x * z + c", "fma3"),
@@ -210,47 +159,47 @@ def _sum_case(x: Array, r: Array, y: Array, moved: int) -> _Case:
 
 def _broadcast(axis: int) -> Callable[[Any], _Case]:
     def make(cupy: Any) -> _Case:
-        x = _numbers(cupy, (_SIDE, _SIDE), np.float32)
-        r = cupy.expand_dims(_numbers(cupy, _SIDE, np.float32), axis)
+        x = small_integers(cupy, (_SIDE, _SIDE), np.float32)
+        r = cupy.expand_dims(small_integers(cupy, _SIDE, np.float32), axis)
         return _sum_case(x, r, cupy.empty_like(x), 2 * x.nbytes + r.nbytes)
 
     return make
 
 
 def _transposed(cupy: Any) -> _Case:
-    x = _numbers(cupy, (_SIDE, _SIDE), np.float32).T
+    x = small_integers(cupy, (_SIDE, _SIDE), np.float32).T
     return _axpb_case(x, cupy.empty((_SIDE, _SIDE), np.float32))
 
 
 def _one_transposed(cupy: Any) -> _Case:
-    x = _numbers(cupy, (_SIDE, _SIDE), np.float32)
-    w = _numbers(cupy, (_SIDE, _SIDE), np.float32).T
+    x = small_integers(cupy, (_SIDE, _SIDE), np.float32)
+    w = small_integers(cupy, (_SIDE, _SIDE), np.float32).T
     return _sum_case(x, w, cupy.empty_like(x), 3 * x.nbytes)
 
 
 def _every_second(cupy: Any) -> _Case:
-    whole = _numbers(cupy, (_SIDE, _SIDE), np.float32)
+    whole = small_integers(cupy, (_SIDE, _SIDE), np.float32)
     x = whole[:, ::2]
     y = cupy.empty(x.shape, np.float32)
     return _axpb_case(x, y, whole.nbytes + y.nbytes)
 
 
 def _fortran(cupy: Any) -> _Case:
-    x = _numbers(cupy, (_SIDE, _SIDE), np.float32).T
+    x = small_integers(cupy, (_SIDE, _SIDE), np.float32).T
     return _axpb_case(x, cupy.empty((_SIDE, _SIDE), np.float32).T)
 
 
 def _misaligned(both: bool) -> Callable[[Any], _Case]:
     def make(cupy: Any) -> _Case:
-        x = _numbers(cupy, _GIB // 4 + 1, np.float32)[1:]
-        y = cupy.empty(_GIB // 4 + 1, np.float32)
+        x = small_integers(cupy, GIB // 4 + 1, np.float32)[1:]
+        y = cupy.empty(GIB // 4 + 1, np.float32)
         return _axpb_case(x, y[1:] if both else y[:-1])
 
     return make
 
 
 def _in_place(cupy: Any) -> _Case:
-    x = _numbers(cupy, _GIB // 4, np.float32)
+    x = small_integers(cupy, GIB // 4, np.float32)
     y = cupy.empty_like(x)
     return _Case(
         ("T x", "T y", "y += x", "accumulate"),
@@ -262,7 +211,7 @@ def _in_place(cupy: Any) -> _Case:
 
 
 def _mixed(cupy: Any) -> _Case:
-    x = _numbers(cupy, _GIB // 4, np.int8)
+    x = small_integers(cupy, GIB // 4, np.int8)
     y = cupy.empty(x.size, np.float32)
     return _Case(
         ("int8 x, float32 a, float32 b", "float32 y", "y = a * x + b", "mixed"),
@@ -274,7 +223,7 @@ def _mixed(cupy: Any) -> _Case:
 
 
 def _index(cupy: Any) -> _Case:
-    x = _numbers(cupy, _GIB // 4, np.float32)
+    x = small_integers(cupy, GIB // 4, np.float32)
     y = cupy.empty_like(x)
     return _Case(
         ("T x", "T y", "y = x + (i & 1023)", "indexed"),
@@ -309,7 +258,7 @@ _WORKS = (
 # -- measuring --------------------------------------------------------------------------------
 
 
-def _entrants(device: _Device, case: _Case) -> dict[str, Callable[[], Call]]:
+def _entrants(device: Device, case: _Case) -> dict[str, Callable[[], Call]]:
     """Return what runs the case; the one whose result the others must equal comes first."""
 
     def by(library: Any) -> Callable[[], Call]:
@@ -342,7 +291,7 @@ def _different(cupy: Any, output: Array, correct: Array) -> int:
     return sum(int(cupy.count_nonzero(a != b)) for a, b in pairs)
 
 
-def _measure(device: _Device, work: _Work, table: Table) -> None:
+def _measure(device: Device, work: _Work, table: Table) -> None:
     cupy = device.cupy
     case = work.make(cupy)
     output = case.arguments[-1]
@@ -367,7 +316,7 @@ def _measure(device: _Device, work: _Work, table: Table) -> None:
         check=check,
     )
     copy = results["copy"]
-    share = case.moved / (2 * _GIB)
+    share = case.moved / (2 * GIB)
 
     def fraction(name: str) -> Cell:
         if name not in results:
@@ -391,12 +340,12 @@ def _measure(device: _Device, work: _Work, table: Table) -> None:
         met,
         scaled(ours.seconds, 1e3),
         scaled(ratio(float(case.moved), ours.seconds), 1e-9),
-        case.moved / _GIB,
+        case.moved / GIB,
         checked,
     )
 
 
-def _bandwidth(device: _Device, report: Report) -> Table:
+def _bandwidth(device: Device, report: Report) -> Table:
     table = report.table(
         "Elementwise kernels on 1 GiB arrays: fraction of a copy's bandwidth",
         *("work", *_NAMES, "target", "met", "ours, ms", "ours, GB/s", "GiB moved", "result"),
@@ -422,28 +371,6 @@ def _bandwidth(device: _Device, report: Report) -> Table:
 # -- sizes ------------------------------------------------------------------------------------
 
 
-def _replayed(device: _Device, call: Call, count: int) -> list[list[float]]:
-    """Return the device's times (s) of a call, `count` of which are replayed as one graph."""
-    cupy = device.cupy
-    cupy.cuda.runtime.deviceSynchronize()
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream, contextlib.ExitStack() as inside:
-        if device.torch is not None:
-            outside = device.torch.cuda.ExternalStream(stream.ptr)
-            inside.enter_context(device.torch.cuda.stream(outside))
-        stream.begin_capture()
-        try:
-            for _ in range(count):
-                call()
-        finally:
-            graph = stream.end_capture()
-        clock = event_clock(cupy, 5)
-        clock(graph.launch)
-        rounds = [[seconds / count for seconds in clock(graph.launch)] for _ in range(3)]
-        stream.synchronize()
-    return rounds
-
-
 def _wall(cupy: Any, call: Call, size: int) -> float:
     """Return the median time (s) of a call that is waited for."""
     synchronize = cupy.cuda.get_current_stream().synchronize
@@ -458,7 +385,7 @@ def _wall(cupy: Any, call: Call, size: int) -> float:
 
 
 def _entrant_cells(
-    device: _Device, build: Callable[[], Call], size: int, reset: Callable[[], None] | None
+    device: Device, build: Callable[[], Call], size: int, reset: Callable[[], None] | None
 ) -> tuple[Result, Cell]:
     """Return the device's time of one launch within a graph, and the wall time of a call."""
     count = max(4, min(100, (1 << 28) // size))
@@ -468,14 +395,14 @@ def _entrant_cells(
         if reset is not None:
             reset()
         call()
-        result.rounds = _replayed(device, call, count)
+        result.rounds = replayed(device, call, count)
         return result, scaled(_wall(device.cupy, call, size), 1e6)
     except Exception as error:  # reported in the table
         result.error = f"{type(error).__name__}: {first_line(error)}"
         return result, result.cell
 
 
-def _sweep(device: _Device, report: Report) -> Table:
+def _sweep(device: Device, report: Report) -> Table:
     table = report.table(
         "a*x+b float32 by size, out given: device time and wall time of a call, µs",
         *("n", *(f"device {name}" for name in _NAMES), "CuPy / ours", "torch / ours"),
@@ -495,8 +422,8 @@ def _sweep(device: _Device, report: Report) -> Table:
     return table
 
 
-def _sweep_row(device: _Device, size: int) -> Iterator[Cell]:
-    x = _numbers(device.cupy, size, np.float32)
+def _sweep_row(device: Device, size: int) -> Iterator[Cell]:
+    x = small_integers(device.cupy, size, np.float32)
     case = _axpb_case(x, device.cupy.empty_like(x))
     entrants = _entrants(device, case)
     cells: dict[str, tuple[Result, Cell]] = {
@@ -525,7 +452,7 @@ def run(directory: Path, commit: str, peers: Peers) -> None:
     machine = describe_machine(cupy)
     machine["peers"] = ", ".join(f"{name} {version}" for name, version in peers.versions.items())
     report = Report("cuda-elementwise", machine, commit, notes=peers.notes())
-    device = _Device(cupy, torch)
+    device = Device(cupy, torch)
     bandwidth = _bandwidth(device, report)
     sweep = _sweep(device, report)
     report.save(directory)

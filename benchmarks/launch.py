@@ -20,6 +20,7 @@ from common import (
     commit,
     describe_machine,
     host_clock,
+    judge,
     needed_cupy,
     paired_ratio,
     parse_arguments,
@@ -32,6 +33,8 @@ import kerneltk
 _LENGTH = 1024
 _CALLS, _ROUNDS = 2000, 7
 _TEXTS = ("T x, T a, T b", "T y", "y = a * x + b", "axpb")
+_SQUARES = ("T x", "T y", "x * x", "a + b", "y = a", "0", "sum_of_squares")
+_REDUCTIONS = {f"n = {_LENGTH}": None, f"32 × {_LENGTH // 32}, axis 1": 1}
 _RAW = """
 extern "C" __global__ void bare(const float* x, float a, float b, float* y, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -175,17 +178,66 @@ def main() -> None:
     cuda = arguments.backend == "cuda"
     cupy = needed_cupy(peers) if cuda else None
     machine = describe_machine(cupy)
-    if cupy is None:
-        entrants, clock, rival = _host_entrants(peers), host_clock(_CALLS), "NumPy"
-    else:
-        entrants, clock, rival = _cuda_entrants(cupy, peers), _drained(cupy), "CuPy"
+    clock = host_clock(_CALLS) if cupy is None else _drained(cupy)
+    entrants = _host_entrants(peers) if cupy is None else _cuda_entrants(cupy, peers)
     results = race(entrants, clock, _ROUNDS)
+    reductions = {
+        kind: race(_reductions(np if cupy is None else cupy, axis), clock, _ROUNDS)
+        for kind, axis in _REDUCTIONS.items()
+    }
     machine["peers"] = ", ".join(f"{name} {version}" for name, version in peers.versions.items())
     report = Report(
         f"{arguments.backend}-launch", machine, commit(arguments.commit), notes=peers.notes()
     )
+    _tabulate(report, f"Host time of a call, n = {_LENGTH} float32", results)
+    for kind, raced in reductions.items():
+        _tabulate(report, f"Host time of a sum of squares, {kind}, float32", raced)
+    targets = report.table("Targets", "what", "measured", "to reach", "met")
+    for kind in ("out", "allocating"):
+        if cuda:
+            part = paired_ratio(results[f"ours, {kind}"], results[f"CuPy, {kind}"])
+            judge(targets, f"ours / CuPy, {kind}", part, 0.75)
+        else:
+            judge(targets, f"ours, {kind}, µs", scaled(results[f"ours, {kind}"].seconds, 1e6), 10)
+        for name, raced in reductions.items():
+            ours = raced[f"ours, {kind}"]
+            if cuda:
+                part = paired_ratio(ours, raced[f"CuPy, {kind}"])
+                judge(targets, f"reduction, {name}: ours / CuPy, {kind}", part, 0.4)
+            else:
+                used = scaled(ours.seconds, 1e6)
+                judge(targets, f"reduction, {name}: ours, {kind}, µs", used, 10)
+    report.save(arguments.output)
+
+
+def _reductions(library: Any, axis: int | None) -> Entrants:
+    """Return sums of squares of 1024 elements, by NumPy or CuPy and by us; of x for its sum."""
+    x = library.arange(_LENGTH, dtype=np.float32)
+    if axis is not None:
+        x = x.reshape(32, -1)
+    y = library.empty(() if axis is None else x.shape[:1], np.float32)
+    kernel = kerneltk.ReductionKernel(*_SQUARES)
+    entrants: Entrants = {
+        "ours, out": lambda: lambda: kernel(x, out=y, axis=axis),
+        "ours, out among the arguments": lambda: lambda: kernel(x, y, axis=axis),
+        "ours, allocating": lambda: lambda: kernel(x, axis=axis),
+    }
+    if library is np:
+        entrants["np.sum, out"] = lambda: lambda: np.sum(x, axis=axis, out=y)
+        entrants["np.sum, allocating"] = lambda: lambda: np.sum(x, axis=axis)
+        entrants["np.sum of x*x, allocating"] = lambda: lambda: np.sum(x * x, axis=axis)
+        return entrants
+    theirs = library.ReductionKernel(*_SQUARES)
+    entrants["CuPy, out"] = lambda: lambda: theirs(x, out=y, axis=axis)
+    entrants["CuPy, allocating"] = lambda: lambda: theirs(x, axis=axis)
+    entrants["cp.sum, out"] = lambda: lambda: library.sum(x, axis=axis, out=y)
+    entrants["cp.sum, allocating"] = lambda: lambda: library.sum(x, axis=axis)
+    return entrants
+
+
+def _tabulate(report: Report, title: str, results: dict[str, Result]) -> None:
     table = report.table(
-        f"Host time of a call, n = {_LENGTH} float32",
+        title,
         *("call", "µs", "µs, fastest", "/ ours, out", "/ ours, allocating"),
         notes=[
             f"Median and fastest of {_ROUNDS} rounds of {_CALLS} calls; in each round every line "
@@ -202,24 +254,6 @@ def main() -> None:
             paired_ratio(result, results["ours, out"]),
             paired_ratio(result, results["ours, allocating"]),
         )
-    targets = report.table("Targets", "what", "measured", "to reach", "met")
-    if cuda:
-        for kind in ("out", "allocating"):
-            part = paired_ratio(results[f"ours, {kind}"], results[f"{rival}, {kind}"])
-            _judge(targets, f"ours / CuPy, {kind}", part, 0.75)
-    else:
-        _judge(targets, "ours, out, µs", _microseconds(results["ours, out"]), 10.0)
-        _judge(targets, "ours, allocating, µs", _microseconds(results["ours, allocating"]), 10.0)
-    report.save(arguments.output)
-
-
-def _microseconds(result: Result) -> float | None:
-    return scaled(result.seconds, 1e6)
-
-
-def _judge(targets: Any, what: str, measured: float | None, limit: float) -> None:
-    met = None if measured is None else "yes" if measured <= limit else "NO"
-    targets.add(what, measured, f"≤ {limit:g}", met)
 
 
 if __name__ == "__main__":

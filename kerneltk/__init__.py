@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kerneltk.errors import (
         ArgumentTypeError,
         ArgumentValueError,
+        AxisError,
         BackendUnavailableError,
         CompileError,
         DivisionError,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         ScalarOverflowError,
         SignatureError,
     )
+    from kerneltk.reduction import ReductionKernel
     from kerneltk.units import ObjectCode, Target, TranslationUnit
 
 __version__ = "0.1.0"
@@ -28,6 +30,7 @@ __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
     "ArraySpec",
+    "AxisError",
     "BackendUnavailableError",
     "CompileError",
     "DivisionError",
@@ -35,6 +38,7 @@ __all__ = [
     "KernelToolkitError",
     "LaunchError",
     "ObjectCode",
+    "ReductionKernel",
     "ScalarOverflowError",
     "SignatureError",
     "Target",
@@ -47,6 +51,7 @@ _HOMES = {
     "ArraySpec": "arrays",
     "ElementwiseKernel": "elementwise",
     "ObjectCode": "units",
+    "ReductionKernel": "reduction",
     "Target": "units",
     "TranslationUnit": "units",
 }

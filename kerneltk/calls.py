@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from kerneltk import interop
+from kerneltk.arrays import ArraySpec
 from kerneltk.backends.base import Backend
 from kerneltk.binding import scalar_default
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
 from kerneltk.types import NO_DEFAULT, Signature
 from kerneltk.units import BackendName
 
-__all__ = ["Adopted", "CallOptions", "adopt", "arrange", "read_options", "wrong_number"]
+__all__ = ["Adopted", "CallOptions", "adopt", "arrange", "read_options", "spec_of", "wrong_number"]
 
 _MAX_BLOCK = 1024
 _MOST_ELEMENTS = 2**63 - 1
@@ -251,3 +252,21 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
         chosen = interop.backend_named(backend) if backend else interop.default_backend()
     way_back = interop.first_way_back(callers) if callers else None
     return Adopted(tuple(args), tuple(values), chosen, way_back)
+
+
+def spec_of(argument: Any) -> ArraySpec | None:
+    """Return what describes an argument: of an array its layout, of a scalar None.
+
+    Raises ArgumentTypeError for what is neither.
+    """
+    if isinstance(argument, ArraySpec):
+        return argument
+    backend = interop.backend_of(argument)
+    if backend is not None:
+        return backend.describe(argument)[0]
+    if scalar_default(argument) is None:
+        raise ArgumentTypeError(
+            f"'{argument!r}' describes no argument.\n"
+            "  Hint: use 'ArraySpec.make(dtype, shape)' for an array, a dtype for a scalar."
+        )
+    return None

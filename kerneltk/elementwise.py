@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from kerneltk import calls, interop, pipeline
-from kerneltk.arrays import ArraySpec, byte_extent
-from kerneltk.backends.base import Backend
-from kerneltk.binding import Binding, convert_scalar, scalar_default
-from kerneltk.dtypes import alignment_on, describe, identifier_problem
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    NotCompiledError,
-    SignatureError,
-    Snippet,
-    render_message,
-)
+from kerneltk import calls, pipeline
+from kerneltk.arrays import ArraySpec
+from kerneltk.definition import check_name, check_options, check_text
+from kerneltk.dispatch import Dispatcher, FrontEnd
+from kerneltk.errors import ArgumentValueError
+from kerneltk.lowered import Lowered
 from kerneltk.params import parse_signature
-from kerneltk.plans import MAX_PLANS, Pattern, Plan, make_launcher, overlap_pairs
 from kerneltk.rendered import translation_unit_of
-from kerneltk.resolve import Resolved, is_aligned, overlap_limits, resolve_elementwise
-from kerneltk.specialize import (
-    ElementwiseDefinition,
-    ElementwiseSpecialization,
-    Lowered,
-    specialize_elementwise,
-)
+from kerneltk.resolve import Resolved, resolve_elementwise
+from kerneltk.specialize import ElementwiseDefinition, specialize_elementwise
 from kerneltk.types import Parameter
 from kerneltk.units import BackendName, ObjectCode, TranslationUnit
 
-__all__ = ["ElementwiseKernel"]
+__all__ = ["ElementwiseKernel", "copy_array"]
 
 _Run = Callable[..., Any]
 _Extra = tuple[int | None, int | None] | None
@@ -116,24 +102,19 @@ class ElementwiseKernel:
             ("loop_prep", loop_prep),
             ("after_loop", after_loop),
         ):
-            _check_text(text, given)
-        problem = identifier_problem(name)
-        if problem:
-            raise SignatureError(f'Invalid kernel name: "{name}" {problem}.')
-        if isinstance(options, str):
-            raise ArgumentTypeError("'options' must be a sequence of strings, not one string.")
-        if not isinstance(options, Sequence) or not all(isinstance(o, str) for o in options):
-            raise ArgumentTypeError("'options' must be a sequence of strings.")
+            check_text(text, given)
+        check_name(name)
+        compile_options = check_options(options)
         signature = parse_signature(in_params, out_params)
         self._definition = ElementwiseDefinition(
             signature,
-            operation,
             name,
-            bool(reduce_dims),
             preamble,
+            compile_options,
+            operation,
+            bool(reduce_dims),
             loop_prep,
             after_loop,
-            tuple(options),
         )
         self._no_return = bool(no_return)
         self._return_tuple = bool(return_tuple)
@@ -144,14 +125,33 @@ class ElementwiseKernel:
         self._prepare()
 
     def _prepare(self) -> None:
-        self._launchers: dict[tuple[type, ...], _Run] = {}
-        # The last launcher by the number of arguments: most calls are alike.
-        self._recent: list[_Run] = [self._first_call] * (self.nargs + 1)
-        self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
+        definition = self._definition
+        if self._no_return:
+            returns: Literal["none", "one", "tuple"] = "none"
+        else:
+            returns = "one" if self.nout == 1 and not self._return_tuple else "tuple"
+
+        def by_reference(resolved: Resolved) -> tuple[bool, ...]:
+            direct = definition.works_on_arrays(resolved.specs, resolved.shape)
+            return tuple(direct or p.raw for p in definition.signature.parameters)
+
+        front_end = FrontEnd(
+            definition,
+            functools.partial(_resolve, definition),
+            functools.partial(_lower, definition),
+            by_reference,
+            copy_array,
+            returns,
+            in_place=True,
+            has_scratch=False,
+            override=self._override,
+        )
+        self._dispatcher = Dispatcher(front_end, self._first_call)
+        self._recent = self._dispatcher.recent
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_launchers", "_recent", "_codes"):
+        for name in ("_dispatcher", "_recent"):
             del state[name]
         return state
 
@@ -279,275 +279,23 @@ class ElementwiseKernel:
             return override(self, *args, **kwargs)
         options = calls.read_options(kwargs)
         args = calls.arrange(self.name, self._definition.signature, args, kwargs)
-        return self._dispatch(args, options.stream, options.plan_key, options.backend)
+        return self._dispatcher.dispatch(args, options.stream, options.plan_key, options.backend)
 
-    def _dispatch(
-        self,
-        args: tuple[Any, ...],
-        stream: int | None,
-        extra: _Extra,
-        backend: BackendName | None = None,
-    ) -> Any:
-        """Launch by the launcher for these types, which is made if there is none."""
-        run = self._launchers.get(tuple(map(type, args)))
-        if run is not None:
-            self._recent[len(args)] = run
-            return run(*args, stream, extra)
-        override = _override_of(args)  # a launcher that does not fit comes here by itself
-        if override is not None:
-            return override(self, *args)
-        adopted = calls.adopt(self._definition.signature, args, backend)
-        run = self._launcher(adopted.values, adopted.backend)
-        return adopted.give_back(run(*adopted.values, stream, extra))
-
-    # -- plans ------------------------------------------------------------------------------
-
-    def _pattern(self, args: Sequence[Any], backend: Backend) -> Pattern:
-        signature = self._definition.signature
-        if self.no_return:
-            returns = "none"
-        else:
-            returns = "one" if self.nout == 1 and not self.return_tuple else "tuple"
-        return Pattern(
-            tuple(isinstance(argument, backend.array_type) for argument in args),
-            tuple(parameter.raw for parameter in signature.parameters),
-            tuple(not parameter.is_const for parameter in signature.parameters),
-            self.nin,
-            self.nout,
-            len(args) == self.nargs and self.nout > 0,
-            returns,
-        )
-
-    def _launcher(self, args: tuple[Any, ...], backend: Backend) -> _Run:
-        types = tuple(map(type, args))
-        pattern = self._pattern(args, backend)
-        # Types tell the backend only if there is an array among them.
-        key = types if any(pattern.arrays) else (*types, type(backend))
-        run = self._launchers.get(key)
-        if run is not None:
-            return run
-        if len(args) not in (self.nin, self.nargs):
-            raise calls.wrong_number(self.name, self._definition.signature, len(args))
-        plans: dict[Any, tuple[Any, ...]] = {}
-        missed = functools.partial(self._missed, pattern, backend, plans, types)
-        overlapped = functools.partial(self._overlapped, pattern, backend)
-        run = make_launcher(pattern, backend, plans, types, missed, overlapped, self._dispatch)
-        self._launchers[key] = run
-        return run
-
-    def _missed(
-        self,
-        pattern: Pattern,
-        backend: Backend,
-        plans: dict[Any, tuple[Any, ...]],
-        types: tuple[type, ...],
-        run: _Run,
-        args: tuple[Any, ...],
-        stream: int | None,
-        extra: _Extra,
-        key: Any,
-    ) -> Any:
-        """Make the plan for these arguments, then launch by it."""
-        for index, is_array in enumerate(pattern.arrays):
-            if is_array:
-                parameter = self._definition.signature.parameters[index]
-                backend.check_usable(args[index], parameter.name, not parameter.is_const)
-        specs = [
-            backend.describe(argument)[0] if is_array else None
-            for argument, is_array in zip(args, pattern.arrays, strict=True)
-        ]
-        size, block_size = extra or (None, None)
-        resolved = resolve_elementwise(
-            self.name, self._definition.signature, specs, args[: self.nin], size
-        )
-        aligned = self._aligned(args, backend, resolved, stream)
-        if aligned is not args:
-            return run(*aligned, stream, extra)
-        row = self._plan(pattern, backend, resolved, types, block_size).row()
-        if len(plans) >= MAX_PLANS:
-            plans.clear()
-        plans[key] = row
-        return run(*args, stream, extra)
-
-    def _overlapped(
-        self,
-        pattern: Pattern,
-        backend: Backend,
-        run: _Run,
-        args: tuple[Any, ...],
-        stream: int | None,
-        extra: _Extra,
-    ) -> Any:
-        """Copy the inputs that an output overlaps, then launch: the result is as if all inputs
-        were read before anything is written.
-        """
-        extents = []
-        for argument, is_array in zip(args, pattern.arrays, strict=True):
-            if not is_array:
-                extents.append((0, 0))
-                continue
-            spec, address = backend.describe(argument)
-            low, high = byte_extent(spec.shape, spec.strides, spec.dtype.itemsize)
-            extents.append((address + low, address + high))
-        values = list(args)
-        for k, j in overlap_pairs(pattern):
-            if extents[k][0] < extents[j][1] and extents[j][0] < extents[k][1]:
-                with backend.stream_context(stream):
-                    values[k] = _identity()(args[k])
-        return run(*values, stream, extra)
-
-    def _aligned(
-        self, args: tuple[Any, ...], backend: Backend, resolved: Resolved, stream: int | None
-    ) -> tuple[Any, ...]:
-        """Copy inputs that the body reads by references, if they are not aligned for that.
-
-        Those are raw inputs, and all where the body works on the arrays themselves. Returns `args`
-        itself where nothing was to be copied.
-        """
-        definition = self._definition
-        direct = definition.works_on_arrays(resolved.specs, resolved.shape)
-        result = list(args)
-        copied = False
-        for index, spec in enumerate(resolved.specs[: len(args)]):
-            parameter = definition.signature.parameters[index]
-            if spec is None or not (parameter.raw or direct) or is_aligned(spec, backend.name):
-                continue
-            if not parameter.is_const:
-                raise ArgumentValueError(
-                    render_message(
-                        f"The array for {'raw ' if parameter.raw else ''}parameter "
-                        f"'{parameter.name}' is written by references, but its elements are not at "
-                        f"multiples of {alignment_on(backend.name, spec.dtype)} bytes.",
-                        definition.signature.snippet(index),
-                        hint="pass a copy.",
-                    )
-                )
-            with backend.stream_context(stream):
-                result[index] = _identity()(args[index])
-            copied = True
-        return tuple(result) if copied else args
-
-    def _lower(
-        self, resolved: Resolved, backend: BackendName, block_size: int | None
-    ) -> Lowered | None:
-        if 0 in resolved.shape:
-            return None
-        return specialize_elementwise(
-            self._definition,
-            backend,
-            resolved.binding,
-            resolved.specs,
-            resolved.shape,
-            block_size,
-        )
-
-    def _plan(
-        self,
-        pattern: Pattern,
-        backend: Backend,
-        resolved: Resolved,
-        types: tuple[type, ...],
-        block_size: int | None,
-    ) -> Plan:
-        lowered = self._lower(resolved, backend.name, block_size)
-        outputs = resolved.binding.dtypes[self.nin :]
-        limits = tuple(
-            overlap_limits(resolved.specs[k], resolved.specs[j], resolved.shape)
-            for k, j in overlap_pairs(pattern)
-        )
-        if lowered is None:
-            raws = sum(
-                parameter.raw and spec is not None
-                for parameter, spec in zip(
-                    self._definition.signature.parameters, resolved.specs, strict=True
-                )
-            )
-            check = functools.partial(
-                _convert_scalars, self._scalars(resolved.binding, pattern.arrays)
-            )
-            return Plan(
-                None, 0, 0, 0, check, check, _no_buffer, resolved.shape, outputs,
-                resolved.order, ((),) * raws, limits,
-            )  # fmt: skip
-        specialization = lowered.specialization
-        unit = translation_unit_of(specialization)
-        self._remember_code(resolved.specs, unit)
-        function = pipeline.get_function(unit, backend)
-        block = specialization.arguments
-        pack_checked = self._checked_pack(specialization)
-        simple = all(
-            is_array or _packs_alike(kind, dtype)
-            for is_array, kind, dtype in zip(
-                pattern.arrays, types, resolved.binding.dtypes, strict=False
-            )
-        )
-        return Plan(
-            function.handle,
-            lowered.grid,
-            lowered.grain,
-            specialization.block,
-            block.dynamic.pack_into if simple else pack_checked,
-            pack_checked,
-            functools.partial(
-                backend.make_buffer, block.size, block.constant_offset, lowered.constants
-            ),
-            resolved.shape,
-            outputs,
-            resolved.order,
-            lowered.raw_geometry,
-            limits,
-        )
-
-    def _scalars(
-        self, binding: Binding, is_array: Sequence[bool]
-    ) -> list[tuple[np.dtype[Any], Snippet]]:
-        """Return the dtype and the place of every input that is a number."""
-        signature = self._definition.signature
-        return [
-            (binding.dtypes[index], signature.snippet(index))
-            for index in range(self.nin)
-            if not is_array[index]
-        ]
-
-    def _checked_pack(self, specialization: ElementwiseSpecialization) -> Callable[..., None]:
-        """Return a function that converts the scalars, the last values, before it packs."""
-        scalars = self._scalars(specialization.binding, specialization.is_array)
-        pack = specialization.arguments.dynamic.pack_into
-
-        def pack_checked(buffer: Any, offset: int, *values: Any) -> None:
-            first = len(values) - len(scalars)
-            pack(buffer, offset, *values[:first], *_convert_scalars(scalars, *values[first:]))
-
-        return pack_checked
+    def _override(self, args: tuple[Any, ...]) -> Callable[[], Any] | None:
+        method = _override_of(args)
+        return None if method is None else functools.partial(method, self, *args)
 
     # -- what was made ------------------------------------------------------------------------
-
-    def _remember_code(self, specs: Sequence[ArraySpec | None], unit: TranslationUnit) -> None:
-        key = tuple(spec.dtype for spec in specs if spec is not None)
-        self._codes.setdefault(key, unit.source)
 
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
         """The generated texts by the dtypes of the array arguments."""
-        if not self._codes:
-            warnings.warn(
-                "No codes are cached because nothing is compiled before the first call.",
-                stacklevel=2,
-            )
-        return dict(self._codes)
+        return self._dispatcher.cached_codes
 
     @property
     def cached_code(self) -> str:
         """The first generated text."""
-        codes = self._codes
-        if not codes:
-            raise NotCompiledError(
-                f"Kernel '{self.name}' has not been called.\n"
-                "  Hint: 'translation_unit(...)' renders the text without a call."
-            )
-        if len(codes) > 1:
-            warnings.warn("Several texts are cached; 'cached_codes' has them all.", stacklevel=2)
-        return next(iter(codes.values()))
+        return self._dispatcher.cached_code
 
     def translation_unit(
         self,
@@ -584,11 +332,9 @@ class ElementwiseKernel:
             raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
         options = calls.read_options({"size": size, "block_size": block_size})
         args = calls.arrange(self.name, self._definition.signature, args, named)
-        specs = [_spec_of(argument) for argument in args]
-        resolved = resolve_elementwise(
-            self.name, self._definition.signature, specs, args[: self.nin], options.size
-        )
-        lowered = self._lower(resolved, backend, options.block_size)
+        specs = [calls.spec_of(argument) for argument in args]
+        resolved = _resolve(self._definition, specs, args[: self.nin], options.plan_key)
+        lowered = _lower(self._definition, resolved, backend, 1, options.plan_key)
         if lowered is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
         return translation_unit_of(lowered.specialization)
@@ -628,41 +374,28 @@ class ElementwiseKernel:
         return pipeline.compile_ahead(unit, target)
 
 
-def _check_text(name: str, text: object) -> None:
-    """Raise unless `text` can be a part of a translation unit."""
-    if not isinstance(text, str):
-        raise ArgumentTypeError(f"'{name}' must be a string, not '{type(text).__name__}'.")
-    if "\0" in text:
-        raise SignatureError(f"'{name}' holds a null character, which would end the text there.")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise SignatureError(f"'{name}' holds a lone surrogate, which is no character.") from None
+def _resolve(
+    definition: ElementwiseDefinition,
+    specs: Sequence[ArraySpec | None],
+    values: Sequence[Any],
+    extra: _Extra,
+) -> Resolved:
+    size, _ = extra or (None, None)
+    return resolve_elementwise(definition.name, definition.signature, specs, values, size)
 
 
-def _spec_of(argument: Any) -> ArraySpec | None:
-    if isinstance(argument, ArraySpec):
-        return argument
-    backend = interop.backend_of(argument)
-    if backend is not None:
-        return backend.describe(argument)[0]
-    if scalar_default(argument) is None:
-        raise ArgumentTypeError(
-            f"'{argument!r}' describes no argument.\n"
-            "  Hint: use 'ArraySpec.make(dtype, shape)' for an array, a dtype for a scalar."
-        )
-    return None
-
-
-def _packs_alike(kind: type, dtype: np.dtype[Any]) -> bool:
-    """Return whether ``struct`` packs numbers of type `kind` as `convert_scalar` does, or refuses.
-
-    It would drop the imaginary part of NumPy's complex numbers.
-    """
-    return (
-        len(describe(dtype).format) == 1
-        and dtype.name != "bfloat16"
-        and not issubclass(kind, complex | np.complexfloating)
+def _lower(
+    definition: ElementwiseDefinition,
+    resolved: Resolved,
+    backend: BackendName,
+    units: int,
+    extra: _Extra,
+) -> Lowered | None:
+    if 0 in resolved.shape:
+        return None
+    _, block_size = extra or (None, None)
+    return specialize_elementwise(
+        definition, backend, resolved.binding, resolved.specs, resolved.shape, block_size
     )
 
 
@@ -679,20 +412,12 @@ def _override_of(args: Sequence[Any]) -> Callable[..., Any] | None:
 
 @functools.cache
 def _identity() -> ElementwiseKernel:
-    """Return the kernel that copies: unlike CuPy's copy, it takes elements at odd addresses."""
     return ElementwiseKernel("T x", "T y", "y = x", "copy")
 
 
-def _convert_scalars(
-    scalars: Sequence[tuple[np.dtype[Any], Snippet]], *values: Any
-) -> list[object]:
-    """Return numbers as what ``struct`` packs; raises for one that its parameter cannot hold."""
-    return [
-        part
-        for value, (dtype, place) in zip(values, scalars, strict=True)
-        for part in convert_scalar(value, dtype, place)
-    ]
+def copy_array(array: Any) -> Any:
+    """Return a copy of an array of a backend's own.
 
-
-def _no_buffer() -> None:
-    """Make no buffer: a loop without elements has no arguments."""
+    Unlike CuPy's copy, this takes elements at odd addresses.
+    """
+    return _identity()(array)

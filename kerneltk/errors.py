@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from numpy.exceptions import AxisError as _NumpyAxisError
+
 __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
+    "AxisError",
     "BackendUnavailableError",
     "CompileError",
     "DivisionError",
@@ -39,6 +42,16 @@ class ArgumentTypeError(KernelToolkitError, TypeError):
 
 class ArgumentValueError(KernelToolkitError, ValueError):
     """A call's arguments have shapes or values that the kernel cannot take."""
+
+
+class AxisError(ArgumentValueError, _NumpyAxisError):
+    """An axis is not one of the broadcast inputs'. Also NumPy's ``AxisError``."""
+
+    def __init__(self, message: str) -> None:
+        _NumpyAxisError.__init__(self, message)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class ScalarOverflowError(KernelToolkitError, OverflowError):

@@ -29,7 +29,9 @@ __all__ = [
     "Access",
     "Layout",
     "Operand",
+    "alignment_of",
     "choose_pack_width",
+    "element_chunk",
     "plan_cuda",
     "plan_host",
 ]
@@ -128,7 +130,7 @@ class Layout:
         return len(self.loop.shape)
 
 
-def _alignment(*values: int) -> int:
+def alignment_of(*values: int) -> int:
     """Return the largest power of two, at most 16, that divides every value."""
     bits = _VECTOR
     for value in values:
@@ -208,7 +210,7 @@ def plan_cuda(
         accesses = tuple(
             Access(
                 "flat" if dense else "uniform" if not any(row) else "element",
-                min(operand.itemsize, _alignment(operand.offset, *row)),
+                min(operand.itemsize, alignment_of(operand.offset, *row)),
             )
             for operand, row, dense in zip(operands, loop.strides, flat, strict=True)
         )
@@ -219,9 +221,9 @@ def plan_cuda(
     return _choose_pack(loop, operands, flat, wide)
 
 
-def _element_chunk(operand: Operand, row: Sequence[int]) -> int:
+def element_chunk(operand: Operand, row: Sequence[int]) -> int:
     """Return the bytes of one access when elements are moved one by one."""
-    aligned = _alignment(operand.offset, *row)
+    aligned = alignment_of(operand.offset, *row)
     if aligned >= operand.alignment:
         return operand.itemsize
     return aligned
@@ -248,7 +250,7 @@ def _choose_pack(
         limit = min(_VECTOR, width * operand.itemsize)
         address = operand.offset - shift * operand.itemsize
         outer = () if flat[k] else row[:-1]
-        return min(limit, _alignment(address, *outer))
+        return min(limit, alignment_of(address, *outer))
 
     written = [k for k, operand in enumerate(operands) if operand.written]
     if (
@@ -281,17 +283,17 @@ def _choose_pack(
     accesses: list[Access] = []
     for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True)):
         if not any(row):
-            accesses.append(Access("uniform", _element_chunk(operand, row)))
+            accesses.append(Access("uniform", element_chunk(operand, row)))
         elif flat[k]:
             accesses.append(Access("flat", chunk_of(k, width)))
         elif not divisible:
-            accesses.append(Access("element", _element_chunk(operand, row)))
+            accesses.append(Access("element", element_chunk(operand, row)))
         elif row[-1] == operand.itemsize and k in dense:
             accesses.append(Access("row", chunk_of(k, width)))
         elif row[-1] == 0:
-            accesses.append(Access("broadcast", _element_chunk(operand, row)))
+            accesses.append(Access("broadcast", element_chunk(operand, row)))
         else:
-            accesses.append(Access("strided", _element_chunk(operand, row)))
+            accesses.append(Access("strided", element_chunk(operand, row)))
     return Layout("pack", width, wide, tuple(accesses), loop, shift)
 
 
@@ -314,7 +316,7 @@ def _interleaved(
     accesses = tuple(
         Access(
             "uniform" if not any(row) else "flat" if flat[k] else "element",
-            _element_chunk(operand, row),
+            element_chunk(operand, row),
         )
         for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True))
     )
@@ -363,7 +365,7 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
     )
     accesses: list[Access] = []
     for operand, row in zip(operands, moved.strides, strict=True):
-        chunk = _element_chunk(operand, row)
+        chunk = element_chunk(operand, row)
         staged = (
             not operand.written
             and not operand.is_index
@@ -372,7 +374,7 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
             and operand.itemsize in (1, 2, 4, 8, 16)
         )
         if staged:  # moved as words of its size, whatever its type's own alignment is
-            chunk = min(operand.itemsize, _alignment(operand.offset, *row))
+            chunk = min(operand.itemsize, alignment_of(operand.offset, *row))
         kind: Kind = "uniform" if not any(row) else "staged" if staged else "element"
         accesses.append(Access(kind, chunk))
     staged_bytes = sum(
@@ -403,7 +405,7 @@ def plan_host(shape: Sequence[int], operands: Sequence[Operand], *, direct: bool
         variant = "tile"
     accesses: list[Access] = []
     for operand, row in zip(operands, loop.strides, strict=True):
-        chunk = _element_chunk(operand, row)
+        chunk = element_chunk(operand, row)
         if row[-1] == operand.itemsize:
             accesses.append(Access("row", chunk))
         elif row[-1] == 0:

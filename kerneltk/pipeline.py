@@ -35,7 +35,7 @@ def _key_of(unit: TranslationUnit, backend: Compiler, target: Target) -> str:
         unit,
         target,
         include_directories=backend.include_directories(unit),
-        backend_options=backend.backend_options(),
+        backend_options=backend.backend_options(unit),
     )
 
 

@@ -37,6 +37,8 @@ class Pattern:
     nin, nout : int
     outputs_given : bool
     returns : {"none", "one", "tuple"}
+    has_scratch : bool
+        Whether launches may need memory of their own.
     """
 
     arrays: tuple[bool, ...]
@@ -46,6 +48,7 @@ class Pattern:
     nout: int
     outputs_given: bool
     returns: str
+    has_scratch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,9 @@ class Plan:
     limits : tuple of tuple
         For each pair of an input and an output, the difference of addresses between which they
         overlap, and whether they do at the same address.
+    scratch : int
+        Bytes that a launch needs for itself; they lie behind the argument block, or where the
+        dialect says.
     """
 
     function: Any
@@ -86,6 +92,7 @@ class Plan:
     order: str
     raw_geometry: tuple[tuple[int, ...], ...]
     limits: tuple[tuple[int, int, bool], ...]
+    scratch: int = 0
 
     def row(self) -> tuple[Any, ...]:
         """Return what the launcher unpacks, in its order."""
@@ -102,6 +109,7 @@ class Plan:
             [],
             self.shape,
             self.order,
+            self.scratch,
             *(part for dtype in self.dtypes for part in (dtype, elements * dtype.itemsize)),
             *self.raw_geometry,
             *flat,
@@ -151,7 +159,7 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     pairs = overlap_pairs(pattern)
     names = [
         *("function", "grid", "grain", "block", "pack_into", "pack_checked"),
-        *("new_buffer", "buffers", "shape", "order"),
+        *("new_buffer", "buffers", "shape", "order", "scratch"),
     ]
     names += [f"{name}{j}" for j in range(pattern.nout) for name in ("dtype", "size")]
     names += [f"g{k}" for k in raws]
@@ -181,7 +189,9 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     values = [f"p{k}, *g{k}" for k in raws]
     values += [f"p{k}" for k in range(total) if is_array[k] and not pattern.raw[k]]
     scalars = [f"a{k}" for k in range(pattern.nin) if not is_array[k]]
-    packed = ", ".join([*values, *scalars])
+    takes_scratch = pattern.has_scratch and bool(dialect.scratch)
+    packed = ", ".join([*(["room"] if takes_scratch else []), *values, *scalars])
+    stream = ["if stream is None:", f"    stream = {dialect.stream}"]
     result = {
         "none": "None",
         "one": f"a{outputs[0]}" if outputs else "None",
@@ -192,6 +202,7 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
         # Numbers are checked also where nothing is computed with them.
         *([f"    pack_checked({', '.join(scalars)})"] if scalars else []),
         f"    return {result}",
+        *([*stream, f"room = {dialect.scratch} if scratch else 0"] if takes_scratch else []),
         "try:",
         "    buffer = buffers.pop()",
         "except IndexError:",
@@ -207,8 +218,7 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     else:
         lines.append(f"pack_into(buffer[0], 0, {packed})")
     lines += [
-        "if stream is None:",
-        f"    stream = {dialect.stream}",
+        *([] if takes_scratch else stream),
         "try:",
         f"    failure = launch({dialect.launch})",
         "except LaunchErrors as error:",

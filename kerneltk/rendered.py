@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kerneltk.cache import get_cache
 from kerneltk.dtypes import describe
-from kerneltk.specialize import ElementwiseSpecialization
+from kerneltk.lowered import Specialization
 from kerneltk.units import TranslationUnit
 
 __all__ = ["translation_unit_of"]
@@ -20,7 +20,9 @@ __all__ = ["translation_unit_of"]
 _PACKAGE = Path(__file__).parent
 # What decides the text of a unit, beside the specialization itself.
 _RENDERERS = (
-    "render.py", "specialize.py", "arguments.py", "bodytext.py", "layout.py", "dtypes.py",
+    "render.py", "context.py", "context_elementwise.py", "context_reduction.py",
+    "accumulator.py", "specialize.py", "specialize_reduction.py", "lowered.py",
+    "definition.py", "arguments.py", "bodytext.py", "layout.py", "strategy.py", "dtypes.py",
     "types.py",
 )  # fmt: skip
 
@@ -36,47 +38,32 @@ def _renderer_digest() -> bytes:
     return digest.digest()
 
 
-def _key(specialization: ElementwiseSpecialization) -> str:
+def _key(specialization: Specialization) -> str:
     definition = specialization.definition
-    dtypes = tuple(describe(dtype).ctype for dtype in specialization.binding.dtypes)
     facts = (
+        specialization.template,
+        specialization.backend,
         tuple((p.name, p.ctype, p.raw, p.is_const) for p in definition.signature.parameters),
-        definition.operation,
         definition.name,
         definition.preamble,
-        definition.loop_prep,
-        definition.after_loop,
         definition.options,
-        dtypes,
+        definition.texts,
+        tuple(describe(dtype).ctype for dtype in specialization.binding.dtypes),
         tuple((name, describe(dtype).ctype) for name, dtype in specialization.binding.variables),
-        specialization.backend,
-        specialization.is_array,
-        tuple(
-            view and (view.ndim, view.c_contiguous, view.wide_index) for view in specialization.raw
-        ),
-        specialization.variant,
-        specialization.width,
-        specialization.wide_index,
-        specialization.shifted,
-        specialization.exact,
-        specialization.streams,
-        specialization.ndim,
-        tuple((access.kind, access.chunk) for access in specialization.accesses),
-        specialization.index_ndim,
-        specialization.block,
+        specialization.facts,
     )
     return hashlib.sha256(_renderer_digest() + repr(facts).encode()).hexdigest()
 
 
-def translation_unit_of(specialization: ElementwiseSpecialization) -> TranslationUnit:
+def translation_unit_of(specialization: Specialization) -> TranslationUnit:
     """Return the translation unit of a specialization, rendered or read from the cache."""
     key = _key(specialization)
     data = get_cache().get(key)
     definition = specialization.definition
     if data is None:
-        from kerneltk.render import render_elementwise
+        from kerneltk.render import render
 
-        unit = render_elementwise(specialization)
+        unit = render(specialization)
         get_cache().put(key, unit.source.encode("utf-8", "surrogatepass"))
         return unit
     return TranslationUnit(
@@ -85,4 +72,5 @@ def translation_unit_of(specialization: ElementwiseSpecialization) -> Translatio
         definition.entry,
         definition.options,
         definition.origins,
+        specialization.quick,
     )

@@ -20,7 +20,14 @@ from kerneltk.errors import ArgumentValueError, render_message
 from kerneltk.types import Signature
 from kerneltk.units import BackendName
 
-__all__ = ["Resolved", "is_aligned", "overlap_limits", "resolve_elementwise"]
+__all__ = [
+    "Resolved",
+    "broadcast_arguments",
+    "is_aligned",
+    "overlap_limits",
+    "resolve_elementwise",
+    "result_order",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,8 @@ class Resolved:
     binding : Binding
     shape : tuple of int
         The broadcast shape, or ``(size,)``.
+    out_shape : tuple of int
+        Of the outputs.
     specs : tuple of ArraySpec or None
         One a parameter; None for scalars.
     order : {"C", "F"}
@@ -40,6 +49,7 @@ class Resolved:
 
     binding: Binding
     shape: tuple[int, ...]
+    out_shape: tuple[int, ...]
     specs: tuple[ArraySpec | None, ...]
     order: Literal["C", "F"]
 
@@ -78,8 +88,8 @@ def resolve_elementwise(
     binding = bind_types(
         signature, [None if spec is None else spec.dtype for spec in given], values
     )
-    shape = _broadcast(name, signature, given, size)
-    order = _result_order(
+    shape = broadcast_arguments(name, signature, given, size)
+    order = result_order(
         shape,
         [
             spec
@@ -107,12 +117,19 @@ def resolve_elementwise(
                     signature.snippet(index),
                 )
             )
-    return Resolved(binding, shape, tuple(given), order)
+    return Resolved(binding, shape, shape, tuple(given), order)
 
 
-def _broadcast(
+def broadcast_arguments(
     name: str, signature: Signature, specs: Sequence[ArraySpec | None], size: int | None
 ) -> tuple[int, ...]:
+    """Return the shape that the arrays which are not raw broadcast to, or ``(size,)``.
+
+    Raises
+    ------
+    ArgumentValueError
+        Shapes do not go together, or a size is missing or too much.
+    """
     shapes = [
         (index, spec.shape)
         for index, (spec, parameter) in enumerate(zip(specs, signature.parameters, strict=True))
@@ -157,7 +174,7 @@ def _broadcast(
     return shape
 
 
-def _result_order(shape: tuple[int, ...], specs: Sequence[ArraySpec]) -> Literal["C", "F"]:
+def result_order(shape: tuple[int, ...], specs: Sequence[ArraySpec]) -> Literal["C", "F"]:
     """Return "F" where every input of the full shape is dense in Fortran order only."""
     fortran = [
         is_f_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
@@ -176,11 +193,14 @@ def is_aligned(spec: ArraySpec, backend: BackendName) -> bool:
 
 
 def overlap_limits(
-    source: ArraySpec | None, result: ArraySpec | None, shape: tuple[int, ...]
+    source: ArraySpec | None,
+    result: ArraySpec | None,
+    shape: tuple[int, ...],
+    in_place: bool,
 ) -> tuple[int, int, bool]:
     """Return between which differences of addresses (result - source, bytes, exclusive) two
     arrays overlap, and whether the same address is an overlap: it is not where both are walked
-    alike.
+    alike, `shape` being broadcast to, and every element is read before it is written (`in_place`).
     """
     assert source is not None
     assert result is not None
@@ -188,6 +208,8 @@ def overlap_limits(
     low_out, high_out = byte_extent(result.shape, result.strides, result.dtype.itemsize)
     if low_in == high_in or low_out == high_out:
         return 0, 0, False
+    if not in_place:
+        return low_in - high_out, high_in - low_out, True
     alike = source.dtype.itemsize == result.dtype.itemsize and broadcast_strides(
         source.shape, source.strides, shape
     ) == broadcast_strides(result.shape, result.strides, shape)

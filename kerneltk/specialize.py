@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from kerneltk.arguments import ArgumentBlock, Field, build_block
 from kerneltk.arrays import (
@@ -13,32 +14,22 @@ from kerneltk.arrays import (
     Loop,
     broadcast_strides,
     c_strides,
-    is_c_contiguous,
     merge_in_order,
 )
 from kerneltk.binding import Binding
-from kerneltk.bodytext import (
-    always_assigns,
-    has_directives,
-    identifiers,
-    included_headers,
-    includes_by_option,
-    is_library_header,
-    takes_address,
-    uses_thread_state,
-)
+from kerneltk.bodytext import always_assigns, takes_address, uses_thread_state
+from kerneltk.definition import KernelDefinition
 from kerneltk.divisors import multiplier_and_shift
-from kerneltk.dtypes import LIBRARY_NAMES, alignment_on, describe
+from kerneltk.dtypes import alignment_on
 from kerneltk.layout import TILE, Access, Layout, Operand, Variant, plan_cuda, plan_host
-from kerneltk.types import Parameter, Signature
+from kerneltk.lowered import Lowered, RawView, dynamic_fields, raw_views
+from kerneltk.types import Parameter
 from kerneltk.units import BackendName
 
 __all__ = [
     "DEFAULT_BLOCK",
     "ElementwiseDefinition",
     "ElementwiseSpecialization",
-    "Lowered",
-    "RawView",
     "specialize_elementwise",
 ]
 
@@ -47,84 +38,40 @@ DEFAULT_BLOCK = 256
 
 
 @dataclass(frozen=True)
-class ElementwiseDefinition:
+class ElementwiseDefinition(KernelDefinition):
     """What the user wrote: an elementwise kernel before any types.
 
     Parameters
     ----------
-    signature : Signature
-    operation, preamble, loop_prep, after_loop : str
+    signature, name, preamble, options : see `KernelDefinition`
+    operation, loop_prep, after_loop : str
         C++ text.
-    name : str
     reduce_dims : bool
-    options : tuple of str
     """
 
-    signature: Signature
     operation: str
-    name: str
     reduce_dims: bool = True
-    preamble: str = ""
     loop_prep: str = ""
     after_loop: str = ""
-    options: tuple[str, ...] = ()
-
-    @cached_property
-    def opaque(self) -> bool:
-        """Whether the preprocessor may turn the texts into what they do not show."""
-        return has_directives(
-            self.operation, self.loop_prep, self.after_loop, self.preamble
-        ) or any(option.lstrip("-").startswith(_EXPANDING) for option in self.options)
-
-    @cached_property
-    def includes_others(self) -> bool:
-        """Whether headers are included that are no library's: what they do is not seen here."""
-        headers = included_headers(self.operation, self.loop_prep, self.after_loop, self.preamble)
-        return not all(map(is_library_header, headers)) or includes_by_option(self.options)
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The identifiers that the user's texts and options mention."""
-        return identifiers(
-            self.operation, self.loop_prep, self.after_loop, self.preamble, *self.options
-        )
-
-    @cached_property
-    def _loop_names(self) -> frozenset[str]:
-        # A macro may mention the loop's own names.
-        if self.opaque:
-            return self.names
-        return identifiers(self.operation, self.loop_prep, self.after_loop)
 
     @property
-    def entry(self) -> str:
-        """The entry point's name: the kernel's, unless the text has that name for other things."""
-        variables = {parameter.type_variable for parameter in self.signature.parameters}
-        taken = self.name in LIBRARY_NAMES or self.name in variables
-        return f"{self.name}_kernel" if taken else self.name
-
-    @property
-    def origins(self) -> tuple[tuple[str, str], ...]:
-        """The user's texts by the names that ``#line`` gives them, and those that declare names."""
-        texts = (
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """The texts inside of the kernel's function, by the names that messages give them."""
+        return (
             ("operation", self.operation),
-            ("preamble", self.preamble),
             ("loop_prep", self.loop_prep),
             ("after_loop", self.after_loop),
-            ("in_params", self.signature.in_text),
-            ("out_params", self.signature.out_text),
         )
-        return tuple((origin, text) for origin, text in texts if text)
 
     @property
     def uses_index(self) -> bool:
         """Whether the body reads the element's index."""
-        return "i" in self._loop_names or self.uses_index_space or self.includes_others
+        return "i" in self.inner_names or self.uses_index_space or self.includes_others
 
     @property
     def uses_index_space(self) -> bool:
         """Whether the body reads ``_ind``."""
-        return "_ind" in self._loop_names
+        return "_ind" in self.inner_names
 
     @cached_property
     def overwrites(self) -> bool:
@@ -165,19 +112,6 @@ class ElementwiseDefinition:
             )
             for parameter, array in zip(self.signature.parameters, arrays, strict=True)
         )
-
-
-# Options by which the preprocessor changes what a text means.
-_EXPANDING = ("D", "define-macro", "include", "pre-include")
-
-
-@dataclass(frozen=True, slots=True)
-class RawView:
-    """What the text depends on of a raw argument."""
-
-    ndim: int
-    c_contiguous: bool
-    wide_index: bool
 
 
 @dataclass(frozen=True)
@@ -256,30 +190,9 @@ class ElementwiseSpecialization:
     @cached_property
     def arguments(self) -> ArgumentBlock:
         """The argument block of the entry point."""
-        parameters = self.definition.signature.parameters
-        dynamic: list[Field] = []
-        for parameter, view in zip(parameters, self.raw, strict=True):
-            if view is not None:
-                index = "long long" if view.wide_index else "int"
-                flag = "true" if view.c_contiguous else "false"
-                dynamic.append(
-                    Field(
-                        f"kerneltk::array_view<{parameter.c_type()}, {view.ndim}, {flag}, {index}>"
-                        f" {parameter.name}",
-                        "Pq" + "q" * (2 * view.ndim),
-                    )
-                )
-        for parameter in self.loop_arrays:
-            dynamic.append(Field(f"{parameter.c_type()}* _kt_p_{parameter.name}", "P"))
-        for parameter, is_array, dtype in zip(
-            parameters, self.is_array, self.binding.dtypes, strict=True
-        ):
-            if not is_array:
-                field_format = describe(dtype).format
-                alignment = 16 if dtype.itemsize > 8 else 8
-                dynamic.append(
-                    Field(f"{parameter.c_type()} {parameter.name}", field_format, alignment)
-                )
+        dynamic = dynamic_fields(
+            self.definition.signature.parameters, self.is_array, self.raw, self.binding
+        )
         constant = [Field("long long _kt_n", "q")]
         if self.streams:
             constant.append(Field("long long _kt_stream", "q"))
@@ -308,29 +221,33 @@ class ElementwiseSpecialization:
             )
         return build_block(dynamic, constant)
 
+    @property
+    def template(self) -> str:
+        """The stem of the template's name."""
+        return "elementwise"
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """A specialization and the numbers that go with one set of shapes.
+    @property
+    def quick(self) -> bool:
+        """Never: operations are what a compiler works on."""
+        return False
 
-    Parameters
-    ----------
-    specialization : ElementwiseSpecialization
-    constants : bytes
-        The constant part of the argument block.
-    raw_geometry : tuple of tuple of int
-        For each raw argument its size, shape and strides.
-    grid : int
-        Blocks on a GPU; work items on the host.
-    grain : int
-        Work items that one host thread takes at a time.
-    """
-
-    specialization: ElementwiseSpecialization
-    constants: bytes
-    raw_geometry: tuple[tuple[int, ...], ...]
-    grid: int
-    grain: int = 0
+    @property
+    def facts(self) -> tuple[Any, ...]:
+        """Everything that the text depends on, beside the definition's texts and the dtypes."""
+        return (
+            self.is_array,
+            self.raw,
+            self.variant,
+            self.width,
+            self.wide_index,
+            self.shifted,
+            self.exact,
+            self.streams,
+            self.ndim,
+            self.accesses,
+            self.index_ndim,
+            self.block,
+        )
 
 
 def _operands(
@@ -404,20 +321,7 @@ def specialize_elementwise(
             layout = plan_cuda(shape, operands, direct=False, tiles=False)
     else:
         layout = plan_host(shape, operands, direct=direct)
-    raw: list[RawView | None] = []
-    raw_geometry: list[tuple[int, ...]] = []
-    for parameter, array in zip(parameters, arrays, strict=True):
-        if array is None or not parameter.raw:
-            raw.append(None)
-            continue
-        itemsize = array.dtype.itemsize
-        contiguous = is_c_contiguous(array.shape, array.strides, itemsize)
-        wide = array.size * max(itemsize, 1) > 2**31 - 1 or any(
-            abs(step) * extent > 2**31 - 1
-            for step, extent in zip(array.strides, array.shape, strict=True)
-        )
-        raw.append(RawView(array.ndim, contiguous, wide))
-        raw_geometry.append((array.size, *array.shape, *array.strides))
+    raw, raw_geometry = raw_views(parameters, arrays)
     index_shape: tuple[int, ...] | None = None
     if definition.uses_index_space:
         index_shape = _index_shape(definition, operands, shape)
@@ -427,7 +331,7 @@ def specialize_elementwise(
         backend,
         binding,
         tuple(array is not None for array in arrays),
-        tuple(raw),
+        raw,
         layout.variant,
         layout.width,
         layout.wide_index,
@@ -443,7 +347,7 @@ def specialize_elementwise(
         specialization, layout, total, total * sum(o.itemsize for o in operands), index_shape
     )
     grid, grain = _launch_size(specialization, layout, total)
-    return Lowered(specialization, constants, tuple(raw_geometry), grid, grain)
+    return Lowered(specialization, constants, raw_geometry, grid, grain)
 
 
 def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
@@ -523,8 +427,8 @@ def _launch_size(
         return total, HOST_GRAIN
     if layout.variant == "tile":
         across, down = _tiles(shape, TILE)
-        return math.prod(shape[:-2]) * across * down, 0
-    return -(-(total + layout.shift) // (layout.width * specialization.block)), 0
+        return math.prod(shape[:-2]) * across * down, 1
+    return -(-(total + layout.shift) // (layout.width * specialization.block)), 1
 
 
 HOST_TILE = 64

@@ -54,6 +54,8 @@ class TranslationUnit:
     origins : tuple of (str, str)
         The user's own texts by the file name that ``#line`` gives them in `source`, for messages:
         ``(("operation", "y = a * x"), ...)``.
+    quick : bool
+        Whether the text is so plain that the compiler may leave out what costs it most time.
     """
 
     backend: BackendName
@@ -61,6 +63,7 @@ class TranslationUnit:
     entry: str
     options: tuple[str, ...] = ()
     origins: tuple[tuple[str, str], ...] = ()
+    quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,9 @@ class LaunchDialect:
         The arguments of the name ``launch``, out of ``function``, ``grid``, ``grain``, ``block``,
         ``buffer`` and ``stream``. A call that fails raises one of `errors`, or does not return
         zero or None.
+    scratch : str
+        Expression of the address of ``scratch`` bytes that the launch on ``stream`` may use, the
+        counters in front being zero; empty where they lie behind the argument block.
     errors : tuple of exception types
     late : dict
         Names whose values are made when they are first called, by a function without arguments.
@@ -73,6 +76,7 @@ class LaunchDialect:
     stream: str
     allocate: str
     launch: str
+    scratch: str = ""
     errors: tuple[type[Exception], ...] = ()
     late: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
@@ -91,8 +95,8 @@ def make_block(size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]
 class Compiler(Protocol):
     """What turns a unit into object code."""
 
-    def backend_options(self) -> tuple[str, ...]:
-        """Return the compile options that every unit gets."""
+    def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
+        """Return the compile options that a unit gets beside its own."""
 
     def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
         """Return where the compiler looks for a unit's headers, beside the package's own."""
@@ -124,6 +128,9 @@ class Backend(Compiler, Protocol):
 
     def device_key(self) -> int:
         """Return the number of the current device."""
+
+    def multiprocessors(self) -> int:
+        """Return how many multiprocessors the current device has; 1 on the host."""
 
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""

@@ -6,9 +6,10 @@ The only module that imports CuPy or the CUDA driver.
 from __future__ import annotations
 
 import ctypes
+import threading
 import warnings
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from kerneltk.errors import (
     CompileError,
     LaunchError,
 )
+from kerneltk.strategy import COUNTERS
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
 __all__ = ["CudaBackend", "CudaCompileError"]
@@ -59,6 +61,11 @@ def _architecture_of(device: int) -> str:
     return f"sm_{cupy.cuda.Device(device).compute_capability}"
 
 
+@cache
+def _multiprocessors(device: int) -> int:
+    return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
+
+
 class CudaBackend:
     """CuPy arrays on GPUs; implements `kerneltk.backends.base.Backend`."""
 
@@ -79,6 +86,7 @@ class CudaBackend:
                 "current_stream": cupy.cuda.get_current_stream,
                 "ndarray": cupy.ndarray,
                 "alloc": cupy.cuda.alloc,
+                "scratch_for": _scratch_for,
             },
             read="m{a} = {a}.data; {p} = m{a}.ptr",
             array_key="{a}.dtype, {a}.shape, "
@@ -90,7 +98,8 @@ class CudaBackend:
             stream="current_stream().ptr",
             allocate="m{a} = alloc({size}); {p} = m{a}.ptr; {a} = ndarray(shape, {dtype}, m{a}) "
             "if order == 'C' else ndarray(shape, {dtype}, m{a}, None, order)",
-            launch="function, grid, 1, 1, block, 1, 1, 0, stream, buffer[1], 0",
+            launch="function, grid, grain, 1, block, 1, 1, 0, stream, buffer[1], 0",
+            scratch="scratch_for(stream, scratch)",
             errors=(cupy.cuda.driver.CUDADriverError,),
         )
 
@@ -98,9 +107,9 @@ class CudaBackend:
         """Return the current device's target."""
         return nvrtc.target_for(_architecture_of(self.device_key()))
 
-    def backend_options(self) -> tuple[str, ...]:
-        """Return the compile options that every unit gets."""
-        return nvrtc.backend_options()
+    def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
+        """Return the compile options that a unit gets beside its own."""
+        return nvrtc.backend_options(unit)
 
     def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
         """Return where NVRTC looks for a unit's headers."""
@@ -120,22 +129,21 @@ class CudaBackend:
         put into relaxed mode meanwhile, since loading is no part of the graph.
         """
         _bind_context()
-        relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        result, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
-        _check(result, "Entering the relaxed capture mode")
-        try:
+        with _relaxed_capture():
             result, module = driver.cuModuleLoadData(code.code)
             if result != driver.CUresult.CUDA_SUCCESS:
                 _check(result, "Loading the compiled kernel")
             result, function = driver.cuModuleGetFunction(module, code.entry.encode())
             _check(result, f"Finding the kernel '{code.entry}' in its module")
-        finally:
-            driver.cuThreadExchangeStreamCaptureMode(mode)
         return Function(int(function), module)
 
     def device_key(self) -> int:
         """Return the number of the current device."""
         return int(cupy.cuda.runtime.getDevice())
+
+    def multiprocessors(self) -> int:
+        """Return how many multiprocessors the current device has."""
+        return _multiprocessors(self.device_key())
 
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""
@@ -171,14 +179,7 @@ class CudaBackend:
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
-        if stream is None:
-            return nullcontext()
-        context: AbstractContextManager[Any]
-        if hasattr(cupy.cuda.Stream, "from_external"):
-            context = cupy.cuda.Stream.from_external(_Stream(stream))
-        else:
-            context = cupy.cuda.ExternalStream(stream)
-        return context
+        return nullcontext() if stream is None else _stream_of(stream)
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
@@ -208,6 +209,13 @@ class CudaBackend:
 _NO_CONTEXT = (3, 201, 709)
 
 
+def _stream_of(handle: int) -> Any:
+    """Return CuPy's object for a stream's handle; it does not own the stream."""
+    if hasattr(cupy.cuda.Stream, "from_external"):
+        return cupy.cuda.Stream.from_external(_Stream(handle))
+    return cupy.cuda.ExternalStream(handle)
+
+
 class _Stream:
     """A stream's handle, by the protocol that CUDA's libraries share."""
 
@@ -225,6 +233,72 @@ _MAX_PARAMETER_BYTES = 4096
 
 def _empty(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
     return cupy.ndarray(tuple(shape), dtype, order=order)
+
+
+# Scratch memory by device, stream and, for launches that are captured into a graph, the capture.
+# Launches on one stream follow one another, and every launch leaves the counters at zero, so that
+# they share it. What a graph uses is kept for good: it may be launched at any time.
+_scratch: dict[tuple[int, ...], tuple[int, int, Any]] = {}
+_PER_THREAD_STREAM = 2  # the handle of a stream that is another one in each thread
+
+
+def _scratch_for(stream: int, size: int) -> int:
+    """Return the address of `size` bytes for a launch on a stream; the counters in it are zero."""
+    device = cupy.cuda.runtime.getDevice()
+    key: tuple[int, ...] = (device, stream)
+    if stream == _PER_THREAD_STREAM:
+        key = (device, stream, threading.get_ident())
+    capture = 0
+    # The legacy default stream cannot be captured, and asking it while another one is fails.
+    if stream > 1 and cupy.cuda.runtime.streamIsCapturing(stream):
+        capture = _capture_number(stream)
+        key = (*key, -capture)
+    address, room, _ = _scratch.get(key, _NO_SCRATCH)
+    return address if size <= room else _new_scratch(key, stream, size, capture > 0)
+
+
+_NO_SCRATCH: tuple[int, int, Any] = (0, 0, None)
+
+
+def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -> int:
+    size = -(-size // _SCRATCH_STEP) * _SCRATCH_STEP
+    older = _scratch.get(key)
+    if captured:
+        # The memory is cleared now, not by the graph.
+        other = cupy.cuda.Stream(non_blocking=True)
+        with _relaxed_capture(), other:
+            memory = cupy.cuda.alloc(size)
+            memory.memset_async(0, 4 * COUNTERS, other)
+            other.synchronize()
+    else:
+        external = _stream_of(stream)
+        with external:  # in the stream's own order, also with respect to who has it next
+            memory = cupy.cuda.alloc(size)
+            memory.memset_async(0, 4 * COUNTERS, external)
+    _scratch[key] = (memory.ptr, size, (memory, older if captured else None))
+    return int(memory.ptr)
+
+
+_SCRATCH_STEP = 1 << 20
+
+
+def _capture_number(stream: int) -> int:
+    """Return the number of the capture that a stream takes part in."""
+    result, _, number, *_ = driver.cuStreamGetCaptureInfo(stream)
+    _check(result, "Asking a stream for its capture")
+    return int(number)
+
+
+@contextmanager
+def _relaxed_capture() -> Iterator[None]:
+    """Let this thread do what is no part of a graph while a stream is captured into one."""
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    result, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
+    _check(result, "Entering the relaxed capture mode")
+    try:
+        yield
+    finally:
+        driver.cuThreadExchangeStreamCaptureMode(mode)
 
 
 def _bind_context() -> None:

@@ -39,9 +39,13 @@ def _nvrtc() -> Any:
 
 
 @cache
-def _version() -> str:
+def _version_numbers() -> tuple[int, int]:
     _, major, minor = _nvrtc().nvrtcVersion()
-    return f"nvrtc {major}.{minor}"
+    return int(major), int(minor)
+
+
+def _version() -> str:
+    return "nvrtc {}.{}".format(*_version_numbers())
 
 
 @cache
@@ -95,9 +99,26 @@ def cuda_include_directories() -> tuple[str, ...]:
     return tuple(str(path) for path in found if path)
 
 
-def backend_options() -> tuple[str, ...]:
-    """Return the options that every unit gets."""
-    return ("--std=c++17", "--device-as-default-execution-space")
+# What `--minimal` leaves out is named so: textures, surfaces, the runtime's functions and types,
+# launches from kernels. It saves 4 of the 8 ms that NVRTC's own declarations take.
+_NOT_MINIMAL = ("tex", "surf", "cuda", "<<<")
+_MINIMAL_SINCE = (12, 4)
+_QUICK_SINCE = (12, 9)
+
+
+def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
+    """Return the options that a unit gets beside its own."""
+    options: tuple[str, ...] = ("--std=c++17", "--device-as-default-execution-space")
+    plain = not foreign_headers(unit.source) and not includes_by_option(unit.options)
+    if (
+        plain
+        and _version_numbers() >= _MINIMAL_SINCE
+        and not any(word in unit.source for word in _NOT_MINIMAL)
+    ):
+        options += ("--minimal",)
+    if unit.quick and _version_numbers() >= _QUICK_SINCE:
+        options += ("--Ofast-compile=min",)
+    return options
 
 
 def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
@@ -128,7 +149,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
                 unit.source,
             )
     options = [f"--gpu-architecture={target.architecture}", f"-I{INCLUDE_DIRECTORY}"]
-    options += backend_options()
+    options += backend_options(unit)
     options += _without_defaults(unit.options, options)
     options += [f"-I{directory}" for directory in include_directories(unit)]
     encoded = [option.encode() for option in options]

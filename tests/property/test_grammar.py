@@ -14,7 +14,7 @@ from kerneltk.binding import bind_types
 from kerneltk.dtypes import CXX_KEYWORDS, dtype_names
 from kerneltk.errors import SignatureError
 from kerneltk.params import parse_signature
-from kerneltk.render import render_elementwise
+from kerneltk.render import render
 from kerneltk.specialize import ElementwiseDefinition, specialize_elementwise
 from kerneltk.types import CONSTRAINTS, NO_DEFAULT, Signature
 
@@ -134,9 +134,9 @@ def rendered(signature: Signature, backend: Any) -> str:
     values = [parameter.default for parameter in signature.inputs]
     dtypes = [None if spec is None else spec.dtype for spec in specs]
     binding = bind_types(signature, dtypes, [1.0] * len(values))
-    definition = ElementwiseDefinition(signature, "", "kernel")
+    definition = ElementwiseDefinition(signature, "kernel", "", (), "")
     lowered = specialize_elementwise(definition, backend, binding, specs, (40, 36))
-    return render_elementwise(lowered.specialization).source
+    return render(lowered.specialization).source
 
 
 def renamed(text: str, names: dict[str, str]) -> str:

@@ -41,7 +41,11 @@ def definition_of(count: int, *, index: bool, direct: bool) -> ElementwiseDefini
     )
     body = "y = i;" if index else "y = 0;"
     return ElementwiseDefinition(
-        parse_signature(inputs, f"D {NAMES[count - 1]}"), body + "atomicAdd;" * direct, "kernel"
+        parse_signature(inputs, f"D {NAMES[count - 1]}"),
+        "kernel",
+        "",
+        (),
+        body + "atomicAdd;" * direct,
     )
 
 

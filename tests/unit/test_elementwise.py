@@ -18,6 +18,7 @@ from kerneltk import (
     DivisionError,
     ElementwiseKernel,
     KernelToolkitError,
+    dispatch,
     elementwise,
 )
 from kerneltk.backends.host.backend import HostBackend
@@ -45,7 +46,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]
 
 
 def plans_of(kernel: ElementwiseKernel) -> Iterator[dict[Any, Any]]:
-    for run in kernel._launchers.values():
+    for run in kernel._dispatcher._launchers.values():
         yield run.__globals__["plans"]
 
 
@@ -86,12 +87,12 @@ def test_a_second_call_touches_only_its_plan(
         kernel(*arguments)
         kernel(*arguments)
     calls = [
-        counted(monkeypatch, elementwise, name)
-        for name in (
-            "resolve_elementwise",
-            "specialize_elementwise",
-            "translation_unit_of",
-            "make_launcher",
+        counted(monkeypatch, owner, name)
+        for owner, name in (
+            (elementwise, "resolve_elementwise"),
+            (elementwise, "specialize_elementwise"),
+            (dispatch, "translation_unit_of"),
+            (dispatch, "make_launcher"),
         )
     ]
     calls += [
@@ -133,7 +134,7 @@ def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
 def test_the_number_of_plans_is_bounded(
     kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elementwise, "MAX_PLANS", 8)
+    monkeypatch.setattr(dispatch, "MAX_PLANS", 8)
     for size in (*range(1, 31), *range(1, 31)):
         np.testing.assert_array_equal(kernel(np.ones(size), 2), np.full(size, 2.0))
     (plans,) = plans_of(kernel)

@@ -26,7 +26,7 @@ class Counting(HostBackend):
     def target(self) -> Target:
         return Target("host", "none", "counting 1")
 
-    def backend_options(self) -> tuple[str, ...]:
+    def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
         return ()
 
     def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:

@@ -17,13 +17,13 @@ def renders(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     cache = Cache(None)
     monkeypatch.setattr(rendered, "get_cache", lambda: cache)
     calls: list[Any] = []
-    original = render.render_elementwise
+    original = render.render
 
     def counting(specialization: Any) -> Any:
         calls.append(specialization)
         return original(specialization)
 
-    monkeypatch.setattr(render, "render_elementwise", counting)
+    monkeypatch.setattr(render, "render", counting)
     return calls
 
 

@@ -89,7 +89,7 @@ class HostBackend:
         """Return this machine's target."""
         return toolchain.target()
 
-    def backend_options(self) -> tuple[str, ...]:
+    def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
         """Return the compile options that every unit gets."""
         return toolchain.backend_options()
 
@@ -109,6 +109,10 @@ class HostBackend:
     def device_key(self) -> int:
         """Return 0: there is one host."""
         return 0
+
+    def multiprocessors(self) -> int:
+        """Return 1: how a loop is shared on the host does not depend on its cores."""
+        return 1
 
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""

@@ -37,6 +37,17 @@ __device__ __forceinline__ void copy(void* to, const void* from) {
         static_cast<word*>(to)[k] = static_cast<const word*>(from)[k];
 }
 
+// The same for memory that nothing writes while the kernel runs. It says that the memory is global,
+// which a compiler that is told to be quick does not find out.
+template <int CHUNK, int BYTES>
+__device__ __forceinline__ void fetch(void* to, const void* from) {
+    static_assert(BYTES % CHUNK == 0, "whole chunks");
+    using word = typename chunk<CHUNK>::type;
+#pragma unroll
+    for (int k = 0; k < BYTES / CHUNK; ++k)
+        static_cast<word*>(to)[k] = __ldg(static_cast<const word*>(from) + k);
+}
+
 #endif
 
 // Moves a pointer by a number of bytes.

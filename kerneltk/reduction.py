@@ -1,0 +1,554 @@
+"""ReductionKernel: a kernel from expressions that map elements and reduce them along axes."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kerneltk import calls, pipeline
+from kerneltk.accumulator import parse_accumulator
+from kerneltk.arrays import ArraySpec
+from kerneltk.definition import check_name, check_options, check_text
+from kerneltk.dispatch import Dispatcher, FrontEnd
+from kerneltk.elementwise import copy_array
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError, render_message
+from kerneltk.lowered import Lowered
+from kerneltk.params import parse_signature
+from kerneltk.rendered import translation_unit_of
+from kerneltk.resolve import Resolved
+from kerneltk.resolve_reduction import normalize_axes, plain_axis, resolve_reduction
+from kerneltk.specialize_reduction import ReductionDefinition, specialize_reduction
+from kerneltk.strategy import DEFAULT_UNITS
+from kerneltk.types import Parameter, Signature
+from kerneltk.units import BackendName, ObjectCode, TranslationUnit
+
+__all__ = ["ReductionKernel"]
+
+_Extra = tuple[Any, bool, int | None] | None
+_MASK = Parameter("_kt_where", np.dtype(bool), "bool")
+
+
+class ReductionKernel:
+    """A kernel that maps every element and reduces the results along axes.
+
+    An output is ``post_map(reduce(map(x0), reduce(map(x1), ...)))``. NumPy arrays run on all
+    cores of this machine, CuPy arrays on their GPU, from the same text. Elements are reduced in
+    an order that depends on shapes, strides and the device alone, so results are the same on
+    every run.
+
+    Parameters
+    ----------
+    in_params, out_params : str
+        Parameters, as for :class:`ElementwiseKernel`; inputs may be ``raw``, outputs may not.
+    map_expr : str
+        C++ expression of one element's value. Beside the inputs by their names it may use
+        ``_J``, the element's number within its reduction (C order of the reduced axes), ``_i``,
+        the output's number, ``_j``, which is ``_J * _out_ind.size() + _i``, ``_in_ind.get()``,
+        the coordinates (reduced axes first), and ``_raw_x``, the array behind ``x`` with its axes
+        in that order.
+    reduce_expr : str
+        C++ expression of two values ``a`` and ``b`` in one; associative and commutative.
+    post_map_expr : str
+        C++ statements that write the outputs from the total ``a``.
+    identity : str, number or None
+        Value that `reduce_expr` leaves other values unchanged with; may name a scalar parameter.
+        None: the total begins with the first element, and nothing to reduce is an error.
+    name : str
+        The entry point's name, as profilers show it.
+    reduce_type : str, optional
+        Type of `a` and `b`, ``_type_reduce`` in the texts: a C type, a type variable, a dtype's
+        name, or fields such as ``'T value, int64 index'``. By default the first output's type,
+        and float for 16-bit floats. An expression in braces makes a struct of its fields:
+        ``'{x, _J}'``.
+    reduce_dims : bool
+        Whether neighbouring dimensions may be merged before ``_in_ind`` and ``_out_ind`` show
+        them.
+    preamble : str
+        C++ text before the kernel; type variables are declared already.
+    options : tuple of str
+        Compile options, as NVRTC takes them.
+
+    Attributes
+    ----------
+    in_params, out_params, params : tuple of Parameter
+    nin, nout, nargs : int
+
+    Raises
+    ------
+    SignatureError
+        A parameter string, `reduce_type` or the name is not valid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> norm = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    >>> norm(np.array([[3, 4], [6, 8]], np.float32), axis=1)
+    array([ 5., 10.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        map_expr: str,
+        reduce_expr: str,
+        post_map_expr: str,
+        identity: object,
+        name: str = "reduce_kernel",
+        reduce_type: str | None = None,
+        reduce_dims: bool = True,
+        preamble: str = "",
+        options: Sequence[str] = (),
+    ) -> None:
+        identity_text = _identity_text(identity)
+        for text, given in (
+            ("in_params", in_params),
+            ("out_params", out_params),
+            ("map_expr", map_expr),
+            ("reduce_expr", reduce_expr),
+            ("post_map_expr", post_map_expr),
+            ("identity", identity_text),
+            ("name", name),
+            ("reduce_type", "" if reduce_type is None else reduce_type),
+            ("preamble", preamble),
+        ):
+            check_text(text, given)
+        check_name(name)
+        for text, given in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
+            if not given.strip():
+                raise SignatureError(f"'{text}' is empty.")
+        compile_options = check_options(options)
+        signature = parse_signature(in_params, out_params)
+        _check_signature(signature)
+        self._definition = ReductionDefinition(
+            signature,
+            name,
+            preamble,
+            compile_options,
+            map_expr,
+            reduce_expr,
+            post_map_expr,
+            identity_text,
+            parse_accumulator(reduce_type or None, signature),
+            bool(reduce_dims),
+        )
+        self.nin = len(signature.inputs)
+        self.nout = len(signature.outputs)
+        self.nargs = self.nin + self.nout
+        self.__name__ = name
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._dispatcher = self._dispatcher_of(self._definition)
+        self._recent = self._dispatcher.recent
+
+    def _dispatcher_of(self, definition: ReductionDefinition) -> Dispatcher:
+        def by_reference(resolved: Resolved) -> tuple[bool, ...]:
+            return tuple(p.raw or definition.views(p) for p in definition.signature.parameters)
+
+        front_end = FrontEnd(
+            definition,
+            functools.partial(_resolve, definition),
+            functools.partial(_lower, definition),
+            by_reference,
+            copy_array,
+            "one" if self.nout == 1 else "tuple",
+            in_place=False,
+            has_scratch=True,
+        )
+        return Dispatcher(front_end, self._first_call)
+
+    @functools.cached_property
+    def _masked(self) -> Dispatcher:
+        """Launches with a mask: kernels with one more input."""
+        return self._dispatcher_of(_with_mask(self._definition))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for name in ("_dispatcher", "_recent", "_masked"):
+            state.pop(name, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    def __repr__(self) -> str:
+        signature = self._definition.signature
+        return f"<ReductionKernel {self.name}({signature.in_text}) -> ({signature.out_text})>"
+
+    # -- what was given ------------------------------------------------------------------------
+
+    @property
+    def in_params(self) -> tuple[Parameter, ...]:
+        """The inputs."""
+        return self._definition.signature.inputs
+
+    @property
+    def out_params(self) -> tuple[Parameter, ...]:
+        """The outputs."""
+        return self._definition.signature.outputs
+
+    @property
+    def params(self) -> tuple[Parameter, ...]:
+        """Inputs, outputs, ``_in_ind`` and ``_out_ind``."""
+        indices = (Parameter(name, None, None, is_const=False) for name in ("_in_ind", "_out_ind"))
+        return (*self._definition.signature.parameters, *indices)
+
+    @property
+    def map_expr(self) -> str:
+        """The mapping expression."""
+        return self._definition.map_expr
+
+    @property
+    def reduce_expr(self) -> str:
+        """The reducing expression."""
+        return self._definition.reduce_expr
+
+    @property
+    def post_map_expr(self) -> str:
+        """The statements that write the outputs."""
+        return self._definition.post_map_expr
+
+    @property
+    def identity(self) -> str:
+        """The identity's text; empty if there is none."""
+        return self._definition.identity
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._definition.name
+
+    @property
+    def reduce_type(self) -> str:
+        """The type of the totals, as it was given; by default the first output's."""
+        accumulator = self._definition.accumulator
+        return accumulator.text or accumulator.ctype
+
+    @property
+    def reduce_dims(self) -> bool:
+        """Whether neighbouring dimensions may be merged before the index spaces show them."""
+        return self._definition.reduce_dims
+
+    @property
+    def preamble(self) -> str:
+        """The preamble's text."""
+        return self._definition.preamble
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The compile options."""
+        return self._definition.options
+
+    # -- calls ------------------------------------------------------------------------------
+
+    def __call__(
+        self,
+        *args: Any,
+        out: Any = None,
+        axis: Any = None,
+        keepdims: bool = False,
+        stream: Any = None,
+        where: Any = None,
+        **named: Any,
+    ) -> Any:
+        """Reduce the inputs.
+
+        Parameters
+        ----------
+        *args : array or number
+            The inputs, or the inputs and the outputs, in the parameters' order. Inputs may be
+            given by keyword; those with a default may be left out. Inputs are broadcast against
+            each other as NumPy does.
+        out : array or tuple of arrays, optional
+            The outputs.
+        axis : int, tuple of int or None
+            Axes of the broadcast inputs; None reduces all of them, ``()`` none.
+        keepdims : bool
+            Whether the outputs keep the reduced axes, with one element along each.
+        stream : optional
+            A CuPy stream; the current one if not given. The host has none.
+        where : array of bool, optional
+            Which elements count; broadcast to the inputs' shape. Needs an identity.
+        size : int, optional
+            Number of elements, if and only if every array is raw.
+        backend : {"host", "cuda"}, optional
+            Where a call without any array runs.
+
+        Returns
+        -------
+        array or tuple of arrays
+            The output, or all of them if there are several, of the arguments' kind.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Wrong number, kind or dtype of arguments.
+        ArgumentValueError
+            Shapes that do not go together, nothing to reduce and no identity, a read-only output.
+        AxisError
+            An axis that the inputs do not have. Also an ``IndexError``.
+        ScalarOverflowError
+            An integer that its parameter's dtype cannot hold.
+        CompileError
+            The compiler refused the kernel's text.
+        BackendUnavailableError
+            There is no compiler or driver for the arrays' backend.
+        DivisionError
+            On the host, an expression divided an integer by zero.
+        """
+        # What most calls are has a short way.
+        if (
+            named
+            or where is not None
+            or stream is not None
+            or len(args) != self.nin
+            or (axis is not None and type(axis) is not int)
+        ):
+            return self._call(args, out, axis, keepdims, stream, where, named)
+        if out is not None:
+            if type(out) is tuple or self.nout != 1:
+                return self._call(args, out, axis, keepdims, None, None, {})
+            args = (*args, out)
+        run = self._recent[len(args)]
+        if axis is None and not keepdims:
+            return run(*args)
+        return run(*args, extra=(axis, bool(keepdims), None))
+
+    def _first_call(self, *args: Any, extra: _Extra = None) -> Any:
+        """Stand for a launcher before there is one."""
+        args = calls.arrange(self.name, self._definition.signature, args, {})
+        return self._dispatcher.dispatch(args, None, extra)
+
+    def _call(
+        self,
+        args: tuple[Any, ...],
+        out: Any,
+        axis: Any,
+        keepdims: bool,
+        stream: Any,
+        where: Any,
+        named: dict[str, Any],
+    ) -> Any:
+        options = calls.read_options({**_taken(named, "size", "backend"), "stream": stream})
+        args = self._arranged(args, out, named)
+        extra = _extra_of(axis, keepdims, options.size)
+        if where is None or where is True:
+            return self._dispatcher.dispatch(args, options.stream, extra, options.backend)
+        args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
+        return self._masked.dispatch(args, options.stream, extra, options.backend)
+
+    def _arranged(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments in the parameters' order, `out` among them."""
+        signature = self._definition.signature
+        if out is None:
+            return calls.arrange(self.name, signature, args, named)
+        outputs = tuple(out) if isinstance(out, tuple | list) else (out,)
+        if len(outputs) != self.nout:
+            raise ArgumentTypeError(
+                f"'out' must hold {self.nout} array{'s' * (self.nout != 1)}, not {len(outputs)}."
+            )
+        if len(args) > self.nin or any(p.name in named for p in signature.outputs):
+            raise ArgumentTypeError(
+                f"Kernel '{self.name}' got its outputs twice: as arguments and as 'out'."
+            )
+        by_name = {p.name: value for p, value in zip(signature.outputs, outputs, strict=True)}
+        return calls.arrange(self.name, signature, args, {**named, **by_name})
+
+    def _checked_mask(self, where: Any) -> Any:
+        if not self._definition.identity:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' has no identity, so 'where' may leave nothing to reduce.\n"
+                "  Hint: give an identity."
+            )
+        dtype = getattr(where, "dtype", None)
+        if type(where) is not bool and dtype != np.bool_:
+            raise ArgumentTypeError(
+                "'where' must be an array of dtype 'bool', not "
+                + (f"'{dtype}'." if dtype is not None else f"'{type(where).__name__}'.")
+            )
+        return where
+
+    # -- what was made ------------------------------------------------------------------------
+
+    @property
+    def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
+        """The generated texts by the dtypes of the array arguments."""
+        return self._dispatcher.cached_codes
+
+    @property
+    def cached_code(self) -> str:
+        """The first generated text."""
+        return self._dispatcher.cached_code
+
+    def translation_unit(
+        self,
+        *args: Any,
+        axis: Any = None,
+        keepdims: bool = False,
+        where: Any = None,
+        out: Any = None,
+        size: int | None = None,
+        backend: BackendName = "cuda",
+        **named: Any,
+    ) -> TranslationUnit:
+        """Return the text that a call with such arguments compiles, without a GPU or any memory.
+
+        Parameters
+        ----------
+        *args : ArraySpec, array, number, number type or dtype
+            One an input, or one an input and an output; also by keyword, and left out where there
+            is a default. A dtype or a type stands for a scalar.
+        axis, keepdims, where, out, size : as in a call
+        backend : {"cuda", "host"}
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            As a call does; also where there are no outputs, which compiles nothing.
+
+        Examples
+        --------
+        >>> kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+        >>> unit = kernel.translation_unit(ArraySpec.make("float32", (64, 1024)), axis=0)
+        >>> unit.entry, "blockIdx" in unit.source
+        ('total', True)
+        """
+        if backend not in ("cuda", "host"):
+            raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
+        options = calls.read_options({"size": size})
+        args = self._arranged(args, out, named)
+        definition = self._definition
+        nin = self.nin
+        if where is not None and where is not True:
+            definition, nin = _with_mask(definition), nin + 1
+            args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
+        specs = [calls.spec_of(argument) for argument in args]
+        extra = _extra_of(axis, keepdims, options.size)
+        resolved = _resolve(definition, specs, args[:nin], extra)
+        lowered = _lower(definition, resolved, backend, DEFAULT_UNITS, extra)
+        if lowered is None:
+            raise ArgumentValueError(
+                f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."
+            )
+        return translation_unit_of(lowered.specialization)
+
+    def compile(self, *args: Any, target: str, **named: Any) -> ObjectCode:
+        """Compile for an architecture from descriptions of the arguments, without a GPU.
+
+        Parameters
+        ----------
+        *args, **named
+            As for :meth:`translation_unit`.
+        target : str
+            A CUDA architecture such as ``"sm_90"``, or ``"host"`` for this machine's CPU.
+
+        Raises
+        ------
+        CompileError
+            The compiler refused the text.
+        ValueError
+            `target` is not an architecture that the compiler knows.
+        BackendUnavailableError
+            The compiler is not installed.
+        """
+        backend: BackendName = "host" if target == "host" else "cuda"
+        unit = self.translation_unit(*args, backend=backend, **named)
+        return pipeline.compile_ahead(unit, target)
+
+
+def _identity_text(identity: Any) -> Any:
+    """Return an identity as C++ text; what is neither text nor a number is left for a check."""
+    if identity is None:
+        return ""
+    if isinstance(identity, np.generic):
+        identity = identity.item()
+    if isinstance(identity, bool):
+        return "true" if identity else "false"
+    if isinstance(identity, float) and not math.isfinite(identity):
+        return "NAN" if math.isnan(identity) else "INFINITY" if identity > 0 else "-INFINITY"
+    if isinstance(identity, int | float):
+        return str(identity)
+    return identity
+
+
+def _check_signature(signature: Signature) -> None:
+    if not signature.outputs:
+        raise SignatureError("A reduction needs at least one output.")
+    for index, parameter in enumerate(signature.parameters):
+        is_output = index >= len(signature.inputs)
+        problem = ""
+        if is_output and parameter.raw:
+            problem = f"Output '{parameter.name}' cannot be raw."
+        elif is_output and parameter.name == "a":
+            problem = "An output cannot be named 'a': that is the total in 'post_map_expr'."
+        elif not is_output and not parameter.raw and not parameter.is_const:
+            problem = (
+                f"Input '{parameter.name}' is read only: a reduction writes its outputs alone."
+            )
+        if problem:
+            raise SignatureError(render_message(problem, signature.snippet(index)))
+
+
+def _with_mask(definition: ReductionDefinition) -> ReductionDefinition:
+    signature = replace(definition.signature, inputs=(*definition.signature.inputs, _MASK))
+    return replace(definition, signature=signature, mask=True)
+
+
+def _taken(named: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: named.pop(name) for name in names if name in named}
+
+
+def _extra_of(axis: Any, keepdims: bool, size: int | None) -> _Extra:
+    """Return what a plan depends on beside its arguments, of types that compare."""
+    if axis is None and not keepdims and size is None:
+        return None
+    return plain_axis(axis), bool(keepdims), size
+
+
+def _resolve(
+    definition: ReductionDefinition,
+    specs: Sequence[ArraySpec | None],
+    values: Sequence[Any],
+    extra: _Extra,
+) -> Resolved:
+    axis, keepdims, size = extra or (None, False, None)
+    return resolve_reduction(
+        definition.name,
+        definition.signature,
+        specs,
+        values,
+        axis,
+        keepdims,
+        size,
+        bool(definition.identity),
+        definition.mask,
+    )
+
+
+def _lower(
+    definition: ReductionDefinition,
+    resolved: Resolved,
+    backend: BackendName,
+    units: int,
+    extra: _Extra,
+) -> Lowered | None:
+    if 0 in resolved.out_shape:
+        return None
+    axis = extra[0] if extra else None
+    axes = normalize_axes(axis, len(resolved.shape))
+    return specialize_reduction(
+        definition,
+        backend,
+        resolved.binding,
+        resolved.specs,
+        resolved.shape,
+        axes,
+        units,
+    )

@@ -1,0 +1,164 @@
+"""The reduction strategies on CPU cores.
+
+``rows``
+    The reduced elements of one output lie next to each other, or there is one output. Running
+    totals side by side, the lanes of the compiler's vectors, take them in turn.
+``columns``
+    A lane is an output; rows of elements are taken one by one, and the totals stay in the
+    first-level cache.
+``folded``
+    As ``columns``, where rows are short and there are no gaps between them: several rows are
+    taken at once, as if they were one, and their totals are combined at the end.
+
+Long reductions are split into parts, whose totals are combined in the parts' order. The division
+depends on the extents alone, never on the number of threads: so do the results.
+"""
+
+from __future__ import annotations
+
+from kerneltk.arrays import Loop
+from kerneltk.layout import Access, element_chunk
+from kerneltk.strategy import (
+    Geometry,
+    ReductionLayout,
+    Strategy,
+    collapsed_loop,
+    main_input,
+)
+
+__all__ = ["MOST_PARTS", "PART", "STRIP_BYTES", "plan_reduction_host"]
+
+PART = 1 << 16
+"""Elements of one part, at least, where several parts share an output."""
+
+MOST_PARTS = 4096
+"""Parts of everything, at most: their totals are combined by one thread."""
+
+STRIP_BYTES = 1 << 14
+"""Totals of neighbouring outputs that are held at a time; they have to stay in L1."""
+
+_LONG_BYTES = 256  # totals side by side, of a long row and of a short one
+_SHORT_BYTES = 64
+_LONG = 1024  # elements of a row from which on blocks of them are added up one by one
+_SHORTEST = 24  # elements of a row; below, a lane is an output
+_STRIDED_STRIP = 64  # outputs whose rows are walked at the same time
+_FOLDED = 256  # lanes of a folded row
+_MOST_FOLDED = 64  # outputs
+_SHARED_ROWS = 128  # rows of elements of one part, at least: as many totals are written once
+_PARALLEL = 64  # work items that keep all threads busy
+
+
+def plan_reduction_host(geometry: Geometry, accumulator: int) -> ReductionLayout:
+    """Choose the strategy of a reduction on CPU cores.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        No kept extent is zero; a reduced one may be.
+    accumulator : int
+        Size (bytes) of ``_type_reduce``, or the most that it may be.
+    """
+    count = len(geometry.kept)
+    kept = collapsed_loop(geometry.kept, geometry.operands, 0)
+    reduced = collapsed_loop(geometry.reduced, geometry.operands, count)
+    most = _totals_within(STRIP_BYTES, accumulator)
+    strategy, strip, fold = _shape(geometry, kept, reduced, most)
+    width = STRIP_BYTES
+    if strategy == "rows":
+        width = _LONG_BYTES if geometry.length >= _LONG else _SHORT_BYTES
+    tiles = geometry.outputs // kept.shape[-1] * -(-kept.shape[-1] // strip)
+    split, chunk = _parts(geometry.length, strip, tiles, fold)
+    loop = reduced if strategy == "rows" else kept
+    accesses = tuple(
+        Access(
+            "row" if row[-1] == operand.itemsize else "broadcast" if row[-1] == 0 else "strided",
+            element_chunk(operand, (*kept.strides[k], *reduced.strides[k])),
+        )
+        for k, (operand, row) in enumerate(zip(geometry.operands, loop.strides, strict=True))
+    )
+    return ReductionLayout(
+        strategy=strategy,
+        width=width,
+        unroll=1,
+        lanes=1,
+        block=1,
+        peeled=False,
+        spread=False,
+        exact=False,
+        wide_index=True,
+        rows=1,
+        length=0,
+        accesses=accesses,
+        kept=kept,
+        reduced=reduced,
+        packs=fold,
+        work=strip,
+        split=split,
+        chunk=chunk,
+        tiles=tiles,
+    )
+
+
+def _totals_within(room: int, size: int) -> int:
+    """Return the largest power of two of totals of `size` bytes in `room` bytes.
+
+    The generated text computes the same from the true size, which is no more than `size`.
+    """
+    return 1 << max(room // size, 1).bit_length() - 1
+
+
+def _shape(geometry: Geometry, kept: Loop, reduced: Loop, most: int) -> tuple[Strategy, int, int]:
+    """Return the strategy, the outputs of a strip, and the rows that are taken at once.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    kept, reduced : Loop
+    most : int
+        Outputs of a strip.
+    """
+    width = kept.shape[-1]
+    main = main_input(geometry, kept, reduced)
+    if geometry.outputs == 1:
+        return "rows", 1, 1
+    if main is None or geometry.length <= 1:
+        return "columns", min(width, most), 1
+    along, across = abs(reduced.strides[main][-1]), abs(kept.strides[main][-1])
+    if across == 0 or 0 < along < across:
+        if geometry.length < _SHORTEST and width >= _STRIDED_STRIP // 4:
+            return "columns", min(width, most, _STRIDED_STRIP), 1
+        return "rows", 1, 1
+    if width <= _MOST_FOLDED and _without_gaps(geometry, kept, reduced):
+        fold = min(_FOLDED, most) // width
+        fold = fold // 16 * 16 if fold > 16 else fold
+        if fold > 1:
+            return "folded", width, fold
+    if width < 8 and geometry.length >= _LONG:
+        return "rows", 1, 1
+    strips = -(-width // most)
+    strip = -(-width // strips)
+    return "columns", min(-(-strip // 64) * 64, most, width), 1
+
+
+def _without_gaps(geometry: Geometry, kept: Loop, reduced: Loop) -> bool:
+    """Return whether rows follow each other as their elements do, in every input."""
+    if len(reduced.shape) > 1:
+        return False
+    return all(
+        operand.written or across[-1] * kept.shape[-1] == along[-1]
+        for operand, across, along in zip(
+            geometry.operands, kept.strides, reduced.strides, strict=True
+        )
+    )
+
+
+def _parts(length: int, strip: int, tiles: int, fold: int) -> tuple[int, int]:
+    """Return over how many parts a tile is split, and the elements of each output in a part."""
+    if tiles >= _PARALLEL * 4:
+        return 1, max(length, 1)
+    wanted = max(1, min(length * strip // PART, MOST_PARTS // tiles))
+    if strip > 1:
+        wanted = min(wanted, max(1, length // (_SHARED_ROWS * fold)))
+    chunk = -(-length // wanted)
+    chunk = max(1, -(-chunk // fold) * fold)
+    return max(1, -(-length // chunk)), chunk

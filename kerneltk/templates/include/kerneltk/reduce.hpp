@@ -1,0 +1,114 @@
+// Totals of a reduction on a GPU: how threads, warps and blocks put theirs together.
+//
+// Every combination is in a fixed order of threads and blocks. Where several blocks share an
+// output, each publishes its total in scratch memory and takes a ticket; the one with the last
+// ticket reads them all (the scheme of CUDA's threadFenceReduction sample). Tickets wrap around,
+// so that the counters are zero again afterwards.
+#pragma once
+
+namespace kerneltk {
+
+// Memory for a value that is not there yet: its type needs no default constructor.
+template <class A>
+union slot {
+    A value;
+    __device__ __forceinline__ slot() {}
+};
+
+// What was reduced so far. With an identity there is always a value.
+template <class A, bool HAS_IDENTITY>
+struct total {
+    A value;
+
+    __device__ __forceinline__ A get() const { return value; }
+    template <class Reduce>
+    __device__ __forceinline__ void add(const Reduce& reduce, const A& x) {
+        value = reduce(value, x);
+    }
+    template <class Reduce>
+    __device__ __forceinline__ void merge(const Reduce& reduce, const total& other) {
+        value = reduce(value, other.value);
+    }
+};
+template <class A>
+struct total<A, false> {
+    slot<A> held;
+    bool any = false;
+
+    __device__ __forceinline__ A get() const { return held.value; }
+    template <class Reduce>
+    __device__ __forceinline__ void add(const Reduce& reduce, const A& x) {
+        held.value = any ? reduce(held.value, x) : x;
+        any = true;
+    }
+    template <class Reduce>
+    __device__ __forceinline__ void merge(const Reduce& reduce, const total& other) {
+        if (other.any) add(reduce, other.held.value);
+    }
+};
+
+// A value as words, in which it is moved between lanes and through memory.
+template <class A>
+union words {
+    static constexpr int count = (sizeof(A) + 3) / 4;
+    A value;
+    unsigned int word[count];
+    __device__ __forceinline__ words() {}
+};
+
+// Reduces over groups of LANES neighbouring lanes, a power of two; the first has the total.
+template <int LANES, class Reduce, class T>
+__device__ __forceinline__ void reduce_lanes(const Reduce& reduce, T& own) {
+#pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        words<T> here, there;
+        here.value = own;
+#pragma unroll
+        for (int k = 0; k < words<T>::count; ++k)
+            there.word[k] = __shfl_down_sync(0xffffffffu, here.word[k], distance, LANES);
+        own.merge(reduce, there.value);
+    }
+}
+
+// What a block publishes: a value in a slot of whole words, or whole packs where it is as large.
+template <class T>
+struct alignas(sizeof(words<T>) % 16 ? alignof(words<T>) : 16) published {
+    words<T> content;
+};
+
+template <class T>
+__device__ __forceinline__ void publish(published<T>* to, const T& value) {
+    to->content.value = value;
+}
+
+// Reads what another block has published; the first level of cache may hold older bytes.
+template <class T>
+__device__ __forceinline__ void read_published(words<T>& value, const published<T>* from) {
+    if constexpr (sizeof(words<T>) % 16 == 0) {
+#pragma unroll
+        for (int k = 0; k < words<T>::count / 4; ++k) {
+            const uint4 pack = __ldcg(reinterpret_cast<const uint4*>(from) + k);
+            value.word[4 * k] = pack.x;
+            value.word[4 * k + 1] = pack.y;
+            value.word[4 * k + 2] = pack.z;
+            value.word[4 * k + 3] = pack.w;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < words<T>::count; ++k) value.word[k] = __ldcg(from->content.word + k);
+    }
+}
+
+// Returns whether this block is the last of `count` to come here; all its threads must call it
+// after they have published.
+__device__ __forceinline__ bool is_last_block(unsigned int* counter, unsigned int count) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicInc(counter, count - 1) == count - 1;
+    __syncthreads();
+    if (last) __threadfence();
+    return last;
+}
+
+}  // namespace kerneltk

@@ -1,0 +1,1368 @@
+"""The case table of ReductionKernel: arguments, and what NumPy makes of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kerneltk import ReductionKernel
+
+from .cases import ALIGNED, BROADCASTS, F32, F64, I32, I64, NESTED, PACKED, records
+from .support import (
+    BFLOAT16,
+    COMPLEX,
+    DTYPES,
+    LAYOUTS,
+    TOLERANCE,
+    Array,
+    backwards,
+    c_order,
+    f_order,
+    grid,
+    misaligned,
+    pitched,
+    place,
+    rotated,
+    stepped,
+    values,
+)
+
+Axis = int | tuple[int, ...] | None
+
+F16, U8, I8, BOOL = (np.dtype(name) for name in ("f2", "u1", "i1", "?"))
+SIXTEEN_BITS = (F16, BFLOAT16)
+REAL = tuple(dtype for dtype in DTYPES if dtype.kind != "c")
+
+ALL_MODES = ("new", "c", "f", "stepped")
+
+# A quotient or a root of sums: some roundings more than the one operation that TOLERANCE is for.
+# What adds and multiplies small whole numbers only is exact in every dtype, and compared so.
+DERIVED = {dtype: 16 * limit for dtype, limit in TOLERANCE.items()}
+MERGED = 1e-12  # a variance in float64, of numbers far from zero, from parts that are merged
+
+
+@dataclass(frozen=True)
+class ReductionCase:
+    """One reduction and what NumPy makes of it.
+
+    `make` returns the inputs, or the inputs and the outputs; without outputs the case runs once for
+    each of `modes`: outputs allocated, or given in that layout. `expected` gets copies of the
+    arguments, and `axis`, `keepdims` and, where there is a mask, `where` as NumPy's ufuncs do.
+    """
+
+    name: str
+    kernel: ReductionKernel
+    make: Callable[[], tuple[Any, ...]]
+    expected: Callable[..., Any]
+    axis: Any = None
+    keepdims: bool = False
+    mask: Callable[[], Any] | None = None
+    named: dict[str, Any] = field(default_factory=dict)
+    tolerance: float = 0.0  # exact
+    modes: tuple[str, ...] = ALL_MODES
+
+
+def numbers(dtype: Any, shape: int | Sequence[int], seed: int = 0) -> Array:
+    """Return random numbers whose sums, and sums of squares, are exact in the dtype that they are
+    summed in, and are seldom the same for two parts.
+    """
+    kind = np.dtype(dtype)
+    random = np.random.default_rng(seed + 1000 * math.prod(np.atleast_1d(shape)))
+    if kind.kind == "b":
+        return random.random(shape) < 0.5
+    if kind.kind == "c":
+        return (random.integers(-9, 14, shape) + 1j * random.integers(-9, 14, shape)).astype(kind)
+    low, high = -9, 14
+    if kind.kind in "iu":
+        info = np.iinfo(kind)
+        low, high = max(info.min, -999), min(info.max, 999) + 1
+        if kind.itemsize == 2:  # may wrap, as one byte does
+            low, high = info.min, info.max + 1
+    return random.integers(low, high, shape).astype(kind)
+
+
+def rare(dtype: Any, shape: int | Sequence[int], seed: int = 0) -> Array:
+    """Return numbers most of which are zero."""
+    random = np.random.default_rng(seed)
+    return (random.random(shape) < 0.02).astype(dtype)
+
+
+# -- what NumPy makes of it ---------------------------------------------------------------------
+
+
+def total(x: Array, **how: Any) -> Array:
+    """As SUM: in the array's dtype, but 16-bit floats in float32."""
+    if x.dtype in SIXTEEN_BITS:
+        return np.asarray(np.add.reduce(x.astype(F32), **how)).astype(x.dtype)
+    return np.asarray(np.add.reduce(x, dtype=x.dtype, **how))
+
+
+def squares(x: Array, **how: Any) -> Array:
+    return total(x * x, **how)
+
+
+def least(x: Array, **how: Any) -> Array:
+    return np.asarray(np.minimum.reduce(x, **how))
+
+
+def greatest(x: Array, **how: Any) -> Array:
+    with np.errstate(invalid="ignore"):  # bfloat16's comparison with NaN warns
+        return np.asarray(np.maximum.reduce(x, **how))
+
+
+def dot(x: Array, w: Array, **how: Any) -> Array:
+    return total(np.asarray(x * w, x.dtype), **how)
+
+
+def any_of(x: Array, **how: Any) -> Array:
+    return np.asarray(np.logical_or.reduce(x != 0, **how))
+
+
+def all_of(x: Array, **how: Any) -> Array:
+    return np.asarray(np.logical_and.reduce(x != 0, **how))
+
+
+def by_rows(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an `expected` from one that reduces the last axis of the broadcast inputs.
+
+    The last axis has the elements of one reduction, in C order of the reduced axes.
+    """
+
+    def expected(*arguments: Any, axis: Axis, keepdims: bool, where: Any = True) -> Any:
+        *arrays, mask = np.broadcast_arrays(*arguments, where)
+        ndim = mask.ndim
+        given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = sorted(k % ndim for k in given)
+        kept = [k for k in range(ndim) if k not in axes]
+        shape = [mask.shape[k] for k in kept]
+        count = math.prod(mask.shape[k] for k in axes)
+        rows = [a.transpose(*kept, *axes).reshape(*shape, count) for a in (*arrays, mask)]
+        found = function(*rows[:-1], rows[-1]) if where is not True else function(*rows[:-1])
+        found = found if isinstance(found, tuple) else (found,)
+        results = [np.expand_dims(r, tuple(axes)) if keepdims else np.asarray(r) for r in found]
+        return tuple(results) if len(results) > 1 else results[0]
+
+    return expected
+
+
+def with_dtypes(*dtypes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that converts what `expected` returns."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def expected(*arguments: Any, **how: Any) -> Any:
+            found = function(*arguments, **how)
+            found = found if isinstance(found, tuple) else (found,)
+            results = [np.asarray(r).astype(d) for r, d in zip(found, dtypes, strict=True)]
+            return tuple(results) if len(results) > 1 else results[0]
+
+        return expected
+
+    return decorate
+
+
+# -- kernels ------------------------------------------------------------------------------------
+
+SUM = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+SQUARES = ReductionKernel("T x", "T y", "x * x", "a + b", "y = a", "0", "squares")
+LEAST = ReductionKernel("T x", "T y", "x", "a < b ? a : b", "y = a", None, "least")
+GREATEST = ReductionKernel("T x", "T y", "x", "a > b ? a : b", "y = a", None, "greatest")
+ANY = ReductionKernel("T x", "bool y", "x != T(0)", "a || b", "y = a", "false", "any_of")
+ALL = ReductionKernel("T x", "bool y", "x != T(0)", "a && b", "y = a", "true", "all_of")
+DOT = ReductionKernel("T x, T w", "T y", "x * w", "a + b", "y = a", "0", "dot")
+ADD_TO = ReductionKernel("T x", "T y", "x", "a + b", "y += a", "0", "add_to")
+EARLIER = "a.value < b.value || (a.value == b.value && a.index < b.index) ? a : b"
+ARGMIN = ReductionKernel(
+    "T x", "T y, int64 k", "{x, _J}", EARLIER, "y = a.value; k = a.index", None, "argmin",
+    reduce_type="T value, int64 index",
+)  # fmt: skip
+
+
+def dtype_cases() -> Iterator[ReductionCase]:
+    """Every dtype."""
+    shape = (9, 67)
+    axes: tuple[Axis, ...] = (0, 1, None)
+    for number, dtype in enumerate(DTYPES):
+        for axis in axes:
+            yield ReductionCase(
+                f"sum-{dtype}-{axis}", SUM, lambda d=dtype: (numbers(d, shape),), total, axis,
+                modes=("new", "stepped"),
+            )  # fmt: skip
+        chosen = [axes[(number + k) % 3] for k in range(3)]
+        yield ReductionCase(
+            f"squares-{dtype}", SQUARES, lambda d=dtype: (numbers(d, shape),), squares, chosen[0],
+            modes=("new", "f"),
+        )  # fmt: skip
+        for name, kernel, expected, sign in (
+            ("any", ANY, any_of, 0), ("all", ALL, all_of, 1),
+        ):  # fmt: skip
+
+            def make(d: Any = dtype, s: int = sign) -> tuple[Array]:
+                x = rare(d, shape)
+                return (x if s == 0 else (x == 0).astype(d),)
+
+            yield ReductionCase(
+                f"{name}-{dtype}", kernel, make, expected, chosen[1 + sign], modes=("new",)
+            )
+        if dtype.kind == "c":
+            continue
+        for name, kernel, expected, axis in (
+            ("least", LEAST, least, chosen[1]), ("greatest", GREATEST, greatest, chosen[2]),
+        ):  # fmt: skip
+            yield ReductionCase(
+                f"{name}-{dtype}", kernel, lambda d=dtype: (numbers(d, shape, 2),), expected, axis,
+                modes=("new",),
+            )  # fmt: skip
+
+
+def accumulation_cases() -> Iterator[ReductionCase]:
+    """What a total is held in."""
+    for dtype, count in ((F16, 5000), (BFLOAT16, 3000)):
+        for axis in (0, 1):
+            # In the array's own dtype a total of ones stops to grow at 2048, or at 256.
+            yield ReductionCase(
+                f"ones-{dtype}-{axis}",
+                SUM,
+                lambda d=dtype, n=count, a=axis: (np.ones((n, 3) if a == 0 else (3, n), d),),
+                total,
+                axis,
+                modes=("new",),
+            )
+    for spelling in ("int8", "signed char"):
+        yield ReductionCase(
+            f"float32-in-{spelling}",
+            ReductionKernel(
+                "T x", "T y", "x", "a + b", "y = a", "0", "in_one_byte", reduce_type=spelling
+            ),
+            lambda: (values(F32, (3, 50)) % 3,),
+            total,
+            1,
+            modes=("new",),
+        )
+
+    def large_first() -> tuple[Array]:
+        x = np.ones((4, 301), F32)
+        x[:, 0] = 2**26  # in float32, adding one does not change it
+        x[:, 150] = np.arange(4) * 8
+        return (x,)
+
+    for spelling in ("double", "float64", "long long", "unsigned long long", "int64"):
+        yield ReductionCase(
+            f"large-terms-in-{spelling}",
+            ReductionKernel(
+                "T x", "T y", "(_type_reduce)x", "a + b", "y = a", 0,
+                f"in_{spelling.replace(' ', '_')}", reduce_type=spelling,
+            ),
+            large_first,
+            with_dtypes(F32)(lambda x, **how: np.add.reduce(x, dtype=np.float64, **how)),
+            1,
+            modes=("new",),
+        )  # fmt: skip
+    yield ReductionCase(
+        "wide-output",
+        ReductionKernel("int8 x", "int64 y", "x", "a + b", "y = a", "0", "wide"),
+        lambda: (numbers(I8, (50, 60)),),
+        lambda x, **how: np.add.reduce(x, dtype=np.int64, **how),
+        0,
+    )
+    by_output = ReductionKernel("T x", "U y", "x", "a + b", "y = a", "0", "by_output")
+    for axis in (0, 1):
+        yield ReductionCase(
+            f"given-output-decides-{axis}",
+            by_output,
+            lambda a=axis: (numbers(I8, (300, 300)), c_order(numbers(F64, 300))),
+            lambda x, y, **how: np.add.reduce(x, dtype=np.float64, **how),
+            axis,
+        )
+    yield ReductionCase(
+        "type-variable-of-an-output",
+        ReductionKernel(
+            "T x", "U y", "x", "a + b", "y = a", "0", "by_variable", reduce_type="U"
+        ),
+        lambda: (numbers(I8, (30, 300)), c_order(numbers(I32, 30))),
+        lambda x, y, **how: np.add.reduce(x, dtype=np.int32, **how),
+        1,
+    )  # fmt: skip
+    yield ReductionCase(
+        "type-variable-of-an-input",
+        ReductionKernel(
+            "T x, T w", "float64 y", "x * w", "a + b", "y = a / 4.0", "0", "narrow", reduce_type="T"
+        ),
+        lambda: (numbers(U8, (30, 300)), numbers(U8, 300, 1)),
+        lambda x, w, **how: np.add.reduce(x * w, dtype=np.uint8, **how) / 4,
+        1,
+    )
+    yield ReductionCase(
+        "float16-in-float16",
+        ReductionKernel(
+            "T x", "T y", "x", "a > b ? a : b", "y = a", None, "in_float16", reduce_type="T"
+        ),
+        lambda: (numbers(F16, (30, 40)),),
+        greatest,
+        0,
+    )
+    yield ReductionCase(
+        "complex-from-real",
+        ReductionKernel(
+            "float32 x", "float64 y, complex128 z", "_type_reduce(x, x * x)", "a + b",
+            "y = a.imag(); z = a", "0", "moments", reduce_type="complex128",
+        ),
+        lambda: (numbers(F32, (30, 40)),),
+        with_dtypes(F64, COMPLEX[1])(
+            lambda x, **how: (squares(x, **how), total(x, **how) + 1j * squares(x, **how))
+        ),
+        1,
+    )  # fmt: skip
+    random = np.random.default_rng(5).standard_normal((40, 500))
+    norm = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    complex_norm = ReductionKernel(
+        "T x", "T y", "x * conj(x)", "a + b", "y = sqrt(a)", "0", "complex_norm"
+    )
+    for dtype in (*SIXTEEN_BITS, F32, F64, *COMPLEX):
+        yield ReductionCase(
+            f"norm-{dtype}",
+            complex_norm if dtype.kind == "c" else norm,
+            lambda d=dtype: (random.astype(d),),
+            lambda x, d=dtype, **how: np.sqrt(
+                np.add.reduce(np.abs(x.astype("c16" if d.kind == "c" else "f8")) ** 2, **how)
+            ).astype(d),
+            1,
+            tolerance=DERIVED[dtype],
+            modes=("new",),
+        )  # fmt: skip
+
+
+def axis_cases() -> Iterator[ReductionCase]:
+    """Every set of axes of 0 to 4 dimensions, and the ways to write one."""
+    for shape in ((), (6,), (6, 7), (3, 4, 5), (2, 3, 4, 5)):
+        ndim = len(shape)
+        sets = itertools.chain.from_iterable(
+            itertools.combinations(range(ndim), count) for count in range(ndim + 1)
+        )
+        for number, axes in enumerate(sets):
+            yield ReductionCase(
+                f"axes-{ndim}d-{axes}", SUM, lambda s=shape: (numbers(I64, s),), total, axes,
+                keepdims=number % 2 == 1, modes=("new", "c") if ndim == 4 else ALL_MODES,
+            )  # fmt: skip
+        yield ReductionCase(
+            f"axes-{ndim}d-None", SUM, lambda s=shape: (numbers(I64, s),), total, None
+        )
+        yield ReductionCase(
+            f"axes-{ndim}d-None-kept", SUM, lambda s=shape: (numbers(I64, s),), total, None, True
+        )
+        for axis in range(-ndim, ndim):
+            yield ReductionCase(
+                f"axis-{ndim}d-{axis}", SUM, lambda s=shape: (numbers(I64, s),), total, axis,
+                keepdims=axis % 2 == 0, modes=("new",),
+            )  # fmt: skip
+    for axis in ((2, 0), (-1, 0), (1, -4), (-1, -2, -3), (2, 0, 1), (3, 1), np.int64(1)):
+        for keepdims in (False, True):
+            yield ReductionCase(
+                f"axes-written-{axis}-{keepdims}", SUM, lambda: (numbers(I64, (3, 4, 5, 2)),),
+                total, axis, keepdims, modes=("new",),
+            )  # fmt: skip
+    shape = (2, 1, 3, 2, 1, 2, 3, 2)
+    for ndim in range(5, 9):
+        for axes in (tuple(range(0, ndim, 2)), tuple(range(1, ndim, 2)), (0, ndim - 1), None):
+            for layout in ("c", "rotated", "stepped"):
+                yield ReductionCase(
+                    f"axes-{ndim}d-{axes}-{layout}", SUM,
+                    lambda s=shape[:ndim], a=layout: (LAYOUTS[a](numbers(I64, s)),), total, axes,
+                    modes=("new",),
+                )  # fmt: skip
+    for axes in ((0, 2), (1,), (1, 2)):  # extents of one belong to either side
+        for shape in ((1, 5, 6), (5, 1, 6), (5, 6, 1), (1, 1, 6), (1, 1, 1)):
+            yield ReductionCase(
+                f"ones-{shape}-{axes}", SUM, lambda s=shape: (numbers(F32, s),), total, axes
+            )
+
+
+def empty_cases() -> Iterator[ReductionCase]:
+    for shape in ((0,), (0, 3), (3, 0), (2, 0, 3), (0, 0)):
+        ndim = len(shape)
+        for axis in (None, *range(ndim), *((0, k) for k in range(1, ndim)), ()):
+            for keepdims in (False, True):
+                yield ReductionCase(
+                    f"empty-{shape}-{axis}-{keepdims}", SUM, lambda s=shape: (numbers(I32, s),),
+                    total, axis, keepdims,
+                )  # fmt: skip
+    for shape, axis in (((0, 3), 1), ((3, 0, 2), 2), ((3, 0, 2), (0, 2)), ((0,), ())):
+        yield ReductionCase(
+            f"empty-without-identity-{shape}-{axis}", LEAST,
+            lambda s=shape: (numbers(I32, s),), least, axis,
+        )  # fmt: skip
+    yield ReductionCase("empty-all", ALL, lambda: (numbers(F32, (3, 0)),), all_of, 1)  # not zero
+    yield ReductionCase(
+        "empty-adds-to",
+        ADD_TO,
+        lambda: (numbers(F32, (3, 0)), c_order(numbers(F32, 3))),
+        lambda x, y, **how: y,
+        1,
+    )
+    yield ReductionCase(
+        "empty-broadcast", DOT, lambda: (numbers(F32, (0, 1)), numbers(F32, (1, 3))), dot, 0
+    )
+    yield ReductionCase(
+        "empty-structure",
+        ReductionKernel(
+            "T x", "T y, int64 k", "{x, 1}", "{a.sum + b.sum, a.count + b.count}",
+            "y = a.sum; k = a.count", "{7, 5}", "odd_identity", reduce_type="T sum, int64 count",
+        ),
+        lambda: (numbers(F32, (3, 0)),),
+        lambda x, **how: (np.full(3, 7, F32), np.full(3, 5)),
+        1,
+    )  # fmt: skip
+
+
+LAYOUT_AXES: tuple[Axis, ...] = (None, 0, 1, 2, (0, 1), (0, 2), (1, 2))
+
+
+def layout_cases() -> Iterator[ReductionCase]:
+    """An input in every layout."""
+    for number, (shape, layout, axis) in enumerate(
+        grid(((5, 6, 8), (4, 33, 35)), LAYOUTS, LAYOUT_AXES)
+    ):
+        yield ReductionCase(
+            f"{layout}-{shape}-{axis}", SUM,
+            lambda s=shape, a=layout: (LAYOUTS[a](numbers(F32, s)),), total, axis,
+            modes=("new", ALL_MODES[1 + number % 3]),
+        )  # fmt: skip
+    for number, (layout, axis) in enumerate(grid(LAYOUTS, (0, 1))):
+        other = list(LAYOUTS)[(number * 3 + 1) % len(LAYOUTS)]
+        yield ReductionCase(
+            f"dot-{layout}-{other}-{axis}", DOT,
+            lambda a=layout, b=other: (
+                LAYOUTS[a](numbers(F64, (34, 65))), LAYOUTS[b](numbers(F64, (34, 65), 1)),
+            ),
+            dot, axis, modes=("new",),
+        )  # fmt: skip
+        yield ReductionCase(
+            f"argmin-{layout}-{axis}", ARGMIN,
+            lambda a=layout: (LAYOUTS[a](numbers(I8, (34, 165)) // 8),), argmin, axis,
+            modes=("new",),
+        )  # fmt: skip
+    for dtype in (U8, np.dtype("i2"), F32, F64, COMPLEX[1]):
+        for offset in range(1, 16):
+            yield ReductionCase(
+                f"misaligned-{dtype}-{offset}", SUM,
+                lambda d=dtype, o=offset: (misaligned(numbers(d, (9, 67)), o),), total, offset % 2,
+                modes=("new",),
+            )  # fmt: skip
+            yield ReductionCase(
+                f"misaligned-all-{dtype}-{offset}", SUM,
+                lambda d=dtype, o=offset: (misaligned(numbers(d, 6007), o),), total, None,
+                modes=("new",),
+            )  # fmt: skip
+    for offset in (1, 2, 4, 6, 8, 12):
+        for axis in (0, 1):
+            yield ReductionCase(
+                f"misaligned-output-{offset}-{axis}", SUM,
+                lambda o=offset, a=axis: (
+                    numbers(F64, (35, 35)), misaligned(numbers(F64, 35, 1), o),
+                ),
+                lambda x, y, **how: total(x, **how), axis,
+            )  # fmt: skip
+    for axis in (0, 1):
+        yield ReductionCase(
+            f"misaligned-one-of-two-{axis}", DOT,
+            lambda: (c_order(numbers(F32, (40, 48))), misaligned(numbers(F32, (40, 48), 1), 6)),
+            dot, axis,
+        )  # fmt: skip
+        # Every row begins at another address.
+        yield ReductionCase(
+            f"rows-of-odd-pitch-{axis}", SUM,
+            lambda: (place(numbers(F32, (33, 40)), [4 * 40 + 1, 4], 3),), total, axis,
+        )  # fmt: skip
+        yield ReductionCase(
+            f"windows-{axis}", SUM,
+            lambda: (np.lib.stride_tricks.sliding_window_view(c_order(numbers(I32, 90)), 27),),
+            total, axis,
+        )  # fmt: skip
+        yield ReductionCase(
+            f"zero-strides-{axis}", SUM,
+            lambda a=axis: (
+                np.broadcast_to(c_order(numbers(F32, (1, 50) if a == 0 else (40, 1))), (40, 50)),
+            ),
+            total, axis,
+        )  # fmt: skip
+        yield ReductionCase(
+            f"zero-strides-across-{axis}", SUM,
+            lambda a=axis: (
+                np.broadcast_to(c_order(numbers(F32, (1, 50) if a == 1 else (40, 1))), (40, 50)),
+            ),
+            total, axis,
+        )  # fmt: skip
+    yield ReductionCase(
+        "zero-strides-everywhere", SUM,
+        lambda: (place(np.full((40, 50), 3, F32), [0, 0]),), total, 1,
+    )  # fmt: skip
+
+
+def order_cases() -> Iterator[ReductionCase]:
+    """Reduced axes on both sides of a kept one, between kept ones, and the like."""
+    for inner in (1, 2, 3, 4, 5, 8, 15, 16, 31, 32, 33, 64):
+        for dtype in (U8, F32):
+            for axis in ((0, 2), 1):
+                yield ReductionCase(
+                    f"3d-{axis}-inner-{inner}-{dtype}", SUM,
+                    lambda n=inner, d=dtype: (numbers(d, (37, 19, n)),), total, axis,
+                    modes=("new",),
+                )  # fmt: skip
+    for inner in (2, 5, 16, 33):
+        for axes in ((0, 2), (1, 3), (0, 3), (1, 2), (0, 1, 3), (0, 2, 3)):
+            yield ReductionCase(
+                f"4d-{axes}-inner-{inner}", SUM,
+                lambda n=inner: (numbers(F32, (7, 6, 9, n)),), total, axes, modes=("new",),
+            )  # fmt: skip
+    for axes in ((0, 2), (1, 3)):
+        yield ReductionCase(
+            f"4d-{axes}-long", SUM, lambda: (numbers(F32, (3, 70, 4, 130)),), total, axes,
+            modes=("new",),
+        )  # fmt: skip
+        yield ReductionCase(
+            f"4d-{axes}-of-two-orders", DOT,
+            lambda: (c_order(numbers(F32, (7, 6, 9, 8))), f_order(numbers(F32, (7, 6, 9, 8), 1))),
+            dot, axes, modes=("new",),
+        )  # fmt: skip
+
+
+def broadcast_cases() -> Iterator[ReductionCase]:
+    for name, (first, second) in BROADCASTS.items():
+        ndim = max(len(first), len(second))
+        for number, axis in enumerate((None, 0, ndim - 1)):
+            make = (c_order, f_order, rotated)[number]
+            yield ReductionCase(
+                f"broadcast-{name}-{number}", DOT,
+                lambda a=first, b=second, m=make: (m(numbers(F32, a)), c_order(numbers(F32, b, 2))),
+                dot, axis, modes=("new",),
+            )  # fmt: skip
+    scaled = ReductionKernel(
+        "T x, T c, T d", "T y", "c * x + d", "a + b", "y = a * d", "0", "scaled"
+    )
+    for dtype, c, d in (
+        (F32, 2, 3), (F32, 0.5, True), (F32, np.float64(2.5), np.int8(3)), (U8, 3, 5), (I64, 2, -7),
+        (F16, 0.5, 2), (COMPLEX[0], 1j, 2), (BFLOAT16, 2, 1.0),
+    ):  # fmt: skip
+
+        def expected(x: Array, c: Any, d: Any, **how: Any) -> Array:
+            c, d = (np.asarray(v).astype(x.dtype) for v in (c, d))
+            return np.asarray(total(c * x + d, **how) * d).astype(x.dtype)
+
+        yield ReductionCase(
+            f"scalars-{dtype}-{c}-{d}", scaled,
+            lambda t=dtype, c=c, d=d: (values(t, (6, 30)), c, d), expected, 1, modes=("new",),
+        )  # fmt: skip
+    yield ReductionCase(
+        "scalars-by-name", scaled, lambda: (values(F32, (6, 30)),),
+        lambda x, **how: 5 * total(2 * x + 5, **how), 1, named={"d": 5, "c": 2},
+    )  # fmt: skip
+    yield ReductionCase(
+        "scalars-by-default",
+        ReductionKernel(
+            "T x, T c = 2, float64 d = 0.5", "float64 y", "c * x + d", "a + b", "y = a", "0",
+            "defaults",
+        ),
+        lambda: (values(F32, (6, 30)),),
+        lambda x, **how: total(2.0 * x.astype(np.float64) + 0.5, **how),
+        0,
+    )  # fmt: skip
+    yield ReductionCase(
+        "array-before-scalars", scaled,
+        lambda: (np.array(3, F32), 2, 1), lambda x, c, d, **how: np.array(7, F32), None,
+    )  # fmt: skip
+    yield ReductionCase(
+        "numbers-only",
+        ReductionKernel("float64 x, int64 w", "float64 y", "x * w", "a + b", "y = a", "0", "alone"),
+        lambda: (2.5, 3), lambda x, w, **how: np.array(17 * 7.5), modes=("new",),
+        named={"size": 17},
+    )  # fmt: skip
+
+
+def raw_cases() -> Iterator[ReductionCase]:
+    first = ReductionKernel("raw T w, T x", "T y", "x * w[_J]", "a + b", "y = a", "0", "raw_first")
+    middle = ReductionKernel(
+        "T x, raw T w, int32 k", "T y", "x * w[k]", "a + b", "y = a", "0", "raw_middle"
+    )
+    last = ReductionKernel(
+        "T x, raw T w, raw T v", "T y", "x + w[_i]", "a + b", "y = a + v[_i] * w.size()", "0",
+        "raw_last",
+    )  # fmt: skip
+    index = (np.arange(6 * 40, dtype=np.int32).reshape(6, 40) * 7) % 60
+    for layout in LAYOUTS:
+        yield ReductionCase(
+            f"raw-first-{layout}", first,
+            lambda a=layout: (LAYOUTS[a](numbers(F32, 40)), numbers(F32, (6, 40), 1)),
+            lambda w, x, **how: total(x * w, **how), 1, modes=("new",),
+        )  # fmt: skip
+        yield ReductionCase(
+            f"raw-middle-{layout}", middle,
+            lambda a=layout: (
+                numbers(F32, (6, 40)), LAYOUTS[a](numbers(F32, (3, 4, 5), 1)), c_order(index),
+            ),
+            lambda x, w, k, **how: total(x * w.reshape(-1)[k], **how), 0, modes=("new",),
+        )  # fmt: skip
+    for axis, count, extents in ((0, 40, (1, 40)), (1, 6, (6, 1)), ((), 240, (6, 40))):
+
+        def outer(x: Array, w: Array, v: Array, e: Any = extents, **how: Any) -> Array:
+            sums = total(x + w.reshape(e), **how)
+            return sums + v.reshape(sums.shape) * v.dtype.type(v.size)
+
+        yield ReductionCase(
+            f"raw-last-{axis}", last,
+            lambda n=count: (numbers(I32, (6, 40)), numbers(I32, n, 1), numbers(I32, n, 2)),
+            outer, axis,
+        )  # fmt: skip
+    yield ReductionCase(
+        "raw-only",
+        ReductionKernel(
+            "raw T x", "T y", "x[_j] * x[_j]", "a + b", "y = a * x.shape()[0]", "0", "raw_only"
+        ),
+        lambda: (numbers(I64, 5000),), lambda x, **how: squares(x, **how) * 5000,
+        named={"size": 5000},
+    )  # fmt: skip
+    yield ReductionCase(
+        "raw-rows",
+        ReductionKernel(
+            "T x, raw T w", "T y", "x * w[{_i, _J}]", "a + b", "y = a", "0", "raw_rows"
+        ),
+        lambda: (numbers(F32, (6, 40)), f_order(numbers(F32, (6, 40), 1))), dot, 1,
+    )  # fmt: skip
+
+
+def _positions(x: Array) -> tuple[Array, ...]:
+    """Return sums of x * _J, x * _j and x * _i for rows of reductions."""
+    outputs = math.prod(x.shape[:-1])
+    number = np.arange(outputs).reshape(x.shape[:-1])[..., None]
+    within = np.arange(x.shape[-1])
+    return tuple(
+        (x * weight).sum(-1) for weight in (within, within * outputs + number, number + within * 0)
+    )
+
+
+def index_cases() -> Iterator[ReductionCase]:
+    positions = ReductionKernel(
+        "int64 x", "int64 u, int64 v, int64 w, int64 count, int64 number",
+        "{x * _J, x * _j, x * _i}",
+        "{a.u + b.u, a.v + b.v, a.w + b.w}",
+        "u = a.u; v = a.v; w = a.w; count = _out_ind.size(); number = _i", "{0, 0, 0}", "positions",
+        reduce_type="int64 u, int64 v, int64 w",
+    )  # fmt: skip
+
+    def numbered(x: Array) -> tuple[Array, ...]:
+        outputs = math.prod(x.shape[:-1])
+        number = np.arange(outputs).reshape(x.shape[:-1])
+        return (*_positions(x), np.full_like(number, outputs), number)
+
+    for layout in ("c", "f", "rotated", "pitched", "backwards", "stepped"):
+        for axis in (None, 0, 1, 2, (0, 1), (0, 2), (1, 2), (2, 0), ()):
+            yield ReductionCase(
+                f"positions-{layout}-{axis}", positions,
+                lambda a=layout: (LAYOUTS[a](numbers(I64, (4, 6, 5))),), by_rows(numbered), axis,
+                modes=("new",),
+            )  # fmt: skip
+        for shape, axis in (((33, 70), 0), ((33, 70), 1), ((3, 5000), 1), ((5000, 3), 0)):
+            yield ReductionCase(
+                f"positions-{layout}-{shape}-{axis}", positions,
+                lambda a=layout, s=shape: (LAYOUTS[a](numbers(I64, s)),), by_rows(numbered), axis,
+                modes=("f",),
+            )  # fmt: skip
+    yield ReductionCase(
+        "positions-of-many", positions, lambda: (numbers(I64, 300_000),), by_rows(numbered), 0,
+        modes=("new",),
+    )  # fmt: skip
+
+    in_code = "_in_ind.get()[0] * 100 + _in_ind.get()[1] * 10 + _in_ind.get()[2]"
+    coordinates = ReductionKernel(
+        "int64 x", "int64 y", f"x * ({in_code})", "a + b",
+        "y = a; for (int d = 0; d < _out_ind.ndim; ++d) y = y * 10 + _out_ind.get()[d]", "0",
+        "coordinates", reduce_dims=False,
+    )  # fmt: skip
+
+    def coded(x: Array, axis: Any, keepdims: bool) -> Array:
+        axes = sorted({0, 1, 2} if axis is None else set(np.atleast_1d(axis).tolist()))
+        kept = [k for k in range(3) if k not in axes]
+        places = np.indices(x.shape)
+        code = sum(places[k] * 10 ** (2 - position) for position, k in enumerate([*axes, *kept]))
+        found = np.add.reduce(x * code, axis=tuple(axes))
+        for k in range(len(kept)):
+            found = found * 10 + np.indices(found.shape)[k]
+        return np.asarray(np.expand_dims(found, tuple(axes)) if keepdims else found)
+
+    merged = ReductionKernel(
+        "int64 x", "int64 y",
+        "x * (_in_ind.get()[0] * 10 + _in_ind.get()[_in_ind.ndim - 1] + _in_ind.ndim * 1000)",
+        "a + b", "y = a", "0", "merged", reduce_dims=True,
+    )  # fmt: skip
+    for layout in ("c", "f", "rotated", "pitched", "backwards"):
+        for axis in (None, 0, 1, 2, (0, 1), (0, 2), (1, 2)):
+            yield ReductionCase(
+                f"coordinates-{layout}-{axis}", coordinates,
+                lambda a=layout: (LAYOUTS[a](numbers(I64, (4, 6, 5))),), coded, axis,
+                keepdims=layout == "f", modes=("new",),
+            )  # fmt: skip
+    for axis in (None, 0):  # reduced and kept axes are neighbours in memory, in this order
+        yield ReductionCase(
+            f"merged-{axis}", merged, lambda: (c_order(numbers(I64, (20, 30))),),
+            lambda x, axis, keepdims: (x * (np.arange(600).reshape(20, 30) * 11 + 1000)).sum(axis),
+            axis,
+        )  # fmt: skip
+    yield ReductionCase(
+        "merged-nothing", merged, lambda: (c_order(numbers(I64, (20, 30))),),
+        lambda x, axis, keepdims: (
+            x * (np.arange(30) * 10 + np.arange(20)[:, None] + 2000)
+        ).sum(axis),
+        1,
+    )  # fmt: skip
+    yield ReductionCase(
+        "merged-reduced", merged, lambda: (c_order(numbers(I64, (4, 6, 5))),),
+        by_rows(lambda x: (
+            x * (np.arange(30) * 10 + np.arange(4)[:, None] + 2000)
+        ).sum(-1)),
+        (1, 2),
+    )  # fmt: skip
+    yield ReductionCase(
+        "merged-kept", merged, lambda: (place(numbers(I64, (4, 6, 5)), [256, 40, 8]),),
+        by_rows(lambda x: (
+            x * (np.arange(4) * 10 + np.arange(30).reshape(6, 5, 1) + 2000)
+        ).sum(-1)),
+        0,
+    )  # fmt: skip
+
+    itself = ReductionKernel(
+        "T x, T w", "T y", "x * _raw_x[_in_ind.get()] + w * _raw_w[_j]", "a + b", "y = a", "0",
+        "itself",
+    )  # fmt: skip
+    opposite = ReductionKernel(
+        "T x, int64 last", "T y",
+        "x * _raw_x[{(ptrdiff_t)last - _in_ind.get()[0], _in_ind.get()[1]}]",
+        "a + b", "y = a + _raw_x.size()", "0", "opposite", reduce_dims=False,
+    )  # fmt: skip
+    for layout in ("c", "f", "pitched", "backwards"):
+        for axis in (0, 1):
+            yield ReductionCase(
+                f"raw-view-{layout}-{axis}", itself,
+                lambda a=layout: (LAYOUTS[a](numbers(F32, (6, 35))), c_order(numbers(F32, 35, 1))),
+                lambda x, w, **how: squares(np.broadcast_to(x, (6, 35)), **how)
+                + squares(np.broadcast_to(w, (6, 35)), **how),
+                axis, modes=("new",),
+            )  # fmt: skip
+            yield ReductionCase(
+                f"raw-view-opposite-{layout}-{axis}", opposite,
+                lambda a=layout, k=axis: (LAYOUTS[a](numbers(F32, (6, 35))), (5, 34)[k]),
+                lambda x, last, axis, keepdims: (x * np.flip(x, axis)).sum(axis) + F32.type(210),
+                axis, modes=("new",),
+            )  # fmt: skip
+    yield ReductionCase(
+        "raw-view-broadcast", itself,
+        lambda: (numbers(F32, (6, 1)), numbers(F32, (4, 1, 7))),
+        lambda x, w, **how: squares(np.broadcast_to(x, (4, 6, 7)), **how)
+        + squares(np.broadcast_to(w, (4, 6, 7)), **how),
+        (0, 2),
+    )  # fmt: skip
+
+
+# -- totals with several parts -----------------------------------------------------------------
+
+
+@by_rows
+def argmin(x: Array) -> tuple[Array, Array]:
+    return x.min(-1), np.asarray(x.argmin(-1), np.int64)
+
+
+@by_rows
+def argmax(x: Array) -> tuple[Array, Array]:
+    return x.max(-1), np.asarray(x.argmax(-1), np.int64)
+
+
+@by_rows
+def moments(x: Array) -> tuple[Array, ...]:
+    wide = x.astype(np.float64)
+    return wide.mean(-1), wide.var(-1), np.full(x.shape[:-1], x.shape[-1])
+
+
+@by_rows
+def two_greatest(x: Array) -> tuple[Array, Array]:
+    ordered = np.sort(x, -1)
+    return ordered[..., -1], ordered[..., -2]
+
+
+@by_rows
+def four_least(x: Array) -> tuple[Array, ...]:
+    ordered = np.sort(x, -1)
+    return tuple(ordered[..., k] for k in range(4))
+
+
+BEST = """
+struct Best { T value; long long index; };
+__device__ Best best(T value, long long index) { Best r = {value, index}; return r; }
+__device__ Best better(const Best& a, const Best& b) {
+    if (a.value != b.value) return a.value > b.value ? a : b;
+    return a.index < b.index ? a : b;
+}
+"""
+FOUR = """
+template <class U> struct Four { U part[4]; };
+__device__ Four<T> only(T value, T none) { Four<T> r = {{value, none, none, none}}; return r; }
+__device__ Four<T> merge(const Four<T>& a, const Four<T>& b) {
+    Four<T> r;
+    for (int i = 0, j = 0, k = 0; k < 4; ++k)
+        r.part[k] = a.part[i] <= b.part[j] ? a.part[i++] : b.part[j++];
+    return r;
+}
+"""
+STRUCTURE_SHAPES: tuple[tuple[tuple[int, ...], Axis], ...] = (
+    ((300,), None), ((40, 50), 0), ((40, 50), 1), ((5, 900), 1), ((900, 5), 0), ((6, 7, 9), 1),
+    ((6, 7, 9), (0, 2)), ((5, 70_001), 1), ((1000, 4), 1),
+)  # fmt: skip
+
+
+def structure_cases() -> Iterator[ReductionCase]:
+    own_type = ReductionKernel(
+        "T x", "T y, int64 k", "best(x, _J)", "better(a, b)", "y = a.value; k = a.index", None,
+        "argmax", reduce_type="Best", preamble=BEST,
+    )  # fmt: skip
+    welford = ReductionKernel(
+        "T x", "float64 mean, float64 variance, int64 count",
+        "{1, (double)x, 0}",
+        """{
+            a.n + b.n,
+            a.n + b.n ? a.mean + (b.mean - a.mean) * b.n / (a.n + b.n) : 0,
+            a.m2 + b.m2 + (a.n + b.n ? (b.mean - a.mean) * (b.mean - a.mean) * a.n * b.n
+                                     / (a.n + b.n) : 0)
+        }""",
+        "mean = a.mean; variance = a.m2 / a.n; count = a.n;",
+        "{0, 0, 0}", "welford", reduce_type="int64 n, float64 mean, float64 m2",
+    )  # fmt: skip
+    top = ReductionKernel(
+        "T x, T lowest", "T y, T z", "{x, lowest}",
+        "{max(a.first, b.first), max(min(a.first, b.first), max(a.second, b.second))}",
+        "y = a.first; z = a.second", "{lowest, lowest}", "top", reduce_type="T first, T second",
+    )  # fmt: skip
+    four = ReductionKernel(
+        "T x, T none", "T y0, T y1, T y2, T y3", "only(x, none)", "merge(a, b)",
+        "y0 = a.part[0]; y1 = a.part[1]; y2 = a.part[2]; y3 = a.part[3]", "only(none, none)",
+        "four", reduce_type="Four<T>", preamble=FOUR,
+    )  # fmt: skip
+    for shape, axis in STRUCTURE_SHAPES:
+        for dtype in (F32, np.dtype("i2")):
+            yield ReductionCase(
+                f"argmin-ties-{dtype}-{shape}-{axis}", ARGMIN,
+                lambda d=dtype, s=shape: (values(d, s) // 4,), argmin, axis, modes=("new", "f"),
+            )  # fmt: skip
+        yield ReductionCase(
+            f"argmax-ties-{shape}-{axis}", own_type, lambda s=shape: (values(F32, s) // 4,), argmax,
+            axis, modes=("new",),
+        )  # fmt: skip
+        yield ReductionCase(
+            f"welford-{shape}-{axis}", welford, lambda s=shape: (numbers(F32, s) + F32.type(1000),),
+            moments, axis, tolerance=1e-12, modes=("new",),
+        )  # fmt: skip
+        yield ReductionCase(
+            f"top-{shape}-{axis}", top, lambda s=shape: (numbers(F64, s), -np.inf),
+            lambda x, lowest, **how: two_greatest(x, **how), axis, modes=("new",),
+        )  # fmt: skip
+        yield ReductionCase(
+            f"four-{shape}-{axis}", four, lambda s=shape: (numbers(I64, s), 1 << 40),
+            lambda x, none, **how: four_least(x, **how), axis, modes=("new",),
+        )  # fmt: skip
+    yield ReductionCase(
+        "welford-float16", welford, lambda: (numbers(F16, (30, 400)),), moments, 1,
+        tolerance=MERGED,
+    )  # fmt: skip
+    yield ReductionCase(
+        "fields-of-many-sizes",
+        ReductionKernel(
+            "int16 x", "int8 p, float64 q, int16 r, uint8 s",
+            "{(signed char)x, (double)x, x, x > 0}",
+            "{(signed char)(a.p + b.p), a.q + b.q, a.r > b.r ? a.r : b.r, a.s || b.s}",
+            "p = a.p; q = a.q; r = a.r; s = a.s", "{0, 0, -32768, false}", "many_sizes",
+            reduce_type="int8 p, float64 q, int16 r, bool s",
+        ),
+        lambda: (numbers("i2", (50, 60)),),
+        lambda x, **how: (
+            np.add.reduce(x.astype(np.int8), dtype=np.int8, **how),
+            np.add.reduce(x, dtype=np.float64, **how),
+            greatest(x, **how), any_of(x > 0, **how).astype(np.uint8),
+        ),
+        0,
+    )  # fmt: skip
+    yield ReductionCase(
+        "fields-of-small-floats",
+        ReductionKernel(
+            "T x", "T y, T z", "{x, x}",
+            "{a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high}",
+            "y = a.low; z = a.high", None, "small_floats", reduce_type="T low, T high",
+        ),
+        lambda: (numbers(BFLOAT16, (50, 60)),),
+        lambda x, **how: (least(x, **how), greatest(x, **how)), 1,
+    )  # fmt: skip
+    yield ReductionCase(
+        "fields-of-complex",
+        ReductionKernel(
+            "T x", "T y, float32 z", "{x, abs(x)}",
+            "{a.sum + b.sum, a.largest > b.largest ? a.largest : b.largest}",
+            "y = a.sum; z = a.largest", "{0, 0}", "complex_fields",
+            reduce_type="T sum, float32 largest",
+        ),
+        lambda: (numbers("c8", (50, 60)),),
+        lambda x, **how: (total(x, **how), greatest(np.abs(x), **how)), 1,
+        tolerance=DERIVED[F32],
+    )  # fmt: skip
+
+
+def result_cases() -> Iterator[ReductionCase]:
+    """Outputs: several, given, in which order."""
+    three = ReductionKernel(
+        "T x", "T low, float64 mean, int32 number", "{x, (double)x}",
+        "{a.low < b.low ? a.low : b.low, a.sum + b.sum}",
+        """
+        low = a.low;
+        const double sum = a.sum;
+        mean = sum / 8;
+        number = (int)_i;
+        """,
+        None, "three", reduce_type="T low, float64 sum",
+    )  # fmt: skip
+
+    def expected(x: Array, **how: Any) -> tuple[Array, ...]:
+        low = least(x, **how)
+        return (
+            low,
+            np.asarray(np.add.reduce(x, dtype=np.float64, **how)) / 8,
+            np.arange(low.size, dtype=np.int32).reshape(low.shape),
+        )
+
+    for axis, keepdims in grid((0, 1, (0, 2), None), (False, True)):
+        yield ReductionCase(
+            f"three-outputs-{axis}-{keepdims}", three, lambda: (numbers(F32, (6, 5, 8)),), expected,
+            axis, keepdims,
+        )  # fmt: skip
+    yield ReductionCase(
+        "outputs-of-several-layouts", three,
+        lambda: (
+            numbers(F32, (6, 5, 8)), f_order(numbers(F32, (6, 8))), backwards(numbers(F64, (6, 8))),
+            misaligned(numbers(I32, (6, 8))),
+        ),
+        lambda x, low, mean, number, **how: expected(x, **how), 1,
+    )  # fmt: skip
+    for layout in LAYOUTS:
+        for axis in (0, 1, 2):
+            yield ReductionCase(
+                f"adds-to-{layout}-{axis}", ADD_TO,
+                lambda a=layout, k=axis: (
+                    numbers(F32, (5, 6, 33)), LAYOUTS[a](numbers(F32, np.delete((5, 6, 33), k), 1)),
+                ),
+                lambda x, y, **how: total(x, **how) + y, axis,
+            )  # fmt: skip
+    yield ReductionCase(
+        "adds-to-one", ADD_TO, lambda: (numbers(F32, 5000), c_order(np.array(5, F32))),
+        lambda x, y, **how: total(x, **how) + y, None,
+    )  # fmt: skip
+    yield ReductionCase(
+        "sometimes-writes",
+        ReductionKernel("T x", "T y", "x", "a + b", "if (a > 0) y = a;", "0", "sometimes"),
+        lambda: (numbers(F32, (40, 33)), stepped(numbers(F32, 33, 1))),
+        lambda x, y, **how: np.where(total(x, **how) > 0, total(x, **how), y), 0,
+    )  # fmt: skip
+    yield ReductionCase(
+        "writes-nothing", ReductionKernel("T x", "T y", "x", "a + b", "", "0", "nothing"),
+        lambda: (numbers(F32, (40, 33)), c_order(numbers(F32, 33, 1))), lambda x, y, **how: y, 0,
+    )  # fmt: skip
+    yield ReductionCase(
+        "post-with-scalars",
+        ReductionKernel(
+            "T x, T unit, int64 count", "T y", "x", "a + b",
+            "T mean = a / count; y = mean * unit // of all", "0", "average",
+        ),
+        lambda: (values(F64, (16, 33)), 3, 16),
+        lambda x, unit, count, **how: total(x, **how) / 16 * 3, 0,
+    )  # fmt: skip
+    yield ReductionCase(
+        "preamble",
+        ReductionKernel(
+            "T x", "T y", "halved(x)", "joined(a, b)", "y = HALVES(a)", "T(0)", "with_preamble",
+            preamble="#define HALVES(v) ((v) * 2)\n"
+            "__device__ T halved(T v) { return v / 2; }\n"
+            "template <class U> __device__ U joined(U a, U b) { return a + b; }",
+        ),
+        lambda: (values(F64, (16, 33)),), total, 1,
+    )  # fmt: skip
+    yield ReductionCase(
+        "lambda",
+        ReductionKernel(
+            "T x", "T y", "[](T v) { return v > 0 ? v : T(0); }(x)", "a + b", "y = a", "0", "clip"
+        ),
+        lambda: (numbers(F32, (16, 33)),), lambda x, **how: total(np.maximum(x, 0), **how), 1,
+    )  # fmt: skip
+    yield ReductionCase(
+        "text-on-many-lines",
+        ReductionKernel(
+            "T x", "T y", "\n  x // one, and\n  + x\n", "\n a /* both */\n + b // joined",
+            "\ny = a; // done", "0 // none", "many_lines",
+        ),
+        lambda: (numbers(F32, (16, 33)),), lambda x, **how: total(x + x, **how), 1,
+    )  # fmt: skip
+    yield ReductionCase(
+        "unused-input",
+        ReductionKernel("T x", "int64 y", "1", "a + b", "y = a", "0", "count"),
+        lambda: (numbers(F32, (16, 33)),), lambda x, **how: np.full(33, 16), 0,
+    )  # fmt: skip
+    yield ReductionCase(
+        "raw-size",
+        ReductionKernel(
+            "float32 x, raw T w", "T y", "x + w.size()", "a + b", "y = a", "0", "raw_size"
+        ),
+        lambda: (np.full((3, 4), 2, F32), numbers(F64, 5)),
+        lambda x, w, **how: np.full(4, 21.0), 0,
+    )  # fmt: skip
+
+
+def identity_cases() -> Iterator[ReductionCase]:
+    positive = numbers(F32, (20, 30)) + F32.type(100)
+    for axis in (None, 0, 1):
+        yield ReductionCase(
+            f"least-of-positive-{axis}", LEAST, lambda: (positive,), least, axis, modes=("new",)
+        )
+        yield ReductionCase(
+            f"greatest-of-negative-{axis}", GREATEST, lambda: (-positive,), greatest, axis,
+            modes=("new",),
+        )  # fmt: skip
+    signs = np.where(numbers(F64, (33, 40)) > 0, 2, -0.5)
+    ones = {"text": "1", "int": 1, "float": 1.0, "none": None, "empty": ""}
+    for name, identity in ones.items():
+        yield ReductionCase(
+            f"product-{name}",
+            ReductionKernel("T x", "T y", "x", "a * b", "y = a", identity, "product"),
+            lambda: (signs,),
+            lambda x, **how: np.multiply.reduce(x, **how), 1, modes=("new",),
+        )  # fmt: skip
+    for name, identity in (("infinity", np.inf), ("numpy-number", np.float64(1e30))):
+        yield ReductionCase(
+            f"identity-{name}",
+            ReductionKernel("T x", "T y", "x", "min(a, b)", "y = a", identity, "least_or"),
+            lambda: (np.zeros((3, 0), F64),), lambda x, v=identity, **how: np.full(3, v), 1,
+            modes=("new",),
+        )  # fmt: skip
+    yield ReductionCase(
+        "identity-bool",
+        ReductionKernel("T x", "bool y", "x > 0", "a && b", "y = a", True, "all_positive"),
+        lambda: (positive,), lambda x, **how: all_of(x > 0, **how), 1, modes=("new",),
+    )  # fmt: skip
+    yield ReductionCase(
+        "identity-unsigned",
+        ReductionKernel("uint64 x", "uint64 y", "x", "a < b ? a : b", "y = a", 2**64 - 1, "lowest"),
+        lambda: (numbers("u8", (7, 30)) + np.uint64(2**63),), least, 1, modes=("new",),
+    )  # fmt: skip
+    at_least = ReductionKernel(
+        "T x, T low", "T y", "x", "a > b ? a : b", "y = a", "low", "at_least"
+    )
+    for shape in ((7, 30), (7, 0)):
+        yield ReductionCase(
+            f"identity-of-a-scalar-{shape}", at_least, lambda s=shape: (numbers(F32, s), -100),
+            lambda x, low, **how: np.maximum.reduce(x, initial=low, **how), 1,
+        )  # fmt: skip
+    yield ReductionCase(
+        "identity-of-a-function",
+        ReductionKernel(
+            "T x", "T y", "x", "min(a, b)", "y = a", "highest()", "least_in",
+            preamble="__device__ T highest() { return T(1) / T(0); }",
+        ),
+        lambda: (numbers(F32, (7, 30)),), least, 0, modes=("new",),
+    )  # fmt: skip
+
+
+def special_cases() -> Iterator[ReductionCase]:
+    """NaN, infinities and zeros with signs: as the expression says."""
+    nan, inf = np.nan, np.inf
+
+    def special(dtype: Any, shape: tuple[int, int] = (40, 50)) -> Array:
+        x = numbers(dtype, shape)
+        random = np.random.default_rng(3)
+        for value in (nan, inf, -inf):
+            x[random.integers(0, shape[0], 8), random.integers(0, shape[1], 8)] = value
+        x[3], x[:, 4] = nan, nan
+        return x
+
+    propagates = ReductionKernel(
+        "T x", "T y", "x", "a != a || a > b ? a : b", "y = a", None, "propagates"
+    )
+    ignores = ReductionKernel(
+        "T x", "T y", "x", "b != b || a > b ? a : b", "y = a", None, "ignores"
+    )  # fmt: skip
+
+    def ignoring(x: Array, **how: Any) -> Array:
+        return np.asarray(np.fmax.reduce(x, **how))
+
+    for dtype in (F16, F32, F64, BFLOAT16):
+        for axis in (None, 0, 1):
+            yield ReductionCase(
+                f"nan-propagates-{dtype}-{axis}", propagates, lambda d=dtype: (special(d),),
+                greatest, axis, modes=("new",),
+            )  # fmt: skip
+            yield ReductionCase(
+                f"nan-ignored-{dtype}-{axis}", ignores, lambda d=dtype: (special(d),), ignoring,
+                axis, modes=("new",),
+            )  # fmt: skip
+    fmax = ReductionKernel("T x", "T y", "x", "fmax(a, b)", "y = a", -np.inf, "fmax_of")
+    yield ReductionCase("nan-fmax", fmax, lambda: (np.delete(special(F32), 4, 1),),
+                        lambda x, **how: np.fmax.reduce(x, initial=-inf, **how), 1)  # fmt: skip
+
+    def summed(x: Array, **how: Any) -> Array:
+        with np.errstate(invalid="ignore"):
+            return total(x, **how)
+
+    for axis in (0, 1):
+        yield ReductionCase(
+            f"nan-and-infinity-summed-{axis}", SUM, lambda: (special(F32),), summed, axis,
+            modes=("new",),
+        )  # fmt: skip
+
+    argmax_nan = ReductionKernel(
+        "T x", "int64 k", "{x, _J}",
+        "(a.value != a.value) != (b.value != b.value) ? (a.value != a.value ? a : b)"
+        " : a.value > b.value ? a : b.value > a.value ? b : a.index < b.index ? a : b",
+        "k = a.index", None, "argmax_nan", reduce_type="T value, int64 index",
+    )  # fmt: skip
+    for axis in (None, 0, 1):
+        yield ReductionCase(
+            f"argmax-nan-{axis}", argmax_nan, lambda: (special(F64),),
+            by_rows(lambda x: np.asarray(x.argmax(-1), np.int64)), axis, modes=("new",),
+        )  # fmt: skip
+
+
+def mask_cases() -> Iterator[ReductionCase]:
+    shape = (20, 33)
+    masks: dict[str, Callable[[], Any]] = {
+        "full": lambda: numbers(BOOL, shape, 9),
+        "row": lambda: numbers(BOOL, 33, 9),
+        "column": lambda: numbers(BOOL, (20, 1), 9),
+        "f": lambda: f_order(numbers(BOOL, shape, 9)),
+        "stepped": lambda: stepped(numbers(BOOL, shape, 9)),
+        "backwards": lambda: backwards(numbers(BOOL, shape, 9)),
+        "pitched": lambda: pitched(numbers(BOOL, shape, 9)),
+        "misaligned": lambda: misaligned(numbers(BOOL, shape, 9), 5),
+        "zero-stride": lambda: np.broadcast_to(c_order(numbers(BOOL, (20, 1), 9)), shape),
+        "0-d": lambda: np.array(True),
+        "0-d-false": lambda: np.array(False),
+        "true": lambda: True,
+        "false": lambda: False,
+        "numpy-true": lambda: np.True_,
+        "rare": lambda: rare(BOOL, shape),
+    }
+    for number, (name, mask) in enumerate(masks.items()):
+        for axis in (None, 0, 1):
+            yield ReductionCase(
+                f"where-{name}-{axis}", SUM, lambda: (numbers(F32, shape),), total, axis,
+                keepdims=number % 2 == 0, mask=mask, modes=("new",),
+            )  # fmt: skip
+    for axis in (0, 1, ()):
+        yield ReductionCase(
+            f"where-output-{axis}", SUM, lambda: (numbers(F32, shape),), total, axis,
+            mask=masks["full"],
+        )  # fmt: skip
+        yield ReductionCase(
+            f"where-all-{axis}", ALL, lambda: (numbers(F32, shape) > 0,), all_of, axis,
+            mask=masks["row"],
+        )  # fmt: skip
+    low = ReductionKernel("T x, T low", "T y", "x", "a > b ? a : b", "y = a", "low", "at_least")
+    for layout in LAYOUTS:
+        yield ReductionCase(
+            f"where-of-{layout}", SUM, lambda a=layout: (LAYOUTS[a](numbers(F32, shape)),), total,
+            1, mask=masks["full"], modes=("new",),
+        )  # fmt: skip
+    yield ReductionCase(
+        "where-nothing-is-left", low, lambda: (numbers(F32, shape), -50),
+        lambda x, low, **how: np.maximum.reduce(x, initial=low, **how), 0,
+        mask=lambda: np.arange(33) % 3 == 0,
+    )  # fmt: skip
+    yield ReductionCase(
+        "where-two-inputs", DOT, lambda: (numbers(F32, shape), numbers(F32, (20, 1), 1)), dot, 1,
+        mask=masks["row"], modes=("new",),
+    )  # fmt: skip
+    yield ReductionCase(
+        "where-3d", SUM, lambda: (numbers(I64, (5, 6, 7)),), total, (0, 2),
+        mask=lambda: numbers(BOOL, (6, 1), 4),
+    )  # fmt: skip
+    first = ReductionKernel(
+        "T x", "int64 k", "_J", "a < b ? a : b", "k = a", 1 << 40, "first_place"
+    )
+    for axis in (0, 1):
+        yield ReductionCase(
+            f"where-places-{axis}", first, lambda: (numbers(F32, shape),),
+            by_rows(lambda x, mask: np.where(mask.any(-1), mask.argmax(-1), 1 << 40)), axis,
+            mask=masks["rare"],
+        )  # fmt: skip
+    count = ReductionKernel(
+        "T x", "float64 y", "{(double)x, 1}", "{a.sum + b.sum, a.n + b.n}",
+        "y = a.n ? a.sum / a.n : -1", "{0, 0}", "masked_mean", reduce_type="float64 sum, int64 n",
+    )  # fmt: skip
+
+    @by_rows
+    def mean(x: Array, mask: Array) -> Array:
+        n = mask.sum(-1)
+        return np.where(n > 0, np.where(mask, x, 0).sum(-1) / np.maximum(n, 1), -1.0)
+
+    for axis in (0, 1, None):
+        yield ReductionCase(
+            f"where-mean-{axis}", count, lambda: (numbers(F64, shape),), mean, axis,
+            mask=masks["rare"], tolerance=DERIVED[F64],
+        )  # fmt: skip
+
+    # A value that is left out is not looked at: NaN there does no harm.
+    def holed() -> tuple[Array]:
+        x = numbers(F32, shape)
+        x[::2] = np.nan
+        return (x,)
+
+    yield ReductionCase(
+        "where-nan", SUM, holed, total, None, mask=lambda: (np.arange(20) % 2 == 1)[:, None]
+    )
+    yield ReductionCase(
+        "where-empty", SUM, lambda: (numbers(F32, (3, 0)),), total, 1,
+        mask=lambda: np.ones((3, 1), bool),
+    )  # fmt: skip
+    yield ReductionCase(
+        "where-large", SUM, lambda: (numbers(F32, (70_001, 5)),), total, 0,
+        mask=lambda: numbers(BOOL, (70_001, 1)), modes=("new",),
+    )  # fmt: skip
+    yield ReductionCase(
+        "where-large-all", SUM, lambda: (numbers(F32, 300_001),), total, None,
+        mask=lambda: numbers(BOOL, 300_001), modes=("new",),
+    )  # fmt: skip
+
+
+def overlap_cases() -> Iterator[ReductionCase]:
+    """An output that shares memory with inputs: as if every input had been read before."""
+    views: dict[str, tuple[Axis, Callable[[Array], Array]]] = {
+        "first-row": (0, lambda x: x[0]),
+        "last-row": (0, lambda x: x[-1]),
+        "row-backwards": (0, lambda x: x[3, ::-1]),
+        "first-column": (1, lambda x: x[:, 0]),
+        "last-column": (1, lambda x: x[:, -1]),
+        "column-backwards": (1, lambda x: x[::-1, 2]),
+        "row-of-rows": (1, lambda x: x[0, : len(x)]),
+        "diagonal": (1, lambda x: x.reshape(-1)[:: x.shape[1] + 1][: len(x)]),
+        "one": (None, lambda x: x[2, 3, ...]),
+        "itself": ((), lambda x: x),
+        "turned": ((), lambda x: x[::-1, ::-1]),
+    }
+    for shape in ((40, 50), (300, 700)):
+        for name, (axis, view) in views.items():
+
+            def make(s: tuple[int, int] = shape, v: Any = view) -> tuple[Array, Array]:
+                x = c_order(numbers(F32, s))
+                return x, v(x)
+
+            yield ReductionCase(
+                f"overlap-{name}-{shape}", SUM, make, lambda x, y, **how: total(x, **how), axis
+            )
+            yield ReductionCase(
+                f"overlap-adds-{name}-{shape}", ADD_TO, make,
+                lambda x, y, **how: total(x, **how) + y, axis,
+            )  # fmt: skip
+
+    def three() -> tuple[Array, ...]:
+        x = c_order(numbers(F32, (40, 50)))
+        return x, x[::-1], x[7]
+
+    yield ReductionCase("overlap-dot", DOT, three, lambda x, w, y, **how: dot(x, w, **how), 0)
+
+    def raw() -> tuple[Array, ...]:
+        w = c_order(numbers(F32, 50))
+        return numbers(F32, (40, 50)), w, w
+
+    yield ReductionCase(
+        "overlap-raw",
+        ReductionKernel(
+            "T x, raw T w", "T y", "x * w[49 - _i]", "a + b", "y = a", "0", "overlapping_raw"
+        ),
+        raw, lambda x, w, y, **how: total(x * w[::-1], **how), 0,
+    )  # fmt: skip
+
+
+def record_cases() -> Iterator[ReductionCase]:
+    weights = ReductionKernel(
+        "P p", "float64 y", "p.weight + (double)p.id", "a + b", "y = a", "0", "weights"
+    )
+    raw = ReductionKernel(
+        "T x, raw P p", "float64 y", "(double)x * p[_J].weight", "a + b", "y = a", "0", "by_records"
+    )
+    heaviest = ReductionKernel(
+        "P p", "P q", "p", "a.weight > b.weight || (a.weight == b.weight && a.id <= b.id) ? a : b",
+        "q = a", None, "heaviest",
+    )  # fmt: skip
+    assign = ReductionKernel(
+        "P p", "P q", "p.weight", "a + b", "q.weight = a; q.id += 1", "0", "assign",
+        reduce_type="float64",
+    )  # fmt: skip
+
+    def assigned(p: Array, q: Array, **how: Any) -> Array:
+        result = q.copy()
+        result["weight"] = np.add.reduce(p["weight"], dtype=np.float64, **how)
+        result["id"] += 1
+        return result
+
+    def pick(p: Array, axis: Any, keepdims: bool) -> Array:
+        # A copy of a record copies its fields: bytes between them are nobody's.
+        order = np.lexsort((p["id"], -p["weight"]), axis=axis)
+        return np.take_along_axis(p, np.take(order, [0], axis), axis).squeeze(axis)
+
+    def table(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+        found = records(dtype, math.prod(shape)).reshape(shape)
+        found["weight"] = np.random.default_rng(7).permutation(found.size).reshape(shape)
+        return found
+
+    for name, dtype in {"aligned": ALIGNED, "packed": PACKED}.items():
+        for axis in (0, 1):
+            yield ReductionCase(
+                f"record-{name}-{axis}", weights, lambda d=dtype: (table(d, (21, 34)),),
+                lambda p, **how: total(p["weight"] + p["id"].astype(np.float64), **how), axis,
+                modes=("new",),
+            )  # fmt: skip
+            yield ReductionCase(
+                f"record-heaviest-{name}-{axis}", heaviest, lambda d=dtype: (table(d, (21, 34)),),
+                pick, axis, modes=("new", "stepped"),
+            )  # fmt: skip
+        yield ReductionCase(
+            f"record-raw-{name}", raw,
+            lambda d=dtype: (numbers(F32, (6, 40)), records(d, 40)),
+            lambda x, p, **how: total(x.astype(np.float64) * p["weight"], **how), 1, modes=("new",),
+        )  # fmt: skip
+        for layout in ("c", "stepped", "misaligned"):
+            yield ReductionCase(
+                f"record-{name}-to-{layout}", assign,
+                lambda d=dtype, a=layout: (table(d, (30, 37)), LAYOUTS[a](records(d, 37))),
+                assigned, 0,
+            )  # fmt: skip
+    yield ReductionCase(
+        "record-nested",
+        ReductionKernel(
+            "P p", "float64 y", "p.head.weight + p.tail[1][2]", "a + b", "y = a", "0", "nested"
+        ),
+        lambda: (records(NESTED, 60).reshape(3, 20),),
+        lambda p, **how: total(p["head"]["weight"] + p["tail"][..., 1, 2], **how), 1,
+    )  # fmt: skip
+
+
+CASES: tuple[ReductionCase, ...] = tuple(
+    case
+    for group in (
+        dtype_cases, accumulation_cases, axis_cases, empty_cases, layout_cases, order_cases,
+        broadcast_cases, raw_cases, index_cases, structure_cases, result_cases, identity_cases,
+        special_cases, mask_cases, overlap_cases, record_cases,
+    )
+    for case in group()
+)  # fmt: skip
+
+
+# -- lengths and counts -------------------------------------------------------------------------
+
+LENGTHS = (1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 63, 64, 100, 255, 256, 257, 1000, 4096, 70_001)
+COUNTS = (1, 2, 3, 4, 7, 31, 32, 33, 1000, 5000)
+MOST = 500_000
+GRID = tuple((length, count) for length, count in grid(LENGTHS, COUNTS) if length * count <= MOST)
+GRID_DTYPES = tuple(np.dtype(name) for name in ("u1", "i2", "f4", "f8", "c16"))

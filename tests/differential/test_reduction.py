@@ -1,0 +1,305 @@
+"""ReductionKernel against NumPy, on every backend; and the same cases compiled for CUDA."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ReductionKernel
+
+from .reduction_cases import (
+    ARGMIN,
+    BOOL,
+    CASES,
+    GRID,
+    GRID_DTYPES,
+    LEAST,
+    SUM,
+    ReductionCase,
+    argmin,
+    least,
+    numbers,
+    total,
+)
+from .support import (
+    LAYOUTS,
+    Array,
+    assert_close,
+    assert_only_written,
+    c_order,
+    memory_of,
+    place,
+    values,
+)
+
+
+def test_every_case_has_its_own_name() -> None:
+    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
+
+
+def guarded(value: Any) -> Any:
+    """Return an array that has no memory but its own elements in one that is guarded."""
+    return c_order(value) if isinstance(value, np.ndarray) and value.base is None else value
+
+
+def unlike(array: Array) -> Array:
+    """Return an array of the same dtype and shape whose elements are others."""
+    if array.dtype == BOOL:
+        return ~array
+    return (~np.ascontiguousarray(array).view(np.uint8)).view(array.dtype).reshape(array.shape)
+
+
+def outputs_for(wanted: tuple[Array, ...], layout: str) -> tuple[Array, ...]:
+    return tuple(LAYOUTS[layout](unlike(array)) for array in wanted)
+
+
+def wanted_of(case: ReductionCase, arguments: tuple[Any, ...], mask: Any) -> tuple[Array, ...]:
+    copies = [np.array(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    how = {} if mask is None else {"where": mask}
+    wanted = case.expected(*copies, axis=case.axis, keepdims=case.keepdims, **how)
+    return tuple(map(np.asarray, wanted if isinstance(wanted, tuple) else (wanted,)))
+
+
+def keywords_of(case: ReductionCase, mask: Any) -> dict[str, Any]:
+    how: dict[str, Any] = {**case.named}
+    if case.axis is not None:
+        how["axis"] = case.axis
+    if case.keepdims:
+        how["keepdims"] = True
+    if mask is not None:
+        how["where"] = mask
+    return how
+
+
+def check(backend: Any, case: ReductionCase, mode: str) -> None:
+    """Run a case, compare the outputs, and see that nothing else was written."""
+    kernel = case.kernel
+    arguments = tuple(map(guarded, case.make()))
+    mask = None if case.mask is None else guarded(case.mask())
+    wanted = wanted_of(case, arguments, mask)
+    inputs, outputs = arguments[: kernel.nin], arguments[kernel.nin :]
+    if mode in LAYOUTS:
+        assert not outputs
+        outputs = outputs_for(wanted, mode)
+    every = [*inputs, *outputs, mask]
+    positions = [k for k, value in enumerate(every) if isinstance(value, np.ndarray)]
+    arrays = [every[k] for k in positions]
+    memories = [memory_of(array) for array in arrays if array.size]
+    before = [memory.copy() for memory in memories]
+    copies = backend.asarrays(*arrays, *memories)
+    for k, copy in zip(positions, copies, strict=False):
+        every[k] = copy
+    call = every[: len(inputs)]
+    given = tuple(every[len(inputs) : -1])
+    how = keywords_of(case, every[-1])
+    # A call without arrays is told where to run; others take the backend from their arrays.
+    if not any(hasattr(value, "dtype") for value in every):
+        how["backend"] = backend.name
+    # Outputs are given in one of three ways.
+    if mode == "f":
+        how["out"] = given
+    elif mode == "stepped" or (given and len(call) < kernel.nin):
+        how["out"] = given if len(given) > 1 else given[0]
+    else:
+        call.extend(given)
+    result = kernel(*call, **how)
+    returned = result if kernel.nout > 1 else (result,)
+    assert isinstance(returned, tuple)
+    assert len(returned) == kernel.nout
+    if given:
+        assert all(found is output for found, output in zip(returned, given, strict=True))
+    for found, want in zip(returned, wanted, strict=True):
+        assert_close(backend.asnumpy(found), want, case.tolerance)
+    assert_only_written(backend, outputs, memories, before, copies[len(arrays) :])
+
+
+def ways(case: ReductionCase) -> tuple[str, ...]:
+    return ("given",) if len(case.make()) > case.kernel.nin else case.modes
+
+
+@pytest.mark.parametrize(
+    ("case", "mode"),
+    [pytest.param(case, way, id=f"{case.name}-{way}") for case in CASES for way in ways(case)],
+)
+def test_case(backend: Any, case: ReductionCase, mode: str) -> None:
+    check(backend, case, mode)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case_compiles_for_cuda(case: ReductionCase) -> None:
+    arguments = case.make()
+    mask = None if case.mask is None else case.mask()
+    if any(getattr(value, "size", 1) == 0 for value in (*arguments, mask)):
+        return  # there is nothing to reduce
+    for way in ways(case):
+        outputs: tuple[Array, ...] = ()
+        if way in LAYOUTS and len(arguments) == case.kernel.nin:
+            outputs = outputs_for(wanted_of(case, arguments, mask), way)
+        code = case.kernel.compile(*arguments, *outputs, target="sm_90", **keywords_of(case, mask))
+        assert code.kind == "cubin"
+        assert code.code
+
+
+# -- lengths and counts -------------------------------------------------------------------------
+
+Expected = Callable[..., Any]
+
+
+def grid_arguments(dtype: np.dtype[Any], length: int, count: int, axis: int) -> Array:
+    """Return numbers to reduce to `count` outputs, at an address that differs from case to case."""
+    shape = (length, count) if axis == 0 else (count, length)
+    x = numbers(dtype, shape)
+    unit = dtype.itemsize
+    return place(x, [shape[1] * unit, unit], (length + count) % 3 * unit)
+
+
+def check_grid(backend: Any, kernel: ReductionKernel, dtype: Any, axis: int, expected: Expected,
+               masked: bool = False) -> None:  # fmt: skip
+    for length, count in GRID:
+        x = grid_arguments(dtype, length, count, axis)
+        how: dict[str, Any] = {"axis": axis}
+        wanted_how = dict(how, keepdims=False)
+        if masked:
+            mask = numbers(BOOL, x.shape, 1)
+            wanted_how["where"] = mask
+            how["where"] = backend.asarray(mask)
+        found = kernel(backend.asarray(x), **how)
+        wanted = expected(x, **wanted_how)
+        for f, w in zip(
+            found if isinstance(found, tuple) else (found,),
+            wanted if isinstance(wanted, tuple) else (wanted,),
+            strict=True,
+        ):
+            f = backend.asnumpy(f)
+            assert f.dtype == w.dtype
+            assert f.shape == w.shape
+            wrong = np.flatnonzero(f != w)
+            assert not wrong.size, (
+                f"{length} elements an output, {count} outputs: {wrong.size} are wrong, first "
+                f"output {wrong[0]}: {f[wrong[0]]} instead of {w[wrong[0]]}"
+            )
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("dtype", GRID_DTYPES, ids=str)
+def test_every_length_and_count(backend: Any, dtype: Any, axis: int) -> None:
+    check_grid(backend, SUM, dtype, axis, total)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_every_length_and_count_without_identity(backend: Any, axis: int) -> None:
+    check_grid(backend, LEAST, np.dtype("i4"), axis, least)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_every_length_and_count_of_structures(backend: Any, axis: int) -> None:
+    check_grid(backend, ARGMIN, np.dtype("f4"), axis, argmin)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_every_length_and_count_masked(backend: Any, axis: int) -> None:
+    check_grid(backend, SUM, np.dtype("f4"), axis, total, masked=True)
+
+
+@pytest.mark.parametrize("dtype", GRID_DTYPES, ids=str)
+def test_length_of_everything(backend: Any, dtype: Any) -> None:
+    for size in (*range(1, 70), 127, 255, 256, 257, 511, 1023, 1024, 1025, 4095, 8193, 65_537,
+                 131_072, 500_003, 1_048_577):  # fmt: skip
+        x = place(numbers(dtype, size), [dtype.itemsize], size % 3 * dtype.itemsize)
+        found = backend.asnumpy(SUM(backend.asarray(x)))
+        np.testing.assert_array_equal(found, total(x), f"{size} elements", strict=True)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("dtype", GRID_DTYPES, ids=str)
+def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int) -> None:
+    # Distinct texts are few: the same text is compiled once.
+    texts = set()
+    for length, count in GRID:
+        x = grid_arguments(dtype, length, count, axis)
+        unit = SUM.translation_unit(x, axis=axis)
+        if unit.source not in texts:
+            texts.add(unit.source)
+            assert SUM.compile(x, axis=axis, target="sm_90").code
+
+
+# -- what is not compared with NumPy ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((500_000,), None), ((700, 600), 0), ((700, 600), 1), ((7, 60_000), 1), ((60_000, 7), 0)],
+    ids=str,
+)
+def test_same_bits_on_every_run(backend: Any, shape: tuple[int, ...], axis: int | None) -> None:
+    x = backend.asarray(np.random.default_rng(1).standard_normal(shape).astype(np.float32))
+    first = backend.asnumpy(SUM(x, axis=axis)).tobytes()
+    for _ in range(10):
+        assert backend.asnumpy(SUM(x, axis=axis)).tobytes() == first
+
+
+def test_sum_of_many_is_accurate(backend: Any) -> None:
+    # Partial totals: one running float32 total of these would be off by 1e-3.
+    x = np.full(2_000_003, 0.1, np.float32)
+    found = float(backend.asnumpy(SUM(backend.asarray(x))))
+    assert found == pytest.approx(float(np.float32(0.1)) * x.size, rel=1e-5)
+
+
+def test_axis_in_other_words(backend: Any) -> None:
+    x = values("i8", (3, 4))
+    kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "fresh")
+    (copy,) = backend.asarrays(x)
+    for axis in (np.int64(1), (0, 1), 1, (1,), np.int8(0), None, (), (-1, 0)):
+        found = backend.asnumpy(kernel(copy, axis=axis))
+        np.testing.assert_array_equal(found, np.add.reduce(x, axis=axis), repr(axis))
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("axis", [None, -1, 0])
+def test_nothing_to_reduce_without_identity(
+    backend: Any, shape: tuple[int, ...], axis: int | None
+) -> None:
+    x = np.zeros(shape, np.float32)
+    try:
+        wanted = np.minimum.reduce(x, axis=axis)
+    except ValueError:
+        with pytest.raises(ValueError, match="zero-size array to reduction operation least which"):
+            LEAST(backend.asarray(x), axis=axis)
+        return
+    found = backend.asnumpy(LEAST(backend.asarray(x), axis=axis))
+    np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+def test_mask_needs_identity(backend: Any) -> None:
+    x, mask = backend.asarrays(values("f4", (3, 4)), np.ones((3, 4), bool))
+    with pytest.raises(ValueError, match="identity"):
+        LEAST(x, axis=0, where=mask)
+
+
+def _dense_fortran(array: Any) -> bool:
+    return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
+
+
+@pytest.mark.parametrize(
+    ("layouts", "fortran"),
+    [
+        (("c",), False), (("f",), True), (("stepped",), False), (("f", "f"), True),
+        (("f", "c"), False), (("c", "f"), False), (("rotated",), False),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize(("axis", "keepdims"), [(0, False), (1, False), (2, True), ((), False)])
+def test_order_of_a_new_output(
+    backend: Any, layouts: tuple[str, ...], fortran: bool, axis: Any, keepdims: bool
+) -> None:
+    kernel = SUM if len(layouts) == 1 else ReductionKernel(
+        "T x, T w", "T y", "x * w", "a + b", "y = a", "0", "dot"
+    )  # fmt: skip
+    inputs = backend.asarrays(*(LAYOUTS[layout](values("f4", (4, 6, 5))) for layout in layouts))
+    found = kernel(*inputs, axis=axis, keepdims=keepdims)
+    assert _dense_fortran(found) == fortran
+    assert found.flags.c_contiguous != fortran
