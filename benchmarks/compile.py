@@ -113,7 +113,21 @@ def _ours(dtype: str, layout: str, operation: str = _AXPB) -> Callable[[], Call]
 
 
 def _bare() -> Call:
-    return _compiled_by_nvrtc(TranslationUnit("cuda", _BARE, "axpb"))
+    """Return what compiles the bare kernel as a program without this package does: no options."""
+    from cuda.bindings import nvrtc as library
+
+    option = f"--gpu-architecture={_ARCHITECTURE}".encode()
+
+    def call() -> None:
+        _, program = library.nvrtcCreateProgram(_BARE.encode(), b"bare", 0, [], [])
+        (result,) = library.nvrtcCompileProgram(program, 1, [option])
+        if result != library.nvrtcResult.NVRTC_SUCCESS:
+            raise RuntimeError(f"NVRTC: {result}")
+        _, size = library.nvrtcGetCUBINSize(program)
+        library.nvrtcGetCUBIN(program, b" " * size)
+        library.nvrtcDestroyProgram(program)
+
+    return call
 
 
 # -- CuPy's text ------------------------------------------------------------------------------

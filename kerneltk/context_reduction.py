@@ -97,7 +97,8 @@ def reduction_context(specialization: ReductionSpecialization) -> dict[str, Any]
         "outputs": [a for a in arrays if not a.is_const],
         "mapped": [a for a in inputs if a not in mask],
         "walked": [*arrays, *numbers.values()],
-        "walked_inputs": {o.name: o.kind for o in (*inputs, *numbers.values())},
+        "walked_inputs": {a.name: a.kind for a in inputs}
+        | {name: number.kind for name, number in numbers.items()},
         "masked": definition.mask,
         "mask_is_array": bool(mask),
         "number": numbers.get("_J"),

@@ -192,12 +192,16 @@ class ReductionSpecialization:
 
     @property
     def quick(self) -> bool:
-        """Where memory decides alone; measured: narrow elements and columns lose by it."""
-        narrow = any(
-            is_array and dtype.itemsize < 4
+        """Where the template has done what a compiler would do: measured, it then is as fast.
+
+        Narrow integers with wide totals are not: widening them is left to the compiler.
+        """
+        size = self.definition.accumulator.size(self.binding)
+        widened = any(
+            is_array and dtype.itemsize < 4 < size
             for is_array, dtype in zip(self.is_array, self.binding.dtypes, strict=True)
         )
-        return self.strategy in ("rows", "staged") and not narrow and self.definition.calls_nothing
+        return self.strategy != "short" and not widened and self.definition.calls_nothing
 
     @property
     def facts(self) -> tuple[Any, ...]:

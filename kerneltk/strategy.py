@@ -349,7 +349,10 @@ def _rows(geometry: Geometry, kept: Loop, reduced: Loop, wide: bool, units: int)
         if packs <= _LONG_BLOCK * most * 2 and outputs * _LONG_BLOCK <= threads:
             block = _LONG_BLOCK if packs > _BLOCK * most else _BLOCK
         elif outputs <= COUNTERS:
-            split, chunk = _split(packs, _BLOCK * most, outputs, units * _RESIDENT)
+            if packs >= _MANY_BLOCKS * 2 * _BLOCK * most:
+                block = 2 * _BLOCK  # fewer partial results
+            resident = units * _RESIDENT * _BLOCK // block
+            split, chunk = _split(packs, block * most, outputs, resident)
         lanes = block
     unroll = _unroll(-(-min(packs, chunk) // lanes), most)
     if lanes <= _WARP and not peeled:
@@ -377,6 +380,7 @@ def _rows(geometry: Geometry, kept: Loop, reduced: Loop, wide: bool, units: int)
     )  # fmt: skip
 
 
+_MANY_BLOCKS = 256
 _LONG_BLOCK = 1024  # threads that reduce a row of middling length together
 _UNDER_WAY = 64  # bytes that a thread has under way
 _MOST_UNROLLED = 32  # copies of the expressions
@@ -499,6 +503,8 @@ def _short(geometry: Geometry, kept: Loop, reduced: Loop, wide: bool) -> Reducti
     written = [k for k, operand in enumerate(operands) if operand.written]
     if not dense or any(kept.strides[k][-1] != operands[k].itemsize for k in written):
         return None
+    if any(kept.strides[k][-1] for k in inputs if k not in dense):
+        return None  # one value a row
     rows = max(_VECTOR // math.gcd(_VECTOR, length * operands[k].itemsize) for k in dense)
     bytes_of_thread = rows * length * max(operands[k].itemsize for k in dense)
     if rows == 1 or rows * length > _MOST_SHORT or bytes_of_thread > _MOST_SHORT_BYTES:
@@ -556,6 +562,13 @@ def _whole_warps(threads: int) -> int:
     return -(-threads // _WARP) * _WARP
 
 
+def _column_threads(under_way: int) -> int:
+    """Return how many threads of a multiprocessor keep the memory busy, each with so many bytes
+    under way; more would leave them too few registers.
+    """
+    return 1024 if under_way >= _UNDER_WAY else 1536
+
+
 def _columns(
     geometry: Geometry, kept: Loop, reduced: Loop, wide: bool, accumulator: int, units: int
 ) -> ReductionLayout:
@@ -579,7 +592,7 @@ def _columns(
         # Larger blocks leave fewer partial results to combine.
         room = min(2 * _BLOCK, _SHARED_BYTES // (accumulator * width))
         below = max(1, room // lanes)
-        resident = units * (_RESIDENT * _BLOCK // _whole_warps(below * lanes))
+        resident = units * (_column_threads(most * moved) // _whole_warps(below * lanes))
         split, chunk = _split(length, below * most, tiles, resident)
     block = below * lanes
     unroll = _unroll(-(-min(length, chunk) // below), most)

@@ -45,7 +45,8 @@ _STRIDED_STRIP = 64  # outputs whose rows are walked at the same time
 _FOLDED = 256  # lanes of a folded row
 _MOST_FOLDED = 64  # outputs
 _SHARED_ROWS = 128  # rows of elements of one part, at least: as many totals are written once
-_PARALLEL = 64  # work items that keep all threads busy
+_FEWEST_ITEMS = 16  # work items that there should be, if there is work for them
+_MOST_ITEMS = 256  # tiles from which on nothing is split
 
 
 def plan_reduction_host(geometry: Geometry, accumulator: int) -> ReductionLayout:
@@ -63,9 +64,6 @@ def plan_reduction_host(geometry: Geometry, accumulator: int) -> ReductionLayout
     reduced = collapsed_loop(geometry.reduced, geometry.operands, count)
     most = _totals_within(STRIP_BYTES, accumulator)
     strategy, strip, fold = _shape(geometry, kept, reduced, most)
-    width = STRIP_BYTES
-    if strategy == "rows":
-        width = _LONG_BYTES if geometry.length >= _LONG else _SHORT_BYTES
     tiles = geometry.outputs // kept.shape[-1] * -(-kept.shape[-1] // strip)
     split, chunk = _parts(geometry.length, strip, tiles, fold)
     loop = reduced if strategy == "rows" else kept
@@ -76,10 +74,18 @@ def plan_reduction_host(geometry: Geometry, accumulator: int) -> ReductionLayout
         )
         for k, (operand, row) in enumerate(zip(geometry.operands, loop.strides, strict=True))
     )
+    width, levels = STRIP_BYTES, 2
+    if strategy == "rows":
+        levels = 2 if geometry.length >= _LONG else 1
+        gathered = any(
+            access.kind == "strided" and not operand.written
+            for access, operand in zip(accesses, geometry.operands, strict=True)
+        )
+        width = _LONG_BYTES if levels == 2 and not gathered else _SHORT_BYTES
     return ReductionLayout(
         strategy=strategy,
         width=width,
-        unroll=1,
+        unroll=levels,
         lanes=1,
         block=1,
         peeled=False,
@@ -135,7 +141,10 @@ def _shape(geometry: Geometry, kept: Loop, reduced: Loop, most: int) -> tuple[St
             return "folded", width, fold
     if width < 8 and geometry.length >= _LONG:
         return "rows", 1, 1
-    strips = -(-width // most)
+    # Wide strips, since memory is then read in order; narrower where there are few rows to share.
+    parts = max(1, geometry.length // _SHARED_ROWS) * (geometry.outputs // width)
+    items = min(_FEWEST_ITEMS, geometry.outputs * geometry.length // PART)
+    strips = max(-(-width // most), -(-items // parts))
     strip = -(-width // strips)
     return "columns", min(-(-strip // 64) * 64, most, width), 1
 
@@ -154,7 +163,7 @@ def _without_gaps(geometry: Geometry, kept: Loop, reduced: Loop) -> bool:
 
 def _parts(length: int, strip: int, tiles: int, fold: int) -> tuple[int, int]:
     """Return over how many parts a tile is split, and the elements of each output in a part."""
-    if tiles >= _PARALLEL * 4:
+    if tiles >= _MOST_ITEMS:
         return 1, max(length, 1)
     wanted = max(1, min(length * strip // PART, MOST_PARTS // tiles))
     if strip > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import statistics
 import time
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kerneltk
-from kerneltk.demo.steps import STEPS, Step, prepare
+from kerneltk.demo.steps import STEPS, Step, prepare, tile_side
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
 from kerneltk.libraries import array_library
@@ -39,7 +40,7 @@ class Machine:
 
     @property
     def rival(self) -> str:
-        """What the times are compared with: NumPy, or CuPy's class with the same text."""
+        """What the times are compared with: NumPy, or CuPy, its class if it takes the same text."""
         return "NumPy" if self.backend == "host" else "CuPy"
 
     @property
@@ -67,7 +68,9 @@ class Machine:
             return self.xp.asnumpy(value)
         return value
 
-    def seconds(self, call: Callable[[], object], least: int = 5, enough: float = 0.4) -> float:
+    def seconds(
+        self, call: Callable[[], object], least: int = 5, enough: float = 0.2, warm: bool = False
+    ) -> float:
         """Return the median time (s) of a call; the first, which may compile, is not counted.
 
         Parameters
@@ -78,8 +81,11 @@ class Machine:
             Times to take at least.
         enough : float
             Time (s) after which no more are taken.
+        warm : bool
+            Whether it was called before, so that the first counts too.
         """
-        call()
+        if not warm:
+            call()
         timer = self._time_on_device if self.backend == "cuda" else _time_on_host
         times: list[float] = []
         begin = time.perf_counter()
@@ -198,29 +204,43 @@ class Run:
         for step in STEPS:
             yield self._outcome(step)
 
-    def tile(self, name: str) -> NDArray[Any]:
-        """Return the part of a field that lies on the terrain as it was given."""
+    def on_terrain(self, name: str) -> NDArray[Any]:
+        """Return the part of a field that lies on the terrain as it was given.
+
+        Of a field of the tiles that is a grid with one element for each whole tile.
+        """
         rows, columns = self.terrain.elevation.shape
-        part = self.fields[name][:rows, :columns]
-        return np.asarray(self.machine.download(part))
+        field = self.fields[name]
+        if field.ndim == 4:
+            side = tile_side(self.terrain)
+            rows, columns, field = rows // side, columns // side, field[:, 0, :, 0]
+        return np.asarray(self.machine.download(field[:rows, :columns]))
+
+    def number(self, name: str) -> float | int:
+        """Return the only element of a field."""
+        value: float | int = np.asarray(self.machine.download(self.fields[name])).item()
+        return value
 
     def _outcome(self, step: Step) -> Outcome:
         machine = self.machine
         arguments = [self.fields[name] for name in step.arguments]
-        outputs = [machine.xp.empty(self.shape, dtype) for dtype in step.results.values()]
-        kernel = step.build(kerneltk)
-        seconds = machine.seconds(lambda: kernel(*arguments, *outputs))
+        shape = step.shape_of_results(arguments[0].shape)
+        outputs = [machine.xp.empty(shape, dtype) for dtype in step.results.values()]
+        kernel, keywords = step.build(kerneltk), step.keywords
+        seconds = machine.seconds(lambda: kernel(*arguments, *outputs, **keywords))
         self.fields.update(zip(step.results, outputs, strict=True))
 
         plain = [machine.download(argument) for argument in arguments]
         with np.errstate(all="ignore"):  # no-data cells are compared, not complained about
             expected = step.reference(*plain)
             if machine.backend == "host":
-                rival_seconds = machine.seconds(lambda: step.reference(*plain), least=3)
+                rival_seconds = machine.seconds(lambda: step.reference(*plain), least=3, warm=True)
+            elif step.rival is not None:
+                rival_seconds = machine.seconds(functools.partial(step.rival, *arguments))
             else:
                 theirs = step.build(machine.xp)
                 spare = [machine.xp.empty_like(output) for output in outputs]
-                rival_seconds = machine.seconds(lambda: theirs(*arguments, *spare))
+                rival_seconds = machine.seconds(lambda: theirs(*arguments, *spare, **keywords))
         worst, wrong = 0.0, 0
         for output, correct in zip(outputs, expected, strict=True):
             difference, count = _compare(machine.download(output), correct, step)

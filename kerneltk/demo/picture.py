@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 
 from kerneltk.demo.measure import Run
-from kerneltk.demo.steps import STEEP
+from kerneltk.demo.steps import STEEP, tile_side
 
 __all__ = ["draw"]
 
 
 def draw(run: Run, path: Path, caption: str) -> None:
-    """Draw elevation, slope and hillshade of the terrain side by side.
+    """Draw elevation with the highest point, slope, hillshade and local relief of the terrain.
 
     Parameters
     ----------
@@ -38,21 +39,40 @@ def draw(run: Run, path: Path, caption: str) -> None:
     rows, columns = terrain.elevation.shape
     metric = terrain.unit == "m"
     scale = 1000.0 if metric else 1.0
-    extent = (0.0, columns * terrain.dx / scale, 0.0, rows * terrain.dy / scale)
+    dx, dy = terrain.dx / scale, terrain.dy / scale
     distance = "km" if metric else "cells" if terrain.dx == 1.0 else "units of the values"
-    steep = run.tile("steep")
+    unit = terrain.unit or "as stored"
+    side = tile_side(terrain)
+    mean, deviation = run.number("whole_mean"), math.sqrt(run.number("whole_variance"))
+    relief = run.on_terrain("tile_high") - run.on_terrain("tile_low")
 
-    height = 1.4 + 4.0 * (rows * terrain.dy) / (columns * terrain.dx)
-    figure = Figure(figsize=(15.0, min(max(height, 3.2), 12.0)), layout="constrained")
+    height = 1.6 + 2 * 4.6 * (rows * dy) / (columns * dx)
+    figure = Figure(figsize=(13.0, min(max(height, 4.5), 16.0)), layout="constrained")
     FigureCanvasAgg(figure)
-    left, middle, right = figure.subplots(1, 3, sharex=True, sharey=True)
-    panels = (
-        (left, "height", "terrain", "Elevation", terrain.unit or "as stored", None),
-        (middle, "slope", "magma", "Slope", "degrees", None),
-        (right, "grey", "gray", f"Hillshade, below {STEEP:.0f}° toned down", None, 255),
+    panels = figure.subplots(2, 2, sharex=True, sharey=True)
+    contents = (
+        (
+            run.on_terrain("height"),
+            "terrain",
+            f"Elevation: mean {mean:.4g}, standard deviation {deviation:.3g}",
+            unit,
+            None,
+        ),
+        (run.on_terrain("slope"), "magma", "Slope", "degrees", None),
+        (
+            run.on_terrain("grey"),
+            "gray",
+            f"Hillshade, below {STEEP:.0f}° toned down",
+            "brightness (0 to 255)",
+            255,
+        ),
+        (relief, "viridis", f"Local relief: range within {side} × {side} cells", unit, None),
     )
-    for axes, name, colours, title, unit, top in panels:
-        values = run.tile(name).astype(np.float32)
+    for axes, (content, colours, title, label, top) in zip(panels.flat, contents, strict=True):
+        values = content.astype(np.float32)
+        step = side if values.shape != (rows, columns) else 1
+        down, across = values.shape
+        extent = (0.0, across * step * dx, (rows - down * step) * dy, rows * dy)
         known = values[np.isfinite(values)]
         if top is None and known.size:
             low, high = np.percentile(known, (0.5, 99.5))
@@ -67,10 +87,26 @@ def draw(run: Run, path: Path, caption: str) -> None:
             interpolation="nearest",
         )
         axes.set_title(title)
-        axes.set_xlabel(f"east ({distance})")
-        bar = figure.colorbar(image, ax=axes, shrink=0.85, label=unit or "brightness (0 to 255)")
+        bar = figure.colorbar(image, ax=axes, shrink=0.85, label=label)
         bar.outline.set_visible(False)
-    left.set_ylabel(f"north ({distance})")
+    # Mirrored tiles repeat the terrain, so that the first of the highest cells lies on it.
+    row, column = divmod(int(run.number("place")), run.shape[1])
+    panels[0, 0].plot(
+        (column + 0.5) * dx,
+        (rows - row - 0.5) * dy,
+        "^",
+        color="black",
+        markeredgecolor="white",
+        markersize=10,
+        label=f"highest: {run.number('highest'):.5g}",
+    )
+    panels[0, 0].legend(loc="upper right")
+    panels[0, 0].set(xlim=(0.0, columns * dx), ylim=(0.0, rows * dy))
+    for axes in panels[1]:
+        axes.set_xlabel(f"east ({distance})")
+    for axes in panels[:, 0]:
+        axes.set_ylabel(f"north ({distance})")
+    steep = run.on_terrain("steep")
     share = 100.0 * np.count_nonzero(steep) / steep.size
     figure.suptitle(
         f"{terrain.name}: {columns} × {rows} cells, {share:.1f} % of it {STEEP:.0f}° or steeper",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,13 +13,16 @@ from numpy.typing import DTypeLike, NDArray
 
 from kerneltk.demo.terrain import Terrain
 
-__all__ = ["STEPS", "Step", "prepare"]
+__all__ = ["STEPS", "Step", "prepare", "tile_side"]
 
 AZIMUTH, ALTITUDE = math.radians(315.0), math.radians(45.0)
 """Where the sun of the hillshade stands: north-west, half way up."""
 
 STEEP = 20.0
 """The slope (degrees) from which ground counts as steep."""
+
+TILE = 16
+"""Cells along each side of a tile, where the terrain is as large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,15 @@ class Step:
     arguments : tuple of str
         Fields that it reads, arrays or scalars, in the kernel's order.
     results : mapping of str to dtype
-        Fields that it writes, each of the grid's shape.
+        Fields that it writes.
     reference : callable
         The NumPy expression: the same arguments, a tuple of the same results.
+    axes : tuple of int
+        Axes of its first argument that it reduces; none where it works element by element.
     rtol, atol : float
         Tolerances of the comparison; both 0 asks for equal values.
+    rival : callable, optional
+        The same by functions of CuPy's, if its class does not take the text.
     """
 
     name: str
@@ -48,16 +56,34 @@ class Step:
     arguments: tuple[str, ...]
     results: Mapping[str, DTypeLike]
     reference: Callable[..., tuple[NDArray[Any], ...]]
+    axes: tuple[int, ...] = ()
     rtol: float = 0.0
     atol: float = 0.0
+    rival: Callable[..., Any] | None = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What the kernel is called with beside its arguments."""
+        return {"axis": self.axes, "keepdims": True} if self.axes else {}
+
+    def shape_of_results(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the results' shape for a first argument of `shape`.
+
+        It is that shape, with one element along each axis that is reduced.
+        """
+        return tuple(1 if axis in self.axes else extent for axis, extent in enumerate(shape))
+
+
+def tile_side(terrain: Terrain) -> int:
+    """Return the cells along each side of a tile: at least one whole tile is on the terrain."""
+    return min(TILE, *map(int, terrain.elevation.shape))
 
 
 def prepare(terrain: Terrain, elevation: NDArray[Any]) -> dict[str, Any]:
-    """Return the fields that the steps start from: `elevation` as stored, scalars, offsets."""
-    height = elevation.astype(np.float32)
-    known = ~np.isnan(height)
+    """Return the fields that the steps start from: `elevation` as stored, by tiles, scalars."""
     return {
         "stored": elevation,
+        "tiles": _by_tiles(elevation, tile_side(terrain)),
         "scale": 1.0,
         "offset": 0.0,
         "feet_per_metre": 3.28084,
@@ -69,23 +95,18 @@ def prepare(terrain: Terrain, elevation: NDArray[Any]) -> dict[str, Any]:
         "light_east": math.sin(AZIMUTH) * math.cos(ALTITUDE),
         "light_north": math.cos(AZIMUTH) * math.cos(ALTITUDE),
         "light_up": math.sin(ALTITUDE),
-        "row_mean": _mean(height, known, axis=1),
-        "column_gain": 1.0 / np.maximum(_deviation(height, known, axis=0), np.float32(1e-3)),
         "limit": STEEP,
     }
 
 
-def _mean(values: NDArray[np.float32], known: NDArray[np.bool_], axis: int) -> NDArray[np.float32]:
-    count = np.maximum(known.sum(axis=axis, keepdims=True), 1)
-    total = np.sum(values, axis=axis, keepdims=True, where=known, dtype=np.float64)
-    return np.asarray(total / count, np.float32)
-
-
-def _deviation(
-    values: NDArray[np.float32], known: NDArray[np.bool_], axis: int
-) -> NDArray[np.float32]:
-    centred = values - _mean(values, known, axis)
-    return np.sqrt(_mean(centred * centred, known, axis))
+def _by_tiles(grid: NDArray[Any], side: int) -> NDArray[Any]:
+    """Return a view (tiles down, side, tiles across, side) of the whole tiles of a grid."""
+    down, across = (extent // side for extent in grid.shape)
+    whole = grid[: down * side, : across * side]
+    steps = (whole.strides[0] * side, whole.strides[0], whole.strides[1] * side, whole.strides[1])
+    return np.lib.stride_tricks.as_strided(
+        whole, (down, side, across, side), steps, writeable=False
+    )
 
 
 def _decode(lib: Any) -> Callable[..., Any]:
@@ -200,6 +221,106 @@ def _grey_numpy(
     return (np.where(level > 0, np.float32(255) * level, 0).astype(np.uint8),)
 
 
+# Cells that are not known (NaN) do not count; where none is known, nor are the results. The rule by
+# which two sets are put together is that of Chan, Golub and LeVeque (1979). CuPy's class takes this
+# text too: it has no INFINITY, and makes the last expression a macro, on one line.
+_MOMENTS = """
+struct moments {
+    double count, mean, squares;  // squares: the sum of those of the distances from the mean
+    float low, high;
+    __device__ moments() : count(0), mean(0), squares(0), low(3.402823466e38f), high(-low) {}
+    __device__ moments(double x) : count(1), mean(x), squares(0), low(x), high(x) {}
+};
+__device__ moments together(const moments& a, const moments& b) {
+    moments both;
+    both.count = a.count + b.count;
+    const double share = both.count > 0 ? b.count / both.count : 0, apart = b.mean - a.mean;
+    both.mean = a.mean + share * apart;
+    both.squares = a.squares + b.squares + share * a.count * apart * apart;
+    both.low = a.low < b.low ? a.low : b.low;
+    both.high = a.high > b.high ? a.high : b.high;
+    return both;
+}
+"""
+
+
+def _statistics(lib: Any) -> Callable[..., Any]:
+    kernel: Callable[..., Any] = lib.ReductionKernel(
+        "T height",
+        "float32 low, float32 high, float32 mean, float32 variance",
+        "height == height ? moments(height) : moments()",
+        "together(a, b)",
+        'low = a.count > 0 ? a.low : nanf(""), high = a.count > 0 ? a.high : nanf(""), '
+        'mean = a.count > 0 ? a.mean : nanf(""), variance = a.squares / a.count',
+        "moments()",
+        "statistics",
+        reduce_type="moments",
+        preamble=_MOMENTS,
+    )
+    return kernel
+
+
+def _statistics_numpy(axes: tuple[int, ...], height: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    low = np.fmin.reduce(height, axis=axes, keepdims=True)
+    high = np.fmax.reduce(height, axis=axes, keepdims=True)
+    known = height == height
+    count: Any = height.size // low.size
+    where: Any = True
+    if not known.all():
+        count, where = np.count_nonzero(known, axis=axes, keepdims=True), known
+    above = np.subtract(height, low, dtype=np.float64)
+    mean = np.sum(above, axis=axes, keepdims=True, where=where) / count
+    above -= mean
+    above *= above
+    squares = np.sum(above, axis=axes, keepdims=True, where=where)
+    return low, high, mean + low, squares / count
+
+
+def _gain(lib: Any) -> Callable[..., Any]:
+    kernel: Callable[..., Any] = lib.ReductionKernel(
+        "T height",
+        "float32 gain",
+        "height == height ? moments(height) : moments()",
+        "together(a, b)",
+        "gain = 1 / fmax(sqrt(a.squares / a.count), 1e-3)",
+        "moments()",
+        "gain",
+        reduce_type="moments",
+        preamble=_MOMENTS,
+    )
+    return kernel
+
+
+def _gain_numpy(height: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    variance = _statistics_numpy((0,), height)[3]
+    return (1 / np.fmax(np.sqrt(variance), 1e-3),)
+
+
+def _highest(lib: Any) -> Callable[..., Any]:
+    kernel: Callable[..., Any] = lib.ReductionKernel(
+        "float32 height",
+        "float32 highest, int64 place",
+        "{height == height ? height : -INFINITY, _J}",
+        "a.value > b.value || (a.value == b.value && a.index < b.index) ? a : b",
+        "highest = a.value; place = a.index",
+        None,
+        "highest",
+        reduce_type="float32 value, int64 index",
+    )
+    return kernel
+
+
+def _highest_numpy(height: NDArray[np.float32]) -> tuple[NDArray[Any], ...]:
+    place = np.argmax(height)  # a NaN comes before every number
+    if np.isnan(height.flat[place]):
+        place = np.nanargmax(height)
+    return np.full((1, 1), height.flat[place]), np.full((1, 1), place)
+
+
+def _highest_cupy(height: Any) -> tuple[Any, Any]:
+    return height.max(), height.argmax()
+
+
 STEPS: tuple[Step, ...] = (
     Step(
         "decode stored values",
@@ -231,6 +352,27 @@ STEPS: tuple[Step, ...] = (
         atol=1e-5,
     ),
     Step(
+        "row statistics",
+        "reduction, four outputs",
+        _statistics,
+        ("height",),
+        {f"row_{name}": np.float32 for name in ("low", "high", "mean", "variance")},
+        functools.partial(_statistics_numpy, (1,)),
+        axes=(1,),
+        rtol=1e-6,
+        atol=1e-6,
+    ),
+    Step(
+        "column gain",
+        "reduction, outer axis",
+        _gain,
+        ("height",),
+        {"column_gain": np.float32},
+        _gain_numpy,
+        axes=(0,),
+        rtol=1e-6,
+    ),
+    Step(
         "standardise",
         "broadcast row and column",
         _standardise,
@@ -255,6 +397,38 @@ STEPS: tuple[Step, ...] = (
         ("shade", "steep", "light_up"),
         {"grey": np.uint8},
         _grey_numpy,
+    ),
+    Step(
+        "tile statistics",
+        "reduction, two axes",
+        _statistics,
+        ("tiles",),
+        {f"tile_{name}": np.float32 for name in ("low", "high", "mean", "variance")},
+        functools.partial(_statistics_numpy, (1, 3)),
+        axes=(1, 3),
+        rtol=1e-6,
+        atol=1e-6,
+    ),
+    Step(
+        "overall statistics",
+        "reduction, all axes",
+        _statistics,
+        ("height",),
+        {f"whole_{name}": np.float32 for name in ("low", "high", "mean", "variance")},
+        functools.partial(_statistics_numpy, (0, 1)),
+        axes=(0, 1),
+        rtol=1e-6,
+        atol=1e-6,
+    ),
+    Step(
+        "highest point",
+        "value and index, ties to the first",
+        _highest,
+        ("height",),
+        {"highest": np.float32, "place": np.int64},
+        _highest_numpy,
+        axes=(0, 1),
+        rival=_highest_cupy,
     ),
 )
 """Every step, in an order in which each finds its arguments among the results before it."""

@@ -190,33 +190,36 @@ def dtype_cases() -> Iterator[ReductionCase]:
         for axis in axes:
             yield ReductionCase(
                 f"sum-{dtype}-{axis}", SUM, lambda d=dtype: (numbers(d, shape),), total, axis,
-                modes=("new", "stepped"),
+                modes=("stepped",) if axis == 1 else ("new",),
             )  # fmt: skip
         chosen = [axes[(number + k) % 3] for k in range(3)]
         yield ReductionCase(
             f"squares-{dtype}", SQUARES, lambda d=dtype: (numbers(d, shape),), squares, chosen[0],
             modes=("new", "f"),
         )  # fmt: skip
-        for name, kernel, expected, sign in (
-            ("any", ANY, any_of, 0), ("all", ALL, all_of, 1),
-        ):  # fmt: skip
+        if number % 2:
 
-            def make(d: Any = dtype, s: int = sign) -> tuple[Array]:
-                x = rare(d, shape)
-                return (x if s == 0 else (x == 0).astype(d),)
+            def rarely(d: Any = dtype) -> tuple[Array]:
+                return (rare(d, shape),)
 
             yield ReductionCase(
-                f"{name}-{dtype}", kernel, make, expected, chosen[1 + sign], modes=("new",)
-            )
+                f"any-{dtype}", ANY, rarely, any_of, chosen[1], modes=("new",)
+            )  # fmt: skip
+        else:
+
+            def mostly(d: Any = dtype) -> tuple[Array]:
+                return ((rare(d, shape) == 0).astype(d),)
+
+            yield ReductionCase(
+                f"all-{dtype}", ALL, mostly, all_of, chosen[1], modes=("new",)
+            )  # fmt: skip
         if dtype.kind == "c":
             continue
-        for name, kernel, expected, axis in (
-            ("least", LEAST, least, chosen[1]), ("greatest", GREATEST, greatest, chosen[2]),
-        ):  # fmt: skip
-            yield ReductionCase(
-                f"{name}-{dtype}", kernel, lambda d=dtype: (numbers(d, shape, 2),), expected, axis,
-                modes=("new",),
-            )  # fmt: skip
+        kernel, expected = ((LEAST, least), (GREATEST, greatest))[number // 2 % 2]
+        yield ReductionCase(
+            f"{kernel.name}-{dtype}", kernel, lambda d=dtype: (numbers(d, shape, 2),), expected,
+            chosen[2], modes=("new",),
+        )  # fmt: skip
 
 
 def accumulation_cases() -> Iterator[ReductionCase]:
@@ -368,7 +371,7 @@ def axis_cases() -> Iterator[ReductionCase]:
     shape = (2, 1, 3, 2, 1, 2, 3, 2)
     for ndim in range(5, 9):
         for axes in (tuple(range(0, ndim, 2)), tuple(range(1, ndim, 2)), (0, ndim - 1), None):
-            for layout in ("c", "rotated", "stepped"):
+            for layout in ("c", "stepped") if ndim % 2 else ("rotated",):
                 yield ReductionCase(
                     f"axes-{ndim}d-{axes}-{layout}", SUM,
                     lambda s=shape[:ndim], a=layout: (LAYOUTS[a](numbers(I64, s)),), total, axes,
@@ -505,7 +508,7 @@ def layout_cases() -> Iterator[ReductionCase]:
 def order_cases() -> Iterator[ReductionCase]:
     """Reduced axes on both sides of a kept one, between kept ones, and the like."""
     for inner in (1, 2, 3, 4, 5, 8, 15, 16, 31, 32, 33, 64):
-        for dtype in (U8, F32):
+        for dtype in (U8, F32) if inner in (3, 16, 33) else (F32,):
             for axis in ((0, 2), 1):
                 yield ReductionCase(
                     f"3d-{axis}-inner-{inner}-{dtype}", SUM,
@@ -857,6 +860,8 @@ def structure_cases() -> Iterator[ReductionCase]:
             f"argmax-ties-{shape}-{axis}", own_type, lambda s=shape: (values(F32, s) // 4,), argmax,
             axis, modes=("new",),
         )  # fmt: skip
+        if shape in ((40, 50), (6, 7, 9)) and axis != 0:
+            continue
         yield ReductionCase(
             f"welford-{shape}-{axis}", welford, lambda s=shape: (numbers(F32, s) + F32.type(1000),),
             moments, axis, tolerance=1e-12, modes=("new",),
@@ -1098,7 +1103,7 @@ def special_cases() -> Iterator[ReductionCase]:
         return np.asarray(np.fmax.reduce(x, **how))
 
     for dtype in (F16, F32, F64, BFLOAT16):
-        for axis in (None, 0, 1):
+        for axis in (None, 0, 1) if dtype == F32 else (0,) if dtype == F16 else (1,):
             yield ReductionCase(
                 f"nan-propagates-{dtype}-{axis}", propagates, lambda d=dtype: (special(d),),
                 greatest, axis, modes=("new",),
@@ -1166,7 +1171,7 @@ def mask_cases() -> Iterator[ReductionCase]:
         )  # fmt: skip
         yield ReductionCase(
             f"where-all-{axis}", ALL, lambda: (numbers(F32, shape) > 0,), all_of, axis,
-            mask=masks["row"],
+            mask=masks["row"], modes=("new",),
         )  # fmt: skip
     low = ReductionKernel("T x, T low", "T y", "x", "a > b ? a : b", "y = a", "low", "at_least")
     for layout in LAYOUTS:

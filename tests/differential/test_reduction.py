@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -215,7 +216,7 @@ def test_length_of_everything(backend: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("axis", [0, -1])
-@pytest.mark.parametrize("dtype", GRID_DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", GRID_DTYPES[::2], ids=str)
 def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int) -> None:
     # Distinct texts are few: the same text is compiled once.
     texts = set()
@@ -247,6 +248,50 @@ def test_sum_of_many_is_accurate(backend: Any) -> None:
     x = np.full(2_000_003, 0.1, np.float32)
     found = float(backend.asnumpy(SUM(backend.asarray(x))))
     assert found == pytest.approx(float(np.float32(0.1)) * x.size, rel=1e-5)
+
+
+BEYOND = 2**31 + 5
+SPREAD = ReductionKernel(
+    "int8 x", "int64 y, int64 k, int64 j", "{x, _J, _j}",
+    "{a.sum + b.sum, a.last > b.last ? a.last : b.last, a.place > b.place ? a.place : b.place}",
+    "y = a.sum; k = a.last; j = a.place", "{0, 0, 0}", "spread",
+    reduce_type="int64 sum, int64 last, int64 place",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(BEYOND,), (BEYOND // 3 + 1, 3)], ids=str)
+def test_more_than_2_31_elements(backend: Any, shape: tuple[int, ...]) -> None:
+    x = np.broadcast_to(c_order(np.ones((1,) * len(shape), np.int8)), shape)
+    (view,) = backend.asarrays(x)
+    count, last, number = map(backend.asnumpy, SPREAD(view, axis=0))
+    length, outputs = shape[0], x.size // shape[0]
+    assert (count == length).all()
+    assert (last == length - 1).all()
+    assert (number == (length - 1) * outputs + np.arange(outputs)).all()
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_more_than_2_31_elements_compile_for_cuda(axis: int | None) -> None:
+    x = np.broadcast_to(np.int8(1), (BEYOND, 3))
+    assert SPREAD.compile(x, axis=axis, target="sm_90").code
+
+
+def test_calls_from_several_threads(backend: Any) -> None:
+    x = numbers("i8", (4, 300, 400))
+    parts = [backend.asarray(part) for part in x]
+    axes = (None, 0, 1)
+    wanted = [[np.add.reduce(part, axis=axis) for axis in axes] for part in x]
+
+    def work(number: int) -> bool:
+        return all(
+            np.array_equal(
+                backend.asnumpy(SUM(parts[number], axis=axes[k % 3])), wanted[number][k % 3]
+            )
+            for k in range(60)
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
 
 
 def test_axis_in_other_words(backend: Any) -> None:

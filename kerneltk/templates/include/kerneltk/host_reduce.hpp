@@ -1,7 +1,7 @@
 // Totals of reductions on the host: where they are kept, and in which order they are combined.
 //
-// start(total, ...) begins a total with an element, step(total, ...) adds an element to it. Where
-// there is no identity, a total begins with an element; else with the identity.
+// start(...) returns an element as a total; step(total, ...) returns a total and an element as
+// one. Where there is an identity, totals begin with it; else each begins with an element.
 #pragma once
 
 namespace kerneltk {
@@ -14,7 +14,7 @@ inline void* operator new(size_t, kerneltk::in_place, void* place) noexcept { re
 
 namespace kerneltk {
 
-// Room for totals, whose type need not have a default constructor. It is always reached by a
+// Room for objects whose type need not have a default constructor. They are always reached by a
 // pointer: compilers tell the better how one place depends on another.
 template <class T, int COUNT>
 struct room_for {
@@ -23,9 +23,44 @@ struct room_for {
 };
 
 template <class T>
-__forceinline__ void put(T* place, const T& total) {
-    new (in_place(), place) T(total);
+__forceinline__ void put(T* place, const T& value) {
+    new (in_place(), place) T(value);
 }
+
+// A bool is read as its byte: GCC does not vectorise with bools from memory.
+template <class T>
+__forceinline__ const T& get(const T* place) {
+    return *place;
+}
+__forceinline__ bool get(const bool* place) {
+    return *reinterpret_cast<const unsigned char*>(place) != 0;
+}
+
+// A list of totals.
+template <class T, int COUNT>
+class totals_of {
+    room_for<T, COUNT> room_;
+
+public:
+    static constexpr bool by_members = false;
+    static constexpr unsigned unit = sizeof(T);
+    __forceinline__ decltype(auto) get(long long k) { return kerneltk::get(room_.begin() + k); }
+    __forceinline__ void put(long long k, const T& total) {
+        kerneltk::put(room_.begin() + k, total);
+    }
+};
+
+// One that has a list for each member of its totals, for specialisations.
+template <class T, class Lists>
+class totals_by_members {
+    Lists lists_;
+
+public:
+    static constexpr bool by_members = true;
+    static constexpr unsigned unit = Lists::_kt_unit;
+    __forceinline__ T get(long long k) { return lists_._kt_get(k); }
+    __forceinline__ void put(long long k, const T& total) { lists_._kt_put(k, total); }
+};
 
 // How many totals of so many bytes fill a number of bytes: a power of two.
 constexpr int totals_within(unsigned bytes, unsigned size) {
@@ -34,151 +69,181 @@ constexpr int totals_within(unsigned bytes, unsigned size) {
     return static_cast<int>(count);
 }
 
+template <int COUNT>
+constexpr unsigned least_of(const unsigned (&sizes)[COUNT]) {
+    unsigned least = sizes[0];
+    for (unsigned size : sizes) least = size < least ? size : least;
+    return least;
+}
+
+// How many totals of one output fill so many bytes of vectors.
+template <class T>
+constexpr int side_by_side(unsigned bytes) {
+    const int wanted = totals_within(bytes, totals_of<T, 1>::unit);
+    const int most = totals_within(4096, sizeof(T));
+    return wanted < most ? wanted : most;
+}
+
 // Elements or rows that the same running totals take before these are set aside: the rounding
 // error of a sum grows with the length of its chains.
 constexpr long long rounds_of_block = 64;
 
-// Combines `count` lists of `width` totals into the first of them, in an order that depends on
-// `count` alone.
+// Asks for memory that is read in some thousand cycles: the processor does so by itself within a
+// page only.
+template <class T>
+__forceinline__ void prefetch(const T* begin, const T* end) {
+    constexpr long long distance = 8192;
+    for (const char* line = reinterpret_cast<const char*>(begin);
+         line < reinterpret_cast<const char*>(end); line += 64)
+        __builtin_prefetch(line + distance);
+}
+
+// Combines `count` lists of `width` totals, one behind the other, into the first of them. The
+// order depends on `count` alone.
 template <class T, class Reduce>
-__forceinline__ void fold_here(T* totals, long long count, long long width,
-                               const Reduce& reduce) {
+__attribute__((noinline)) void fold(T* totals, long long count, long long width,
+                                    const Reduce& reduce) {
     while (count > 1) {
         const long long half = count / 2 + count % 2;
         const long long paired = (count - half) * width, distance = half * width;
         for (long long k = 0; k < paired; ++k)
-            put(totals + k, reduce(totals[k], totals[k + distance]));
+            put(totals + k, reduce(get(totals + k), get(totals + distance + k)));
         count = half;
     }
 }
 
-template <class T, class Reduce>
-__attribute__((noinline)) void fold(T* totals, long long count, long long width,
-                                    const Reduce& reduce) {
-    fold_here(totals, count, width, reduce);
-}
-
 // The totals of the elements of one output. Those of a run of elements are taken by `WIDE` totals
 // side by side, which are the compiler's vectors; what is left of the run by `NARROW` ones, and
-// what is left then by one. There are places for all of these in one list.
-template <class T, int WIDE, int NARROW, bool CASCADED, bool IDENTITY>
-struct row_totals {
+// what is left then by one. All of these have places in one list.
+template <class T, int WIDE, bool CASCADED, bool IDENTITY>
+class row_totals {
+    static constexpr int NARROW = WIDE >= 32 ? 8 : WIDE >= 8 ? 4 : 1;
     static constexpr int first[] = {0, WIDE, WIDE + NARROW, WIDE + NARROW + 1};
-    static constexpr int places = WIDE + NARROW + (NARROW > 1 ? NARROW : 1);
-    room_for<T, places> low_room;
-    room_for<T, CASCADED ? places : 1> high_room;
+    static constexpr int places = WIDE + 2 * NARROW;
+    totals_of<T, places> low;
+    totals_of<T, CASCADED ? places : 1> high;
     bool has_low[3], has_high[3];
     long long rounds;
 
+    template <class Identity>
+    __forceinline__ void clear(const Identity& identity) {
+        rounds = 0;
+        for (bool& has : has_low) has = IDENTITY;
+        if constexpr (IDENTITY)
+            for (int l = 0; l < places; ++l) low.put(l, identity());
+    }
+
+    template <class Identity, class Reduce>
+    __forceinline__ void set_aside(const Identity& identity, const Reduce& reduce) {
+        if constexpr (IDENTITY) {
+            if (has_high[0])
+                for (int l = 0; l < places; ++l) high.put(l, reduce(high.get(l), low.get(l)));
+            else
+                for (int l = 0; l < places; ++l) high.put(l, low.get(l));
+            for (bool& has : has_high) has = true;
+        } else {
+            set_group_aside<0, WIDE>(reduce);
+            set_group_aside<1, NARROW>(reduce);
+            set_group_aside<2, 1>(reduce);
+        }
+        clear(identity);
+    }
+
+    template <int GROUP, int COUNT, class Reduce>
+    __forceinline__ void set_group_aside(const Reduce& reduce) {
+        constexpr int base = first[GROUP];
+        if (!has_low[GROUP]) return;
+        if (has_high[GROUP])
+            for (int l = base; l < base + COUNT; ++l) {
+                high.put(l, reduce(high.get(l), low.get(l)));
+                if (GROUP) __asm__ volatile("");
+            }
+        else
+            for (int l = base; l < base + COUNT; ++l) high.put(l, low.get(l));
+        has_high[GROUP] = true;
+    }
+
+    template <int GROUP, int COUNT, class Start, class Step, class Ahead>
+    __forceinline__ void take_rounds(long long& k, long long end, const Start& start,
+                                     const Step& step, const Ahead& ahead) {
+        constexpr int base = first[GROUP];
+        if constexpr (!IDENTITY)
+            if (!has_low[GROUP] && k < end) {
+                for (int l = 0; l < COUNT; ++l) low.put(base + l, start(k + l));
+                has_low[GROUP] = true;
+                k += COUNT;
+            }
+        for (; k < end; k += COUNT) {
+            if constexpr (GROUP == 0) ahead(k, k + COUNT);
+            for (int l = 0; l < COUNT; ++l) low.put(base + l, step(low.get(base + l), k + l));
+            if (GROUP) __asm__ volatile("");  // a few rounds: vectors of several do not pay
+        }
+    }
+
+    template <int FROM, int TO, class Reduce>
+    __forceinline__ void halve(const Reduce& reduce) {
+        if constexpr (FROM > TO) {
+            constexpr int half = FROM / 2;
+            for (int l = 0; l < half; ++l) low.put(l, reduce(low.get(l), low.get(half + l)));
+            halve<half, TO>(reduce);
+        }
+    }
+
+public:
     template <class Identity>
     __forceinline__ void begin(const Identity& identity) {
         clear(identity);
         for (bool& has : has_high) has = false;
     }
 
-    template <class Identity>
-    __forceinline__ void clear(const Identity& identity) {
-        rounds = 0;
-        for (bool& has : has_low) has = false;
-        if constexpr (IDENTITY)
-            for (int l = 0; l < places; ++l) put(low_room.begin() + l, identity());
-    }
-
-    template <class Identity, class Reduce>
-    __forceinline__ void set_aside(const Identity& identity, const Reduce& reduce) {
-        T *const low = low_room.begin(), *const high = high_room.begin();
-        if constexpr (IDENTITY) {
-            if (has_high[0])
-                for (int l = 0; l < places; ++l) put(high + l, reduce(high[l], low[l]));
-            else
-                for (int l = 0; l < places; ++l) put(high + l, low[l]);
-            has_high[0] = true;
-        } else {
-            for (int group = 0; group < 3; ++group) {
-                if (!has_low[group]) continue;
-                for (int l = first[group]; l < first[group + 1]; ++l)
-                    put(high + l, has_high[group] ? reduce(high[l], low[l]) : low[l]);
-                has_high[group] = true;
-            }
-        }
-        clear(identity);
-    }
-
     // Takes elements [0, count) of a run.
-    template <class Identity, class Start, class Step, class Reduce>
+    template <class Identity, class Start, class Step, class Ahead, class Reduce>
     __forceinline__ void take(long long count, const Identity& identity, const Start& start,
-                              const Step& step, const Reduce& reduce) {
+                              const Step& step, const Ahead& ahead, const Reduce& reduce) {
         long long k = 0;
-        while (count - k >= WIDE) {
-            long long end = k + (count - k) / WIDE * WIDE;
-            if constexpr (CASCADED) {
-                const long long room = (rounds_of_block - rounds) * WIDE;
-                if (end - k > room) end = k + room;
-                rounds += (end - k) / WIDE;
-            }
-            take_rounds<0, WIDE>(k, end, start, step);
+        do {
             if constexpr (CASCADED)
                 if (rounds >= rounds_of_block) set_aside(identity, reduce);
-        }
-        if constexpr (NARROW > 1)
-            take_rounds<1, NARROW>(k, k + (count - k) / NARROW * NARROW, start, step);
-        take_rounds<2, 1>(k, count, start, step);
-        if constexpr (CASCADED)
-            if (++rounds >= rounds_of_block) set_aside(identity, reduce);
-    }
-
-    template <int GROUP, int COUNT, class Start, class Step>
-    __forceinline__ void take_rounds(long long& k, long long end, const Start& start,
-                                     const Step& step) {
-        T* const totals = low_room.begin() + first[GROUP];
-        if constexpr (!IDENTITY)
-            if (!has_low[GROUP] && k < end) {
-                for (int l = 0; l < COUNT; ++l) start(totals + l, k + l);
-                has_low[GROUP] = true;
-                k += COUNT;
+            long long end = k + (count - k) / WIDE * WIDE;
+            if (end > k) {
+                if constexpr (CASCADED) {
+                    const long long room = (rounds_of_block - rounds) * WIDE;
+                    if (end - k > room) end = k + room;
+                    rounds += (end - k) / WIDE;
+                }
+                take_rounds<0, WIDE>(k, end, start, step, ahead);
+            } else {
+                if constexpr (NARROW > 1)
+                    take_rounds<1, NARROW>(k, k + (count - k) / NARROW * NARROW, start, step, ahead);
+                take_rounds<2, 1>(k, count, start, step, ahead);
+                ++rounds;
             }
-        for (; k < end; k += COUNT) {
-            for (int l = 0; l < COUNT; ++l) step(totals + l, k + l);
-            if (GROUP) __asm__ volatile("");  // a few rounds: vectors of several do not pay
-        }
+        } while (k < count);
     }
 
     // Returns the total of everything.
-    template <class Identity, class Reduce>
-    __forceinline__ T end(const Identity& identity, const Reduce& reduce) {
-        T* const low = low_room.begin();
-        if constexpr (CASCADED) {
-            if (has_high[0] || has_high[1] || has_high[2]) {
-                set_aside(identity, reduce);
-                for (int l = 0; l < places; ++l) put(low + l, high_room.begin()[l]);
-                for (int group = 0; group < 3; ++group) has_low[group] = has_high[group];
-            }
-        }
-        if constexpr (IDENTITY) {
+    template <class Reduce>
+    __forceinline__ T end(const Reduce& reduce) {
+        if constexpr (IDENTITY && !totals_of<T, places>::by_members) {
+            if constexpr (CASCADED)
+                if (has_high[0])
+                    for (int l = 0; l < places; ++l) low.put(l, reduce(high.get(l), low.get(l)));
             // What was stored together is loaded together, or the processor waits.
-            halve<WIDE, NARROW>(low, reduce);
-            for (int l = 0; l < NARROW; ++l) put(low + l, reduce(low[l], low[first[1] + l]));
-            halve<NARROW, 1>(low, reduce);
-            return reduce(*low, low[first[2]]);
+            halve<WIDE, NARROW>(reduce);
+            for (int l = 0; l < NARROW; ++l) low.put(l, reduce(low.get(l), low.get(WIDE + l)));
+            halve<NARROW, 1>(reduce);
+            return reduce(low.get(0), low.get(first[2]));
         } else {
-            room_for<T, places> room;
+            room_for<T, 2 * places> room;
             T* const list = room.begin();
             long long count = 0;
             for (int group = 0; group < 3; ++group)
-                if (has_low[group])
-                    for (int l = first[group]; l < first[group + 1]; ++l)
-                        put(list + count++, low[l]);
+                for (int l = first[group]; l < first[group + 1]; ++l) {
+                    if (has_low[group]) kerneltk::put<T>(list + count++, low.get(l));
+                    if (CASCADED && has_high[group]) kerneltk::put<T>(list + count++, high.get(l));
+                }
             fold(list, count, 1, reduce);
             return *list;
-        }
-    }
-
-    template <int FROM, int TO, class Reduce>
-    static __forceinline__ void halve(T* totals, const Reduce& reduce) {
-        if constexpr (FROM > TO) {
-            constexpr int half = FROM / 2;
-            for (int l = 0; l < half; ++l) put(totals + l, reduce(totals[l], totals[half + l]));
-            halve<half, TO>(totals, reduce);
         }
     }
 };
@@ -186,16 +251,10 @@ struct row_totals {
 // The totals of neighbouring outputs, a lane each. Rows of elements are taken one by one; a round
 // may take several rows at once, each with lanes of its own.
 template <class T, int MOST, bool IDENTITY>
-struct column_totals {
-    room_for<T, MOST> low_room, high_room;
+class column_totals {
+    totals_of<T, MOST> low, high;
+    room_for<T, MOST> folded;
     long long rounds, lanes, low_lanes, high_lanes;
-
-    template <class Identity>
-    __forceinline__ void begin(long long width, const Identity& identity) {
-        lanes = width;
-        high_lanes = 0;
-        clear(identity);
-    }
 
     template <class Identity>
     __forceinline__ void clear(const Identity& identity) {
@@ -203,20 +262,27 @@ struct column_totals {
         low_lanes = 0;
         if constexpr (IDENTITY) {
             low_lanes = lanes;
-            for (long long l = 0; l < lanes; ++l) put(low_room.begin() + l, identity());
+            for (long long l = 0; l < lanes; ++l) low.put(l, identity());
         }
     }
 
     template <class Identity, class Reduce>
     __forceinline__ void set_aside(const Identity& identity, const Reduce& reduce) {
-        T *const low = low_room.begin(), *const high = high_room.begin();
         if (high_lanes) {
             for (long long l = 0; l < low_lanes; ++l)
-                put(high + l, reduce(high[l], low[l]));
+                high.put(l, reduce(high.get(l), low.get(l)));
         } else {
             high_lanes = low_lanes;
-            for (long long l = 0; l < low_lanes; ++l) put(high + l, low[l]);
+            for (long long l = 0; l < low_lanes; ++l) high.put(l, low.get(l));
         }
+        clear(identity);
+    }
+
+public:
+    template <class Identity>
+    __forceinline__ void begin(long long width, const Identity& identity) {
+        lanes = width;
+        high_lanes = 0;
         clear(identity);
     }
 
@@ -224,13 +290,13 @@ struct column_totals {
     template <int AT_ONCE, class Identity, class Start, class Step, class Reduce>
     __forceinline__ void take(long long count, long long width, const Identity& identity,
                               const Start& start, const Step& step, const Reduce& reduce) {
-        T* const low = low_room.begin();
         long long r = 0;
         while (r < count) {
+            if (rounds >= rounds_of_block) set_aside(identity, reduce);
             if constexpr (!IDENTITY)
                 if (!low_lanes) {
                     low_lanes = width;
-                    for (long long l = 0; l < width; ++l) start(low + l, r, l);
+                    for (long long l = 0; l < width; ++l) low.put(l, start(r, l));
                     ++rounds;
                     ++r;
                 }
@@ -241,28 +307,33 @@ struct column_totals {
             // several streams.
             if constexpr (AT_ONCE == 4)
                 for (; end - r >= 4; r += 4)
-                    for (long long l = 0; l < width; ++l) {
-                        room_for<T, 1> room;
-                        T* const total = room.begin();
-                        put(total, low[l]);
-                        step(total, r, l);
-                        step(total, r + 1, l);
-                        step(total, r + 2, l);
-                        step(total, r + 3, l);
-                        put(low + l, *total);
-                    }
+                    for (long long l = 0; l < width; ++l)
+                        low.put(l, step(step(step(step(low.get(l), r, l), r + 1, l), r + 2, l),
+                                        r + 3, l));
             for (; r < end; ++r)
-                for (long long l = 0; l < width; ++l) step(low + l, r, l);
-            if (rounds >= rounds_of_block) set_aside(identity, reduce);
+                for (long long l = 0; l < width; ++l) low.put(l, step(low.get(l), r, l));
         }
     }
 
     // Returns where the totals are.
-    template <class Identity, class Reduce>
-    __forceinline__ T* end(const Identity& identity, const Reduce& reduce) {
-        if (!high_lanes) return low_room.begin();
-        set_aside(identity, reduce);
-        return high_room.begin();
+    template <class Reduce>
+    __forceinline__ totals_of<T, MOST>& end(const Reduce& reduce) {
+        if (high_lanes) {
+            for (long long l = 0; l < low_lanes; ++l)
+                low.put(l, reduce(high.get(l), low.get(l)));
+            for (long long l = low_lanes; l < high_lanes; ++l) low.put(l, high.get(l));
+        }
+        return low;
+    }
+
+    // Combines the totals of `count` rows, each of `width` elements, that were taken at once.
+    template <class Reduce>
+    __forceinline__ T* end_folded(long long count, long long width, const Reduce& reduce) {
+        auto& totals = end(reduce);
+        T* const list = folded.begin();
+        for (long long l = 0; l < count * width; ++l) kerneltk::put<T>(list + l, totals.get(l));
+        fold(list, count, width, reduce);
+        return list;
     }
 };
 

@@ -78,7 +78,12 @@ struct alignas(sizeof(words<T>) % 16 ? alignof(words<T>) : 16) published {
 
 template <class T>
 __device__ __forceinline__ void publish(published<T>* to, const T& value) {
-    to->content.value = value;
+    words<T> content;
+#pragma unroll
+    for (int k = 0; k < words<T>::count; ++k) content.word[k] = 0;  // padding is read as well
+    content.value = value;
+#pragma unroll
+    for (int k = 0; k < words<T>::count; ++k) to->content.word[k] = content.word[k];
 }
 
 // Reads what another block has published; the first level of cache may hold older bytes.
@@ -100,14 +105,20 @@ __device__ __forceinline__ void read_published(words<T>& value, const published<
 }
 
 // Returns whether this block is the last of `count` to come here; all its threads must call it
-// after they have published.
+// after they have published. The barriers and the ticket's order make what was published before
+// any ticket visible behind the last one.
 __device__ __forceinline__ bool is_last_block(unsigned int* counter, unsigned int count) {
     __shared__ bool last;
-    __threadfence();
     __syncthreads();
-    if (threadIdx.x == 0) last = atomicInc(counter, count - 1) == count - 1;
+    if (threadIdx.x == 0) {
+        unsigned int ticket;
+        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(ticket)
+                     : "l"(counter), "r"(count - 1)
+                     : "memory");
+        last = ticket == count - 1;
+    }
     __syncthreads();
-    if (last) __threadfence();
     return last;
 }
 

@@ -1,0 +1,194 @@
+"""Reductions whose blocks share outputs, in all the ways that a program launches them on a GPU."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ReductionKernel
+
+pytestmark = pytest.mark.gpu
+
+SUM = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+SQUARES = ReductionKernel("T x", "float64 y", "x * x", "a + b", "y = a", "0", "squares")
+SHAPES = [((3_000_017,), None), ((7, 400_009), 1), ((200_003, 9), 0), ((100_003, 65), 0)]
+
+
+@pytest.fixture
+def cupy() -> Any:
+    import cupy
+
+    return cupy
+
+
+def numbers(cupy: Any, shape: tuple[int, ...]) -> Any:
+    """Return numbers whose sum depends on the order in which they are added."""
+    return cupy.asarray(np.random.default_rng(1).random(shape, np.float32) - 0.3)
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+def test_same_bits_on_every_run_and_stream(
+    cupy: Any, shape: tuple[int, ...], axis: int | None
+) -> None:
+    x = numbers(cupy, shape)
+    want = SUM(x, axis=axis).get().tobytes()
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(4)]
+    cupy.cuda.Device().synchronize()
+    found = []
+    for run in range(100):
+        with streams[run % 4]:
+            found.append(SUM(x, axis=axis))
+    cupy.cuda.Device().synchronize()
+    assert {y.get().tobytes() for y in found} == {want}
+
+
+def test_same_bits_beside_other_work(cupy: Any) -> None:
+    # Other kernels take multiprocessors away, so that blocks come in another order.
+    x = numbers(cupy, (5_000_011,))
+    noise = cupy.ones((1 << 24,), np.float32)
+    want = SUM(x).get().tobytes()
+    other, own = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+    cupy.cuda.Device().synchronize()
+    found = []
+    for _ in range(30):
+        with other:
+            cupy.sin(noise, out=noise)
+        with own:
+            found.append(SUM(x))
+    cupy.cuda.Device().synchronize()
+    assert {y.get().tobytes() for y in found} == {want}
+
+
+def test_streams_share_nothing(cupy: Any) -> None:
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(8)]
+    arrays = [cupy.full((1 << 22,), k + 1, np.int64) for k in range(8)]
+    outputs = [cupy.zeros((), np.float64) for _ in streams]
+    cupy.cuda.Device().synchronize()
+    for _ in range(20):
+        for stream, x, y in zip(streams, arrays, outputs, strict=True):
+            SQUARES(x, out=y, stream=stream)
+    cupy.cuda.Device().synchronize()
+    assert [float(y) for y in outputs] == [float((k + 1) ** 2 << 22) for k in range(8)]
+
+
+def captured(cupy: Any, stream: Any, call: Callable[[], Any], times: int = 1) -> Any:
+    with stream:
+        stream.begin_capture()
+        for _ in range(times):
+            call()
+        return stream.end_capture()
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_graph(cupy: Any, warm: bool) -> None:
+    kernel = ReductionKernel("T x", "T y", "x + 0", "a + b", "y = a", "0", f"graph_{warm}")
+    x, y = cupy.zeros((1_000_000,), np.int64), cupy.zeros((), np.int64)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    if warm:
+        kernel(x, out=y)
+    cupy.cuda.Device().synchronize()
+    graph = captured(cupy, stream, lambda: kernel(x, out=y), times=3)
+    for value in (1, 2, 3):
+        x[...] = value
+        cupy.cuda.Device().synchronize()
+        graph.launch(stream)
+        stream.synchronize()
+        assert int(y) == value * 1_000_000
+
+
+def test_graphs_and_calls_at_the_same_time(cupy: Any) -> None:
+    # Two graphs that were captured on one stream run on others, and calls on that one.
+    first, second, eager = (cupy.full((1 << 21,), k, np.int64) for k in (1, 2, 3))
+    outs = [cupy.zeros((), np.int64) for _ in range(3)]
+    capturing, left, right = (cupy.cuda.Stream(non_blocking=True) for _ in range(3))
+    SUM(eager, out=outs[2])
+    cupy.cuda.Device().synchronize()
+    graphs = [
+        captured(cupy, capturing, lambda x=x, y=y: SUM(x, out=y), times=10)
+        for x, y in ((first, outs[0]), (second, outs[1]))
+    ]
+    for _ in range(20):
+        graphs[0].launch(left)
+        graphs[1].launch(right)
+        SUM(eager, out=outs[2], stream=capturing)
+    cupy.cuda.Device().synchronize()
+    assert [int(y) for y in outs] == [1 << 21, 2 << 21, 3 << 21]
+
+
+def test_scratch_memory_grows_within_a_capture(cupy: Any) -> None:
+    wide = ReductionKernel(
+        "T x", "T y", "x", "a + b", "y = a.a", "W()", "wide", "W",
+        preamble="struct W { double a, b, c, d; __device__ W(double x = 0) : a(x), b(0), c(0), "
+        "d(0) {} };\n__device__ W operator+(const W& l, const W& r) { return W(l.a + r.a); }",
+    )  # fmt: skip
+    small, large = cupy.ones((1 << 21,), np.float32), cupy.ones((60_000, 1000), np.float32)
+    y, z = cupy.zeros((), np.float32), cupy.zeros((1000,), np.float32)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+
+    def both() -> None:
+        wide(small, out=y)
+        wide(large, out=z, axis=0)
+
+    graph = captured(cupy, stream, both)
+    for _ in range(3):
+        graph.launch(stream)
+    stream.synchronize()
+    assert float(y) == 1 << 21
+    assert bool((z == 60_000).all())
+
+
+def test_streams_of_threads(cupy: Any) -> None:
+    # The per-thread default stream has one handle in all threads.
+    x = [cupy.full((1 << 21,), k, np.int64) for k in range(6)]
+    cupy.cuda.Device().synchronize()
+    found: list[int] = [0] * 6
+
+    def work(number: int) -> None:
+        with cupy.cuda.Stream.ptds:
+            results = [SUM(x[number]) for _ in range(50)]
+            cupy.cuda.Stream.ptds.synchronize()
+            assert len({int(y) for y in results}) == 1
+            found[number] = int(results[-1])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [k << 21 for k in range(6)]
+
+
+def test_memory_that_the_pool_gave_back(cupy: Any) -> None:
+    x = cupy.ones((1 << 21,), np.int64)
+    for _ in range(3):
+        assert int(SUM(x)) == 1 << 21
+        gc.collect()
+        cupy.get_default_memory_pool().free_all_blocks()
+    assert int(SUM(x)) == 1 << 21
+
+
+def test_arrays_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.ones((300, 4001), device="cuda")
+    y = SUM(x, axis=1)
+    assert isinstance(y, torch.Tensor)
+    assert y.shape == (300,)
+    assert bool((y == 4001).all())
+
+
+def test_cupy_gives_the_same(cupy: Any) -> None:
+    text = ("T x, T c", "T y", "c * x * x", "a + b", "y = sqrt(a)", "0", "norm2")
+    x = cupy.arange(600, dtype=np.float64).reshape(20, 30)
+    for axis in (None, 0, 1, (0, 1)):
+        for keepdims in (False, True):
+            ours = ReductionKernel(*text)(x, 2.0, axis=axis, keepdims=keepdims)
+            theirs = cupy.ReductionKernel(*text)(x, 2.0, axis=axis, keepdims=keepdims)
+            assert ours.shape == theirs.shape
+            assert ours.dtype == theirs.dtype
+            cupy.testing.assert_allclose(ours, theirs, rtol=1e-14)

@@ -1,0 +1,286 @@
+"""What is the host's own in reductions: threads and their order, accuracy, memory of a launch."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import itertools
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ReductionKernel
+from kerneltk.backends.host import runtime
+from kerneltk.errors import DivisionError
+
+from .reduction_cases import ARGMIN
+from .support import Array
+
+Launch = Callable[[int, int, int, int, int], int]
+
+SUM = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+SQUARES = ReductionKernel("T x", "T y", "x * x", "a + b", "y = a", "0", "squares")
+LEAST = ReductionKernel("T x", "T y", "x", "a < b ? a : b", "y = a", None, "least")
+WELFORD = ReductionKernel(
+    "T x",
+    "T y",
+    "{1, x, 0}",
+    "{a.n + b.n, a.m + (b.m - a.m) * b.n / (a.n + b.n),"
+    " a.s + b.s + (b.m - a.m) * (b.m - a.m) * a.n * b.n / (a.n + b.n)}",
+    "y = a.s / a.n",
+    None,
+    "variance",
+    reduce_type="double n, double m, double s",
+)
+# Shapes and axes of every strategy, each divided into several work items.
+WORK: dict[str, tuple[tuple[int, ...], int | tuple[int, ...] | None]] = {
+    "all": ((1_000_003,), None),
+    "long rows": ((3, 300_001), 1),
+    "rows": ((5000, 97), 1),
+    "short rows": ((50_000, 5), 1),
+    "columns": ((1501, 1003), 0),
+    "wide columns": ((130, 9001), 0),
+    "narrow columns": ((200_003, 3), 0),
+    "apart": ((30, 211, 41), (0, 2)),
+    "between": ((7, 3001, 50), 1),
+}
+
+
+def numbers(shape: tuple[int, ...], dtype: str = "f4") -> Array:
+    return np.random.default_rng(7).standard_normal(shape).astype(dtype)
+
+
+def call_function(function: int, args: int, begin: int, end: int) -> None:
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_longlong)(function)(
+        args, begin, end
+    )
+
+
+def in_any_order(seed: int) -> Launch:
+    """Return a launch that takes the work items in pieces of any length and in any order."""
+
+    def launch(function: int, args: int, total: int, grain: int, threads: int) -> int:
+        chance = random.Random(seed)
+        cuts = sorted({0, total, *(chance.randrange(total + 1) for _ in range(30))})
+        pieces = list(itertools.pairwise(cuts))
+        chance.shuffle(pieces)
+        for begin, end in pieces:
+            call_function(function, args, begin, end)
+        return 0
+
+    return launch
+
+
+def one_by_one(function: int, args: int, total: int, grain: int, threads: int) -> int:
+    """Launch every work item by itself, in four threads."""
+    share = -(-total // 4)
+
+    def work(first: int) -> None:
+        for item in range(first, min(first + share, total)):
+            call_function(function, args, item, item + 1)
+
+    workers = [threading.Thread(target=work, args=(k * share,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return 0
+
+
+def on_threads(count: int) -> Launch:
+    launch = runtime.launch
+
+    def with_threads(function: int, args: int, total: int, grain: int, threads: int) -> int:
+        return launch(function, args, total, grain, count)
+
+    return with_threads
+
+
+def bits(kernel: ReductionKernel, x: Array, axis: Any) -> list[bytes]:
+    """Return the outputs' bytes of a call by a kernel that has no launcher yet."""
+    result = copy.copy(kernel)(x, axis=axis)
+    return [y.tobytes() for y in (result if isinstance(result, tuple) else (result,))]
+
+
+# -- threads and their order -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("kernel", [SUM, LEAST, WELFORD, ARGMIN], ids=lambda kernel: kernel.name)
+def test_same_bits_in_any_order(
+    monkeypatch: pytest.MonkeyPatch, kernel: ReductionKernel, work: str
+) -> None:
+    shape, axis = WORK[work]
+    x = numbers(shape)
+    wanted = bits(kernel, x, axis)
+    launches = [on_threads(count) for count in (1, 2, 3, 7)]
+    for launch in (*launches, in_any_order(1), in_any_order(2), one_by_one):
+        monkeypatch.setattr(runtime, "launch", launch)
+        assert bits(kernel, x, axis) == wanted
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_work_is_divided(monkeypatch: pytest.MonkeyPatch, work: str) -> None:
+    launch, calls = runtime.launch, []
+
+    def counted(function: int, args: int, total: int, grain: int, threads: int) -> int:
+        calls.append((total, grain))
+        return launch(function, args, total, grain, threads)
+
+    monkeypatch.setattr(runtime, "launch", counted)
+    shape, axis = WORK[work]
+    bits(SUM, numbers(shape), axis)
+    ((total, grain),) = calls
+    assert total >= 4 * grain
+
+
+def test_launches_at_the_same_time() -> None:
+    kernel = copy.copy(SUM)
+    arrays = [numbers((700_001,)) + k for k in range(6)]
+    wanted = [kernel(x) for x in arrays]
+    found: list[list[Any]] = [[] for _ in arrays]
+
+    def work(k: int) -> None:
+        for _ in range(20):
+            found[k].append(kernel(arrays[k]))
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(len(arrays))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for values, value in zip(found, wanted, strict=True):
+        assert values == [value] * 20
+
+
+# -- the memory of a launch ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_memory_is_used_again(work: str) -> None:
+    shape, axis = WORK[work]
+    x = numbers(shape)
+    kernel = copy.copy(SUM)
+    first = kernel(x, axis=axis)
+    np.testing.assert_allclose(first, x.sum(axis, dtype="f8"), rtol=1e-4, atol=1e-3)
+    kernel(-x, axis=axis)
+    np.testing.assert_array_equal(kernel(x, axis=axis), first, strict=True)
+
+
+def test_after_a_launch_that_failed() -> None:
+    kernel = ReductionKernel("T x, T w", "T y", "x / w", "a + b", "y = a", "0", "quotients")
+    x, w = np.arange(500_000), np.ones(500_000, np.int64)
+    wanted = x.sum()
+    assert kernel(x, w) == wanted
+    for place in (0, 250_000, 499_999):
+        w[place] = 0
+        with pytest.raises(DivisionError):
+            kernel(x, w)
+        w[place] = 1
+        assert kernel(x, w) == wanted
+
+
+ALIGNED = """
+struct alignas(64) aligned_sum {
+    double total;
+    explicit aligned_sum(double x) : total(x) {}
+};
+"""
+UNCOPIED = """
+struct counted {
+    const long long count;
+    const double total;
+    counted(long long n, double x) : count(n), total(x) {}
+    counted(const counted& other) : count(other.count), total(other.total) {}
+    counted& operator=(const counted&) = delete;
+};
+"""
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("identity", ["aligned_sum(0)", None])
+def test_totals_of_wide_alignment(work: str, identity: str | None) -> None:
+    kernel = ReductionKernel(
+        "T x", "T y", "aligned_sum(x)", "aligned_sum(a.total + b.total)", "y = a.total",
+        identity, "aligned", reduce_type="aligned_sum", preamble=ALIGNED,
+    )  # fmt: skip
+    shape, axis = WORK[work]
+    x = (numbers(shape, "f8") * 100).round()
+    np.testing.assert_array_equal(kernel(x, axis=axis), x.sum(axis), strict=True)
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("identity", ["counted(0, 0)", None])
+def test_totals_that_cannot_be_assigned(work: str, identity: str | None) -> None:
+    kernel = ReductionKernel(
+        "T x", "T y, int64 n", "counted(1, x)", "counted(a.count + b.count, a.total + b.total)",
+        "y = a.total; n = a.count", identity, "uncopied", reduce_type="counted", preamble=UNCOPIED,
+    )  # fmt: skip
+    shape, axis = WORK[work]
+    x = (numbers(shape, "f8") * 100).round()
+    y, n = kernel(x, axis=axis)
+    np.testing.assert_array_equal(y, x.sum(axis), strict=True)
+    np.testing.assert_array_equal(n, np.full(y.shape, x.size // y.size))
+
+
+def test_totals_of_an_odd_size_side_by_side() -> None:
+    kernel = ReductionKernel(
+        "T x", "T y", "{x, 2 * x, 3 * x}", "{a.u + b.u, a.v + b.v, a.w + b.w}",
+        "y = a.w - a.v - a.u + a.u", "{0, 0, 0}", "odd",
+        reduce_type="float u, float v, float w",
+    )  # fmt: skip
+    x = (numbers((70, 3001)) * 10).round()
+    np.testing.assert_array_equal(kernel(x, axis=0), x.sum(0), strict=True)
+
+
+# -- accuracy --------------------------------------------------------------------------------------
+
+
+def error(found: Array, exact: Array) -> float:
+    """Return the root of the mean square of the relative errors."""
+    return float(np.sqrt(np.mean(((found.astype("f8") - exact) / exact) ** 2)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [
+        ((3000, 1000), 1),
+        ((1000, 3000), 1),
+        ((40, 100_000), 1),
+        ((100_000, 64), 1),
+        ((20_000, 130), 1),
+        ((1000, 3000), 0),
+        ((300_000, 10), 0),
+        ((300_000, 4), 0),
+        ((40, 200, 300), (0, 2)),
+        ((40, 3000, 30), 1),
+    ],
+)
+@pytest.mark.parametrize("kernel", [SUM, SQUARES], ids=lambda kernel: kernel.name)
+def test_sums_are_as_accurate_as_pairwise_ones(
+    kernel: ReductionKernel, shape: tuple[int, ...], axis: Any
+) -> None:
+    x = np.random.default_rng(3).random(shape, dtype="f4")
+    elements = x if kernel is SUM else x * x
+    exact = elements.sum(axis, dtype="f8")
+    # NumPy sums pairwise along an axis whose elements lie next to each other.
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    kept = [k for k in range(x.ndim) if k not in axes]
+    rows = np.ascontiguousarray(elements.transpose(*kept, *axes)).reshape(exact.size, -1)
+    pairwise = error(rows.sum(1).reshape(exact.shape), exact)
+    assert error(kernel(x, axis=axis), exact) <= 1.5 * pairwise
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7])
+def test_equal_numbers(value: float) -> None:
+    # Every addition rounds in the same direction here, so errors do not cancel.
+    x = np.full(10_000_000, value, np.float32)
+    exact = float(x[0]) * x.size
+    pairwise = abs(float(x.sum()) - exact)
+    assert abs(float(SUM(x)) - exact) <= max(2 * pairwise, 4e-6 * exact)
+    turned = x.reshape(2_500_000, 4)
+    np.testing.assert_allclose(SUM(turned, axis=0), exact / 4, rtol=4e-6)

@@ -1,0 +1,71 @@
+#include <kerneltk/memory.hpp>
+#include <kerneltk/reduce.hpp>
+typedef float T;
+struct _kt_arguments {
+    alignas(8) char* _kt_scratch;
+    alignas(8) T* _kt_p_x;
+    alignas(8) T* _kt_p_y;
+    alignas(16) long long _kt_outputs;
+    alignas(8) long long _kt_length;
+    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_work;
+    alignas(8) long long _kt_split;
+    alignas(8) long long _kt_chunk;
+    alignas(8) long long _kt_kept[1];
+    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_k_x[1];
+    alignas(8) long long _kt_r_x[1];
+    alignas(8) long long _kt_k_y[1];
+    alignas(8) long long _kt_r_y[1];
+};
+using _kt_index = int;
+typedef T _type_reduce;
+static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+using _kt_total = kerneltk::total<_type_reduce, true>;
+extern "C" __global__ void __launch_bounds__(256)
+total(const __grid_constant__ _kt_arguments _kt_a) {
+    T* const _kt_p_x = _kt_a._kt_p_x;
+    T* const _kt_p_y = _kt_a._kt_p_y;
+    const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) -> _type_reduce {
+        return static_cast<_type_reduce>(
+#line 1 "map_expr"
+x
+#line 34 "generated code"
+);
+    };
+    const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
+        return (
+#line 1 "reduce_expr"
+a + b
+#line 41 "generated code"
+);
+    };
+    const auto _kt_identity = [&]() -> _type_reduce {
+        return static_cast<_type_reduce>(
+#line 1 "identity"
+0
+#line 48 "generated code"
+);
+    };
+    const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
+#line 1 "post_map_expr"
+y = a
+        ;
+#line 55 "generated code"
+    };
+const _kt_index _kt_output = (static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x) * 4;
+    const _kt_index _kt_outputs = static_cast<_kt_index>(_kt_a._kt_outputs);
+    if (_kt_output + 4 <= _kt_outputs) {
+        alignas(16) T _kt_x_x[12];
+        kerneltk::fetch<16, sizeof(_kt_x_x)>(_kt_x_x, _kt_p_x + _kt_output * 3);
+        alignas(16) T _kt_z_y[4];
+#pragma unroll
+        for (int _kt_m = 0; _kt_m < 4; ++_kt_m) {
+            _kt_total _kt_t = _kt_total{_kt_identity()};
+#pragma unroll
+            for (int _kt_v = _kt_m * 3; _kt_v < _kt_m * 3 + 3; ++_kt_v) _kt_t.add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_v]));
+            _kt_post(_kt_t.get(), 0, _kt_z_y[_kt_m]);
+        }
+        kerneltk::copy<16, sizeof(_kt_z_y)>(_kt_p_y + _kt_output, _kt_z_y);
+    }
+}

@@ -1,0 +1,113 @@
+#include <kerneltk/core.hpp>
+#include <kerneltk/memory.hpp>
+#include <kerneltk/host_reduce.hpp>
+typedef float T;
+struct _kt_arguments {
+    alignas(8) T* _kt_p_x;
+    alignas(8) T* _kt_p_y;
+    alignas(16) long long _kt_outputs;
+    alignas(8) long long _kt_length;
+    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_work;
+    alignas(8) long long _kt_split;
+    alignas(8) long long _kt_chunk;
+    alignas(8) long long _kt_kept[1];
+    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_k_x[1];
+    alignas(8) long long _kt_r_x[1];
+    alignas(8) long long _kt_k_y[1];
+    alignas(8) long long _kt_r_y[1];
+};
+typedef T _type_reduce;
+static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+extern "C" __attribute__((visibility("default"))) void total(
+    const void* _kt_block, long long _kt_begin, long long _kt_end) {
+    const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
+    T* const _kt_p_x = _kt_a._kt_p_x;
+    T* const _kt_p_y = _kt_a._kt_p_y;
+    const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) __attribute__((always_inline)) -> _type_reduce {
+        return static_cast<_type_reduce>(
+#line 1 "map_expr"
+x
+#line 33 "generated code"
+);
+    };
+    const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) __attribute__((always_inline)) -> _type_reduce {
+        return (
+#line 1 "reduce_expr"
+a + b
+#line 40 "generated code"
+);
+    };
+    const auto _kt_identity = [&]() -> _type_reduce {
+        return static_cast<_type_reduce>(
+#line 1 "identity"
+0
+#line 47 "generated code"
+);
+    };
+    const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
+#line 1 "post_map_expr"
+y = a
+        ;
+#line 54 "generated code"
+    };
+    const long long _kt_strip = _kt_a._kt_work, _kt_width = _kt_a._kt_kept[0];
+    const long long _kt_strips = (_kt_width + _kt_strip - 1) / _kt_strip;
+    const long long _kt_tiles = _kt_a._kt_outputs / _kt_width * _kt_strips;
+    kerneltk::column_totals<_type_reduce, kerneltk::totals_within(16384, sizeof(_type_reduce)), true> _kt_totals;
+    const long long _kt_t_x = _kt_a._kt_r_x[0] * _kt_a._kt_packs;
+    const kerneltk::shared_totals<_type_reduce> _kt_shared(
+        static_cast<const char*>(_kt_block) + (sizeof(_kt_arguments) + 15) / 16 * 16, _kt_tiles);
+    long long _kt_part = _kt_begin / _kt_tiles;
+    long long _kt_tile = _kt_begin - _kt_part * _kt_tiles;
+    long long _kt_rest = _kt_tile;
+    long long _kt_c0 = _kt_rest;
+    for (long long _kt_item = _kt_begin; _kt_item < _kt_end; ++_kt_item) {
+        const long long _kt_first_lane = _kt_c0 * _kt_strip;
+        const long long _kt_lanes = _kt_width - _kt_first_lane < _kt_strip ? _kt_width - _kt_first_lane : _kt_strip;
+        T* const _kt_o_x = kerneltk::advance(_kt_p_x, _kt_first_lane * _kt_a._kt_k_x[0]);
+        T* const _kt_o_y = kerneltk::advance(_kt_p_y, _kt_first_lane * _kt_a._kt_k_y[0]);
+        const long long _kt_first = _kt_part * _kt_a._kt_chunk;
+        const long long _kt_count = _kt_a._kt_length - _kt_first < _kt_a._kt_chunk ? _kt_a._kt_length - _kt_first : _kt_a._kt_chunk;
+        _kt_rest = _kt_first;
+        long long _kt_d0 = _kt_rest;
+        _kt_totals.begin(_kt_lanes * _kt_a._kt_packs, _kt_identity);
+        for (long long _kt_left = _kt_count; _kt_left > 0;) {
+            T* const _kt_q_x = kerneltk::advance(_kt_o_x, _kt_d0 * _kt_a._kt_r_x[0]);
+            long long _kt_run = _kt_a._kt_reduced[0] - _kt_d0;
+            if (_kt_run > _kt_left) _kt_run = _kt_left;
+            const int _kt_start = 0;
+            const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_r, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
+                T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, _kt_r * _kt_t_x + _kt_l * 4));
+                return _kt_reduce(_kt_total, _kt_map(0, 0, _kt_v_x));
+            };
+            long long _kt_rounds = _kt_run / _kt_a._kt_packs, _kt_rows = _kt_a._kt_packs;
+            if (!_kt_rounds) {
+                _kt_rounds = 1;
+                _kt_rows = _kt_run;
+            }
+            _kt_run = _kt_rounds * _kt_rows;
+            _kt_totals.take<4>(_kt_rounds, _kt_lanes * _kt_rows, _kt_identity, _kt_start, _kt_step, _kt_reduce);
+            _kt_left -= _kt_run;
+            _kt_d0 += _kt_run;
+        }
+        _type_reduce* const _kt_all = _kt_totals.end_folded(_kt_count < _kt_a._kt_packs ? _kt_count : _kt_a._kt_packs, _kt_lanes, _kt_reduce);
+        _type_reduce* const _kt_parts = _kt_shared.totals + ((_kt_tile - _kt_c0) / _kt_strips * _kt_width + _kt_first_lane) * _kt_a._kt_split;
+        for (long long _kt_l = 0; _kt_l < _kt_lanes; ++_kt_l) kerneltk::put<_type_reduce>(_kt_parts + _kt_part * _kt_lanes + _kt_l, kerneltk::get(_kt_all + _kt_l));
+        const bool _kt_is_last = _kt_shared.arrive(_kt_tile, _kt_a._kt_split);
+        if (_kt_is_last) kerneltk::fold(_kt_parts, _kt_a._kt_split, _kt_lanes, _kt_reduce);
+        for (long long _kt_l = 0; _kt_l < (_kt_is_last ? _kt_lanes : 0); ++_kt_l) {
+            T* const _kt_w_y = kerneltk::advance(_kt_o_y, _kt_l * 4);
+            T _kt_v_y;
+            _kt_post(kerneltk::get(_kt_parts + _kt_l), 0, _kt_v_y);
+            *_kt_w_y = _kt_v_y;
+        }
+        ++_kt_c0;
+        if (++_kt_tile == _kt_tiles) {
+            _kt_tile = 0;
+            ++_kt_part;
+            _kt_c0 = 0;
+        }
+    }
+}

@@ -1,0 +1,727 @@
+"""A model of the generated reductions' addressing, driven by the bytes that they are given.
+
+It computes, from a `Lowered`, which element is added to which output's total and which bytes every
+access touches, the redundant ones included. On the way it checks that accesses are aligned and
+within their array, that 32-bit numbers stay within 32 bits, and how totals are put together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kerneltk.arrays import ArraySpec, byte_extent
+from kerneltk.dtypes import alignment_on
+from kerneltk.lowered import Lowered
+from kerneltk.specialize_reduction import ReductionSpecialization
+from kerneltk.strategy import COUNTERS
+
+Numbers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+WARP = 32
+MOST_THREADS = 1024
+MOST_SHARED_BYTES = 48 * 1024
+MOST_GRID = 2**31 - 1, 65535
+_AT_ONCE = 4  # partial results that a thread reads before it uses the first
+
+_MEMBER = re.compile(r"alignas\(\d+\) (?P<type>.+) (?P<name>\w+?)(?:\[(?P<count>\d+)\])?")
+
+
+@dataclass(frozen=True)
+class Target:
+    """An array in memory: where it may be reached, relative to its pointer (bytes)."""
+
+    itemsize: int
+    offset: int
+    alignment: int
+    low: int
+    high: int
+
+    @classmethod
+    def of(cls, spec: ArraySpec) -> Target:
+        low, high = byte_extent(spec.shape, spec.strides, spec.dtype.itemsize)
+        alignment = alignment_on("cuda", spec.dtype)
+        return cls(spec.dtype.itemsize, spec.offset, alignment, low, high)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What a kernel walks: an array, or one of the numbers ``_J`` and ``_i``."""
+
+    name: str
+    kind: str
+    chunk: int
+    kept: Numbers
+    reduced: Numbers
+    target: Target | None
+    written: bool
+
+
+@dataclass
+class Walk:
+    """What a launch, or the part of it that was looked at, does.
+
+    `outputs` and `elements` number what is added: outputs in the order of the kept loop, elements
+    in that of the reduced one. `places` holds, one row an operand that is read, the byte offset or
+    the number of each. `written` numbers the outputs that are written, and `written_places` holds
+    their byte offsets, one row an output array.
+    """
+
+    outputs: Numbers
+    elements: Numbers
+    places: Numbers
+    written: Numbers
+    written_places: Numbers
+
+
+@dataclass
+class _Events:
+    """Additions to totals; a slot stands for the total."""
+
+    slots: list[Numbers] = field(default_factory=list)
+    outputs: list[Numbers] = field(default_factory=list)
+    elements: list[Numbers] = field(default_factory=list)
+    places: list[list[Numbers]] = field(default_factory=list)
+
+
+class ReductionAddressing:
+    """One launch on a GPU.
+
+    Parameters
+    ----------
+    lowered : Lowered
+    targets : sequence of Target
+        One an array that the loops visit, in the parameters' order.
+    corners : bool
+        Whether only the first, the last and a few more of the blocks, of the parts and of the
+        rounds are looked at.
+    """
+
+    def __init__(
+        self, lowered: Lowered, targets: Sequence[Target], *, corners: bool = False
+    ) -> None:
+        self.lowered = lowered
+        self.corners = corners
+        s: ReductionSpecialization = lowered.specialization  # type: ignore[assignment]
+        self.s = s
+        self.members = unpacked(lowered)
+        self.outputs, self.length = self.number("_kt_outputs"), self.number("_kt_length")
+        self.work, self.chunk = self.number("_kt_work"), self.number("_kt_chunk")
+        self.kept, self.reduced = self.members["_kt_kept"], self.members["_kt_reduced"]
+        writes = {p.name for p in s.definition.signature.outputs}
+        self.operands = [
+            Operand(
+                name,
+                access.kind,
+                access.chunk,
+                np.array(self.members[f"_kt_k_{name}"], np.int64),
+                np.array(self.members[f"_kt_r_{name}"], np.int64),
+                target,
+                name in writes,
+            )
+            for name, access, target in zip(
+                s.walked,
+                s.accesses,
+                [*targets, *([None] * (len(s.walked) - len(targets)))],
+                strict=True,
+            )
+        ]
+        self.read = [o for o in self.operands if not o.written]
+        self.stored = [o for o in self.operands if o.written]
+        self.events = _Events()
+        self.written_slots: list[Numbers] = []
+        self.written: list[Numbers] = []
+        self.written_places: list[list[Numbers]] = []
+
+    def number(self, name: str) -> int:
+        return self.members[name][0]
+
+    # -- numbers --------------------------------------------------------------------------------
+
+    def index(self, values: Any) -> Numbers:
+        """What the kernel computes as ``_kt_index`` must fit it."""
+        numbers = np.asarray(values, np.int64)
+        if not self.s.wide_index and numbers.size:
+            low, high = int(numbers.min()), int(numbers.max())
+            assert -(2**31) <= low <= high < 2**31, f"32 bits do not hold {low} to {high}"
+        return numbers
+
+    def quotient(self, number: Numbers, triple: Sequence[int]) -> Numbers:
+        """Divide as the kernel does: by a multiplication and a shift."""
+        divisor, multiplier, shift = triple
+        if not number.size:
+            return number
+        if self.s.wide_index:
+            assert 0 <= number.min() <= number.max() < 2**63
+            exact = number.astype(object)
+            found: Numbers = (((multiplier * exact >> 64) + exact) >> shift).astype(np.int64)
+        else:
+            assert 0 <= number.min() <= number.max() < 2**31
+            word = number.astype(np.uint64)
+            total = (np.uint64(multiplier) * word >> np.uint64(32)) + word
+            assert total.max() < 2**32
+            found = (total >> np.uint64(shift)).astype(np.int64)
+        np.testing.assert_array_equal(found, number // divisor)
+        return found
+
+    def coordinates(self, number: Numbers, loop: str) -> list[Numbers]:
+        """Take a number apart, the innermost coordinate first."""
+        ndim = self.s.kept_ndim if loop == "kept" else self.s.reduced_ndim
+        if ndim == 1:
+            return [number]
+        divisors = self.members[f"_kt_d_{loop}"]
+        rest, found = number, []
+        for k in range(ndim - 1):
+            triple = divisors[3 * k : 3 * k + 3]
+            quotient = self.quotient(rest, triple)
+            found.append(self.index(rest - self.index(quotient * triple[0])))
+            rest = quotient
+        return [rest, *reversed(found)]
+
+    def ravel(self, coordinates: Sequence[Numbers], shape: Sequence[int]) -> Numbers:
+        """Return the number of a place in a loop, which must be one of it."""
+        for c, extent in zip(coordinates, shape, strict=True):
+            assert not c.size or 0 <= c.min() <= c.max() < extent
+        total = np.zeros((), np.int64)
+        for c, extent in zip(coordinates, shape, strict=True):
+            total = total * extent + c
+        return total
+
+    def kept_place(self, o: Operand, c: Sequence[Numbers], pack: int = 1) -> Numbers:
+        """Where an operand begins for an output or a pack of them; in 64 bits."""
+        scales = [*o.kept[:-1], o.kept[-1] * pack]
+        return np.asarray(sum(at * step for at, step in zip(c, scales, strict=True)))
+
+    def reduced_place(self, o: Operand, e: Sequence[Numbers]) -> Numbers:
+        """How far an element is from where its output begins; as an index."""
+        total = np.zeros((), np.int64)
+        for at, step in zip(e, o.reduced, strict=True):
+            total = self.index(total + self.index(at * self.index(step)))
+        return total
+
+    def step(self, o: Operand, steps: Numbers, count: int) -> Numbers:
+        """The places of `count` neighbours, by steps that are indices."""
+        if count == 1:
+            return np.zeros(1, np.int64)
+        return self.index(np.arange(count) * self.index(steps[-1]))
+
+    def some(self, count: int) -> Numbers:
+        """All of `count` things, or those at the corners."""
+        if not self.corners or count <= 8:
+            return np.arange(count)
+        return np.array([0, 1, count // 2, count - 2, count - 1])
+
+    # -- accesses -------------------------------------------------------------------------------
+
+    def reach(self, o: Operand, places: Numbers, size: int, unit: int) -> None:
+        """Check accesses of `size` bytes in pieces that need an alignment of `unit` bytes."""
+        assert o.target is not None
+        if not places.size:
+            return
+        low, high = int(places.min()), int(places.max()) + size
+        assert o.target.low <= low, (o, low)
+        assert high <= o.target.high, (o, high)
+        assert not ((o.target.offset + places) % unit).any(), (o, unit)
+
+    def typed(self, o: Operand) -> int:
+        """The alignment that an access to one element by its type, or in chunks, needs."""
+        assert o.target is not None
+        if o.chunk >= o.target.itemsize or o.target.itemsize % o.chunk:
+            return o.target.alignment
+        return o.chunk
+
+    def fetch_one(self, o: Operand, places: Numbers) -> Numbers:
+        """Load one element of an input each."""
+        if o.target is not None:
+            size = o.target.itemsize
+            words = size in (1, 2, 4, 8, 16)
+            self.reach(o, places, size, min(o.chunk, size) if words else self.typed(o))
+        return places
+
+    def store_one(self, o: Operand, places: Numbers) -> Numbers:
+        """Store one element of an output each."""
+        assert o.target is not None
+        self.reach(o, places, o.target.itemsize, self.typed(o))
+        return places
+
+    def vector(self, o: Operand, places: Numbers, count: int) -> Numbers:
+        """Reach `count` neighbours each by one access or several; return the place of each."""
+        assert o.target is not None
+        size = o.target.itemsize
+        assert o.chunk in (1, 2, 4, 8, 16)
+        assert count * size % o.chunk == 0
+        self.reach(o, places, count * size, o.chunk)
+        return places[:, None] + np.arange(count) * size
+
+    def load_pack(self, o: Operand, places: Numbers, steps: Numbers) -> Numbers:
+        """Load a pack each; return the place of each element."""
+        width = self.s.width
+        if o.target is None:
+            return places[:, None] + self.step(o, steps, width)
+        if o.kind == "row":
+            return self.vector(o, places, width)
+        if o.kind == "broadcast" or width == 1:
+            return np.repeat(self.fetch_one(o, places)[:, None], width, axis=1)
+        return self.fetch_one(o, places[:, None] + self.step(o, steps, width))
+
+    # -- what happens ---------------------------------------------------------------------------
+
+    def add(
+        self, counted: Mask, slots: Numbers, outputs: Numbers, elements: Numbers,
+        places: Sequence[Numbers],
+    ) -> None:  # fmt: skip
+        """Note additions; arguments are broadcast against each other."""
+        all_ = np.broadcast_arrays(counted, slots, outputs, elements, *places)
+        counted, slots, outputs, elements = (a[all_[0]] for a in all_[:4])
+        self.events.slots.append(slots)
+        self.events.outputs.append(outputs)
+        self.events.elements.append(elements)
+        self.events.places.append([a[all_[0]] for a in all_[4:]])
+
+    def finish(self, slots: Numbers, outputs: Numbers, places: Sequence[Numbers]) -> None:
+        """Note outputs that are written from the totals in `slots`."""
+        all_ = [a.ravel() for a in np.broadcast_arrays(slots, outputs, *places)]
+        self.written_slots.append(all_[0])
+        self.written.append(all_[1])
+        self.written_places.append(all_[2:])
+
+    def finish_each(self, slots: Numbers, numbers: Numbers) -> None:
+        """Write one output each."""
+        c = self.coordinates(numbers, "kept")
+        places = [self.store_one(o, self.kept_place(o, c)) for o in self.stored]
+        self.finish(slots, self.ravel(c, self.kept), places)
+
+    def loop(
+        self, begin: Numbers, last: Numbers, stride: int, unroll: int
+    ) -> tuple[Numbers, Numbers, Mask]:
+        """Go from `begin` to `last` in rounds of `unroll` steps; beyond the end the first again.
+
+        Returns for each load the thread, the number of what is loaded, and whether it counts.
+        """
+        round_ = stride * unroll
+        begin, last = np.broadcast_arrays(self.index(begin), self.index(last))
+        trips = np.maximum(0, -(-(last - begin) // round_))
+        rounds = np.arange(int(trips.max()))
+        if self.corners:
+            ends = np.unique(trips)[-3:]
+            picked = [0, 1, ends // 2, ends - 2, ends - 1]
+            rounds = np.unique(np.concatenate([np.atleast_1d(p) for p in picked]))
+            rounds = rounds[rounds >= 0]
+        thread, trip = np.nonzero(rounds < trips[:, None])
+        p = begin[thread] + rounds[trip] * round_
+        self.index(p + round_)  # the next round's
+        own = self.index(p[:, None] + np.arange(unroll) * stride)
+        inside = own < last[thread][:, None]
+        assert inside[:, 0].all()
+        number = np.where(inside, own, p[:, None])
+        return np.repeat(thread, unroll), number.ravel(), inside.ravel()
+
+    def threads(self, most: int) -> list[Numbers]:
+        """Tile, part, thread and one of `most` more things, for all of them."""
+        s = self.s
+        assert (self.lowered.grain > 1) == s.shared
+        assert s.shared or self.lowered.grain == 1
+        grids = np.meshgrid(
+            self.some(self.lowered.grid),
+            self.some(self.lowered.grain),
+            np.arange(s.block),
+            np.arange(most),
+            indexing="ij",
+        )
+        return [grid.ravel() for grid in grids]
+
+    def shares(self, part: Numbers, work: Numbers | int) -> tuple[Numbers, Numbers]:
+        """The first of a part's packs or elements, and one past its last."""
+        if not self.s.shared:
+            return np.zeros_like(part), np.broadcast_to(np.asarray(work), part.shape)
+        first = self.index(part * self.index(self.chunk))
+        return first, np.minimum(self.index(first + self.chunk), self.index(work))
+
+    def walk(self) -> Walk:
+        """Do what the launch does."""
+        self.check_launch()
+        walkers: dict[str, Callable[[], None]] = {
+            "rows": self.rows,
+            "short": self.short,
+            "staged": self.staged,
+            "columns": self.columns,
+        }
+        walkers[self.s.strategy]()
+        return self.joined()
+
+    def joined(self) -> Walk:
+        """Follow the totals to the outputs that are written from them."""
+        slots, written = np.concatenate(self.written_slots), np.concatenate(self.written)
+        order = np.argsort(slots, kind="stable")
+        slots, written = slots[order], written[order]
+        assert (np.diff(slots) > 0).all(), "a total is written twice"
+        stored = np.array(
+            [
+                np.concatenate([p[k] for p in self.written_places])[order]
+                for k in range(len(self.stored))
+            ]
+        )
+        events = self.events
+
+        def flat(parts: list[Numbers]) -> Numbers:
+            return np.concatenate([np.zeros(0, np.int64), *(part.ravel() for part in parts)])
+
+        added = flat(events.slots)
+        at = np.searchsorted(slots, added)
+        kept = at < slots.size
+        kept[kept] = slots[at[kept]] == added[kept]  # others are of threads beyond the end
+        outputs = flat(events.outputs)[kept]
+        np.testing.assert_array_equal(outputs, written[at[kept]])
+        places = np.array([flat([p[k] for p in events.places])[kept] for k in range(len(self.read))])
+        return Walk(outputs, flat(events.elements)[kept], places, written, stored)
+
+    # -- strategies -----------------------------------------------------------------------------
+
+    def rows(self) -> None:
+        s = self.s
+        groups = s.block // s.lanes
+        tile, part, thread, m = self.threads(s.rows)
+        lane, group = thread % s.lanes, thread // s.lanes
+        if groups > 1:
+            own = self.index(tile * (groups * s.rows) + group)
+            wanted = self.index(own + self.index(m * groups))
+            output = np.where(wanted < self.outputs, wanted, self.index(self.outputs - 1))
+            slots = (tile * groups + group) * s.rows + m
+        else:
+            assert s.rows == 1
+            wanted = output = slots = self.index(tile)
+        c = self.coordinates(output, "kept")
+        outputs = self.ravel(c, self.kept)
+        bases = [self.kept_place(o, c) for o in self.read]
+
+        head: Numbers | int = 0
+        work: Numbers | int = self.work
+        if s.peeled:
+            assert (s.reduced_ndim, s.rows) == (1, 1)
+            main = next(k for k, o in enumerate(self.read) if o.kind == "row")
+            target = self.read[main].target
+            assert target is not None
+            address = target.offset + bases[main]
+            apart = (-address & (self.read[main].chunk - 1)) // target.itemsize
+            head = np.minimum(apart, self.length)
+            work = (self.length - head) // s.width
+        first, last = self.shares(part, work)
+        at, pack, counted = self.loop(first + lane, last, s.lanes, s.unroll)
+        e = self.coordinates(pack, "reduced")
+        if s.reduced_ndim > 1:  # the divisor says how many packs a row has
+            assert self.members["_kt_d_reduced"][0] * s.width == self.reduced[-1]
+        e[-1] = self.index(e[-1] * s.width + (head[at] if isinstance(head, np.ndarray) else head))
+        places = [
+            self.load_pack(o, base[at] + self.reduced_place(o, e), o.reduced)
+            for o, base in zip(self.read, bases, strict=True)
+        ]
+        element = self.ravel(e, self.reduced)[:, None] + np.arange(s.width)
+        self.add(counted[:, None], slots[at][:, None], outputs[at][:, None], element, places)
+
+        if s.peeled:
+            tail = np.nonzero(part == 0)[0] if s.shared else np.arange(part.size)
+            whole = self.index(work * s.width)[tail]
+            at, p, counted = self.loop(lane[tail], self.length - whole, s.lanes, 1)
+            own = tail[at]
+            single = np.where(p < head[own], p, self.index(p + whole[at]))
+            places = [
+                self.fetch_one(o, base[own] + self.index(single * self.index(o.reduced[-1])))
+                for o, base in zip(self.read, bases, strict=True)
+            ]
+            self.add(counted, slots[own], outputs[own], single, places)
+
+        if s.lanes <= WARP:
+            assert not s.shared
+            check_lanes(s.lanes)
+            writes = (lane == 0) & (wanted < self.outputs)
+        else:
+            assert s.lanes == s.block
+            check_lanes(WARP)
+            check_lanes(s.block // WARP)
+            writes = (thread == 0) & (part == 0)  # whichever part comes last
+            if s.shared:
+                check_parts(self.lowered.grain, s.block)
+        self.finish_each(slots[writes], wanted[writes])
+
+    def short(self) -> None:
+        s = self.s
+        tile, _, thread, _ = self.threads(1)
+        output = self.index((self.index(tile * s.block) + thread) * s.rows)
+        whole = self.index(output + s.rows) <= self.outputs
+        if s.exact:
+            assert not (~whole & (output < self.outputs)).any()
+        many = output[whole]
+        element, row = np.arange(s.width), np.arange(s.width) // s.length
+        assert s.width == s.rows * s.length
+        places = []
+        for o in self.read:
+            if o.kind == "broadcast":
+                places.append(self.fetch_one(o, np.zeros_like(many))[:, None])
+                continue
+            assert o.kind == "row"
+            assert o.target is not None
+            begin = self.index(many * s.length) * o.target.itemsize
+            places.append(self.vector(o, begin, s.width))
+        own = many[:, None] + row
+        self.add(np.True_, own, own, element - row * s.length, places)
+        rows = np.arange(s.rows)
+        stores = []
+        for o in self.stored:
+            assert o.target is not None
+            stores.append(self.vector(o, many * o.target.itemsize, s.rows))
+        self.finish(many[:, None] + rows, many[:, None] + rows, stores)
+
+        rest = [np.arange(first, self.outputs) for first in output[~whole]]
+        left = np.concatenate([np.zeros(0, np.int64), *rest])
+        single = np.arange(s.length)
+        places = [
+            self.fetch_one(o, np.zeros_like(left))[:, None]
+            if o.kind == "broadcast"
+            else self.fetch_one(
+                o,
+                self.index(self.index(left * s.length)[:, None] + single) * o.target.itemsize,  # type: ignore[union-attr]
+            )
+            for o in self.read
+        ]
+        self.add(np.True_, left[:, None], left[:, None], single, places)
+        self.finish_each(left, left)
+
+    def staged(self) -> None:
+        s = self.s
+        groups = s.block // s.lanes
+        rows = groups * s.rows
+        tiles = self.some(self.lowered.grid)
+        first = self.index(tiles * rows)
+        count = np.minimum(self.index(self.outputs - first), rows)
+        assert (count > 0).all()
+        elements = self.index(count * self.length)
+        thread = np.arange(s.block)
+        for o in self.read:
+            if o.kind != "staged":
+                continue
+            assert o.target is not None
+            size = o.target.itemsize
+            begin = self.index(first * self.length) * size
+            room = o.chunk * s.block
+            packs = self.index(elements * size) // 16
+            assert (packs <= room).all()
+            assert (elements * size <= room * 16).all()
+            own = thread[:, None] + np.arange(o.chunk) * s.block
+            for k in np.nonzero(packs)[0]:
+                used = np.where(own < packs[k], own, 0)
+                self.reach(o, begin[k] + used * 16, 16, 16)
+            rest = (packs * (16 // size))[:, None] + thread
+            rest = np.where(rest < elements[:, None], rest, -1)
+            for k in range(tiles.size):
+                left = rest[k][rest[k] >= 0]
+                self.reach(o, begin[k] + left * size, size, o.target.alignment)
+                assert packs[k] * (16 // size) + left.size == elements[k], "not all is there"
+        tile, _, thread, m = self.threads(s.rows)
+        lane, row = thread % s.lanes, thread // s.lanes + m * groups
+        output = self.index(tile * rows + row)
+        there = output < self.outputs
+        at, e, counted = self.loop(
+            lane, np.where(there, self.index(self.length), lane), s.lanes, 1
+        )
+        places = []
+        for o in self.read:
+            if o.kind == "staged":
+                assert o.target is not None
+                held = self.index(self.index(row[at] * self.length) + e)
+                begin = self.index(self.index(tile[at] * rows) * self.length)
+                places.append((begin + held) * o.target.itemsize)
+            elif o.target is not None:
+                places.append(self.fetch_one(o, output[at] * o.kept[0] + e * o.reduced[0]))
+            else:
+                places.append(
+                    self.index(output[at] * self.index(o.kept[-1]))
+                    + self.index(e * self.index(o.reduced[-1]))
+                )
+        self.add(counted, output[at], output[at], e, places)
+        check_lanes(s.lanes)
+        writes = there & (lane == 0)
+        self.finish_each(output[writes], output[writes])
+
+    def columns(self) -> None:
+        s = self.s
+        below = s.block // s.lanes
+        assert below * s.lanes == s.block
+        pack = 1 if s.spread else s.width
+        several = s.width if s.spread else 1
+        columns = self.index(self.number("_kt_packs"))
+        tile, part, thread, v = self.threads(several)
+        x, y = thread % s.lanes, thread // s.lanes
+        wanted = self.index(self.index(tile * (s.lanes * several)) + x)
+        wanted = self.index(wanted + v * s.lanes)
+        column = wanted if s.exact else np.where(wanted < columns, wanted, columns - 1)
+        slots = ((tile * s.lanes + x) * several + v)[:, None] * pack + np.arange(pack)
+        c = self.coordinates(column, "kept")
+        own = np.arange(pack)
+
+        def numbers(c: Sequence[Numbers]) -> Numbers:
+            wide = [*(at[:, None] for at in c[:-1]), c[-1][:, None] * pack + own]
+            return self.ravel(wide, self.kept)
+
+        outputs = numbers(c)
+        bases = [self.kept_place(o, c, pack) for o in self.read]
+        first, last = self.shares(part, self.index(self.work))
+        at, row, counted = self.loop(first + y, last, below, s.unroll)
+        e = self.coordinates(row, "reduced")
+        places = []
+        for o, base in zip(self.read, bases, strict=True):
+            place = base[at] + self.reduced_place(o, e)
+            if o.target is None and o.name == "_J":
+                places.append(place[:, None])
+            elif s.spread:
+                places.append(self.fetch_one(o, place)[:, None])
+            else:
+                places.append(self.load_pack(o, place, o.kept))
+        element = self.ravel(e, self.reduced)
+        self.add(counted[:, None], slots[at], outputs[at], element[:, None], places)
+
+        check_tree(below)
+        if s.shared:
+            check_parts(self.lowered.grain, below)
+        writes = (y == 0) & (part == 0)
+        if not s.exact:
+            writes &= wanted < columns
+        if pack == 1:
+            self.finish_each(slots[writes][:, 0], wanted[writes])
+            return
+        c = self.coordinates(wanted[writes], "kept")
+        stores = []
+        for o in self.stored:
+            begin = self.kept_place(o, c, pack)
+            if o.kind == "row":
+                stores.append(self.vector(o, begin, pack))
+            else:
+                stores.append(self.store_one(o, begin[:, None] + self.step(o, o.kept, pack)))
+        self.finish(slots[writes], numbers(c), stores)
+
+    # -- the launch -----------------------------------------------------------------------------
+
+    def check_launch(self) -> None:
+        """Check the grid, the block, and that every part has something to do."""
+        s, lowered = self.s, self.lowered
+        assert 1 <= lowered.grid <= MOST_GRID[0]
+        assert 1 <= lowered.grain <= MOST_GRID[1]
+        assert lowered.grain == self.number("_kt_split")
+        assert 1 <= s.block <= MOST_THREADS
+        assert s.strategy == "columns" or s.block % WARP == 0
+        if s.shared:
+            assert lowered.grid <= COUNTERS
+            assert (lowered.grain - 1) * self.chunk < self.work <= lowered.grain * self.chunk
+        else:
+            assert lowered.scratch == 0
+
+    def check_scratch(self, total: int, alignment: int) -> None:
+        """Check where partial results lie, for totals of a size and an alignment (bytes)."""
+        s, lowered = self.s, self.lowered
+        if not s.shared:
+            return
+        tile, part = np.meshgrid(np.arange(lowered.grid), np.arange(lowered.grain), indexing="ij")
+        if s.strategy == "columns":
+            x = np.arange(s.lanes)
+            step = lowered.grid * s.lanes
+            places = (tile * s.lanes)[..., None] + x + (part * step)[..., None]
+            total *= s.width
+        else:
+            assert s.strategy == "rows"
+            places = tile * lowered.grain + part
+        size = up(total, max(alignment, 4))  # of whole words
+        begin = 4 * COUNTERS + places.ravel() * size
+        assert begin.max() < 2**32
+        assert np.unique(begin).size == begin.size
+        assert begin.min() >= 4 * COUNTERS
+        assert begin.max() + size <= lowered.scratch
+        assert not (begin % (16 if size % 16 == 0 else max(alignment, 4))).any()
+
+
+def up(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
+
+
+def size_of_total(size: int, alignment: int, has_identity: bool) -> int:
+    """The bytes of a total: the value, and whether there is one."""
+    return size if has_identity else up(size + 1, alignment)
+
+
+def shared_bytes(source: str, total: int, width: int) -> int:
+    """The static shared memory (bytes) that a text asks for."""
+    sizes = {"_kt_total": total, "_kt_totals": total * width}
+    found = 1 if "is_last_block" in source else 0
+    for match in re.finditer(r"__shared__ char \w+\[(?:sizeof\((\w+)\) \* )?(\d+)\];", source):
+        found = up(found, 16) + sizes.get(match[1], 1) * int(match[2])
+    assert len(re.findall("__shared__", source)) == len(
+        re.findall(r"__shared__ char \w+\[[^\]]*\];", source)
+    )
+    return found
+
+
+@cache
+def check_lanes(lanes: int) -> None:
+    """``reduce_lanes``: the first lane has every lane's value once, and no other."""
+    assert 1 <= lanes <= WARP
+    assert lanes & (lanes - 1) == 0
+    held = np.eye(lanes, dtype=int)
+    distance = lanes // 2
+    while distance:
+        other = np.arange(lanes) + distance
+        held = held + held[np.where(other < lanes, other, np.arange(lanes))]
+        distance //= 2
+    assert (held[0] == 1).all()
+
+
+@cache
+def check_tree(below: int) -> None:
+    """The threads of a column: the first row has every row's value once."""
+    held = np.eye(below, dtype=int)
+    left = below
+    while left > 1:
+        half = (left + 1) // 2
+        merging = [y for y in range(below) if y + half < left]
+        held[merging] += held[[y + half for y in merging]]
+        left = half
+    assert (held[0] == 1).all()
+
+
+@cache
+def check_parts(parts: int, threads: int) -> None:
+    """The last block reads every part once."""
+    begin = np.arange(threads)
+    read = []
+    for k in range(0, parts, threads * _AT_ONCE):
+        for u in range(_AT_ONCE):
+            own = (begin + k)[begin + k < parts] + u * threads
+            read.append(own[own < parts])
+    np.testing.assert_array_equal(np.sort(np.concatenate(read)), np.arange(parts))
+
+
+def unpacked(lowered: Lowered) -> dict[str, list[int]]:
+    """Read the constant part of the argument block by its declarations."""
+    arguments = lowered.specialization.arguments
+    assert arguments.constant.size == len(lowered.constants)
+    assert arguments.constant_offset % 16 == 0
+    assert arguments.size >= arguments.constant_offset + arguments.constant.size
+    values = list(arguments.constant.unpack(lowered.constants))
+    texts = arguments.declarations
+    first = next(k for k, text in enumerate(texts) if text.endswith(" _kt_outputs"))
+    members: dict[str, list[int]] = {}
+    for declaration in texts[first:]:
+        match = _MEMBER.fullmatch(declaration)
+        assert match is not None, declaration
+        count = int(match["count"] or 1)
+        if "fast_divisor" in match["type"]:
+            count *= 3
+        elif index := re.search(r"index_space<(\d+)", match["type"]):
+            count = 1 + 2 * int(index[1])
+        members[match["name"]], values = values[:count], values[count:]
+    assert not values
+    return members
