@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kerneltk.binding import Binding
 from kerneltk.dtypes import as_dtype, describe, dtype_names, identifier_problem
-from kerneltk.errors import ArgumentTypeError, SignatureError, Snippet, render_message
+from kerneltk.errors import SignatureError, Snippet, render_message
 from kerneltk.types import Signature
 
 __all__ = ["MOST_BYTES", "Accumulator", "parse_accumulator"]
@@ -99,11 +99,8 @@ def _ctype_of(word: str, signature: Signature) -> str | None:
     """Return the C type of a dtype's or a type variable's name, or None for another name."""
     if any(word == parameter.type_variable for parameter in signature.parameters):
         return word
-    try:
-        info = describe(as_dtype(word))
-    except (ArgumentTypeError, TypeError, ValueError, SyntaxError):
-        return None
-    return None if info.declaration else info.ctype
+    # NumPy's codes of one letter are names that a struct may well have.
+    return describe(as_dtype(word)).ctype if word in dtype_names() else None
 
 
 def parse_accumulator(text: str | None, signature: Signature) -> Accumulator:
@@ -123,7 +120,9 @@ def parse_accumulator(text: str | None, signature: Signature) -> Accumulator:
     if text is None:
         return Accumulator("", signature.outputs[0].c_type())
     spans = _pieces(text)
-    if len(spans) == 1:
+    words = text.split()
+    one_field = len(words) == 2 and _ctype_of(words[0], signature) and text.strip() not in _C_SIZES
+    if len(spans) == 1 and not one_field:
         word = text.strip()
         known = _ctype_of(word, signature) if word not in _C_SIZES else word
         return Accumulator(text, known or word)

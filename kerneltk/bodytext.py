@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "always_assigns",
+    "blanked",
     "foreign_headers",
     "has_directives",
     "identifiers",
@@ -56,6 +57,15 @@ _POINTER_RESULTS = frozenset(
 def without_comments(text: str) -> str:
     """Return `text` with a space for each comment, text and character, and 0 for each number."""
     return _NOISE.sub(lambda found: "0" if found[0][0].isdigit() else " ", text)
+
+
+def blanked(text: str) -> str:
+    """Return `text` with blanks in the place of comments, texts and characters: every other
+    character stays where it is.
+    """
+    return _NOISE.sub(
+        lambda found: found[0] if found[0][0].isdigit() else re.sub(r"[^\n]", " ", found[0]), text
+    )
 
 
 def identifiers(*texts: str) -> frozenset[str]:

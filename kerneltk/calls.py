@@ -105,7 +105,11 @@ def wrong_number(name: str, signature: Signature, given: int, missing: str = "")
 
 
 def arrange(
-    name: str, signature: Signature, args: tuple[Any, ...], named: dict[str, Any]
+    name: str,
+    signature: Signature,
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+    options: Sequence[str] = ("size", "stream", "block_size", "backend"),
 ) -> tuple[Any, ...]:
     """Return the arguments in the parameters' order: inputs, or inputs and outputs.
 
@@ -118,6 +122,8 @@ def arrange(
         The positional arguments.
     named : dict
         The keyword arguments that are no options.
+    options : sequence of str
+        What a call takes beside, for messages.
 
     Raises
     ------
@@ -136,7 +142,7 @@ def arrange(
             raise ArgumentTypeError(
                 f"Kernel '{name}' has no parameter '{key}'.\n"
                 f"  Hint: its parameters are {', '.join(sorted(known)) or 'none'}; a call also "
-                "takes 'size', 'stream', 'block_size' and 'backend'."
+                f"takes {', '.join(map(repr, options[:-1]))} and {options[-1]!r}."
             )
         if known.index(key) < len(args):
             raise ArgumentTypeError(f"Kernel '{name}' got two values for parameter '{key}'.")
@@ -239,11 +245,12 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
             chosen, first = own, index
         elif chosen is not own:
             names = [signature.parameters[k].name for k in (first, index)]
+            shown = [name.removeprefix("_kt_") for name in names]  # a mask's is the call's word
             raise ArgumentTypeError(
                 render_message(
-                    f"'{names[0]}' is in {_PLACES[chosen.name]}, but '{names[1]}' is in "
+                    f"'{shown[0]}' is in {_PLACES[chosen.name]}, but '{shown[1]}' is in "
                     f"{_PLACES[own.name]}.",
-                    signature.snippet(index),
+                    *([signature.snippet(index)] if shown[1] == names[1] else []),
                     hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
                 )
             )

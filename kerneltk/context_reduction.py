@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kerneltk.accumulator import MOST_BYTES
+from kerneltk.bodytext import blanked
 from kerneltk.context import arrays_of, ended
 from kerneltk.specialize_reduction import ReductionSpecialization
 from kerneltk.strategy import COUNTERS
@@ -51,11 +52,12 @@ def _braced(text: str, has_fields: bool) -> tuple[str, str, str]:
 
     One in braces makes a ``_type_reduce`` of its members.
     """
-    inner = text.strip()
+    seen = blanked(text)
+    inner = seen.strip()
     if not (inner.startswith("{") and inner.endswith("}")):
         return "(", text, ")"
-    begin = text.index("{")
-    end = text.rindex("}")
+    begin = seen.index("{")
+    end = seen.rindex("}")
     # A blank for each brace, so that columns stay as they are in messages.
     bare = text[:begin] + " " + text[begin + 1 : end] + " " + text[end + 1 :]
     return ("_type_reduce(", bare, ")") if has_fields else ("_type_reduce{", bare, "}")
@@ -86,6 +88,7 @@ def reduction_context(specialization: ReductionSpecialization) -> dict[str, Any]
         "accumulator_text": ended(accumulator.text)
         if accumulator.text.strip() == accumulator.ctype
         else "",
+        "reduce_type": bool(accumulator.text),
         "fields": accumulator.fields,
         "most_bytes": MOST_BYTES,
         "map_expr": _texts(definition.map_expr, has_fields),

@@ -129,4 +129,6 @@ def check_options(options: object) -> tuple[str, ...]:
         raise ArgumentTypeError("'options' must be a sequence of strings, not one string.")
     if not isinstance(options, Sequence) or not all(isinstance(o, str) for o in options):
         raise ArgumentTypeError("'options' must be a sequence of strings.")
+    for option in options:
+        check_text("options", option)
     return tuple(options)

@@ -80,6 +80,8 @@ class Dispatcher:
     first : callable
         What stands in `recent` before there is a launcher; it is called with a call's positional
         arguments.
+    codes : dict, optional
+        Where the texts are remembered, if another dispatcher's are to be there, too.
 
     Attributes
     ----------
@@ -88,14 +90,19 @@ class Dispatcher:
         as ``run(*arguments, stream=None, extra=None)`` and finds another where it does not fit.
     """
 
-    def __init__(self, front_end: FrontEnd, first: Run) -> None:
+    def __init__(
+        self,
+        front_end: FrontEnd,
+        first: Run,
+        codes: dict[tuple[np.dtype[Any], ...], str] | None = None,
+    ) -> None:
         self._front_end = front_end
         self._definition = front_end.definition
         signature = front_end.definition.signature
         self._nin = len(signature.inputs)
         self._nargs = len(signature.parameters)
         self._launchers: dict[tuple[type, ...], Run] = {}
-        self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
+        self._codes = {} if codes is None else codes
         self.recent: list[Run] = [first] * (self._nargs + 1)
 
     def dispatch(

@@ -6,20 +6,19 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
-from kerneltk import calls, pipeline
+from kerneltk import calls
 from kerneltk.arrays import ArraySpec
 from kerneltk.definition import check_name, check_options, check_text
 from kerneltk.dispatch import Dispatcher, FrontEnd
 from kerneltk.errors import ArgumentValueError
+from kerneltk.expression_kernel import ExpressionKernel
 from kerneltk.lowered import Lowered
 from kerneltk.params import parse_signature
 from kerneltk.rendered import translation_unit_of
 from kerneltk.resolve import Resolved, resolve_elementwise
 from kerneltk.specialize import ElementwiseDefinition, specialize_elementwise
 from kerneltk.types import Parameter
-from kerneltk.units import BackendName, ObjectCode, TranslationUnit
+from kerneltk.units import BackendName, TranslationUnit
 
 __all__ = ["ElementwiseKernel", "copy_array"]
 
@@ -27,7 +26,7 @@ _Run = Callable[..., Any]
 _Extra = tuple[int | None, int | None] | None
 
 
-class ElementwiseKernel:
+class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     """A kernel that evaluates C++ statements for every element of its arguments.
 
     Arguments are broadcast against each other as NumPy does. NumPy arrays run on all cores of
@@ -106,25 +105,22 @@ class ElementwiseKernel:
         check_name(name)
         compile_options = check_options(options)
         signature = parse_signature(in_params, out_params)
-        self._definition = ElementwiseDefinition(
-            signature,
-            name,
-            preamble,
-            compile_options,
-            operation,
-            bool(reduce_dims),
-            loop_prep,
-            after_loop,
-        )
         self._no_return = bool(no_return)
         self._return_tuple = bool(return_tuple)
-        self.nin = len(signature.inputs)
-        self.nout = len(signature.outputs)
-        self.nargs = self.nin + self.nout
-        self.__name__ = name
-        self._prepare()
+        self._begin(
+            ElementwiseDefinition(
+                signature,
+                name,
+                preamble,
+                compile_options,
+                operation,
+                bool(reduce_dims),
+                loop_prep,
+                after_loop,
+            )
+        )
 
-    def _prepare(self) -> None:
+    def _new_dispatcher(self) -> Dispatcher:
         definition = self._definition
         if self._no_return:
             returns: Literal["none", "one", "tuple"] = "none"
@@ -146,34 +142,9 @@ class ElementwiseKernel:
             has_scratch=False,
             override=self._override,
         )
-        self._dispatcher = Dispatcher(front_end, self._first_call)
-        self._recent = self._dispatcher.recent
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        for name in ("_dispatcher", "_recent"):
-            del state[name]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._prepare()
-
-    def __repr__(self) -> str:
-        signature = self._definition.signature
-        return f"<ElementwiseKernel {self.name}({signature.in_text}) -> ({signature.out_text})>"
+        return Dispatcher(front_end, self._first_call)
 
     # -- what was given ------------------------------------------------------------------------
-
-    @property
-    def in_params(self) -> tuple[Parameter, ...]:
-        """The inputs."""
-        return self._definition.signature.inputs
-
-    @property
-    def out_params(self) -> tuple[Parameter, ...]:
-        """The outputs."""
-        return self._definition.signature.outputs
 
     @property
     def params(self) -> tuple[Parameter, ...]:
@@ -187,19 +158,9 @@ class ElementwiseKernel:
         return self._definition.operation
 
     @property
-    def name(self) -> str:
-        """The kernel's name."""
-        return self._definition.name
-
-    @property
     def reduce_dims(self) -> bool:
         """Whether neighbouring dimensions may be merged before ``_ind`` shows them."""
         return self._definition.reduce_dims
-
-    @property
-    def preamble(self) -> str:
-        """The preamble's text."""
-        return self._definition.preamble
 
     @property
     def no_return(self) -> bool:
@@ -287,16 +248,6 @@ class ElementwiseKernel:
 
     # -- what was made ------------------------------------------------------------------------
 
-    @property
-    def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
-        """The generated texts by the dtypes of the array arguments."""
-        return self._dispatcher.cached_codes
-
-    @property
-    def cached_code(self) -> str:
-        """The first generated text."""
-        return self._dispatcher.cached_code
-
     def translation_unit(
         self,
         *args: Any,
@@ -338,40 +289,6 @@ class ElementwiseKernel:
         if lowered is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
         return translation_unit_of(lowered.specialization)
-
-    def compile(
-        self,
-        *args: Any,
-        target: str,
-        size: int | None = None,
-        block_size: int | None = None,
-        **named: Any,
-    ) -> ObjectCode:
-        """Compile for an architecture from descriptions of the arguments, without a GPU.
-
-        Parameters
-        ----------
-        *args : ArraySpec, array, number, number type or dtype
-            As for :meth:`translation_unit`.
-        target : str
-            A CUDA architecture such as ``"sm_90"``, or ``"host"`` for this machine's CPU.
-        size, block_size : int, optional
-            As in a call.
-
-        Raises
-        ------
-        CompileError
-            The compiler refused the text.
-        ValueError
-            `target` is not an architecture that the compiler knows.
-        BackendUnavailableError
-            The compiler is not installed.
-        """
-        backend: BackendName = "host" if target == "host" else "cuda"
-        unit = self.translation_unit(
-            *args, backend=backend, size=size, block_size=block_size, **named
-        )
-        return pipeline.compile_ahead(unit, target)
 
 
 def _resolve(

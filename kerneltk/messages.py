@@ -46,7 +46,6 @@ _UNDEFINED = re.compile(
     r"""|does not name a type)|(?:undeclared identifier|unknown type name) '(?P<name2>\w+)'"""
 )
 _SUGGESTION = re.compile(r"; did you mean ['\"](?P<name>[^'\"]+)['\"]\?$")
-_BRACKET_MISSING = re.compile(r"""expected an? *['"]?[)\]}]|expected ['"][)\]}]""")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -179,6 +178,17 @@ def _column(place: Place, line: str) -> int | None:
         return None
     offset = place.column - 1
     seen = place.shown
+    # The template puts a blank for each brace around an expression.
+    for own in (line, line.expandtabs(8)):
+        if (
+            seen is not None
+            and len(seen) <= len(own)
+            and all(
+                s == c or (s == " " and c in "{}")
+                for s, c in zip(seen.ljust(len(own)), own, strict=True)
+            )
+        ):
+            seen = line
     if seen is not None and seen.rstrip() not in (line.rstrip(), line.expandtabs(8).rstrip()):
         # A template may put text around the user's line, or indent it differently.
         content = line.strip()
@@ -203,12 +213,14 @@ def _user_place(error: Diagnostic, texts: Mapping[str, str]) -> tuple[Place, boo
 
 def _snippet(place: Place, texts: Mapping[str, str], label: str) -> Snippet:
     text = texts[place.file]
-    column = _column(place, _line_of(text, place.line))
+    # A place behind the text is in what the template puts there: its column is none of the text's.
+    behind = place.line > text.count("\n") + 1
+    column = None if behind else _column(place, _line_of(text, place.line))
     return Snippet.at_line(place.file, text, place.line, column, label)
 
 
-def _unclosed_bracket(texts: Mapping[str, str]) -> Snippet | None:
-    """Return the first bracket in the user's texts that is never closed."""
+def _lone_bracket(texts: Mapping[str, str]) -> Snippet | None:
+    """Return the first bracket in the user's texts that is never closed, or never opened."""
     token = re.compile(
         r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|[()\[\]{}]",
         re.DOTALL,
@@ -222,6 +234,8 @@ def _unclosed_bracket(texts: Mapping[str, str]) -> Snippet | None:
                 stack.append((bracket, match.start()))
             elif bracket in pairs and stack and stack[-1][0] == pairs[bracket]:
                 stack.pop()
+            elif bracket in pairs and not stack:
+                return Snippet(name, text, match.start(), match.end(), "this was never opened")
         if stack:
             return Snippet(name, text, stack[-1][1], stack[-1][1] + 1, "this is never closed")
     return None
@@ -240,6 +254,9 @@ _CONST = re.compile(
 )
 
 
+_OF_REDUCTIONS = ("_type_reduce", "_in_ind", "_out_ind", "_J", "_i", "_j")
+
+
 def _undefined(text: str) -> str | None:
     match = _UNDEFINED.search(text)
     return (match["name"] or match["name2"]) if match else None
@@ -250,7 +267,7 @@ def _hint(
 ) -> str:
     wrong = _undefined(error.text)
     if wrong is not None:
-        known = dict.fromkeys(names)
+        known = dict.fromkeys((*names, *(_OF_REDUCTIONS if "map_expr" in texts else ())))
         for text in texts.values():
             known.update(dict.fromkeys(_IDENTIFIER.findall(text)))
         for other in errors:
@@ -258,9 +275,13 @@ def _hint(
         close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.65)
         if close:
             return f"did you mean '{close[0]}'?"
+    reduces = "map_expr" in texts
     if wrong in _ONLY_ON_GPUS:
-        return f"'{wrong}' is there on GPUs only; a CPU runs an elementwise kernel without threads."
+        kind = "a reduction" if reduces else "an elementwise kernel"
+        return f"'{wrong}' is there on GPUs only; a CPU runs {kind} without threads."
     if _CONST.search(error.text):
+        if reduces:
+            return "a reduction only reads its inputs; it writes its outputs, in 'post_map_expr'."
         return "an input is const: declare it as an output, or as '_non_const'."
     suggestion = _SUGGESTION.search(error.text)
     if suggestion and not suggestion["name"].startswith("_"):
@@ -316,8 +337,8 @@ def compile_error_message(
         if len(snippets) == _MAX_SNIPPETS - 1 and len(found) > _MAX_SNIPPETS:
             label = f"{label} (and {len(found) - _MAX_SNIPPETS} more)"
         snippet = _snippet(place, texts, label)
-        if not snippets and _BRACKET_MISSING.match(text):
-            snippet = _unclosed_bracket({place.file: texts[place.file]}) or snippet
+        if not snippets:
+            snippet = _lone_bracket({place.file: texts[place.file]}) or snippet
         snippets.append(snippet)
     first = next(iter(found.values()))[0]
     origin = snippets[0].origin
@@ -332,9 +353,11 @@ def compile_error_message(
 def _generated_code_message(
     log: str, errors: Sequence[Diagnostic], texts: Mapping[str, str], kernel: str
 ) -> str:
-    bracket = _unclosed_bracket(texts)
+    bracket = _lone_bracket(texts)
     snippets = [bracket] if bracket else []
-    if errors:
+    if errors and bracket and bracket.origin.isidentifier():
+        sentence = f"The {bracket.origin} of kernel '{kernel}' does not compile: {errors[0].text}."
+    elif errors:
         place = errors[0].places[0]
         sentence = (
             f"Kernel '{kernel}' does not compile, in generated or included code "

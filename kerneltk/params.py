@@ -17,7 +17,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Never
+from typing import Any, Literal, Never
 
 import numpy as np
 
@@ -35,8 +35,23 @@ class UnknownDtypeError(SignatureError, TypeError):
 _TOKEN = re.compile(r"\s*(?:([<>|]?[A-Za-z_]\w*)|([:,=])|(\S))", re.ASCII)
 _QUALIFIERS = ("raw", "_non_const")
 # Names that the generated body declares itself.
-_TAKEN = {"i": "the element's index", "_ind": "the index space"}
-_TAKEN_BY_TYPES = {**_TAKEN, "n": "the number of elements"}
+Body = Literal["elementwise", "reduction"]
+
+# Names that the texts of each kind of kernel have already, and those that no type may have.
+_TAKEN: dict[Body, dict[str, str]] = {
+    "elementwise": {"i": "the element's index", "_ind": "the index space"},
+    "reduction": {
+        "_i": "the number of an output",
+        "_j": "the number of an element",
+        "_in_ind": "the index of an element",
+        "_out_ind": "the index of an output",
+        "_type_reduce": "the type of the totals",
+    },
+}
+_TAKEN_BY_TYPES: dict[Body, dict[str, str]] = {
+    "elementwise": {**_TAKEN["elementwise"], "n": "the number of elements"},
+    "reduction": {**_TAKEN["reduction"], "a": "a total", "b": "a total"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +137,12 @@ class _Parser:
 
 
 def _parse_one(
-    parser: _Parser, start: int, end: int, is_const: bool, constraints: dict[str, str]
+    parser: _Parser,
+    start: int,
+    end: int,
+    is_const: bool,
+    constraints: dict[str, str],
+    body: Body,
 ) -> tuple[Parameter, _Token]:
     tokens, default_span = parser.tokens(start, end)
     if not tokens:
@@ -179,8 +199,8 @@ def _parse_one(
             "parameters are separated by commas.",
         )
     problem = identifier_problem(name.text)
-    if name.text in _TAKEN:
-        problem = f"is {_TAKEN[name.text]} in the body"
+    if name.text in _TAKEN[body]:
+        problem = f"is {_TAKEN[body][name.text]} in the body"
     elif name.text.startswith("_raw_"):
         problem = "is reserved for generated code"
     if problem:
@@ -229,13 +249,15 @@ def _resolve(parser: _Parser, parameter: Parameter, token: _Token, variables: se
 
 
 @lru_cache(maxsize=1024)
-def parse_signature(in_params: str, out_params: str) -> Signature:
+def parse_signature(in_params: str, out_params: str, body: Body = "elementwise") -> Signature:
     """Parse two parameter strings.
 
     Parameters
     ----------
     in_params, out_params : str
         Comma-separated parameters; see the module's grammar.
+    body : {"elementwise", "reduction"}
+        What the parameters are for: its texts have names of their own.
 
     Returns
     -------
@@ -263,7 +285,7 @@ def parse_signature(in_params: str, out_params: str) -> Signature:
         parser = _Parser(origin, text)
         groups.append(
             [
-                (parser, *_parse_one(parser, start, end, is_const, constraints))
+                (parser, *_parse_one(parser, start, end, is_const, constraints, body))
                 for start, end in parser.pieces()
             ]
         )
@@ -287,10 +309,10 @@ def parse_signature(in_params: str, out_params: str) -> Signature:
                     *parameter.span,
                 )
             dtype: np.dtype[Any] | None = _resolve(parser, parameter, token, variables)
-            if dtype is None and token.text in _TAKEN_BY_TYPES:
+            if dtype is None and token.text in _TAKEN_BY_TYPES[body]:
                 parser.fail(
                     f"Cannot use '{token.text}' as a type variable: it is "
-                    f"{_TAKEN_BY_TYPES[token.text]} in the body.",
+                    f"{_TAKEN_BY_TYPES[body][token.text]} in the body.",
                     token.start,
                     token.end,
                 )

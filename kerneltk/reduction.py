@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk import calls, pipeline
+from kerneltk import calls, interop
 from kerneltk.accumulator import parse_accumulator
 from kerneltk.arrays import ArraySpec
 from kerneltk.definition import check_name, check_options, check_text
 from kerneltk.dispatch import Dispatcher, FrontEnd
 from kerneltk.elementwise import copy_array
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError, render_message
+from kerneltk.expression_kernel import ExpressionKernel
 from kerneltk.lowered import Lowered
 from kerneltk.params import parse_signature
 from kerneltk.rendered import translation_unit_of
@@ -25,15 +26,16 @@ from kerneltk.resolve_reduction import normalize_axes, plain_axis, resolve_reduc
 from kerneltk.specialize_reduction import ReductionDefinition, specialize_reduction
 from kerneltk.strategy import DEFAULT_UNITS
 from kerneltk.types import Parameter, Signature
-from kerneltk.units import BackendName, ObjectCode, TranslationUnit
+from kerneltk.units import BackendName, TranslationUnit
 
 __all__ = ["ReductionKernel"]
 
 _Extra = tuple[Any, bool, int | None] | None
+_OPTIONS = ("axis", "keepdims", "out", "where", "size", "stream", "backend")
 _MASK = Parameter("_kt_where", np.dtype(bool), "bool")
 
 
-class ReductionKernel:
+class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     """A kernel that maps every element and reduces the results along axes.
 
     An output is ``post_map(reduce(map(x0), reduce(map(x1), ...)))``. NumPy arrays run on all
@@ -91,6 +93,8 @@ class ReductionKernel:
     array([ 5., 10.], dtype=float32)
     """
 
+    _transient = (*ExpressionKernel._transient, "_masked", "_codes")
+
     def __init__(
         self,
         in_params: str,
@@ -122,30 +126,29 @@ class ReductionKernel:
         for text, given in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
             if not given.strip():
                 raise SignatureError(f"'{text}' is empty.")
+        if reduce_type is not None and not reduce_type.strip():
+            raise SignatureError("'reduce_type' is empty.")
         compile_options = check_options(options)
-        signature = parse_signature(in_params, out_params)
+        signature = parse_signature(in_params, out_params, "reduction")
         _check_signature(signature)
-        self._definition = ReductionDefinition(
-            signature,
-            name,
-            preamble,
-            compile_options,
-            map_expr,
-            reduce_expr,
-            post_map_expr,
-            identity_text,
-            parse_accumulator(reduce_type or None, signature),
-            bool(reduce_dims),
+        self._begin(
+            ReductionDefinition(
+                signature,
+                name,
+                preamble,
+                compile_options,
+                map_expr,
+                reduce_expr,
+                post_map_expr,
+                identity_text,
+                parse_accumulator(reduce_type, signature),
+                bool(reduce_dims),
+            )
         )
-        self.nin = len(signature.inputs)
-        self.nout = len(signature.outputs)
-        self.nargs = self.nin + self.nout
-        self.__name__ = name
-        self._prepare()
 
-    def _prepare(self) -> None:
-        self._dispatcher = self._dispatcher_of(self._definition)
-        self._recent = self._dispatcher.recent
+    def _new_dispatcher(self) -> Dispatcher:
+        self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
+        return self._dispatcher_of(self._definition)
 
     def _dispatcher_of(self, definition: ReductionDefinition) -> Dispatcher:
         def by_reference(resolved: Resolved) -> tuple[bool, ...]:
@@ -161,38 +164,15 @@ class ReductionKernel:
             in_place=False,
             has_scratch=True,
         )
-        return Dispatcher(front_end, self._first_call)
+        # Calls with a mask and without one are one kernel's: so are their texts.
+        return Dispatcher(front_end, self._first_call, self._codes)
 
     @functools.cached_property
     def _masked(self) -> Dispatcher:
         """Launches with a mask: kernels with one more input."""
         return self._dispatcher_of(_with_mask(self._definition))
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        for name in ("_dispatcher", "_recent", "_masked"):
-            state.pop(name, None)
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._prepare()
-
-    def __repr__(self) -> str:
-        signature = self._definition.signature
-        return f"<ReductionKernel {self.name}({signature.in_text}) -> ({signature.out_text})>"
-
     # -- what was given ------------------------------------------------------------------------
-
-    @property
-    def in_params(self) -> tuple[Parameter, ...]:
-        """The inputs."""
-        return self._definition.signature.inputs
-
-    @property
-    def out_params(self) -> tuple[Parameter, ...]:
-        """The outputs."""
-        return self._definition.signature.outputs
 
     @property
     def params(self) -> tuple[Parameter, ...]:
@@ -221,11 +201,6 @@ class ReductionKernel:
         return self._definition.identity
 
     @property
-    def name(self) -> str:
-        """The kernel's name."""
-        return self._definition.name
-
-    @property
     def reduce_type(self) -> str:
         """The type of the totals, as it was given; by default the first output's."""
         accumulator = self._definition.accumulator
@@ -235,11 +210,6 @@ class ReductionKernel:
     def reduce_dims(self) -> bool:
         """Whether neighbouring dimensions may be merged before the index spaces show them."""
         return self._definition.reduce_dims
-
-    @property
-    def preamble(self) -> str:
-        """The preamble's text."""
-        return self._definition.preamble
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -313,7 +283,7 @@ class ReductionKernel:
         ):
             return self._call(args, out, axis, keepdims, stream, where, named)
         if out is not None:
-            if type(out) is tuple or self.nout != 1:
+            if type(out) in (tuple, list) or self.nout != 1:
                 return self._call(args, out, axis, keepdims, None, None, {})
             args = (*args, out)
         run = self._recent[len(args)]
@@ -348,7 +318,7 @@ class ReductionKernel:
         """Return the arguments in the parameters' order, `out` among them."""
         signature = self._definition.signature
         if out is None:
-            return calls.arrange(self.name, signature, args, named)
+            return calls.arrange(self.name, signature, args, named, _OPTIONS)
         outputs = tuple(out) if isinstance(out, tuple | list) else (out,)
         if len(outputs) != self.nout:
             raise ArgumentTypeError(
@@ -359,7 +329,7 @@ class ReductionKernel:
                 f"Kernel '{self.name}' got its outputs twice: as arguments and as 'out'."
             )
         by_name = {p.name: value for p, value in zip(signature.outputs, outputs, strict=True)}
-        return calls.arrange(self.name, signature, args, {**named, **by_name})
+        return calls.arrange(self.name, signature, args, {**named, **by_name}, _OPTIONS)
 
     def _checked_mask(self, where: Any) -> Any:
         if not self._definition.identity:
@@ -367,8 +337,13 @@ class ReductionKernel:
                 f"Kernel '{self.name}' has no identity, so 'where' may leave nothing to reduce.\n"
                 "  Hint: give an identity."
             )
+        if type(where) is bool:
+            return where
+        if interop.backend_of(where) is None and not isinstance(where, ArraySpec):
+            adopted = interop.import_array(where)
+            where = where if adopted is None else adopted[0]
         dtype = getattr(where, "dtype", None)
-        if type(where) is not bool and dtype != np.bool_:
+        if dtype != np.bool_:
             raise ArgumentTypeError(
                 "'where' must be an array of dtype 'bool', not "
                 + (f"'{dtype}'." if dtype is not None else f"'{type(where).__name__}'.")
@@ -376,16 +351,6 @@ class ReductionKernel:
         return where
 
     # -- what was made ------------------------------------------------------------------------
-
-    @property
-    def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
-        """The generated texts by the dtypes of the array arguments."""
-        return self._dispatcher.cached_codes
-
-    @property
-    def cached_code(self) -> str:
-        """The first generated text."""
-        return self._dispatcher.cached_code
 
     def translation_unit(
         self,
@@ -439,32 +404,15 @@ class ReductionKernel:
             )
         return translation_unit_of(lowered.specialization)
 
-    def compile(self, *args: Any, target: str, **named: Any) -> ObjectCode:
-        """Compile for an architecture from descriptions of the arguments, without a GPU.
 
-        Parameters
-        ----------
-        *args, **named
-            As for :meth:`translation_unit`.
-        target : str
-            A CUDA architecture such as ``"sm_90"``, or ``"host"`` for this machine's CPU.
+def _identity_text(identity: object) -> str:
+    """Return an identity as C++ text.
 
-        Raises
-        ------
-        CompileError
-            The compiler refused the text.
-        ValueError
-            `target` is not an architecture that the compiler knows.
-        BackendUnavailableError
-            The compiler is not installed.
-        """
-        backend: BackendName = "host" if target == "host" else "cuda"
-        unit = self.translation_unit(*args, backend=backend, **named)
-        return pipeline.compile_ahead(unit, target)
-
-
-def _identity_text(identity: Any) -> Any:
-    """Return an identity as C++ text; what is neither text nor a number is left for a check."""
+    Raises
+    ------
+    ArgumentTypeError
+        It is neither text nor a number.
+    """
     if identity is None:
         return ""
     if isinstance(identity, np.generic):
@@ -473,9 +421,26 @@ def _identity_text(identity: Any) -> Any:
         return "true" if identity else "false"
     if isinstance(identity, float) and not math.isfinite(identity):
         return "NAN" if math.isnan(identity) else "INFINITY" if identity > 0 else "-INFINITY"
-    if isinstance(identity, int | float):
-        return str(identity)
-    return identity
+    if isinstance(identity, int):
+        return _integer_text(identity)
+    if isinstance(identity, float):
+        return repr(identity)
+    if isinstance(identity, complex):
+        return f"_type_reduce({_identity_text(identity.real)}, {_identity_text(identity.imag)})"
+    if not isinstance(identity, str):
+        raise ArgumentTypeError(
+            f"'identity' must be a string, a number or None, not '{type(identity).__name__}'."
+        )
+    return identity if identity.strip() else ""
+
+
+def _integer_text(number: int) -> str:
+    """Return an integer as a C++ literal; as a floating one where no integer type holds it."""
+    if -(2**63) < number < 2**63:
+        return str(number)
+    if 0 < number < 2**64:
+        return f"{number}ull"
+    return repr(float(number))
 
 
 def _check_signature(signature: Signature) -> None:

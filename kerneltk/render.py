@@ -143,5 +143,6 @@ def render(specialization: Specialization) -> TranslationUnit:
         definition.entry,
         definition.options,
         definition.origins,
+        definition.name,
         specialization.quick,
     )

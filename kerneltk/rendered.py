@@ -72,5 +72,6 @@ def translation_unit_of(specialization: Specialization) -> TranslationUnit:
         definition.entry,
         definition.options,
         definition.origins,
+        definition.name,
         specialization.quick,
     )

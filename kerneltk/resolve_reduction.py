@@ -32,7 +32,9 @@ def plain_axis(axis: Any) -> int | tuple[int, ...] | None:
 
 def _integer(axis: Any) -> int:
     try:
-        return operator.index(axis)
+        if not isinstance(axis, bool):
+            return operator.index(axis)
+        raise TypeError
     except TypeError:
         raise ArgumentTypeError(
             "'axis' must be an integer, a tuple of integers or None, not "
@@ -137,7 +139,7 @@ def resolve_reduction(
         )
     arrays = [
         spec
-        for spec, parameter in zip(given[:nin], signature.inputs, strict=True)
+        for spec, parameter in zip(given[: nin - mask], signature.inputs, strict=False)
         if spec is not None and not parameter.raw
     ]
     order = result_order(shape, arrays)

@@ -49,7 +49,7 @@ DEFAULT_UNITS = 132
 
 _VECTOR = 16  # bytes of the widest single access
 _INT32 = 2**31 - 1
-_SLACK = 1 << 21  # elements beyond the end that a 32-bit index may still reach
+_SLACK = 1 << 24  # elements beyond the end that a 32-bit index may still reach
 _BLOCK = 256
 _RESIDENT = 2048 // _BLOCK  # blocks on one multiprocessor at a time
 _WARP = 32
@@ -221,7 +221,7 @@ def _chunk(operand: Operand, width: int, steps: Sequence[int]) -> int:
 
 def _access(operand: Operand, inner: int, width: int, outer: Sequence[int]) -> Access:
     """Return how an operand is reached along the dimension in which packs lie."""
-    single = element_chunk(operand, (inner, *outer))
+    single = _single(operand, (inner, *outer))
     if inner == 0:
         return Access("broadcast", single)
     if inner == operand.itemsize and width > 1 and not operand.is_index:
@@ -235,6 +235,17 @@ def _dense(operands: Sequence[Operand], inner: Sequence[int]) -> list[int]:
         for k, (operand, step) in enumerate(zip(operands, inner, strict=True))
         if not operand.is_index and not operand.written and step == operand.itemsize
     ]
+
+
+def _single(operand: Operand, row: Sequence[int]) -> int:
+    """Return the bytes of one access where elements are moved one by one, as words of their size
+    if they are aligned as such: a struct's own alignment may be less.
+    """
+    size = operand.itemsize
+    aligned = alignment_of(operand.offset, *row)
+    if operand.is_index or size & (size - 1) or aligned >= size:
+        return element_chunk(operand, row)
+    return aligned
 
 
 def _power_of_two(number: int) -> int:
@@ -262,7 +273,7 @@ def plan_reduction_cuda(
     wide = (
         geometry.outputs > _INT32 - _SLACK
         or geometry.length > _INT32 - _SLACK
-        or any(_span(reduced, row) > _INT32 - _SLACK * 16 for row in reduced.strides)
+        or any(_span(reduced, row) > _INT32 - _SLACK * 2 for row in reduced.strides)
     )
     if not _reduces_along_memory(geometry, kept, reduced):
         return _columns(geometry, kept, reduced, wide, accumulator, units)
@@ -329,9 +340,11 @@ def _lanes(packs: int) -> int:
 
 
 def _unroll(steps: int, most: int) -> int:
-    """Return how many of `steps` loads a thread has under way, at most `most`, so that the last
-    round lacks few.
+    """Return how many of `steps` loads a thread has under way, at most `most`: where there are few
+    rounds, so that the last one lacks few.
     """
+    if steps >= 2 * most:
+        return most
     return -(-steps // -(-steps // most)) if steps > 0 else 1
 
 
@@ -359,13 +372,13 @@ def _rows(geometry: Geometry, kept: Loop, reduced: Loop, wide: bool, units: int)
         rows = max(1, min(most // unroll, outputs * lanes // threads))
     tiles = -(-outputs // (block // lanes * rows))
     accesses = tuple(
-        Access("element", element_chunk(operand, kept.strides[k]))
+        Access("element", _single(operand, kept.strides[k]))
         if operand.written
         else _access(
             operand,
             reduced.strides[k][-1],
             width,
-            (*kept.strides[k], *reduced.strides[k][:-1]) if not peeled else (),
+            (*kept.strides[k], *reduced.strides[k][:-1]),
         )
         for k, operand in enumerate(geometry.operands)
     )
@@ -412,7 +425,7 @@ def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
         wanted = waves * resident // tiles
         if wanted * tiles * 10 >= waves * resident * 9:
             break
-    split = max(1, min(wanted, work // step))
+    split = max(1, min(wanted, -(-work // step)))
     chunk = max(1, -(-work // split))
     if chunk > 8 * step:  # whole rounds
         chunk = -(-chunk // step) * step
@@ -422,6 +435,7 @@ def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
 # -- staged --------------------------------------------------------------------------------
 
 _MOST_STAGED = 1024  # bytes of a row
+_STAGED_BYTES = 48 << 10  # shared memory that every block may have
 _MOST_PACKS = 6  # that a thread brings in
 
 
@@ -467,10 +481,14 @@ def _staged(
         return None
     _, lanes, rows = best
     held = _BLOCK // lanes * rows
+    wide = wide or geometry.outputs * geometry.length > _INT32 - _SLACK
+    brought = {k: -(-held * length * operands[k].itemsize // (_BLOCK * _VECTOR)) for k in dense}
+    if sum(brought.values()) * _BLOCK * _VECTOR > _STAGED_BYTES:
+        return None
     accesses = tuple(
-        Access("staged", -(-held * length * operand.itemsize // (_BLOCK * _VECTOR)))
+        Access("staged", brought[k])
         if k in dense
-        else Access("element", element_chunk(operand, (*kept.strides[k], *reduced.strides[k])))
+        else Access("element", _single(operand, (*kept.strides[k], *reduced.strides[k])))
         for k, operand in enumerate(operands)
     )
     return ReductionLayout(
@@ -509,6 +527,7 @@ def _short(geometry: Geometry, kept: Loop, reduced: Loop, wide: bool) -> Reducti
     bytes_of_thread = rows * length * max(operands[k].itemsize for k in dense)
     if rows == 1 or rows * length > _MOST_SHORT or bytes_of_thread > _MOST_SHORT_BYTES:
         return None
+    wide = wide or geometry.outputs * geometry.length > _INT32 - _SLACK
     accesses = []
     for k, operand in enumerate(operands):
         if operand.written:
@@ -518,7 +537,7 @@ def _short(geometry: Geometry, kept: Loop, reduced: Loop, wide: bool) -> Reducti
                 Access("row", _chunk(operand, rows * length, [rows * length * operand.itemsize]))
             )
         else:
-            accesses.append(Access("broadcast", element_chunk(operand, kept.strides[k])))
+            accesses.append(Access("broadcast", _single(operand, kept.strides[k])))
     threads = -(-geometry.outputs // rows)
     return ReductionLayout(
         "short", rows * length, 1, 1, _BLOCK, False, False, geometry.outputs % rows == 0, wide,
@@ -562,6 +581,28 @@ def _whole_warps(threads: int) -> int:
     return -(-threads // _WARP) * _WARP
 
 
+# Texts depend on this number: four of them between powers of two keep the texts few.
+_LANES_ACROSS = (
+    *(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64),
+    *(80, 96, 112, 128, 160, 192, 224, 256),
+)
+
+
+def _lanes_across(packs: int, wanted: int) -> int:
+    """Return how many threads stand side by side over a row of packs: about `wanted`, as many as
+    leave few of them without work.
+    """
+    if packs <= wanted:
+        return next(lanes for lanes in _LANES_ACROSS if lanes >= packs)
+    near = [lanes for lanes in _LANES_ACROSS if 3 * wanted <= 4 * lanes <= 8 * wanted]
+
+    def idle(lanes: int) -> int:
+        """Return how many in forty have no work."""
+        return 40 * (-(-packs // lanes) * lanes - packs) // packs
+
+    return min(near, key=lambda lanes: (idle(lanes), abs(lanes - wanted)))
+
+
 def _column_threads(under_way: int) -> int:
     """Return how many threads of a multiprocessor keep the memory busy, each with so many bytes
     under way; more would leave them too few registers.
@@ -581,7 +622,7 @@ def _columns(
     moved = width * max((o.itemsize for o in geometry.operands if not o.written), default=1)
     # A block reads half a kilobyte of a row in one piece, or all of it.
     wanted = max(_WARP, min(_STRETCH // moved, _BLOCK))
-    lanes = -(-inner // max(1, round(inner / wanted)))
+    lanes = _lanes_across(inner, wanted)
     if length <= _FEW_ROWS and packs >= resident * _BLOCK // 2:
         lanes = _BLOCK  # threads enough: none has to share its elements
     while lanes * 2 <= _BLOCK and (_BLOCK // lanes) * most > length:
@@ -602,6 +643,7 @@ def _columns(
         wanted = min(most // unroll, _COLUMN_BYTES // accumulator, packs // (resident * lanes), 4)
         spread, width = wanted > 1, max(1, wanted)
     tiles = -(-packs // (lanes * (width if spread else 1)))
+    wide = wide or any(abs(row[-1]) * width > _INT32 for row in kept.strides)
     accesses = tuple(
         _access(
             operand,

@@ -1,23 +1,32 @@
 """The reduction strategies on CPU cores.
 
+A pure function of the kept and the reduced extents, the strides, the item sizes and the
+accumulator's size chooses among
+
 ``rows``
     The reduced elements of one output lie next to each other, or there is one output. Running
     totals side by side, the lanes of the compiler's vectors, take them in turn.
+``short``
+    Many outputs of a few elements each: their number is part of the text, and a lane is an output.
 ``columns``
-    A lane is an output; rows of elements are taken one by one, and the totals stay in the
-    first-level cache.
+    A lane is an output. Rows of elements are taken one by one, and the totals of a strip of
+    outputs stay in the first-level cache.
 ``folded``
-    As ``columns``, where rows are short and there are no gaps between them: several rows are
-    taken at once, as if they were one, and their totals are combined at the end.
+    As ``columns``, where the rows of all outputs follow each other without gaps: as many of them
+    as make some hundred lanes are taken at once, and their totals are combined at the end.
 
 Long reductions are split into parts, whose totals are combined in the parts' order. The division
 depends on the extents alone, never on the number of threads: so do the results.
+
+In a layout, `width` is the size (bytes) of the totals that are held side by side, `unroll` tells
+whether these are set aside from time to time (2) or not (1), `packs` is the number of rows that
+are taken at once, and `work` the number of outputs of a tile.
 """
 
 from __future__ import annotations
 
 from kerneltk.arrays import Loop
-from kerneltk.layout import Access, element_chunk
+from kerneltk.layout import Access, Kind, Operand, element_chunk
 from kerneltk.strategy import (
     Geometry,
     ReductionLayout,
@@ -37,14 +46,17 @@ MOST_PARTS = 4096
 STRIP_BYTES = 1 << 14
 """Totals of neighbouring outputs that are held at a time; they have to stay in L1."""
 
-_LONG_BYTES = 256  # totals side by side, of a long row and of a short one
-_SHORT_BYTES = 64
-_LONG = 1024  # elements of a row from which on blocks of them are added up one by one
-_SHORTEST = 24  # elements of a row; below, a lane is an output
+_LONG_BYTES = 256  # totals side by side of a long row
+_SHORT_BYTES = 64  # and of others
+_LONG = 1024  # elements of a row from which on totals are set aside
+_MOST_SHORT = 16  # elements of an output whose number is part of the text
+_MANY_OUTPUTS = 1 << 12  # outputs for which a text of their own pays
+_SHORTEST_RUN = 16  # outputs side by side for which a lane is an output of few elements
 _STRIDED_STRIP = 64  # outputs whose rows are walked at the same time
-_FOLDED = 256  # lanes of a folded row
-_MOST_FOLDED = 64  # outputs
-_SHARED_ROWS = 128  # rows of elements of one part, at least: as many totals are written once
+_FOLDED = 256  # lanes of rows that are taken at once
+_MOST_FOLDED = 512  # outputs
+_NARROW = 8  # outputs; fewer make no vector
+_SHARED_ROWS = 128  # rows of elements of one part, at least: its totals are written and read again
 _FEWEST_ITEMS = 16  # work items that there should be, if there is work for them
 _MOST_ITEMS = 256  # tiles from which on nothing is split
 
@@ -66,13 +78,9 @@ def plan_reduction_host(geometry: Geometry, accumulator: int) -> ReductionLayout
     strategy, strip, fold = _shape(geometry, kept, reduced, most)
     tiles = geometry.outputs // kept.shape[-1] * -(-kept.shape[-1] // strip)
     split, chunk = _parts(geometry.length, strip, tiles, fold)
-    loop = reduced if strategy == "rows" else kept
     accesses = tuple(
-        Access(
-            "row" if row[-1] == operand.itemsize else "broadcast" if row[-1] == 0 else "strided",
-            element_chunk(operand, (*kept.strides[k], *reduced.strides[k])),
-        )
-        for k, (operand, row) in enumerate(zip(geometry.operands, loop.strides, strict=True))
+        _access(operand, strategy, kept.strides[k], reduced.strides[k], geometry.length)
+        for k, operand in enumerate(geometry.operands)
     )
     width, levels = STRIP_BYTES, 2
     if strategy == "rows":
@@ -93,7 +101,7 @@ def plan_reduction_host(geometry: Geometry, accumulator: int) -> ReductionLayout
         exact=False,
         wide_index=True,
         rows=1,
-        length=0,
+        length=geometry.length if strategy == "short" else 0,
         accesses=accesses,
         kept=kept,
         reduced=reduced,
@@ -103,6 +111,21 @@ def plan_reduction_host(geometry: Geometry, accumulator: int) -> ReductionLayout
         chunk=chunk,
         tiles=tiles,
     )
+
+
+def _access(
+    operand: Operand,
+    strategy: Strategy,
+    across: tuple[int, ...],
+    along: tuple[int, ...],
+    length: int,
+) -> Access:
+    """Return how an operand is reached from lane to lane."""
+    unit, step = operand.itemsize, (along if strategy == "rows" else across)[-1]
+    kind: Kind = "row" if step == unit else "broadcast" if step == 0 else "strided"
+    if strategy == "short" and along[-1] == unit and step == length * unit:
+        kind = "flat"
+    return Access(kind, element_chunk(operand, (*across, *along)))
 
 
 def _totals_within(room: int, size: int) -> int:
@@ -127,19 +150,24 @@ def _shape(geometry: Geometry, kept: Loop, reduced: Loop, most: int) -> tuple[St
     main = main_input(geometry, kept, reduced)
     if geometry.outputs == 1:
         return "rows", 1, 1
+    if (
+        0 < geometry.length <= _MOST_SHORT
+        and len(reduced.shape) == 1
+        and geometry.outputs >= _MANY_OUTPUTS
+        and width >= _SHORTEST_RUN
+    ):
+        return "short", 1, 1
     if main is None or geometry.length <= 1:
         return "columns", min(width, most), 1
     along, across = abs(reduced.strides[main][-1]), abs(kept.strides[main][-1])
     if across == 0 or 0 < along < across:
-        if geometry.length < _SHORTEST and width >= _STRIDED_STRIP // 4:
+        if geometry.length <= _MOST_SHORT and width >= _SHORTEST_RUN:
             return "columns", min(width, most, _STRIDED_STRIP), 1
         return "rows", 1, 1
-    if width <= _MOST_FOLDED and _without_gaps(geometry, kept, reduced):
-        fold = min(_FOLDED, most) // width
-        fold = fold // 16 * 16 if fold > 16 else fold
-        if fold > 1:
-            return "folded", width, fold
-    if width < 8 and geometry.length >= _LONG:
+    if width <= min(_MOST_FOLDED, most) and _without_gaps(geometry, kept, reduced):
+        fold = max(1, min(_FOLDED, most) // width)
+        return "folded", width, fold // 16 * 16 if fold > 16 else fold
+    if width < _NARROW and geometry.length >= _LONG:
         return "rows", 1, 1
     # Wide strips, since memory is then read in order; narrower where there are few rows to share.
     parts = max(1, geometry.length // _SHARED_ROWS) * (geometry.outputs // width)

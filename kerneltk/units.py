@@ -54,6 +54,8 @@ class TranslationUnit:
     origins : tuple of (str, str)
         The user's own texts by the file name that ``#line`` gives them in `source`, for messages:
         ``(("operation", "y = a * x"), ...)``.
+    name : str
+        The kernel's name in messages; the entry point's where it is empty.
     quick : bool
         Whether the text is so plain that the compiler may leave out what costs it most time.
     """
@@ -63,6 +65,7 @@ class TranslationUnit:
     entry: str
     options: tuple[str, ...] = ()
     origins: tuple[tuple[str, str], ...] = ()
+    name: str = ""
     quick: bool = False
 
 

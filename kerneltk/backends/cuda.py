@@ -261,7 +261,6 @@ _NO_SCRATCH: tuple[int, int, Any] = (0, 0, None)
 
 
 def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -> int:
-    size = -(-size // _SCRATCH_STEP) * _SCRATCH_STEP
     older = _scratch.get(key)
     if captured:
         # The memory is cleared now, not by the graph.
@@ -271,6 +270,7 @@ def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -
             memory.memset_async(0, 4 * COUNTERS, other)
             other.synchronize()
     else:
+        size = -(-size // _SCRATCH_STEP) * _SCRATCH_STEP  # for what comes next, too
         external = _stream_of(stream)
         with external:  # in the stream's own order, also with respect to who has it next
             memory = cupy.cuda.alloc(size)

@@ -167,7 +167,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
                 )
             from kerneltk.messages import compile_error_message  # only who has an error needs it
 
-            message = compile_error_message(log, unit.origins, unit.entry)
+            message = compile_error_message(log, unit.origins, unit.name or unit.entry)
             raise CompileError(message, unit.source, log)
         if target.architecture.startswith("compute_"):
             code = _bytes(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)

@@ -8,17 +8,20 @@ import itertools
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kerneltk import ReductionKernel
+from kerneltk import ReductionKernel, strategy_host
 from kerneltk.backends.host import runtime
-from kerneltk.errors import DivisionError
 
-from .reduction_cases import ARGMIN
+from .reduction_cases import ARGMIN, CASES, ReductionCase
 from .support import Array
+from .test_reduction import check, ways
+
+SAMPLE = 6  # of the cases of all backends, every so many
 
 Launch = Callable[[int, int, int, int, int], int]
 
@@ -157,6 +160,30 @@ def test_launches_at_the_same_time() -> None:
         assert values == [value] * 20
 
 
+# -- what large arrays meet, with small ones ------------------------------------------------------
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide small work as large work is divided, and take short rows for what they are."""
+    for name, value in {
+        "PART": 16,
+        "_SHARED_ROWS": 2,
+        "_MANY_OUTPUTS": 2,
+        "_SHORTEST_RUN": 2,
+        "_LONG": 40,
+    }.items():
+        assert hasattr(strategy_host, name)
+        monkeypatch.setattr(strategy_host, name, value)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("backend", ["host"], indirect=True)
+@pytest.mark.parametrize("case", CASES[::SAMPLE], ids=lambda case: case.name)
+def test_case_in_small_parts(backend: Any, case: ReductionCase) -> None:
+    check(backend, replace(case, kernel=copy.copy(case.kernel)), ways(case)[0])
+
+
 # -- the memory of a launch ------------------------------------------------------------------------
 
 
@@ -169,19 +196,6 @@ def test_memory_is_used_again(work: str) -> None:
     np.testing.assert_allclose(first, x.sum(axis, dtype="f8"), rtol=1e-4, atol=1e-3)
     kernel(-x, axis=axis)
     np.testing.assert_array_equal(kernel(x, axis=axis), first, strict=True)
-
-
-def test_after_a_launch_that_failed() -> None:
-    kernel = ReductionKernel("T x, T w", "T y", "x / w", "a + b", "y = a", "0", "quotients")
-    x, w = np.arange(500_000), np.ones(500_000, np.int64)
-    wanted = x.sum()
-    assert kernel(x, w) == wanted
-    for place in (0, 250_000, 499_999):
-        w[place] = 0
-        with pytest.raises(DivisionError):
-            kernel(x, w)
-        w[place] = 1
-        assert kernel(x, w) == wanted
 
 
 ALIGNED = """
@@ -272,7 +286,8 @@ def test_sums_are_as_accurate_as_pairwise_ones(
     kept = [k for k in range(x.ndim) if k not in axes]
     rows = np.ascontiguousarray(elements.transpose(*kept, *axes)).reshape(exact.size, -1)
     pairwise = error(rows.sum(1).reshape(exact.shape), exact)
-    assert error(kernel(x, axis=axis), exact) <= 1.5 * pairwise
+    # The result's own rounding is a part of both, and chance where outputs are few.
+    assert error(kernel(x, axis=axis), exact) <= 1.5 * max(pairwise, 5e-8)
 
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7])

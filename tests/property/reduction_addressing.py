@@ -158,16 +158,12 @@ class ReductionAddressing:
         divisor, multiplier, shift = triple
         if not number.size:
             return number
-        if self.s.wide_index:
-            assert 0 <= number.min() <= number.max() < 2**63
-            exact = number.astype(object)
-            found: Numbers = (((multiplier * exact >> 64) + exact) >> shift).astype(np.int64)
-        else:
-            assert 0 <= number.min() <= number.max() < 2**31
-            word = number.astype(np.uint64)
-            total = (np.uint64(multiplier) * word >> np.uint64(32)) + word
-            assert total.max() < 2**32
-            found = (total >> np.uint64(shift)).astype(np.int64)
+        bits = 64 if self.s.wide_index else 32
+        assert 0 <= number.min() <= number.max() < 2 ** (bits - 1)
+        word = number.astype(np.uint64)
+        total = high_product(multiplier, word, bits) + word
+        assert bits == 64 or total.max() < 2**32
+        found: Numbers = (total >> np.uint64(shift)).astype(np.int64)
         np.testing.assert_array_equal(found, number // divisor)
         return found
 
@@ -310,10 +306,9 @@ class ReductionAddressing:
         trips = np.maximum(0, -(-(last - begin) // round_))
         rounds = np.arange(int(trips.max()))
         if self.corners:
-            ends = np.unique(trips)[-3:]
-            picked = [0, 1, ends // 2, ends - 2, ends - 1]
-            rounds = np.unique(np.concatenate([np.atleast_1d(p) for p in picked]))
-            rounds = rounds[rounds >= 0]
+            ends = np.array(sorted(set(trips.tolist()))[-3:])
+            last_ones = np.concatenate([[0, 1], ends // 2, ends - 2, ends - 1])
+            rounds = np.array(sorted(set(last_ones[last_ones >= 0].tolist())))
         thread, trip = np.nonzero(rounds < trips[:, None])
         p = begin[thread] + rounds[trip] * round_
         self.index(p + round_)  # the next round's
@@ -337,12 +332,12 @@ class ReductionAddressing:
         )
         return [grid.ravel() for grid in grids]
 
-    def shares(self, part: Numbers, work: Numbers | int) -> tuple[Numbers, Numbers]:
+    def shares(self, part: Numbers, work: Numbers) -> tuple[Numbers, Numbers]:
         """The first of a part's packs or elements, and one past its last."""
         if not self.s.shared:
-            return np.zeros_like(part), np.broadcast_to(np.asarray(work), part.shape)
+            return np.zeros_like(part), np.broadcast_to(work, part.shape)
         first = self.index(part * self.index(self.chunk))
-        return first, np.minimum(self.index(first + self.chunk), self.index(work))
+        return first, np.minimum(self.index(first + self.chunk), work)
 
     def walk(self) -> Walk:
         """Do what the launch does."""
@@ -379,7 +374,9 @@ class ReductionAddressing:
         kept[kept] = slots[at[kept]] == added[kept]  # others are of threads beyond the end
         outputs = flat(events.outputs)[kept]
         np.testing.assert_array_equal(outputs, written[at[kept]])
-        places = np.array([flat([p[k] for p in events.places])[kept] for k in range(len(self.read))])
+        places = np.array(
+            [flat([p[k] for p in events.places])[kept] for k in range(len(self.read))]
+        )
         return Walk(outputs, flat(events.elements)[kept], places, written, stored)
 
     # -- strategies -----------------------------------------------------------------------------
@@ -401,8 +398,7 @@ class ReductionAddressing:
         outputs = self.ravel(c, self.kept)
         bases = [self.kept_place(o, c) for o in self.read]
 
-        head: Numbers | int = 0
-        work: Numbers | int = self.work
+        head, work = np.zeros_like(lane), np.full_like(lane, self.work)
         if s.peeled:
             assert (s.reduced_ndim, s.rows) == (1, 1)
             main = next(k for k, o in enumerate(self.read) if o.kind == "row")
@@ -417,7 +413,7 @@ class ReductionAddressing:
         e = self.coordinates(pack, "reduced")
         if s.reduced_ndim > 1:  # the divisor says how many packs a row has
             assert self.members["_kt_d_reduced"][0] * s.width == self.reduced[-1]
-        e[-1] = self.index(e[-1] * s.width + (head[at] if isinstance(head, np.ndarray) else head))
+        e[-1] = self.index(e[-1] * s.width + head[at])
         places = [
             self.load_pack(o, base[at] + self.reduced_place(o, e), o.reduced)
             for o, base in zip(self.read, bases, strict=True)
@@ -470,7 +466,7 @@ class ReductionAddressing:
             begin = self.index(many * s.length) * o.target.itemsize
             places.append(self.vector(o, begin, s.width))
         own = many[:, None] + row
-        self.add(np.True_, own, own, element - row * s.length, places)
+        self.add(np.array(True), own, own, element - row * s.length, places)
         rows = np.arange(s.rows)
         stores = []
         for o in self.stored:
@@ -490,7 +486,7 @@ class ReductionAddressing:
             )
             for o in self.read
         ]
-        self.add(np.True_, left[:, None], left[:, None], single, places)
+        self.add(np.array(True), left[:, None], left[:, None], single, places)
         self.finish_each(left, left)
 
     def staged(self) -> None:
@@ -514,9 +510,9 @@ class ReductionAddressing:
             assert (packs <= room).all()
             assert (elements * size <= room * 16).all()
             own = thread[:, None] + np.arange(o.chunk) * s.block
-            for k in np.nonzero(packs)[0]:
-                used = np.where(own < packs[k], own, 0)
-                self.reach(o, begin[k] + used * 16, 16, 16)
+            for at_tile, there in zip(begin[packs > 0], packs[packs > 0], strict=True):
+                used = np.where(own < there, own, 0)
+                self.reach(o, at_tile + used * 16, 16, 16)
             rest = (packs * (16 // size))[:, None] + thread
             rest = np.where(rest < elements[:, None], rest, -1)
             for k in range(tiles.size):
@@ -527,9 +523,7 @@ class ReductionAddressing:
         lane, row = thread % s.lanes, thread // s.lanes + m * groups
         output = self.index(tile * rows + row)
         there = output < self.outputs
-        at, e, counted = self.loop(
-            lane, np.where(there, self.index(self.length), lane), s.lanes, 1
-        )
+        at, e, counted = self.loop(lane, np.where(there, self.index(self.length), lane), s.lanes, 1)
         places = []
         for o in self.read:
             if o.kind == "staged":
@@ -638,10 +632,27 @@ class ReductionAddressing:
         size = up(total, max(alignment, 4))  # of whole words
         begin = 4 * COUNTERS + places.ravel() * size
         assert begin.max() < 2**32
-        assert np.unique(begin).size == begin.size
+        assert (np.diff(np.sort(begin)) > 0).all()
         assert begin.min() >= 4 * COUNTERS
         assert begin.max() + size <= lowered.scratch
         assert not (begin % (16 if size % 16 == 0 else max(alignment, 4))).any()
+
+
+def high_product(
+    multiplier: int, numbers: npt.NDArray[np.uint64], bits: int
+) -> npt.NDArray[np.uint64]:
+    """The upper half of a product of two words, as ``__umulhi`` and ``__umul64hi`` give it."""
+    half, low = np.uint64(32), np.uint64(2**32 - 1)
+    a, b = np.uint64(multiplier & (2**32 - 1)), np.uint64(multiplier >> 32)
+    first = a * (numbers & low)
+    if bits == 32:
+        assert multiplier < 2**32
+        return first >> half
+    across = a * (numbers >> half), b * (numbers & low)
+    carry = (first >> half) + (across[0] & low) + (across[1] & low)
+    rest: npt.NDArray[np.uint64] = (across[0] >> half) + (across[1] >> half) + (carry >> half)
+    rest += b * (numbers >> half)
+    return rest
 
 
 def up(size: int, multiple: int) -> int:

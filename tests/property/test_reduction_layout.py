@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from kerneltk import divisors, strategy
 from kerneltk import specialize_reduction as lowering
-from kerneltk import strategy
 from kerneltk.accumulator import parse_accumulator
 from kerneltk.arrays import ArraySpec, broadcast_strides
 from kerneltk.binding import bind_types
@@ -116,9 +117,7 @@ def lowered_for(case: Case) -> Lowered:
 
 
 def walked(case: Case, lowered: Lowered, *, corners: bool = False) -> ReductionAddressing:
-    return ReductionAddressing(
-        lowered, [Target.of(spec) for spec in case.specs], corners=corners
-    )
+    return ReductionAddressing(lowered, [Target.of(spec) for spec in case.specs], corners=corners)
 
 
 def total_of(case: Case) -> tuple[int, int]:
@@ -191,7 +190,9 @@ def check(case: Case) -> Lowered:
         found = [*walk.places, *by_output[:, walk.outputs]]
         np.testing.assert_array_equal(mixed(found), mixed([*read, *stored]))
     else:
-        plain = replace(case, shape=tuple(1 if k in case.axes else n for k, n in enumerate(case.shape)))
+        plain = replace(
+            case, shape=tuple(1 if k in case.axes else n for k, n in enumerate(case.shape))
+        )
         stored = [wanted_places(plain, output_steps(case, spec)) for spec in case.outputs]
         np.testing.assert_array_equal(mixed(list(walk.written_places)), mixed(stored))
     return lowered
@@ -211,11 +212,13 @@ def strides_of(order: Sequence[int], shape: Sequence[int], unit: int, pitch: int
 
 
 @st.composite
-def tame_inputs(draw: Any, shape: tuple[int, ...], order: Sequence[int]) -> ArraySpec:
+def tame_inputs(
+    draw: Any, shape: tuple[int, ...], order: Sequence[int], dtype: Any = None
+) -> ArraySpec:
     """Return an input as programs mostly have them: the ones that wide accesses are made for."""
-    dtype = draw(st.sampled_from(SCALARS))
-    own = [n if draw(st.integers(0, 6)) else 1 for n in shape]
-    strides = strides_of(order, own, dtype.itemsize, draw(st.sampled_from([0, 0, 0, 16])))
+    dtype = dtype or draw(st.sampled_from(SCALARS))
+    own = [n if draw(st.integers(0, 8)) else 1 for n in shape]
+    strides = strides_of(order, own, dtype.itemsize, draw(st.sampled_from([0, 0, 0, 0, 16])))
     offset = draw(st.sampled_from([0, 0, 0, 0, dtype.itemsize, 8]))
     return ArraySpec.make(dtype, own, strides=strides, offset=offset)
 
@@ -255,52 +258,511 @@ def outputs_of(draw: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Arra
 
 
 few = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 16, 17, 32, 33, 40, 64, 65])
-any_shapes = st.lists(few, max_size=4).filter(lambda shape: math.prod(shape) <= 5000)
-two = [
-    st.tuples(st.integers(1, 900), st.integers(1, 12)),  # short rows or few columns
-    st.tuples(st.integers(1, 80), st.integers(2, 130)),
-    st.tuples(st.integers(2, 9), st.integers(250, 1300)),
-    st.tuples(st.integers(1, 3), st.integers(1000, 9000)),
-]
-three = st.tuples(st.integers(2, 6), st.integers(2, 60), st.sampled_from([2, 4, 8, 16, 24, 35]))
-none_reduced = st.tuples(st.integers(1, 40), st.just(0), st.integers(1, 3))
-shapes = st.one_of(any_shapes, *two, *(s.map(lambda n: n[::-1]) for s in two), three, none_reduced)
+wild_shapes = st.one_of(
+    st.lists(few, max_size=4).filter(lambda shape: math.prod(shape) <= 5000),
+    st.tuples(st.integers(1, 80), st.integers(1, 130)),
+    st.tuples(st.integers(2, 6), st.integers(2, 60), st.sampled_from([2, 4, 8, 16, 24, 35])),
+    st.tuples(st.integers(1, 40), st.just(0), st.integers(1, 3)),
+)
+# Shapes, and the one axis that is reduced, for which there are ways of their own.
+KINDS: dict[str, tuple[st.SearchStrategy[tuple[int, ...]], int]] = {
+    "short rows": (st.tuples(st.integers(1, 1200), st.sampled_from([2, 3, 3, 4, 5, 6, 7, 12])), 1),
+    "rows of middling length": (st.tuples(st.integers(40, 300), st.integers(9, 70)), 1),
+    "many rows": (st.tuples(st.integers(2000, 5000), st.sampled_from([2, 3, 4, 6, 8])), 1),
+    "long rows": (st.tuples(st.integers(1, 4), st.integers(1000, 9000)), 1),
+    "short columns": (st.tuples(st.integers(1, 6), st.integers(3000, 9000)), 0),
+    "few columns": (st.tuples(st.integers(200, 1500), st.integers(2, 20)), 0),
+    "columns": (st.tuples(st.integers(2, 120), st.integers(30, 300)), 0),
+    "within": (st.tuples(st.integers(2, 5), st.integers(50, 400), st.integers(2, 18)), 1),
+}
 
 
 @st.composite
-def cases(draw: Any) -> Case:
-    shape = tuple(draw(shapes))
-    axes = {k for k in range(len(shape)) if draw(st.booleans())}
-    if len(shape) > 1 and draw(st.booleans()):
-        axes = {draw(st.sampled_from([0, len(shape) - 1]))}
-    axes |= {k for k, n in enumerate(shape) if n == 0}
+def cases(draw: Any, kind: str) -> Case:
+    if kind == "any":
+        shape = tuple(draw(wild_shapes))
+        axes = {k for k in range(len(shape)) if draw(st.booleans())}
+        axes |= {k for k, n in enumerate(shape) if n == 0}
+    else:
+        shapes, axis = KINDS[kind]
+        shape, axes = draw(shapes), {axis}
     reduced = tuple(sorted(axes))
-    tame = draw(st.booleans())
-    order = range(len(shape)) if draw(st.integers(0, 3)) else draw(
-        st.permutations(range(len(shape)))
-    )
+    tame = draw(st.integers(0, 3)) >= (2 if kind == "any" else 1)
+    order = range(len(shape))
+    if kind == "any" and draw(st.integers(0, 3)) == 0:
+        order = draw(st.permutations(order))
     inputs = [
         draw(tame_inputs(shape, order) if tame else wild_inputs(shape))
-        for _ in range(draw(st.sampled_from([0, 1, 1, 1, 2, 2, 3])))
+        for _ in range(draw(st.sampled_from([1, 1, 1, 2, 2, 3, 0])))
     ]
-    mask = bool(inputs) and draw(st.integers(0, 3)) == 0
+    mask = bool(inputs) and draw(st.integers(0, 4)) == 0
     if mask:
-        inputs.append(draw(wild_inputs(shape, np.dtype(bool))))
+        boolean = np.dtype(bool)
+        inputs.append(
+            draw(tame_inputs(shape, order, boolean) if tame else wild_inputs(shape, boolean))
+        )
     return Case(
         shape,
         reduced,
         tuple(inputs),
         tuple(draw(outputs_of(shape, reduced)) for _ in range(draw(st.sampled_from([1, 1, 2])))),
         mask,
-        draw(st.integers(0, 2)) == 0,
-        mask or draw(st.booleans()),
-        draw(st.sampled_from(sorted(ACCUMULATORS))),
-        draw(st.sampled_from([1, 1, *UNITS])),
+        numbers=draw(st.integers(0, 2)) == 0,
+        identity=mask or draw(st.booleans()),
+        accumulator=draw(st.sampled_from([*["default"] * 5, *ACCUMULATORS])),
+        units=draw(st.sampled_from([1, 1, *UNITS])),
     )
 
 
-@given(cases())
-@settings(deadline=None, max_examples=500)
-def test_every_element_is_added_once(case: Case) -> None:
+def checked(case: Case) -> None:
     s: Any = check(case).specialization
-    event(s.strategy + (" shared" if s.shared else "") + (" peeled" if s.peeled else ""))
+    names = ("shared", "peeled", "spread", "exact")
+    event(" ".join([s.strategy, *(name for name in names if getattr(s, name))]))
+
+
+@given(cases("any"))
+@settings(deadline=None, max_examples=700)
+def test_every_element_is_added_once(case: Case) -> None:
+    checked(case)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(deadline=None, max_examples=150)
+def test_every_element_is_added_once_in_shapes_of_a_kind(kind: str, data: Any) -> None:
+    checked(data.draw(cases(kind)))
+
+
+# -- hard shapes --------------------------------------------------------------------------------
+
+
+def dense(
+    shape: Sequence[int], axes: Sequence[int], *dtypes: Any, offset: int = 0, out: Any = None,
+    **options: Any,
+) -> Case:  # fmt: skip
+    """Arrays without gaps in C order, all of the inputs at one offset."""
+    kept = [n for k, n in enumerate(shape) if k not in axes]
+    return Case(
+        tuple(shape),
+        tuple(axes),
+        tuple(ArraySpec.make(dtype, shape, offset=offset) for dtype in dtypes),
+        (ArraySpec.make(out or dtypes[0], kept),),
+        **options,
+    )
+
+
+def viewed(case: Case, k: int, shape: Sequence[int], strides: Sequence[int], offset: int) -> Case:
+    """The same with another input `k`."""
+    spec = ArraySpec.make(case.inputs[k].dtype, shape, strides=strides, offset=offset)
+    return replace(case, inputs=(*case.inputs[:k], spec, *case.inputs[k + 1 :]))
+
+
+def short_rows() -> Iterator[Case]:
+    """Whole packs and what is left, two sizes, one value for all rows, a mask."""
+    for count, dtype in itertools.product((1, 5, 512, 1001, 3000), ("f2", "f4", "f8")):
+        yield dense((count, 3), (1,), dtype)
+        yield dense((count, 3), (1,), dtype, offset=8)
+        yield dense((count, 2), (1,), dtype, "i1", out=PAIR)
+    yield viewed(dense((1001, 3), (1,), "f4", "f8"), 1, (1, 1), (8, 8), 8)
+    yield dense((1001, 6), (1,), "f4", "?", mask=True)
+
+
+def staged_rows() -> Iterator[Case]:
+    """Rows that a block brings into shared memory, and others that it does not."""
+    for shape in ((600, 23), (1003, 67), (301, 121), (4099, 5)):
+        yield dense(shape, (1,), "f4", units=1)
+        yield dense(shape, (1,), "f2", "f4", units=1, numbers=True)
+        yield dense(shape, (1,), "i1", "?", units=1, mask=True)
+        yield dense(shape, (1,), "f4", "f4", "f4", units=1)
+        yield viewed(dense(shape, (1,), "f4", "f8", units=1), 1, (shape[0], 1), (12, 8), 4)
+        yield viewed(dense(shape, (1,), "f4", "f8", units=1), 1, (1, shape[1]), (8, 0), 1)
+
+
+def rows() -> Iterator[Case]:
+    """A few lanes a row, several rows a group, whole blocks a row, several blocks a row."""
+    for packs, units in itertools.product((1, 2, 3, 5, 9, 17, 33, 63), (1, 132)):
+        yield dense((131, 4 * packs), (1,), "f4", units=units, numbers=packs % 2 == 1)
+        yield dense((131, packs), (1,), "c16", units=units)
+        yield dense((131, 3, 8 * packs), (0, 2), "f2", units=units)
+    for shape in ((5000, 4), (3001, 8), (2049, 12)):
+        yield dense(shape, (1,), "f8", units=1)
+        yield dense(shape, (1,), "f4", units=1, numbers=True)
+    for count, units in itertools.product((1, 2, 3), UNITS):
+        for length in (9000, 12004, 20001, 50000 // count, 50003 // count):
+            yield dense((count, length), (1,), "f4", units=units, identity=False)
+            yield dense((count, length), (1,), "f4", units=units, offset=4, numbers=True)
+            yield dense((count, length), (1,), "i1", "c16", units=units, out="f8")
+        for axes in ((2,), (1, 2), (0, 2)):
+            yield dense((4, 9, 1032), axes, "f4", units=units, accumulator="largest of fields")
+
+
+def rows_that_begin_anywhere() -> Iterator[Case]:
+    """Rows that begin within packs, beside values that do not lie as elements should."""
+    for steps, offset in (((12, 8), 0), ((9, 8), 0), ((8, 8), 3), ((-12, 0), 4)):
+        for count in (1, 40):
+            case = dense((count, 1001), (1,), "f4", "f8", offset=4)
+            yield viewed(case, 1, (count, 1), steps, offset)
+    yield viewed(dense((6, 1001), (1,), "f4", "f4", offset=4), 1, (6, 1001), (4, 24), 0)
+    yield viewed(dense((6, 1001), (1,), "f4", "f2", offset=4), 1, (6, 1001), (2002, -2), 7)
+    yield viewed(dense((6, 1001), (1,), "f4", "f8", offset=4), 1, (6, 1001), (9, 0), 7)
+
+
+def columns() -> Iterator[Case]:
+    """Packs and single ones, threads that share them, blocks that share them, many axes."""
+    inner = (1, 2, 3, 5, 7, 12, 31, 64, 383, 384)
+    for count, dtype, length in itertools.product(inner, ("i1", "f4", "c16"), (1, 2, 9, 500)):
+        yield dense((length, count), (0,), dtype, units=1, numbers=length == 9)
+    for shape, units in itertools.product(((4000, 12), (6000, 5), (8, 4500), (3, 9001)), UNITS):
+        yield dense(shape, (0,), "f4", units=units)
+        yield dense(shape, (0,), "f8", "f4", units=units, numbers=True, identity=False)
+        yield dense(shape, (0,), "f4", units=units, accumulator="largest by name", out="i1")
+    for shape, offset in (((2, 4096), 0), ((2, 8192), 4), ((300, 257), 0), ((600, 268), 0)):
+        yield dense(shape, (0,), "f4", offset=offset, units=1, numbers=shape[0] > 2)
+        yield dense(shape, (0,), "f4", offset=offset, units=1, identity=False)
+    yield dense((1400, 268), (0,), "f4", units=16)
+    for many, axes in (((3, 70, 5, 8), (1,)), ((6, 40, 3, 8), (0, 2)), ((30, 5, 40, 3), (0, 2))):
+        case = dense(many, axes, "f4", units=1)
+        yield case
+        yield viewed(case, 0, many, strides_of((2, 0, 3, 1), many, 4), 0)
+        yield viewed(case, 0, many, strides_of((3, 2, 1, 0), many, 8), 5)
+        steps = strides_of((0, 1, 2, 3), many, 4)
+        yield viewed(case, 0, many, [steps[0], -steps[1], steps[2], steps[3]], 0)
+        yield viewed(case, 0, many, [0, steps[1], steps[2], -steps[3]], 4)
+
+
+def outputs() -> Iterator[Case]:
+    """Two outputs: with the reduced axes kept, in another order, backwards, with gaps."""
+    for shape, axis in (((40, 60, 8), 1), ((40, 8, 60), 2), ((40, 3, 60), 0)):
+        kept = [n for k, n in enumerate(shape) if k != axis]
+        keep = [1 if k == axis else n for k, n in enumerate(shape)]
+        outs = (
+            ArraySpec.make("f8", keep, order="F"),
+            ArraySpec.make(TRIPLET, kept, strides=(-12 * kept[1], 12)),
+            ArraySpec.make("c16", kept, offset=8),
+            ArraySpec.make(PACKED, kept, strides=(5, 7 * kept[0]), offset=3),
+        )
+        for pair in itertools.combinations(outs, 2):
+            yield replace(dense(shape, (axis,), "f4", units=1), outputs=pair)
+
+
+def little() -> Iterator[Case]:
+    """Nothing to reduce, nothing kept, no array."""
+    yield dense((5, 0, 3), (1,), "f4")
+    yield dense((0,), (0,), "f4", numbers=True)
+    yield dense((), (), "f8", "f4")
+    yield dense((1, 1), (0,), "f8")
+    yield dense((7, 33), (), "f4")
+    yield dense((50021,), (0,), out="i8", numbers=True, units=1)
+
+
+HARD = [short_rows, staged_rows, rows, rows_that_begin_anywhere, columns, outputs, little]
+
+
+def feature_of(s: Any) -> tuple[Any, ...]:
+    """What makes a difference in the text's loops."""
+    how = {
+        "rows": "lanes" if s.lanes <= 32 else "block",
+        "columns": "alone" if s.lanes == s.block else "together",
+    }
+    flags = [name for name in ("shared", "peeled", "spread", "exact") if getattr(s, name)]
+    flags += ["several"] if s.strategy == "rows" and s.rows > 1 else []
+    flags += ["packs"] if s.width > 1 and not s.spread else []
+    return (s.strategy, how.get(s.strategy, ""), *flags)
+
+
+WAYS = {
+    ("short", "", "packs"),
+    ("short", "", "exact", "packs"),
+    ("staged", ""),
+    ("rows", "lanes"),
+    ("rows", "lanes", "packs"),
+    ("rows", "lanes", "several"),
+    ("rows", "lanes", "several", "packs"),
+    ("rows", "lanes", "peeled", "packs"),
+    ("rows", "block"),
+    ("rows", "block", "packs"),
+    ("rows", "block", "peeled", "packs"),
+    ("rows", "block", "shared"),
+    ("rows", "block", "shared", "packs"),
+    ("rows", "block", "shared", "peeled", "packs"),
+    *(
+        ("columns", how, *shared, *last)
+        for how, shared in (("alone", ()), ("together", ()), ("together", ("shared",)))
+        for last in ((), ("exact",), ("packs",), ("exact", "packs"))
+    ),
+    ("columns", "alone", "spread"),
+    ("columns", "alone", "spread", "exact"),
+}
+
+
+@pytest.mark.parametrize("dtype", [*SCALARS, PAIR], ids=str)
+def test_dense_arrays_at_every_offset(dtype: np.dtype[Any]) -> None:
+    shapes = (
+        ((1000,), 0),
+        ((7, 1001), 1),
+        ((301, 7), 0),
+        ((300, 3), 1),
+        ((3, 300), 0),
+        ((64, 37), 1),
+    )
+    for offset, (shape, axis) in itertools.product(range(16), shapes):
+        case = dense(shape, (axis,), dtype, offset=offset, units=1)
+        check(case)
+        other = replace(case.outputs[0], offset=15 - offset)
+        check(
+            replace(
+                case, outputs=(other,), inputs=(*case.inputs, replace(case.inputs[0], offset=0))
+            )
+        )
+
+
+@contextmanager
+def told(case: Case) -> Iterator[None]:
+    """Let a failure say which reduction it is about."""
+    try:
+        yield
+    except AssertionError as error:
+        error.add_note(str(case))
+        raise
+
+
+@pytest.mark.parametrize("shapes", HARD, ids=lambda shapes: shapes.__name__)
+def test_every_element_of_hard_shapes_is_added_once(shapes: Callable[[], Iterator[Case]]) -> None:
+    for case in shapes():
+        with told(case):
+            check(case)
+
+
+def test_hard_shapes_take_every_way() -> None:
+    cases = itertools.chain.from_iterable(shapes() for shapes in HARD)
+    found = {feature_of(lowered_for(case).specialization) for case in cases}
+    assert not WAYS - found
+
+
+@pytest.mark.parametrize("shapes", HARD, ids=lambda shapes: shapes.__name__)
+def test_shared_memory_suffices(shapes: Callable[[], Iterator[Case]]) -> None:
+    sources: dict[Any, str] = {}
+    totals = itertools.product(ACCUMULATORS, (False, True))
+    for case, (accumulator, identity) in itertools.product(shapes(), totals):
+        own = replace(case, accumulator=accumulator, identity=identity or case.mask)
+        lowered = lowered_for(own)
+        s: Any = lowered.specialization
+        with told(own):
+            walked(own, lowered).check_scratch(*total_of(own))
+            if s.facts not in sources:
+                sources[s.facts] = render(s).source
+            size = shared_bytes(sources[s.facts], total_of(own)[0], s.width)
+            assert size <= MOST_SHARED_BYTES
+
+
+# -- what no machine here could hold ------------------------------------------------------------
+
+
+def check_far(case: Case) -> Lowered:
+    """Look at the corners of a launch whose numbers and offsets may need 64 bits."""
+    lowered = lowered_for(case)
+    model = walked(case, lowered, corners=True)
+    walk = model.walk()
+    model.check_scratch(*total_of(case))
+    assert (walk.written.min(), walk.written.max()) == (0, case.count - 1)
+    assert (walk.elements.min(), walk.elements.max()) == (0, case.length - 1)
+    pairs = walk.outputs * case.length + walk.elements
+    assert (np.diff(np.sort(pairs)) > 0).all()
+    kept = np.unravel_index(walk.outputs, model.kept)
+    reduced = np.unravel_index(walk.elements, model.reduced)
+    for o, places in zip(model.read, walk.places, strict=True):
+        wanted = sum(
+            at * step for at, step in zip((*kept, *reduced), (*o.kept, *o.reduced), strict=True)
+        )
+        np.testing.assert_array_equal(places, wanted)
+    return lowered
+
+
+def many_short_rows() -> Iterator[Case]:
+    """Rows that threads or blocks find by an element's number."""
+    for dtype, count in itertools.product(("f2", "f4", "f8"), (2**30, 2**31 // 3, 2**31 // 3 + 1)):
+        yield dense((count, 3), (1,), dtype)
+    for shape in ((10**7, 215), (2**24, 129), (2**23, 255), (2**24 - 1, 129)):
+        yield dense(shape, (1,), "f4")
+        yield dense(shape, (1,), "i1", numbers=True)
+
+
+def many_elements() -> Iterator[Case]:
+    """Near the limit, where the last part ends behind the last element, and beyond it."""
+    lengths = (2**31 - 2**25, 2**31 - 2**21, 2**31 - 1, 2**31, 2**33 + 3)
+    near = itertools.product((2**31 - 2**21 - 1,), (*UNITS, 139, 183))
+    for length, units in itertools.chain(near, itertools.product(lengths, (132,))):
+        yield dense((length,), (0,), "i1", units=units)
+        yield dense((length,), (0,), "f8", units=units, numbers=True)
+        yield viewed(dense((length,), (0,), "f4", units=units), 0, (length,), (0,), 0)
+        yield dense((length,), (0,), out="i8", units=units, numbers=True)
+        yield viewed(dense((length, 2), (0,), "i1", units=units), 0, (length, 2), (0, 1), 0)
+
+
+def many_outputs() -> Iterator[Case]:
+    """Near the limit and beyond it."""
+    for count in (2**31 - 2**21 - 1, 2**31, 2**32 + 5):
+        yield dense((count, 2), (1,), "f4")
+        yield dense((count, 8), (1,), "i1")
+        yield dense((3, count), (0,), "f4", numbers=True)
+        yield dense((count, 40), (1,), "f4")
+        yield viewed(dense((count, 3), (1,), "f4"), 0, (count, 3), (0, 4), 0)
+
+
+def long_steps() -> Iterator[Case]:
+    """Along what is reduced, along what is kept, between the outputs of one thread."""
+    yield dense((2**20, 4096), (0,), "f4")
+    yield dense((4096, 2**20), (1,), "f4")
+    yield dense((2**15, 2**4, 2**15), (0, 2), "f2")
+    for step in (2**28, 2**29, 2**30, -(2**30), 2**31, 2**33):
+        case = dense((1000, 4), (0,), "f4", "f4", units=1)
+        yield viewed(case, 1, (4,), (step,), 0)
+        yield replace(case, outputs=(ArraySpec.make("f4", 4, strides=(step,)),))
+        case = dense((1000, 16), (0,), "i1", "f8", out="i1", units=1)
+        yield viewed(case, 1, (16,), (step,), 0)
+        case = dense((2, 9000), (0,), "f8", "f4", offset=4, units=1)
+        yield viewed(case, 1, (9000,), (step,), 0)
+        yield viewed(dense((40, 64), (1,), "f4", "f4"), 1, (40, 1), (step, 0), 0)
+        yield viewed(dense((40, 64), (1,), "f4", "f4"), 1, (1, 64), (0, step), 0)
+        yield viewed(dense((900, 64), (0,), "f4", "f4"), 1, (900, 1), (step, 0), 0)
+        yield viewed(dense((4, 5, 64), (0, 2), "f4"), 0, (4, 5, 64), (step, 4096, 4), 0)
+        yield viewed(dense((4, 5, 64), (1,), "f4"), 0, (4, 5, 64), (step, 4096, 4), 0)
+
+
+FAR = [many_short_rows, many_elements, many_outputs, long_steps]
+
+
+@pytest.mark.parametrize("shapes", FAR, ids=lambda shapes: shapes.__name__)
+def test_numbers_beyond_32_bits_at_the_limits(shapes: Callable[[], Iterator[Case]]) -> None:
+    for case in shapes():
+        with told(case):
+            check_far(case)
+
+
+def test_the_limits_need_either_width() -> None:
+    cases = itertools.chain.from_iterable(shapes() for shapes in FAR)
+    lowered: list[Any] = [lowered_for(case).specialization for case in cases]
+    assert {s.wide_index for s in lowered} == {False, True}
+
+
+small = [1, 2, 3, 5, 8, 67, 255, 256, 1000, 4096]
+extents = st.sampled_from([*small, 2**16, 2**16 + 1, 10**6, 2**24, 2**28 - 1, 2**30, 2**31])
+
+
+@st.composite
+def far_reductions(draw: Any) -> Case:
+    shape = tuple(
+        draw(st.lists(extents, min_size=1, max_size=4).filter(lambda n: math.prod(n) <= 2**36))
+    )
+    axes = tuple(k for k in range(len(shape)) if draw(st.booleans()))
+    inputs = []
+    for _ in range(draw(st.sampled_from([1, 1, 2]))):
+        dtype = draw(st.sampled_from([*SCALARS, TRIPLET]))
+        order = list(range(len(shape)))
+        if draw(st.integers(0, 2)) == 0:
+            order = draw(st.permutations(order))
+        strides = strides_of(order, shape, dtype.itemsize, draw(st.sampled_from([0, 0, 0, 16])))
+        for axis in range(len(shape)):
+            strides[axis] *= draw(st.sampled_from([1] * 8 + [-1, 0]))
+        inputs.append(ArraySpec.make(dtype, shape, strides=strides))
+    kept = [n for k, n in enumerate(shape) if k not in axes]
+    return Case(
+        shape,
+        axes,
+        tuple(inputs),
+        (ArraySpec.make(draw(st.sampled_from(SCALARS)), kept, order=draw(st.sampled_from("CF"))),),
+        numbers=draw(st.booleans()),
+        units=draw(st.sampled_from(UNITS)),
+    )
+
+
+@given(far_reductions())
+@settings(deadline=None, max_examples=250)
+def test_numbers_beyond_32_bits(case: Case) -> None:
+    s: Any = check_far(case).specialization
+    event(f"{s.strategy}, {'64' if s.wide_index else '32'} bits")
+
+
+# -- the model itself ---------------------------------------------------------------------------
+
+
+def strides_off(layout: strategy.ReductionLayout) -> strategy.ReductionLayout:
+    """The first operand's innermost kept step is one element too long."""
+    row, *others = layout.kept.strides
+    kept = replace(layout.kept, strides=((*row[:-1], row[-1] + 4), *others))
+    return replace(layout, kept=kept)
+
+
+def chunks(layout: strategy.ReductionLayout, size: int) -> strategy.ReductionLayout:
+    """Every access to memory is so wide (bytes)."""
+    return replace(layout, accesses=tuple(replace(a, chunk=size) for a in layout.accesses))
+
+
+ODD = dense((40, 1001), (1,), "f4", offset=4)
+SPLIT = dense((3, 40000), (1,), "f4", units=16)
+COLUMNS = dense((4000, 10), (0,), "f4", units=1)
+FAULTS: dict[str, tuple[Case, Callable[[strategy.ReductionLayout], strategy.ReductionLayout]]] = {
+    "a chunk one too short": (SPLIT, lambda p: replace(p, chunk=p.chunk - 1)),
+    "a part too few": (SPLIT, lambda p: replace(p, split=p.split - 1)),
+    "a part too many": (SPLIT, lambda p: replace(p, split=p.split + 1)),
+    "half of the columns' rows": (COLUMNS, lambda p: replace(p, chunk=p.chunk // 2)),
+    "a tile too few": (ODD, lambda p: replace(p, tiles=p.tiles - 1)),
+    "a tile too many": (COLUMNS, lambda p: replace(p, tiles=p.tiles + 1)),
+    "a wrong stride": (ODD, strides_off),
+    "a wrong stride of columns": (dense((20, 70), (0,), "f4"), strides_off),
+    "rows that are taken for aligned": (ODD, lambda p: replace(p, peeled=False)),
+    "columns without a rest": (dense((3, 1001), (0,), "f4"), lambda p: replace(p, exact=True)),
+    "short rows without a rest": (dense((1001, 3), (1,), "f4"), lambda p: replace(p, exact=True)),
+    "a longer row": (dense((1001, 3), (1,), "f4"), lambda p: replace(p, length=4)),
+    "staged rows that do not meet": (
+        dense((1003, 67), (1,), "f4", units=1), lambda p: replace(p, rows=p.rows + 1)
+    ),
+    "outputs that are taken for aligned": (
+        replace(COLUMNS, outputs=(ArraySpec.make("f4", 10, offset=4),)), lambda p: chunks(p, 8)
+    ),
+    "inputs that are taken for aligned": (
+        dense((600, 33), (1,), "f8", offset=4), lambda p: chunks(p, 8)
+    ),
+    "a row for two groups": (dense((64, 64), (1,), "f4"), lambda p: replace(p, lanes=p.lanes * 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_model_finds_planted_faults(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, change = FAULTS[fault]
+    check(case)
+    plan = strategy.plan_reduction_cuda
+    monkeypatch.setattr(lowering, "plan_reduction_cuda", lambda *given: change(plan(*given)))
+    with pytest.raises(AssertionError):
+        check(case)
+
+
+def test_the_model_finds_wrong_divisors(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = dense((6, 40, 3, 8), (0, 2), "f4")
+    check(case)
+    right = divisors.multiplier_and_shift
+    monkeypatch.setattr(
+        lowering, "multiplier_and_shift", lambda d, bits: (right(d + 1, bits)[0], right(d, bits)[1])
+    )
+    with pytest.raises(AssertionError):
+        check(case)
+
+
+def test_the_model_finds_narrow_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = dense((2**33,), (0,), "i1")
+    check_far(case)
+    plan = strategy.plan_reduction_cuda
+    monkeypatch.setattr(
+        lowering,
+        "plan_reduction_cuda",
+        lambda *given: replace(plan(*given), wide_index=False),
+    )
+    with pytest.raises(AssertionError):
+        check_far(case)
+
+
+def test_the_model_finds_too_little_scratch() -> None:
+    lowered = lowered_for(SPLIT)
+    walked(SPLIT, lowered).check_scratch(16, 8)
+    with pytest.raises(AssertionError):
+        walked(SPLIT, replace(lowered, scratch=lowered.scratch - 1)).check_scratch(16, 8)

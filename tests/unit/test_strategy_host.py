@@ -79,6 +79,7 @@ def test_everything_is_covered_once(geometry: Geometry, size: int, part: int) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strategy_host, "PART", part)
         patch.setattr(strategy_host, "_SHARED_ROWS", 3 if part < PART else 128)
+        patch.setattr(strategy_host, "_MANY_OUTPUTS", 1 << 12 if part < PART else 16)
         layout = plan_reduction_host(geometry, size)
     event(f"{layout.strategy}, {'split' if layout.split > 1 else 'whole'}")
     assert layout.kept.size == geometry.outputs
@@ -98,7 +99,7 @@ def test_everything_is_covered_once(geometry: Geometry, size: int, part: int) ->
 @given(geometries(), st.sampled_from([1, 2, 4, 8, 12, 16, 24, 100, 128]))
 def test_totals_have_room(geometry: Geometry, size: int) -> None:
     layout = plan_reduction_host(geometry, size)
-    if layout.strategy == "rows":
+    if layout.strategy in ("rows", "short"):
         assert (layout.work, layout.packs) == (1, 1)
         return
     # The generated text has room for a power of two of totals, as many as there may be bytes for.
@@ -108,14 +109,21 @@ def test_totals_have_room(geometry: Geometry, size: int) -> None:
     assert layout.packs == 1 or layout.strategy == "folded"
 
 
-@given(geometries())
-def test_accesses_tell_how_lanes_lie(geometry: Geometry) -> None:
-    layout = plan_reduction_host(geometry, 4)
+@given(geometries(), st.booleans())
+def test_accesses_tell_how_lanes_lie(geometry: Geometry, many: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strategy_host, "_MANY_OUTPUTS", 16 if many else 10**9)
+        layout = plan_reduction_host(geometry, 4)
+    event(layout.strategy)
+    assert layout.length == (geometry.length if layout.strategy == "short" else 0)
     loop = layout.reduced if layout.strategy == "rows" else layout.kept
-    for operand, access, row in zip(geometry.operands, layout.accesses, loop.strides, strict=True):
-        step = {"row": operand.itemsize, "broadcast": 0}.get(access.kind, row[-1])
-        assert step == row[-1]
-        assert access.kind != "strided" or step not in (0, operand.itemsize)
+    for k, (operand, access) in enumerate(zip(geometry.operands, layout.accesses, strict=True)):
+        unit, step = operand.itemsize, loop.strides[k][-1]
+        if access.kind == "flat":
+            assert (step, layout.reduced.strides[k][-1]) == (layout.length * unit, unit)
+        else:
+            assert step == {"row": unit, "broadcast": 0}.get(access.kind, step)
+            assert access.kind != "strided" or step not in (0, unit)
 
 
 @given(geometries())
@@ -142,12 +150,17 @@ def test_rows_are_folded_only_without_gaps(geometry: Geometry) -> None:
         ((10, 10**6), (1,), "rows"),
         ((64, 200, 300), (0, 2), "rows"),
         ((3162, 3162), (0,), "columns"),
-        ((64, 200, 300), (1,), "columns"),
-        ((4, 10**6), (0,), "columns"),
-        ((10**6, 4), (1,), "columns"),  # short rows: a lane is an output
+        ((64, 200, 300), (1,), "folded"),
+        ((64, 200, 600), (1,), "columns"),
+        ((20, 10**6), (0,), "columns"),
+        ((4, 10**6), (0,), "short"),
+        ((10**6, 4), (1,), "short"),
+        ((10**3, 4), (1,), "columns"),  # too few for a text of their own
+        ((10**6, 20), (1,), "rows"),
         ((10**6, 4), (0,), "folded"),
         ((100, 10**5, 3), (1,), "folded"),
-        ((1000, 1000), (), "columns"),
+        ((1000, 1000), (), "short"),
+        ((10, 10), (), "columns"),
     ],
 )
 def test_strategies(shape: tuple[int, ...], axes: tuple[int, ...], strategy: str) -> None:
@@ -259,6 +272,7 @@ def test_grain_keeps_small_work_in_one_thread() -> None:
     kernel = ReductionKernel("float32 x", "float32 y", "x", "a + b", "y = a", "0", "total")
     rows = lowered(kernel, make("f4", (10**5, 100)), axis=1)
     assert 100 * rows.grain in range(8192, 16385)
-    strips = lowered(kernel, make("f4", (10**6, 4)), axis=1)
+    assert lowered(kernel, make("f4", (10**6, 4)), axis=1).grain * 4 == 16384
+    strips = lowered(kernel, make("f4", (10**3, 4)), axis=1)
     assert strips.grain * 4 * 64 == 16384
     assert lowered(kernel, make("f4", 10**7), axis=None).grain == 1

@@ -598,6 +598,6 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     if code is None:
         from kerneltk import messages  # only who has an error needs its reader
 
-        message = messages.compile_error_message(log, unit.origins, unit.entry)
+        message = messages.compile_error_message(log, unit.origins, unit.name or unit.entry)
         raise CompileError(message, unit.source, log)
     return ObjectCode(target(), "shared-library", code, unit.entry)

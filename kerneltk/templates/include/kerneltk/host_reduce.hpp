@@ -1,7 +1,8 @@
 // Totals of reductions on the host: where they are kept, and in which order they are combined.
 //
 // start(...) returns an element as a total; step(total, ...) returns a total and an element as
-// one. Where there is an identity, totals begin with it; else each begins with an element.
+// one; ahead(from, to) asks for the memory behind a range of elements or rows. Where there is an
+// identity, totals begin with it; else each begins with an element.
 #pragma once
 
 namespace kerneltk {
@@ -174,8 +175,14 @@ class row_totals {
                 k += COUNT;
             }
         for (; k < end; k += COUNT) {
-            if constexpr (GROUP == 0) ahead(k, k + COUNT);
-            for (int l = 0; l < COUNT; ++l) low.put(base + l, step(low.get(base + l), k + l));
+            if constexpr (CASCADED) {
+                if constexpr (GROUP == 0) ahead(k, k + COUNT);
+                for (int l = 0; l < COUNT; ++l) low.put(base + l, step(low.get(base + l), k + l));
+            } else {
+                // One vector, which GCC would take apart if it unrolled the loop first.
+#pragma GCC unroll 1
+                for (int l = 0; l < COUNT; ++l) low.put(base + l, step(low.get(base + l), k + l));
+            }
             if (GROUP) __asm__ volatile("");  // a few rounds: vectors of several do not pay
         }
     }
@@ -184,6 +191,7 @@ class row_totals {
     __forceinline__ void halve(const Reduce& reduce) {
         if constexpr (FROM > TO) {
             constexpr int half = FROM / 2;
+#pragma GCC unroll 1
             for (int l = 0; l < half; ++l) low.put(l, reduce(low.get(l), low.get(half + l)));
             halve<half, TO>(reduce);
         }
@@ -198,8 +206,9 @@ public:
 
     // Takes elements [0, count) of a run.
     template <class Identity, class Start, class Step, class Ahead, class Reduce>
-    __forceinline__ void take(long long count, const Identity& identity, const Start& start,
-                              const Step& step, const Ahead& ahead, const Reduce& reduce) {
+    __forceinline__ void take(const Identity& identity, const Start& start, const Step& step,
+                              const Ahead& ahead, const Reduce& reduce, long long count) {
+        if constexpr (!CASCADED) ahead(0, count);
         long long k = 0;
         do {
             if constexpr (CASCADED)
@@ -230,6 +239,7 @@ public:
                     for (int l = 0; l < places; ++l) low.put(l, reduce(high.get(l), low.get(l)));
             // What was stored together is loaded together, or the processor waits.
             halve<WIDE, NARROW>(reduce);
+#pragma GCC unroll 1
             for (int l = 0; l < NARROW; ++l) low.put(l, reduce(low.get(l), low.get(WIDE + l)));
             halve<NARROW, 1>(reduce);
             return reduce(low.get(0), low.get(first[2]));
@@ -287,9 +297,10 @@ public:
     }
 
     // Takes `count` rounds of `width` elements.
-    template <int AT_ONCE, class Identity, class Start, class Step, class Reduce>
-    __forceinline__ void take(long long count, long long width, const Identity& identity,
-                              const Start& start, const Step& step, const Reduce& reduce) {
+    template <int AT_ONCE, class Identity, class Start, class Step, class Ahead, class Reduce>
+    __forceinline__ void take(const Identity& identity, const Start& start, const Step& step,
+                              const Ahead& ahead, const Reduce& reduce, long long count,
+                              long long width) {
         long long r = 0;
         while (r < count) {
             if (rounds >= rounds_of_block) set_aside(identity, reduce);
@@ -306,10 +317,12 @@ public:
             // Several rows at once: their totals are loaded and stored once, and memory is read as
             // several streams.
             if constexpr (AT_ONCE == 4)
-                for (; end - r >= 4; r += 4)
+                for (; end - r >= 4; r += 4) {
+                    ahead(r, r + 4);
                     for (long long l = 0; l < width; ++l)
                         low.put(l, step(step(step(step(low.get(l), r, l), r + 1, l), r + 2, l),
                                         r + 3, l));
+                }
             for (; r < end; ++r)
                 for (long long l = 0; l < width; ++l) low.put(l, step(low.get(l), r, l));
         }

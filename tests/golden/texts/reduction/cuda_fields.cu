@@ -25,12 +25,17 @@ struct _kt_arguments {
 };
 using _kt_index = int;
 struct _type_reduce {
-    T value;
-    long long index;
+#line 1 "reduce_type"
+T value;
+#line 1 "reduce_type"
+long long index;
+#line 33 "generated code"
     _type_reduce() = default;
     __device__ _type_reduce(T _kt_0, long long _kt_1) : value(_kt_0), index(_kt_1) {}
 };
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 9999 "reduce_type"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 39 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, false>;
 extern "C" __global__ void __launch_bounds__(256)
 argmax(const __grid_constant__ _kt_arguments _kt_a) {
@@ -38,25 +43,29 @@ argmax(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_y = _kt_a._kt_p_y;
     long long* const _kt_p_k = _kt_a._kt_p_k;
     const auto _kt_map = [&](const ptrdiff_t _J, const ptrdiff_t , const T& x) -> _type_reduce {
-        return _type_reduce(
+        return
+#line 1 "map_expr"
+_type_reduce(
 #line 1 "map_expr"
  x, _J 
-#line 45 "generated code"
 );
+#line 53 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 a.value > b.value || (a.value == b.value && a.index < b.index) ? a : b
-#line 52 "generated code"
 );
+#line 62 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y, long long& k) {
 #line 1 "post_map_expr"
 y = a.value;
 k = a.index
         ;
-#line 60 "generated code"
+#line 69 "generated code"
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;

@@ -24,7 +24,9 @@ struct _kt_arguments {
 };
 using _kt_index = int;
 typedef T _type_reduce;
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 9999 "out_params"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 30 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, true>;
 extern "C" __global__ void __launch_bounds__(256)
 scaled_total(const __grid_constant__ _kt_arguments _kt_a) {
@@ -33,32 +35,38 @@ scaled_total(const __grid_constant__ _kt_arguments _kt_a) {
     bool* const _kt_p__kt_where = _kt_a._kt_p__kt_where;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "map_expr"
+static_cast<_type_reduce>(
 #line 1 "map_expr"
 x * c
-#line 40 "generated code"
 );
+#line 45 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 a + b
-#line 47 "generated code"
 );
+#line 54 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "identity"
+static_cast<_type_reduce>(
 #line 1 "identity"
 0 * c // none
-#line 54 "generated code"
 );
+#line 63 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
 #line 1 "post_map_expr"
 y += a; // on top\
 
         ;
-#line 62 "generated code"
+#line 70 "generated code"
     };
     const int _kt_lane = threadIdx.x;
     T* _kt_b_x;

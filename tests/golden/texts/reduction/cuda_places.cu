@@ -31,15 +31,16 @@ struct _kt_arguments {
     alignas(8) kerneltk::index_space<3, int> _kt_in;
     alignas(8) kerneltk::index_space<1, int> _kt_out;
     alignas(8) long long _kt_v_x[7];
-    alignas(8) long long _kt_v_y[3];
 };
 using _kt_index = int;
 typedef
 #line 1 "reduce_type"
 double
-#line 41 "generated code"
 _type_reduce;
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 41 "generated code"
+#line 9999 "reduce_type"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 44 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, true>;
 extern "C" __global__ void __launch_bounds__(256)
 places(const __grid_constant__ _kt_arguments _kt_a) {
@@ -50,37 +51,42 @@ places(const __grid_constant__ _kt_arguments _kt_a) {
     auto _in_ind = _kt_a._kt_in;
     auto _out_ind = _kt_a._kt_out;
     const kerneltk::array_view<T, 3, false, int> _raw_x{_kt_p_x, static_cast<ptrdiff_t>(_kt_a._kt_v_x[0]), {static_cast<ptrdiff_t>(_kt_a._kt_v_x[1]), static_cast<ptrdiff_t>(_kt_a._kt_v_x[2]), static_cast<ptrdiff_t>(_kt_a._kt_v_x[3]), }, {static_cast<ptrdiff_t>(_kt_a._kt_v_x[4]), static_cast<ptrdiff_t>(_kt_a._kt_v_x[5]), static_cast<ptrdiff_t>(_kt_a._kt_v_x[6]), }};
-    kerneltk::array_view<double, 1, true, int> _raw_y{_kt_p_y, static_cast<ptrdiff_t>(_kt_a._kt_v_y[0]), {static_cast<ptrdiff_t>(_kt_a._kt_v_y[1]), }, {static_cast<ptrdiff_t>(_kt_a._kt_v_y[2]), }};
     const auto _kt_map = [&](const ptrdiff_t _J, const ptrdiff_t _i, const T& x) -> _type_reduce {
         [[maybe_unused]] const ptrdiff_t _j = _J * static_cast<ptrdiff_t>(_kt_a._kt_outputs) + _i;
         _in_ind.set(_j);
         _out_ind.set(_i);
-        return static_cast<_type_reduce>(
+        return
+#line 1 "map_expr"
+static_cast<_type_reduce>(
 #line 1 "map_expr"
 _raw_x[_in_ind.get()] * w[_in_ind.get()[1]] - x * _j
-#line 62 "generated code"
 );
+#line 65 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 a + b
-#line 69 "generated code"
 );
+#line 74 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "identity"
+static_cast<_type_reduce>(
 #line 1 "identity"
 0
-#line 76 "generated code"
 );
+#line 83 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t _i, double& y, long long& n) {
         _out_ind.set(_i);
 #line 1 "post_map_expr"
-y = a * _out_ind.get()[0] + _raw_y[0]; n += _i
+y = a * _out_ind.get()[0]; n += _i
         ;
-#line 84 "generated code"
+#line 90 "generated code"
     };
     const int _kt_lane = threadIdx.x;
     T* _kt_b_x;

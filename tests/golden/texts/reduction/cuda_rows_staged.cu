@@ -20,38 +20,46 @@ struct _kt_arguments {
 };
 using _kt_index = int;
 typedef T _type_reduce;
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 9999 "out_params"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 26 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, true>;
 extern "C" __global__ void __launch_bounds__(256)
 total(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "map_expr"
+static_cast<_type_reduce>(
 #line 1 "map_expr"
 x
-#line 34 "generated code"
 );
+#line 39 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 a + b
-#line 41 "generated code"
 );
+#line 48 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "identity"
+static_cast<_type_reduce>(
 #line 1 "identity"
 0
-#line 48 "generated code"
 );
+#line 57 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
 #line 1 "post_map_expr"
 y = a
         ;
-#line 55 "generated code"
+#line 63 "generated code"
     };
     const _kt_index _kt_outputs = static_cast<_kt_index>(_kt_a._kt_outputs), _kt_length = static_cast<_kt_index>(_kt_a._kt_length);
     const _kt_index _kt_first = static_cast<_kt_index>(blockIdx.x) * 128;

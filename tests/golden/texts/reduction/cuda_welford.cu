@@ -33,9 +33,11 @@ using _kt_index = int;
 typedef
 #line 1 "reduce_type"
 moments
-#line 37 "generated code"
 _type_reduce;
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 38 "generated code"
+#line 9999 "reduce_type"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 41 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, false>;
 extern "C" __global__ void __launch_bounds__(192)
 welford(const __grid_constant__ _kt_arguments _kt_a) {
@@ -43,24 +45,28 @@ welford(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_m = _kt_a._kt_p_m;
     T* const _kt_p_s = _kt_a._kt_p_s;
     const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) -> _type_reduce {
-        return _type_reduce{
+        return
+#line 1 "map_expr"
+_type_reduce{
 #line 1 "map_expr"
  (float)x, 0, 1 
-#line 50 "generated code"
 };
+#line 55 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 merged(a, b)
-#line 57 "generated code"
 );
+#line 64 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& m, T& s) {
 #line 1 "post_map_expr"
 m = a.mean; s = sqrt(a.squares / a.count);
         ;
-#line 64 "generated code"
+#line 70 "generated code"
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;

@@ -23,7 +23,9 @@ struct _kt_arguments {
     alignas(8) long long _kt_r_y[1];
 };
 typedef T _type_reduce;
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 9999 "out_params"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 29 "generated code"
 extern "C" __attribute__((visibility("default"))) void scaled_total(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
@@ -32,32 +34,38 @@ extern "C" __attribute__((visibility("default"))) void scaled_total(
     bool* const _kt_p__kt_where = _kt_a._kt_p__kt_where;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) __attribute__((always_inline)) -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "map_expr"
+static_cast<_type_reduce>(
 #line 1 "map_expr"
 x * c
-#line 39 "generated code"
 );
+#line 44 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) __attribute__((always_inline)) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 a + b
-#line 46 "generated code"
 );
+#line 53 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "identity"
+static_cast<_type_reduce>(
 #line 1 "identity"
 0 * c // none
-#line 53 "generated code"
 );
+#line 62 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
 #line 1 "post_map_expr"
 y += a; // on top\
 
         ;
-#line 61 "generated code"
+#line 69 "generated code"
     };
     const long long _kt_strip = _kt_a._kt_work, _kt_width = _kt_a._kt_kept[0];
     const long long _kt_strips = (_kt_width + _kt_strip - 1) / _kt_strip;
@@ -87,13 +95,15 @@ y += a; // on top\
             bool* const _kt_q__kt_where = kerneltk::advance(_kt_o__kt_where, _kt_d0 * _kt_a._kt_r__kt_where[0]);
             long long _kt_run = _kt_a._kt_reduced[0] - _kt_d0;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
-            const int _kt_start = 0;
-            const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_r, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
-                T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, _kt_r * _kt_t_x + _kt_l * 4));
-                bool _kt_v__kt_where = kerneltk::get(kerneltk::advance(_kt_q__kt_where, _kt_r * _kt_t__kt_where + _kt_l * 0));
-                return !_kt_v__kt_where ? _kt_total : _kt_reduce(_kt_total, _kt_map(0, 0, _kt_v_x));
+        const int _kt_start = 0;
+        const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_r, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
+            T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, _kt_r * _kt_t_x + _kt_l * 4));
+            bool _kt_v__kt_where = kerneltk::get(kerneltk::advance(_kt_q__kt_where, _kt_r * _kt_t__kt_where + _kt_l * 0));
+            return !_kt_v__kt_where ? _kt_total : _kt_reduce(_kt_total, _kt_map(0, 0, _kt_v_x));
+        };
+            const auto _kt_ahead = [&](long long _kt_from, long long _kt_to) __attribute__((always_inline)) {
             };
-            _kt_totals.take<4>(_kt_run, _kt_lanes, _kt_identity, _kt_start, _kt_step, _kt_reduce);
+            _kt_totals.take<4>(_kt_identity, _kt_start, _kt_step, _kt_ahead, _kt_reduce, _kt_run, _kt_lanes);
             _kt_left -= _kt_run;
             _kt_d0 = 0;
         }

@@ -24,8 +24,11 @@ struct _kt_arguments {
     alignas(8) long long _kt_r__J[1];
 };
 struct _type_reduce {
-    T value;
-    long long index;
+#line 1 "reduce_type"
+T value;
+#line 1 "reduce_type"
+long long index;
+#line 32 "generated code"
     _type_reduce() = default;
     __device__ _type_reduce(T _kt_0, long long _kt_1) : value(_kt_0), index(_kt_1) {}
     // Member by member: GCC sees through `a.value < b.value ? a : b` then.
@@ -36,7 +39,9 @@ struct _type_reduce {
         return *this;
     }
 };
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 9999 "reduce_type"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 45 "generated code"
 // A list for each member, so that loops over them become vectors.
 template <int _kt_count>
 struct _kt_lists {
@@ -60,25 +65,29 @@ extern "C" __attribute__((visibility("default"))) void argmax(
     T* const _kt_p_y = _kt_a._kt_p_y;
     long long* const _kt_p_k = _kt_a._kt_p_k;
     const auto _kt_map = [&](const ptrdiff_t _J, const ptrdiff_t , const T& x) __attribute__((always_inline)) -> _type_reduce {
-        return _type_reduce(
+        return
+#line 1 "map_expr"
+_type_reduce(
 #line 1 "map_expr"
  x, _J 
-#line 67 "generated code"
 );
+#line 75 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) __attribute__((always_inline)) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 a.value > b.value || (a.value == b.value && a.index < b.index) ? a : b
-#line 74 "generated code"
 );
+#line 84 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y, long long& k) {
 #line 1 "post_map_expr"
 y = a.value;
 k = a.index
         ;
-#line 82 "generated code"
+#line 91 "generated code"
     };
     const int _kt_identity = 0;
     const long long _kt_tiles = _kt_a._kt_outputs;
@@ -100,15 +109,18 @@ k = a.index
             const long long _kt_q__J = _kt_o__J + _kt_d0 * _kt_a._kt_r__J[0];
             long long _kt_run = _kt_a._kt_reduced[0] - _kt_d0;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
-            const auto _kt_start = [&](long long _kt_l) __attribute__((always_inline)) {
-                T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));
-                return _kt_map(_kt_q__J + 0 + _kt_l * 1, 0, _kt_v_x);
+        const auto _kt_start = [&](long long _kt_l) __attribute__((always_inline)) {
+            T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));
+            return _kt_map(_kt_q__J + 0 + _kt_l * 1, 0, _kt_v_x);
+        };
+        const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
+            T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));
+            return _kt_reduce(_kt_total, _kt_map(_kt_q__J + 0 + _kt_l * 1, 0, _kt_v_x));
+        };
+            const auto _kt_ahead = [&](long long _kt_from, long long _kt_to) __attribute__((always_inline)) {
+                kerneltk::prefetch(_kt_q_x + _kt_from, _kt_q_x + _kt_to);
             };
-            const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
-                T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));
-                return _kt_reduce(_kt_total, _kt_map(_kt_q__J + 0 + _kt_l * 1, 0, _kt_v_x));
-            };
-            _kt_totals.take(_kt_run, _kt_identity, _kt_start, _kt_step, _kt_reduce);
+            _kt_totals.take(_kt_identity, _kt_start, _kt_step, _kt_ahead, _kt_reduce, _kt_run);
             _kt_left -= _kt_run;
             _kt_d0 = 0;
         }

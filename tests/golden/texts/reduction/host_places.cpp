@@ -29,14 +29,15 @@ struct _kt_arguments {
     alignas(8) kerneltk::index_space<3, long long> _kt_in;
     alignas(8) kerneltk::index_space<1, long long> _kt_out;
     alignas(8) long long _kt_v_x[7];
-    alignas(8) long long _kt_v_y[3];
 };
 typedef
 #line 1 "reduce_type"
 double
-#line 38 "generated code"
 _type_reduce;
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 38 "generated code"
+#line 9999 "reduce_type"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 41 "generated code"
 extern "C" __attribute__((visibility("default"))) void places(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
@@ -47,37 +48,42 @@ extern "C" __attribute__((visibility("default"))) void places(
     auto _in_ind = _kt_a._kt_in;
     auto _out_ind = _kt_a._kt_out;
     const kerneltk::array_view<T, 3, false, int> _raw_x{_kt_p_x, static_cast<ptrdiff_t>(_kt_a._kt_v_x[0]), {static_cast<ptrdiff_t>(_kt_a._kt_v_x[1]), static_cast<ptrdiff_t>(_kt_a._kt_v_x[2]), static_cast<ptrdiff_t>(_kt_a._kt_v_x[3]), }, {static_cast<ptrdiff_t>(_kt_a._kt_v_x[4]), static_cast<ptrdiff_t>(_kt_a._kt_v_x[5]), static_cast<ptrdiff_t>(_kt_a._kt_v_x[6]), }};
-    kerneltk::array_view<double, 1, true, int> _raw_y{_kt_p_y, static_cast<ptrdiff_t>(_kt_a._kt_v_y[0]), {static_cast<ptrdiff_t>(_kt_a._kt_v_y[1]), }, {static_cast<ptrdiff_t>(_kt_a._kt_v_y[2]), }};
     const auto _kt_map = [&](const ptrdiff_t _J, const ptrdiff_t _i, const T& x) __attribute__((always_inline)) -> _type_reduce {
         [[maybe_unused]] const ptrdiff_t _j = _J * static_cast<ptrdiff_t>(_kt_a._kt_outputs) + _i;
         _in_ind.set(_j);
         _out_ind.set(_i);
-        return static_cast<_type_reduce>(
+        return
+#line 1 "map_expr"
+static_cast<_type_reduce>(
 #line 1 "map_expr"
 _raw_x[_in_ind.get()] * w[_in_ind.get()[1]] - x * _j
-#line 59 "generated code"
 );
+#line 62 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) __attribute__((always_inline)) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 a + b
-#line 66 "generated code"
 );
+#line 71 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "identity"
+static_cast<_type_reduce>(
 #line 1 "identity"
 0
-#line 73 "generated code"
 );
+#line 80 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t _i, double& y, long long& n) {
         _out_ind.set(_i);
 #line 1 "post_map_expr"
-y = a * _out_ind.get()[0] + _raw_y[0]; n += _i
+y = a * _out_ind.get()[0]; n += _i
         ;
-#line 81 "generated code"
+#line 87 "generated code"
     };
     const long long _kt_tiles = _kt_a._kt_outputs;
     kerneltk::row_totals<_type_reduce, kerneltk::side_by_side<_type_reduce>(256), true, true> _kt_totals;
@@ -100,12 +106,15 @@ y = a * _out_ind.get()[0] + _raw_y[0]; n += _i
             const long long _kt_q__i = _kt_o__i + _kt_d0 * _kt_a._kt_r__i[0] + _kt_d1 * _kt_a._kt_r__i[1];
             long long _kt_run = _kt_a._kt_reduced[1] - _kt_d1;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
-            const int _kt_start = 0;
-            const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
-                T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));
-                return _kt_reduce(_kt_total, _kt_map(_kt_q__J + 0 + _kt_l * 1, _kt_q__i + 0 + _kt_l * 0, _kt_v_x));
+        const int _kt_start = 0;
+        const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
+            T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));
+            return _kt_reduce(_kt_total, _kt_map(_kt_q__J + 0 + _kt_l * 1, _kt_q__i + 0 + _kt_l * 0, _kt_v_x));
+        };
+            const auto _kt_ahead = [&](long long _kt_from, long long _kt_to) __attribute__((always_inline)) {
+                kerneltk::prefetch(_kt_q_x + _kt_from, _kt_q_x + _kt_to);
             };
-            _kt_totals.take(_kt_run, _kt_identity, _kt_start, _kt_step, _kt_reduce);
+            _kt_totals.take(_kt_identity, _kt_start, _kt_step, _kt_ahead, _kt_reduce, _kt_run);
             _kt_left -= _kt_run;
             _kt_d1 = 0;
             ++_kt_d0;

@@ -19,38 +19,46 @@ struct _kt_arguments {
     alignas(8) long long _kt_r_y[1];
 };
 typedef T _type_reduce;
-static_assert(sizeof(_type_reduce) <= 128, "'reduce_type' may take 128 bytes at most");
+#line 9999 "out_params"
+static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
+#line 25 "generated code"
 extern "C" __attribute__((visibility("default"))) void total(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
     T* const _kt_p_x = _kt_a._kt_p_x;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) __attribute__((always_inline)) -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "map_expr"
+static_cast<_type_reduce>(
 #line 1 "map_expr"
 x
-#line 33 "generated code"
 );
+#line 38 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) __attribute__((always_inline)) -> _type_reduce {
-        return (
+        return
+#line 1 "reduce_expr"
+(
 #line 1 "reduce_expr"
 a + b
-#line 40 "generated code"
 );
+#line 47 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
-        return static_cast<_type_reduce>(
+        return
+#line 1 "identity"
+static_cast<_type_reduce>(
 #line 1 "identity"
 0
-#line 47 "generated code"
 );
+#line 56 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
 #line 1 "post_map_expr"
 y = a
         ;
-#line 54 "generated code"
+#line 62 "generated code"
     };
     const long long _kt_tiles = _kt_a._kt_outputs;
     kerneltk::row_totals<_type_reduce, kerneltk::side_by_side<_type_reduce>(256), true, true> _kt_totals;
@@ -73,12 +81,15 @@ y = a
             T* const _kt_q_x = kerneltk::advance(_kt_o_x, _kt_d0 * _kt_a._kt_r_x[0]);
             long long _kt_run = _kt_a._kt_reduced[0] - _kt_d0;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
-            const int _kt_start = 0;
-            const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
-                T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));
-                return _kt_reduce(_kt_total, _kt_map(0, 0, _kt_v_x));
+        const int _kt_start = 0;
+        const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
+            T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));
+            return _kt_reduce(_kt_total, _kt_map(0, 0, _kt_v_x));
+        };
+            const auto _kt_ahead = [&](long long _kt_from, long long _kt_to) __attribute__((always_inline)) {
+                kerneltk::prefetch(_kt_q_x + _kt_from, _kt_q_x + _kt_to);
             };
-            _kt_totals.take(_kt_run, _kt_identity, _kt_start, _kt_step, _kt_reduce);
+            _kt_totals.take(_kt_identity, _kt_start, _kt_step, _kt_ahead, _kt_reduce, _kt_run);
             _kt_left -= _kt_run;
             _kt_d0 = 0;
         }

@@ -1,0 +1,567 @@
+"""The text of every message about a reduction's arguments, and about what it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ArraySpec,
+    AxisError,
+    KernelToolkitError,
+    ReductionKernel,
+    ScalarOverflowError,
+    SignatureError,
+)
+from kerneltk.errors import NotCompiledError
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+READ_ONLY = np.zeros(3, np.float32)
+READ_ONLY.flags.writeable = False
+TEXTS: dict[str, Any] = {
+    "in_params": "T x", "out_params": "T y", "map_expr": "x", "reduce_expr": "a + b",
+    "post_map_expr": "y = a", "identity": "0", "name": "k",
+}  # fmt: skip
+
+
+def made(**texts: Any) -> ReductionKernel:
+    return ReductionKernel(**{**TEXTS, **texts})
+
+
+def empty(*shape: int, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
+    return np.empty(shape, dtype)
+
+
+SUM = made(name="total")
+LARGEST = made(reduce_expr="max(a, b)", identity=None, name="largest")
+DOT = made(in_params="T x, T w", map_expr="x * w", name="dot")
+TWO = made(out_params="T y, T z", post_map_expr="y = a; z = a", name="two")
+RAW = made(in_params="raw T x, float32 c", map_expr="x[_J] * c", name="r")
+SCALED = made(in_params="T x, int8 c = 2", out_params="float64 y", map_expr="x * c", name="scaled")
+
+TYPE, VALUE, AXIS = ArgumentTypeError, ArgumentValueError, AxisError
+_AXIS = "'axis' must be an integer, a tuple of integers or None, not an object of type "
+_ZERO = "zero-size array to reduction operation largest which has no identity"
+_DOT = "Wrong number of arguments for 'dot'. It must be either 2 or 3 (with outputs), but given "
+_NAMES = (
+    "  Hint: its parameters are w, x, y; a call also takes 'axis', 'keepdims', 'out', 'where', "
+    "'size', 'stream' and 'backend'."
+)
+_NO_MASK = (
+    "Kernel 'largest' has no identity, so 'where' may leave nothing to reduce.\n"
+    "  Hint: give an identity."
+)
+_WIDER = "which does not broadcast to the inputs' shape "
+
+CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
+    # -- arguments ---------------------------------------------------------------------------
+    "too few": (lambda: DOT(X), TYPE, _DOT + "1. Parameter 'w' is missing."),
+    "none": (lambda: DOT(), TYPE, _DOT + "0. Parameter 'x' is missing."),
+    "too many": (lambda: DOT(X, X, X, X), TYPE, _DOT + "4."),
+    "too few, masked": (
+        lambda: DOT(X, where=X > 1), TYPE, _DOT + "1. Parameter 'w' is missing.",
+    ),
+    "too few, out": (
+        lambda: DOT(X, out=empty()), TYPE, _DOT + "1. Parameter 'w' is missing.",
+    ),
+    "unknown keyword": (
+        lambda: DOT(X, X, b=1), TYPE, f"Kernel 'dot' has no parameter 'b'.\n{_NAMES}",
+    ),
+    "keyword of an elementwise kernel": (
+        lambda: DOT(X, X, block_size=64), TYPE,
+        f"Kernel 'dot' has no parameter 'block_size'.\n{_NAMES}",
+    ),
+    "two values": (
+        lambda: DOT(X, X, x=X), TYPE, "Kernel 'dot' got two values for parameter 'x'.",
+    ),
+    "two dtypes": (
+        lambda: DOT(X, X.astype(np.float64)), TYPE,
+        "Type variable 'T' is bound to both 'float32' and 'float64'.\n"
+        "  in_params: T x, T w\n"
+        "                  ^^^ this argument has dtype 'float64'\n"
+        "  Hint: cast one argument with 'astype', or use a second type variable.",
+    ),
+    "unbound": (
+        lambda: made(in_params="float32 x")(X), TYPE,
+        "Type variable 'T' cannot be inferred from the arguments.\n"
+        "  out_params: T y\n"
+        "              ^^^\n"
+        "  Hint: give this output as an argument, or declare its dtype.",
+    ),
+    "constraint": (
+        lambda: made(in_params="R:integral x", out_params="R y")(X), TYPE,
+        "Type variable 'R' must be integral, but it is bound to 'float32'.\n"
+        "  in_params: R:integral x\n"
+        "             ^^^^^^^^^^^^",
+    ),
+    "objects": (
+        lambda: SUM(X.astype(object)), TYPE,
+        "The dtype 'object' has no C type that kernels can use.\n"
+        "  in_params: T x\n"
+        "             ^^^",
+    ),
+    "list": (
+        lambda: SUM([1, 2]), TYPE,
+        "The argument for 'x' is of type 'list', which is neither an array nor a number.\n"
+        "  in_params: T x\n"
+        "             ^^^",
+    ),
+    "masked array": (
+        lambda: SUM(np.ma.array(X)), TYPE,
+        "A masked array has no place for its mask in a kernel.\n"
+        "  Hint: pass 'x.filled(value)', or data and mask as two arguments.",
+    ),
+    "shapes": (
+        lambda: DOT(X, empty(3)), VALUE,
+        "Shapes (3, 4) and (3,) cannot be broadcast together.\n"
+        "  in_params: T x, T w\n"
+        "                  ^^^ this argument has shape (3,)",
+    ),
+    "no arrays": (
+        lambda: DOT(1, 2), VALUE,
+        "The loop size of kernel 'dot' is undecided: there is no array.\n  Hint: pass 'size='.",
+    ),
+    "raw arrays alone": (
+        lambda: RAW(X, 1), VALUE,
+        "The loop size of kernel 'r' is undecided: every array is raw.\n  Hint: pass 'size='.",
+    ),
+    "size with arrays": (
+        lambda: SUM(X, size=12), VALUE,
+        "'size' can be given only if every array is raw, but 'x' is not.\n"
+        "  in_params: T x\n"
+        "             ^^^",
+    ),
+    "negative size": (
+        lambda: RAW(X, 1, size=-2), VALUE, "'size' must be a non-negative integer, not -2.",
+    ),
+    "backend": (
+        lambda: SUM(X, backend="hip"), VALUE, "'backend' must be 'host' or 'cuda', not 'hip'.",
+    ),
+    "stream": (
+        lambda: SUM(X, stream="s"), TYPE,
+        "'stream' must be a CuPy stream, not an object of type 'str'.",
+    ),
+    "out of range": (
+        lambda: SCALED(X, 300), ScalarOverflowError,
+        "The value 300 is out of range for dtype 'int8'.\n"
+        "  in_params: T x, int8 c = 2\n"
+        "                  ^^^^^^",
+    ),
+    "out of range, and nothing to compute": (
+        lambda: SCALED(X[:, :0], 300, axis=0), ScalarOverflowError,
+        "The value 300 is out of range for dtype 'int8'.\n"
+        "  in_params: T x, int8 c = 2\n"
+        "                  ^^^^^^",
+    ),
+    "complex to real": (
+        lambda: SCALED(X, 1j), TYPE,
+        "The complex value 1j cannot become dtype 'int8'.\n"
+        "  in_params: T x, int8 c = 2\n"
+        "                  ^^^^^^",
+    ),
+    # -- out ---------------------------------------------------------------------------------
+    "out: dtype": (
+        lambda: SUM(X, out=empty(dtype="f8")), TYPE,
+        "Type variable 'T' is bound to both 'float64' and 'float32'.\n"
+        "  in_params: T x\n"
+        "             ^^^ this argument has dtype 'float32'\n"
+        "  Hint: cast one argument with 'astype', or use a second type variable.",
+    ),
+    "out: declared dtype": (
+        lambda: SCALED(X, out=empty()), TYPE,
+        "Parameter 'y' is declared 'float64', but its argument has dtype 'float32'.\n"
+        "  out_params: float64 y\n"
+        "              ^^^^^^^^^\n"
+        "  Hint: convert the argument with 'astype', or declare 'float32'.",
+    ),
+    "out: shape": (
+        lambda: SUM(X, out=empty(3), axis=0), VALUE,
+        "Output 'y' has shape (3,), but the reduction gives (4,).\n"
+        "  out_params: T y\n"
+        "              ^^^",
+    ),
+    "out: shape, kept": (
+        lambda: SUM(X, empty(4), axis=0, keepdims=True), VALUE,
+        "Output 'y' has shape (4,), but the reduction gives (1, 4).\n"
+        "  out_params: T y\n"
+        "              ^^^",
+    ),
+    "out: shape, masked": (
+        lambda: TWO(X, out=(empty(), empty(1)), where=X > 1), VALUE,
+        "Output 'z' has shape (1,), but the reduction gives ().\n"
+        "  out_params: T y, T z\n"
+        "                   ^^^",
+    ),
+    "out: read-only": (
+        lambda: SUM(X, axis=1, out=READ_ONLY), VALUE,
+        "The array for parameter 'y' is written, but it is read-only.\n"
+        "  Hint: pass a copy, or set 'array.flags.writeable = True' if you own it.",
+    ),
+    "out: twice": (
+        lambda: SUM(X, empty(), out=empty()), TYPE,
+        "Kernel 'total' got its outputs twice: as arguments and as 'out'.",
+    ),
+    "out: twice, by name": (
+        lambda: SUM(X, y=empty(), out=empty()), TYPE,
+        "Kernel 'total' got its outputs twice: as arguments and as 'out'.",
+    ),
+    "out: one of two": (
+        lambda: TWO(X, out=empty()), TYPE, "'out' must hold 2 arrays, not 1.",
+    ),
+    "out: two of one": (
+        lambda: SUM(X, out=(empty(), empty())), TYPE, "'out' must hold 1 array, not 2.",
+    ),
+    "out: none of one": (lambda: SUM(X, out=()), TYPE, "'out' must hold 1 array, not 0."),
+    "out: half": (
+        lambda: TWO(X, y=empty()), TYPE,
+        "Wrong number of arguments for 'two'. It must be either 1 or 3 (with outputs), but "
+        "given 1. Parameter 'z' is missing.",
+    ),
+    "out: None among two": (
+        lambda: TWO(X, out=(empty(), None)), TYPE,
+        "Output 'z' must be an array, not an object of type 'NoneType'.\n"
+        "  out_params: T y, T z\n"
+        "                   ^^^",
+    ),
+    "out: number": (
+        lambda: SUM(X, out=3.0), TYPE,
+        "Output 'y' must be an array, not an object of type 'float'.\n"
+        "  out_params: T y\n"
+        "              ^^^",
+    ),
+    # -- axis --------------------------------------------------------------------------------
+    "axis: beyond": (
+        lambda: SUM(X, axis=2), AXIS, "Axis 2 is out of bounds for an array of dimension 2.",
+    ),
+    "axis: before": (
+        lambda: SUM(X, axis=-3), AXIS, "Axis -3 is out of bounds for an array of dimension 2.",
+    ),
+    "axis: one of two beyond": (
+        lambda: SUM(X, axis=(0, 5)), AXIS, "Axis 5 is out of bounds for an array of dimension 2.",
+    ),
+    "axis: of a single element": (
+        lambda: SUM(np.array(1.0), axis=0), AXIS,
+        "Axis 0 is out of bounds for an array of dimension 0.",
+    ),
+    "axis: of raw arrays": (
+        lambda: RAW(X, 1, size=3, axis=1), AXIS,
+        "Axis 1 is out of bounds for an array of dimension 1.",
+    ),
+    "axis: twice": (
+        lambda: SUM(X, axis=(0, 0)), VALUE, "'axis' names an axis twice: (0, 0).",
+    ),
+    "axis: twice, once from behind": (
+        lambda: SUM(X, axis=[1, -1], where=X > 1), VALUE, "'axis' names an axis twice: (1, -1).",
+    ),
+    "axis: fraction": (lambda: SUM(X, axis=1.0), TYPE, f"{_AXIS}'float'."),
+    "axis: text": (lambda: SUM(X, axis="0"), TYPE, f"{_AXIS}'str'."),
+    "axis: mask": (lambda: SUM(X, axis=np.array([True, False])), TYPE, f"{_AXIS}'ndarray'."),
+    "axis: fraction in a tuple": (lambda: SUM(X, axis=(0, 1.0)), TYPE, f"{_AXIS}'float'."),
+    "axis: tuple in a tuple": (lambda: SUM(X, axis=((0,),)), TYPE, f"{_AXIS}'tuple'."),
+    # -- nothing to reduce, masks ------------------------------------------------------------
+    "nothing": (lambda: LARGEST(X[:0]), VALUE, _ZERO),
+    "nothing along an axis": (lambda: LARGEST(X[:0], axis=0), VALUE, _ZERO),
+    "mask without identity": (lambda: LARGEST(X, where=X > 1), VALUE, _NO_MASK),
+    "False without identity": (lambda: LARGEST(X, where=False), VALUE, _NO_MASK),
+    "mask: dtype": (
+        lambda: SUM(X, where=X), TYPE, "'where' must be an array of dtype 'bool', not 'float32'.",
+    ),
+    "mask: number": (
+        lambda: SUM(X, where=1), TYPE, "'where' must be an array of dtype 'bool', not 'int'.",
+    ),
+    "mask: list": (
+        lambda: SUM(X, where=[True]), TYPE, "'where' must be an array of dtype 'bool', not 'list'.",
+    ),
+    "mask: shape": (
+        lambda: SUM(X, where=np.ones(3, bool)), VALUE,
+        f"'where' has shape (3,), {_WIDER}(3, 4).",
+    ),
+    "mask: more dimensions": (
+        lambda: SUM(X, where=np.ones((2, 3, 4), bool)), VALUE,
+        f"'where' has shape (2, 3, 4), {_WIDER}(3, 4).",
+    ),
+    "mask: larger": (
+        lambda: SUM(X[:1], where=np.ones((3, 4), bool)), VALUE,
+        f"'where' has shape (3, 4), {_WIDER}(1, 4).",
+    ),
+    "mask: of raw arrays": (
+        lambda: RAW(X, 1, size=12, where=np.ones(11, bool)), VALUE,
+        f"'where' has shape (11,), {_WIDER}(12,).",
+    ),
+    # -- ahead of time -----------------------------------------------------------------------
+    "ahead: no outputs": (
+        lambda: SUM.translation_unit(X[:, :0], axis=0), VALUE,
+        "A reduction to outputs of shape (0,) compiles nothing.",
+    ),
+    "ahead: backend": (
+        lambda: SUM.translation_unit(X, backend="hip"),  # type: ignore[arg-type]
+        VALUE, "'backend' must be 'host' or 'cuda', not 'hip'.",
+    ),
+    "ahead: no description": (
+        lambda: SUM.translation_unit("a"), TYPE,
+        "''a'' describes no argument.\n"
+        "  Hint: use 'ArraySpec.make(dtype, shape)' for an array, a dtype for a scalar.",
+    ),
+    "ahead: too few": (
+        lambda: DOT.translation_unit(X), TYPE, _DOT + "1. Parameter 'w' is missing.",
+    ),
+    "ahead: mask": (
+        lambda: SUM.translation_unit(X, where=ArraySpec.make("u1", X.shape)), TYPE,
+        "'where' must be an array of dtype 'bool', not 'uint8'.",
+    ),
+    "ahead: axis": (
+        lambda: SUM.compile(X, axis=2, target="sm_90"), AXIS,
+        "Axis 2 is out of bounds for an array of dimension 2.",
+    ),
+    "not called": (
+        lambda: made().cached_code, NotCompiledError,
+        "Kernel 'k' has not been called.\n"
+        "  Hint: 'translation_unit(...)' renders the text without a call.",
+    ),
+}  # fmt: skip
+
+
+def message_of(call: Callable[[], object], error: type[Exception]) -> str:
+    with pytest.raises(KernelToolkitError) as caught:
+        call()
+    assert type(caught.value) is error
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_call(name: str) -> None:
+    call, error, message = CALLS[name]
+    assert message_of(call, error) == message
+
+
+@pytest.mark.parametrize("kind", [ArgumentValueError, np.exceptions.AxisError, IndexError,
+                                  ValueError])  # fmt: skip
+def test_an_axis_out_of_range_is_what_a_numpy_user_catches(kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=r"Axis 2 is out of bounds for an array of dimension 2\."):
+        SUM(X, axis=2)
+
+
+def test_the_shape_is_right_where_there_is_nothing_to_reduce_to() -> None:
+    """No output, so no identity is asked for."""
+    assert LARGEST(X[:0], axis=1).shape == (0,)
+    assert LARGEST(empty(0, 0), axis=0, keepdims=True).shape == (1, 0)
+
+
+@pytest.mark.parametrize("first", ["x", "where"])
+def test_masks_of_another_backend(monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+    """Simulated: an array of another class stands for one on a GPU."""
+    from kerneltk import interop
+
+    class OnGpu(np.ndarray):
+        pass
+
+    class Gpu:
+        name = "cuda"
+
+    gpu, own = Gpu(), interop.backend_of
+    monkeypatch.setattr(
+        interop, "backend_of", lambda value: gpu if type(value) is OnGpu else own(value)
+    )
+    values = {"x": X, "where": X > 1}
+    values[first] = values[first].view(OnGpu)
+    places = ["a GPU", "host memory"] if first == "x" else ["host memory", "a GPU"]
+    assert message_of(lambda: SUM(values["x"], where=values["where"]), ArgumentTypeError) == (
+        f"'x' is in {places[0]}, but 'where' is in {places[1]}.\n"
+        "  Hint: move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
+    )
+
+
+@pytest.mark.parametrize("target", ["sm90", "90", "sm_", "sm_20", ""])
+def test_unknown_architectures(target: str) -> None:
+    with pytest.raises(ValueError, match=r"architecture such as 'sm_90'|the oldest is"):
+        SUM.compile(X, target=target)
+
+
+# -- the constructor -------------------------------------------------------------------------------
+
+CONSTRUCTORS: dict[str, tuple[dict[str, Any], type[KernelToolkitError], str]] = {
+    "no map_expr": ({"map_expr": ""}, SignatureError, "'map_expr' is empty."),
+    "blank map_expr": ({"map_expr": " \n"}, SignatureError, "'map_expr' is empty."),
+    "blank reduce_expr": ({"reduce_expr": " "}, SignatureError, "'reduce_expr' is empty."),
+    "blank reduce_type": ({"reduce_type": " "}, SignatureError, "'reduce_type' is empty."),
+    "no output": (
+        {"out_params": ""}, SignatureError, "A reduction needs at least one output.",
+    ),
+    "raw output": (
+        {"out_params": "T y, raw T z"}, SignatureError,
+        "Output 'z' cannot be raw.\n"
+        "  out_params: T y, raw T z\n"
+        "                       ^^^",
+    ),
+    "output named as the total": (
+        {"out_params": "T a"}, SignatureError,
+        "An output cannot be named 'a': that is the total in 'post_map_expr'.\n"
+        "  out_params: T a\n"
+        "              ^^^",
+    ),
+    "input that is written": (
+        {"in_params": "T x, _non_const T w"}, SignatureError,
+        "Input 'w' is read only: a reduction writes its outputs alone.\n"
+        "  in_params: T x, _non_const T w\n"
+        "                             ^^^",
+    ),
+    "dtype": (
+        {"in_params": "flaot32 x"}, SignatureError,
+        "Unknown dtype 'flaot32'.\n"
+        "  in_params: flaot32 x\n"
+        "             ^^^^^^^\n"
+        "  Hint: did you mean 'float32'?",
+    ),
+    "name": ({"name": "2k"}, SignatureError, 'Invalid kernel name: "2k" is not a C identifier.'),
+    "name, keyword": (
+        {"name": "for"}, SignatureError, 'Invalid kernel name: "for" is a C++ keyword.',
+    ),
+    "no name": ({"name": ""}, SignatureError, 'Invalid kernel name: "" is not a C identifier.'),
+    "options in one string": (
+        {"options": "-O3"}, ArgumentTypeError,
+        "'options' must be a sequence of strings, not one string.",
+    ),
+    "options of other types": (
+        {"options": (3,)}, ArgumentTypeError, "'options' must be a sequence of strings.",
+    ),
+    "no options": (
+        {"options": None}, ArgumentTypeError, "'options' must be a sequence of strings.",
+    ),
+    "null in an option": (
+        {"options": ("-DN=\0",)}, SignatureError,
+        "'options' holds a null character, which would end the text there.",
+    ),
+    # -- fields ------------------------------------------------------------------------------
+    "field without a name": (
+        {"reduce_type": "T value, int64"}, SignatureError,
+        "A field needs a type and a name.\n"
+        "  reduce_type: T value, int64\n"
+        "                        ^^^^^\n"
+        "  Hint: 'T value'.",
+    ),
+    "no field": (
+        {"reduce_type": "T v,"}, SignatureError,
+        "A field needs a type and a name.\n"
+        "  reduce_type: T v,\n"
+        "                   ^\n"
+        "  Hint: 'T value'.",
+    ),
+    "field twice": (
+        {"reduce_type": "T v, int64 v"}, SignatureError,
+        "The field 'v' is there twice.\n"
+        "  reduce_type: T v, int64 v\n"
+        "                    ^^^^^^^",
+    ),
+    "field twice, second line": (
+        {"reduce_type": "T v,\n  int64 v"}, SignatureError,
+        "The field 'v' is there twice.\n"
+        "  reduce_type:2:   int64 v\n"
+        "                   ^^^^^^^",
+    ),
+    "field's dtype": (
+        {"reduce_type": "T v, flaot32 k"}, SignatureError,
+        "Unknown dtype 'flaot32'.\n"
+        "  reduce_type: T v, flaot32 k\n"
+        "                    ^^^^^^^^^\n"
+        "  Hint: did you mean 'float32'?",
+    ),
+    "field's type": (
+        {"reduce_type": "T v, 3 k"}, SignatureError,
+        "'3' is no type.\n"
+        "  reduce_type: T v, 3 k\n"
+        "                    ^^^",
+    ),
+    "field's name": (
+        {"reduce_type": "T 2v, int64 k"}, SignatureError,
+        "The field '2v' is not a C identifier.\n"
+        "  reduce_type: T 2v, int64 k\n"
+        "               ^^^^",
+    ),
+    "field's name, keyword": (
+        {"reduce_type": "T for, int64 k"}, SignatureError,
+        "The field 'for' is a C++ keyword.\n"
+        "  reduce_type: T for, int64 k\n"
+        "               ^^^^^",
+    ),
+    "field's name, reserved": (
+        {"reduce_type": "T _kt_v, int64 k"}, SignatureError,
+        "The field '_kt_v' is reserved for generated code.\n"
+        "  reduce_type: T _kt_v, int64 k\n"
+        "               ^^^^^^^",
+    ),
+    "field of several values": (
+        {"reduce_type": "T v[3], int64 k"}, SignatureError,
+        "The field 'v[3]' is not a C identifier.\n"
+        "  reduce_type: T v[3], int64 k\n"
+        "               ^^^^^^",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_constructor(name: str) -> None:
+    texts, error, message = CONSTRUCTORS[name]
+    with pytest.raises(error) as caught:
+        made(**texts)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["in_params", "out_params", "map_expr", "reduce_expr", "post_map_expr", "identity", "name",
+     "reduce_type", "preamble"],
+)  # fmt: skip
+def test_texts_must_be_text(name: str) -> None:
+    for text, what in (
+        ("x\0", "a null character, which would end the text there"),
+        ("x // \ud800", "a lone surrogate, which is no character"),
+    ):
+        with pytest.raises(SignatureError) as caught:
+            made(**{name: text})
+        assert str(caught.value) == f"'{name}' holds {what}."
+    for wrong in (b"x", 3j if name == "in_params" else ["x"], object()):
+        with pytest.raises(ArgumentTypeError) as caught_too:
+            made(**{name: wrong})
+        wanted = "a string, a number or None" if name == "identity" else "a string"
+        assert str(caught_too.value) == (
+            f"'{name}' must be {wanted}, not '{type(wrong).__name__}'."
+        )
+
+
+@pytest.mark.parametrize(
+    "name", ["in_params", "out_params", "map_expr", "reduce_expr", "post_map_expr", "name",
+             "preamble"],
+)  # fmt: skip
+def test_texts_must_be_there(name: str) -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        made(**{name: None})
+    assert str(caught.value) == f"'{name}' must be a string, not 'NoneType'."
+
+
+@pytest.mark.parametrize("name", ["_i", "_j", "_J", "_in_ind", "_out_ind", "_type_reduce"])
+@pytest.mark.parametrize("which", ["in_params", "out_params"])
+def test_names_of_a_reduction_s_own_are_no_parameters(which: str, name: str) -> None:
+    with pytest.raises(SignatureError) as caught:
+        made(**{which: f"T {name}"})
+    lines = str(caught.value).split("\n")
+    assert lines[0].startswith(f"Cannot use '{name}' as a parameter name: it is ")
+    assert lines[1:] == [f"  {which}: T {name}", " " * (len(which) + 6) + "^" * len(name)]
+
+
+@pytest.mark.parametrize("name", ["i", "n", "w"])
+def test_names_of_an_elementwise_kernel_are_parameters(name: str) -> None:
+    kernel = made(in_params=f"T {name}", map_expr=name)
+    assert [parameter.name for parameter in kernel.in_params] == [name]
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_totals_are_no_type_variables(name: str) -> None:
+    with pytest.raises(SignatureError) as caught:
+        made(in_params=f"{name} x", out_params=f"{name} y")
+    assert str(caught.value).startswith(f"Cannot use '{name}' as a type variable: it is ")
+    assert str(caught.value).endswith(f"\n  in_params: {name} x\n             ^")
