@@ -78,8 +78,8 @@ class Dispatcher:
     ----------
     front_end : FrontEnd
     first : callable
-        What stands in `recent` before there is a launcher; it is called with a call's positional
-        arguments.
+        What stands in `recent` before there is a launcher: called with the number of arguments,
+        the arguments and, if they are given, the stream and the extra key.
     codes : dict, optional
         Where the texts are remembered, if another dispatcher's are to be there, too.
 
@@ -103,7 +103,9 @@ class Dispatcher:
         self._nargs = len(signature.parameters)
         self._launchers: dict[tuple[type, ...], Run] = {}
         self._codes = {} if codes is None else codes
-        self.recent: list[Run] = [first] * (self._nargs + 1)
+        self.recent: list[Run] = [
+            functools.partial(first, count) for count in range(self._nargs + 1)
+        ]
 
     def dispatch(
         self,

@@ -231,7 +231,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
             return self._call(args, kwargs)
         return run(*args)
 
-    def _first_call(self, *args: Any) -> Any:
+    def _first_call(self, count: int, *args: Any) -> Any:
         return self._call(args, {})
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

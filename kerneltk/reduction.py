@@ -274,27 +274,30 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             On the host, an expression divided an integer by zero.
         """
         # What most calls are has a short way.
+        count = len(args)
         if (
             named
             or where is not None
             or stream is not None
-            or len(args) != self.nin
             or (axis is not None and type(axis) is not int)
         ):
             return self._call(args, out, axis, keepdims, stream, where, named)
         if out is not None:
-            if type(out) in (tuple, list) or self.nout != 1:
+            if count != self.nin or self.nout != 1 or type(out) in (tuple, list):
                 return self._call(args, out, axis, keepdims, None, None, {})
             args = (*args, out)
+        elif count != self.nin and count != self.nargs:
+            return self._call(args, None, axis, keepdims, None, None, {})
         run = self._recent[len(args)]
         if axis is None and not keepdims:
             return run(*args)
-        return run(*args, extra=(axis, bool(keepdims), None))
+        return run(*args, None, (axis, bool(keepdims), None))
 
-    def _first_call(self, *args: Any, extra: _Extra = None) -> Any:
+    def _first_call(self, count: int, *args: Any) -> Any:
         """Stand for a launcher before there is one."""
-        args = calls.arrange(self.name, self._definition.signature, args, {})
-        return self._dispatcher.dispatch(args, None, extra)
+        arranged = calls.arrange(self.name, self._definition.signature, args[:count], {})
+        extra: _Extra = args[count + 1] if len(args) > count else None
+        return self._dispatcher.dispatch(arranged, None, extra)
 
     def _call(
         self,
