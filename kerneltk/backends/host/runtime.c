@@ -10,6 +10,9 @@
  * takes the chunks of its own part, then those of others. The same thread meets the same part in
  * the next launch, so that what it left in its caches is of use.
  *
+ * A thread that is woken often lands on the CPU of the one that wakes it, though others are idle, and
+ * there the two take turns for milliseconds. So workers are kept off the CPU that the caller is on.
+ *
  * An x86 CPU raises SIGFPE for an integer divided by zero, and a failed assertion ends in SIGILL.
  * Either would end the process. A kernel that does so is left at once, and the launch returns
  * KT_DIVISION or KT_TRAP.
@@ -17,6 +20,7 @@
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -30,6 +34,7 @@
 #define CHUNKS_PER_THREAD 8
 #define SPIN_NANOSECONDS 20000
 #define WAKE_FANOUT 2
+#define MOST_STEERED 15 /* workers; with more CPUs than that one is idle somewhere near */
 #define KT_DIVISION 1
 #define KT_TRAP 2
 #ifdef __aarch64__
@@ -65,6 +70,8 @@ static _Alignas(64) _Atomic int sleepers;
 static _Atomic int busy;
 static _Atomic pid_t owner; /* the process that the workers live in */
 static int workers;
+static _Atomic pid_t tids[MAX_THREADS + 1]; /* of the workers, by their numbers */
+static cpu_set_t steered;                  /* where they may run; of who has the pool */
 static _Atomic int failure; /* of the launch that has the pool */
 
 /* Where this thread goes on if the kernel that it is in raises a signal; NULL outside kernels. */
@@ -179,6 +186,7 @@ static void wake_workers(void) {
 
 static void *worker(void *argument) {
     int self = (int)(intptr_t)argument;
+    atomic_store(&tids[self], (pid_t)syscall(SYS_gettid));
     uint32_t seen = 0; /* a new worker looks at the gate at once */
     for (;;) {
         uint32_t state = atomic_load(&gate);
@@ -204,18 +212,35 @@ static void *worker(void *argument) {
     return NULL;
 }
 
+/* Keeps the workers off the caller's CPU, within what the caller's thread may use. */
+static void steer_workers(int wanted) {
+    cpu_set_t allowed;
+    int cpu = sched_getcpu();
+    if (cpu < 0 || wanted > MOST_STEERED || sched_getaffinity(0, sizeof allowed, &allowed)) return;
+    if (CPU_COUNT(&allowed) < 2) return;
+    CPU_CLR(cpu, &allowed);
+    if (CPU_EQUAL(&allowed, &steered)) return;
+    steered = allowed;
+    for (int i = 1; i <= workers; ++i) {
+        pid_t thread = atomic_load(&tids[i]);
+        if (thread) sched_setaffinity(thread, sizeof steered, &steered);
+    }
+}
+
 static void create_workers(int wanted) {
     if (workers >= wanted) return;
     pthread_attr_t attributes;
     sigset_t all, before;
     if (pthread_attr_init(&attributes)) return;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (CPU_COUNT(&steered) > 0) pthread_attr_setaffinity_np(&attributes, sizeof steered, &steered);
     sigfillset(&all); /* signals stay with the application's own threads */
     sigdelset(&all, SIGFPE); /* but for the kernels' own: blocked, they would end the process */
     sigdelset(&all, TRAP);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (workers < wanted) {
         pthread_t thread;
+        atomic_store(&tids[workers + 1], 0);
         /* With too few threads the launch is still right: the caller takes what is left. */
         if (pthread_create(&thread, &attributes, worker, (void *)(intptr_t)(workers + 1))) break;
         ++workers;
@@ -232,6 +257,7 @@ static int acquire(void) {
          * may have held the pool. -1 lets one thread of this process do the reset. */
         if (known == -1 || !atomic_compare_exchange_strong(&owner, &known, -1)) return 0;
         workers = 0;
+        CPU_ZERO(&steered);
         atomic_store(&gate, 0);
         atomic_store(&sleepers, 0);
         atomic_store(&busy, 1);
@@ -271,6 +297,8 @@ EXPORT int kt_launch(kernel_function function, const void *args, long long total
     if (!acquire()) {
         return run(function, args, 0, total);
     }
+    /* Those that spin are where they should be. */
+    if (workers < threads - 1 || atomic_load(&sleepers) > 0) steer_workers(threads - 1);
     create_workers(threads - 1);
 
     long long share = grains / threads, rest = grains % threads, begin = 0;
