@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from kerneltk.binding import Binding
@@ -24,6 +25,7 @@ _C_SIZES = {
     **{f"{u}int{bits}_t": bits // 8 for u in ("", "u") for bits in (8, 16, 32, 64)},
     "complex<float>": 8, "complex<double>": 16,
 }  # fmt: skip
+_VECTOR_TYPE = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]")
 _NARROW = ("float16", "bfloat16")
 
 
@@ -103,7 +105,9 @@ def _ctype_of(word: str, signature: Signature) -> str | None:
     return describe(as_dtype(word)).ctype if word in dtype_names() else None
 
 
-def parse_accumulator(text: str | None, signature: Signature) -> Accumulator:
+def parse_accumulator(
+    text: str | None, signature: Signature, declared: Collection[str] = ()
+) -> Accumulator:
     """Read a ``reduce_type``.
 
     Parameters
@@ -111,6 +115,8 @@ def parse_accumulator(text: str | None, signature: Signature) -> Accumulator:
     text : str or None
         A C type, a type variable, a dtype's name, or ``TYPE name`` fields separated by commas.
     signature : Signature
+    declared : collection of str
+        Names that the preamble mentions: they may be types.
 
     Raises
     ------
@@ -121,7 +127,8 @@ def parse_accumulator(text: str | None, signature: Signature) -> Accumulator:
         return Accumulator("", signature.outputs[0].c_type())
     spans = _pieces(text)
     words = text.split()
-    one_field = len(words) == 2 and _ctype_of(words[0], signature) and text.strip() not in _C_SIZES
+    known_type = len(words) == 2 and (words[0] in _C_SIZES or _ctype_of(words[0], signature))
+    one_field = known_type and " ".join(words) not in _C_SIZES
     if len(spans) == 1 and not one_field:
         word = text.strip()
         known = _ctype_of(word, signature) if word not in _C_SIZES else word
@@ -150,7 +157,7 @@ def parse_accumulator(text: str | None, signature: Signature) -> Accumulator:
             if not re.fullmatch(r"[A-Za-z_][\w: <>,*]*", kind):
                 raise SignatureError(render_message(f"'{kind}' is no type.", place))
             close = difflib.get_close_matches(kind, dtype_names(), n=1, cutoff=0.8)
-            if close:
+            if close and kind not in declared and not _VECTOR_TYPE.fullmatch(kind):
                 raise SignatureError(
                     render_message(
                         f"Unknown dtype '{kind}'.", place, hint=f"did you mean '{close[0]}'?"

@@ -103,6 +103,8 @@ class Dispatcher:
         self._nargs = len(signature.parameters)
         self._launchers: dict[tuple[type, ...], Run] = {}
         self._codes = {} if codes is None else codes
+        self._plans: list[dict[Any, tuple[Any, ...]]] = []
+        self._held = 0  # bytes of scratch memory in the plans' argument buffers
         self.recent: list[Run] = [
             functools.partial(first, count) for count in range(self._nargs + 1)
         ]
@@ -140,6 +142,7 @@ class Dispatcher:
             len(args) == self._nargs and nout > 0,
             self._front_end.returns,
             self._front_end.has_scratch,
+            self._front_end.in_place,
         )
 
     def _launcher(self, args: tuple[Any, ...], backend: Backend) -> Run:
@@ -153,6 +156,7 @@ class Dispatcher:
         if len(args) not in (self._nin, self._nargs):
             raise calls.wrong_number(self._definition.name, self._definition.signature, len(args))
         plans: dict[Any, tuple[Any, ...]] = {}
+        self._plans.append(plans)
         missed = functools.partial(self._missed, pattern, backend, plans, types)
         overlapped = functools.partial(self._overlapped, pattern, backend)
         run = make_launcher(pattern, backend, plans, types, missed, overlapped, self.dispatch)
@@ -184,10 +188,14 @@ class Dispatcher:
         aligned = self._aligned(args, backend, resolved, stream)
         if aligned is not args:
             return run(*aligned, stream, extra)
-        row = self._plan(pattern, backend, resolved, types, extra).row()
-        if len(plans) >= MAX_PLANS:
-            plans.clear()
-        plans[key] = row
+        plan = self._plan(pattern, backend, resolved, types, extra)
+        if not backend.dialect.scratch:
+            self._held += plan.scratch
+        if len(plans) >= MAX_PLANS or self._held > _MOST_HELD:
+            for others in self._plans:
+                others.clear()
+            self._held = 0
+        plans[key] = plan.row()
         return run(*args, stream, extra)
 
     def _overlapped(
@@ -358,6 +366,10 @@ class Dispatcher:
         if len(codes) > 1:
             warnings.warn("Several texts are cached; 'cached_codes' has them all.", stacklevel=3)
         return next(iter(codes.values()))
+
+
+_MOST_HELD = 64 << 20
+"""Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
 
 
 def _packs_alike(kind: type, dtype: np.dtype[Any]) -> bool:

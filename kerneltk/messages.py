@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kerneltk.bodytext import blanked, has_directives
 from kerneltk.errors import Snippet, render_message
 
 __all__ = ["Diagnostic", "Place", "compile_error_message", "read_log"]
@@ -221,14 +222,12 @@ def _snippet(place: Place, texts: Mapping[str, str], label: str) -> Snippet:
 
 def _lone_bracket(texts: Mapping[str, str]) -> Snippet | None:
     """Return the first bracket in the user's texts that is never closed, or never opened."""
-    token = re.compile(
-        r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|[()\[\]{}]",
-        re.DOTALL,
-    )
     pairs = {")": "(", "]": "[", "}": "{"}
     for name, text in texts.items():
+        if has_directives(text):
+            continue  # what is left out may be half of a pair
         stack: list[tuple[str, int]] = []
-        for match in token.finditer(text):
+        for match in re.finditer(r"[()\[\]{}]", blanked(text)):
             bracket = match[0]
             if bracket in "([{":
                 stack.append((bracket, match.start()))
@@ -337,7 +336,7 @@ def compile_error_message(
         if len(snippets) == _MAX_SNIPPETS - 1 and len(found) > _MAX_SNIPPETS:
             label = f"{label} (and {len(found) - _MAX_SNIPPETS} more)"
         snippet = _snippet(place, texts, label)
-        if not snippets:
+        if not snippets and text.startswith(("expected", "extraneous")):
             snippet = _lone_bracket({place.file: texts[place.file]}) or snippet
         snippets.append(snippet)
     first = next(iter(found.values()))[0]

@@ -34,7 +34,6 @@ class UnknownDtypeError(SignatureError, TypeError):
 
 _TOKEN = re.compile(r"\s*(?:([<>|]?[A-Za-z_]\w*)|([:,=])|(\S))", re.ASCII)
 _QUALIFIERS = ("raw", "_non_const")
-# Names that the generated body declares itself.
 Body = Literal["elementwise", "reduction"]
 
 # Names that the texts of each kind of kernel have already, and those that no type may have.

@@ -39,6 +39,8 @@ class Pattern:
     returns : {"none", "one", "tuple"}
     has_scratch : bool
         Whether launches may need memory of their own.
+    in_place : bool
+        Whether an element is read before it is written; raw inputs are the body's affair then.
     """
 
     arrays: tuple[bool, ...]
@@ -49,6 +51,7 @@ class Pattern:
     outputs_given: bool
     returns: str
     has_scratch: bool = False
+    in_place: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +120,15 @@ class Plan:
 
 
 def overlap_pairs(pattern: Pattern) -> list[tuple[int, int]]:
-    """Return the pairs (input, output) of given, non-raw arrays whose overlap is checked.
+    """Return the pairs (input, output) of given arrays whose overlap is checked.
 
     An input that the body may write counts as an output too.
     """
-    given = [k for k, is_array in enumerate(pattern.arrays) if is_array and not pattern.raw[k]]
+    given = [
+        k
+        for k, is_array in enumerate(pattern.arrays)
+        if is_array and not (pattern.raw[k] and pattern.in_place)
+    ]
     return [
         (k, j)
         for k in given

@@ -13,6 +13,7 @@ import numpy as np
 from kerneltk import calls, interop
 from kerneltk.accumulator import parse_accumulator
 from kerneltk.arrays import ArraySpec
+from kerneltk.bodytext import identifiers
 from kerneltk.definition import check_name, check_options, check_text
 from kerneltk.dispatch import Dispatcher, FrontEnd
 from kerneltk.elementwise import copy_array
@@ -123,7 +124,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         ):
             check_text(text, given)
         check_name(name)
-        for text, given in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
+        for text, given in (
+            ("map_expr", map_expr),
+            ("reduce_expr", reduce_expr),
+            ("post_map_expr", post_map_expr),
+        ):
             if not given.strip():
                 raise SignatureError(f"'{text}' is empty.")
         if reduce_type is not None and not reduce_type.strip():
@@ -141,7 +146,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 reduce_expr,
                 post_map_expr,
                 identity_text,
-                parse_accumulator(reduce_type, signature),
+                parse_accumulator(reduce_type, signature, identifiers(preamble)),
                 bool(reduce_dims),
             )
         )
@@ -312,7 +317,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         options = calls.read_options({**_taken(named, "size", "backend"), "stream": stream})
         args = self._arranged(args, out, named)
         extra = _extra_of(axis, keepdims, options.size)
-        if where is None or where is True:
+        if where is None or (isinstance(where, bool | np.bool_) and where):
             return self._dispatcher.dispatch(args, options.stream, extra, options.backend)
         args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
         return self._masked.dispatch(args, options.stream, extra, options.backend)
@@ -340,8 +345,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 f"Kernel '{self.name}' has no identity, so 'where' may leave nothing to reduce.\n"
                 "  Hint: give an identity."
             )
-        if type(where) is bool:
-            return where
+        if isinstance(where, bool | np.bool_):
+            return bool(where)
+        if isinstance(where, type | np.dtype) and np.dtype(where) == np.bool_:
+            return where  # stands for one in a description
         if interop.backend_of(where) is None and not isinstance(where, ArraySpec):
             adopted = interop.import_array(where)
             where = where if adopted is None else adopted[0]

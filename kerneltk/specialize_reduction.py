@@ -133,6 +133,8 @@ class ReductionSpecialization:
         Dimensions of the two loops.
     in_ndim, out_ndim : int or None
         Dimensions of ``_in_ind`` and ``_out_ind`` where the texts mention them.
+    wide_space : bool
+        Whether these need 64-bit numbers.
     """
 
     definition: ReductionDefinition
@@ -158,6 +160,7 @@ class ReductionSpecialization:
     reduced_ndim: int
     in_ndim: int | None
     out_ndim: int | None
+    wide_space: bool
 
     @cached_property
     def loop_arrays(self) -> tuple[Parameter, ...]:
@@ -228,6 +231,7 @@ class ReductionSpecialization:
             self.reduced_ndim,
             self.in_ndim,
             self.out_ndim,
+            self.wide_space,
         )
 
     @cached_property
@@ -259,7 +263,7 @@ class ReductionSpecialization:
                 Field(f"long long _kt_k_{name}[{self.kept_ndim}]", "q" * self.kept_ndim),
                 Field(f"long long _kt_r_{name}[{self.reduced_ndim}]", "q" * self.reduced_ndim),
             ]
-        index = "long long" if self.wide_index else "int"
+        index = "long long" if self.wide_space else "int"
         for name, ndim in (("in", self.in_ndim), ("out", self.out_ndim)):
             if ndim is not None:
                 kind = f"kerneltk::index_space<{ndim}, {index}>"
@@ -389,6 +393,7 @@ def specialize_reduction(
         len(layout.reduced.shape),
         None if in_shape is None else len(in_shape),
         None if out_shape is None else len(out_shape),
+        geometry.outputs * max(geometry.length, 1) > 2**31 - 1,
     )
     values = _numbers(specialization, geometry, layout)
     for extents, total in (

@@ -6,6 +6,7 @@ The only module that imports CuPy or the CUDA driver.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -247,7 +248,7 @@ def _scratch_for(stream: int, size: int) -> int:
     device = cupy.cuda.runtime.getDevice()
     key: tuple[int, ...] = (device, stream)
     if stream == _PER_THREAD_STREAM:
-        key = (device, stream, threading.get_ident())
+        key = (device, stream, _thread_number())
     capture = 0
     # The legacy default stream cannot be captured, and asking it while another one is fails.
     if stream > 1 and cupy.cuda.runtime.streamIsCapturing(stream):
@@ -260,6 +261,18 @@ def _scratch_for(stream: int, size: int) -> int:
 _NO_SCRATCH: tuple[int, int, Any] = (0, 0, None)
 
 
+_threads = itertools.count(1)
+_thread = threading.local()
+
+
+def _thread_number() -> int:
+    """Return this thread's number, which no other has; the system's are used again."""
+    number: int = getattr(_thread, "number", 0)
+    if not number:
+        number = _thread.number = next(_threads)
+    return number
+
+
 def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -> int:
     older = _scratch.get(key)
     if captured:
@@ -270,12 +283,14 @@ def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -
             memory.memset_async(0, 4 * COUNTERS, other)
             other.synchronize()
     else:
-        size = -(-size // _SCRATCH_STEP) * _SCRATCH_STEP  # for what comes next, too
+        # Twice as much as before, for what comes next, too.
+        size = max(-(-size // _SCRATCH_STEP) * _SCRATCH_STEP, 2 * older[1] if older else 0)
         external = _stream_of(stream)
         with external:  # in the stream's own order, also with respect to who has it next
             memory = cupy.cuda.alloc(size)
             memory.memset_async(0, 4 * COUNTERS, external)
-    _scratch[key] = (memory.ptr, size, (memory, older if captured else None))
+    # What was there before stays: another thread may be about to launch with it, or a graph.
+    _scratch[key] = (memory.ptr, size, (memory, older))
     return int(memory.ptr)
 
 

@@ -227,10 +227,6 @@ MISTAKES = {
         "pear", {**STRUCT, "reduce_type": "pear"}, "reduce_type", "pear", "pair",
         gcc="'pear' does not name a type",
     ),
-    "type: two words": Mistake(
-        {"reduce_type": "long foo"}, "reduce_type", "long foo", ("long foo", "foo"),
-        'expected a ";"', "expected initializer before '_type_reduce'",
-    ),
     "type: unclosed": Mistake(
         {"reduce_type": "complex<float"}, "reduce_type", "complex<float", ("complex<float",),
         'expected a ">"', "template argument 1 is invalid",

@@ -20,13 +20,13 @@ template <class A, bool HAS_IDENTITY>
 struct total {
     A value;
 
-    __device__ __forceinline__ A get() const { return value; }
+    __device__ __forceinline__ A kt_get() const { return value; }
     template <class Reduce>
-    __device__ __forceinline__ void add(const Reduce& reduce, const A& x) {
+    __device__ __forceinline__ void kt_add(const Reduce& reduce, const A& x) {
         value = reduce(value, x);
     }
     template <class Reduce>
-    __device__ __forceinline__ void merge(const Reduce& reduce, const total& other) {
+    __device__ __forceinline__ void kt_merge(const Reduce& reduce, const total& other) {
         value = reduce(value, other.value);
     }
 };
@@ -35,15 +35,15 @@ struct total<A, false> {
     slot<A> held;
     bool any = false;
 
-    __device__ __forceinline__ A get() const { return held.value; }
+    __device__ __forceinline__ A kt_get() const { return held.value; }
     template <class Reduce>
-    __device__ __forceinline__ void add(const Reduce& reduce, const A& x) {
+    __device__ __forceinline__ void kt_add(const Reduce& reduce, const A& x) {
         held.value = any ? reduce(held.value, x) : x;
         any = true;
     }
     template <class Reduce>
-    __device__ __forceinline__ void merge(const Reduce& reduce, const total& other) {
-        if (other.any) add(reduce, other.held.value);
+    __device__ __forceinline__ void kt_merge(const Reduce& reduce, const total& other) {
+        if (other.any) kt_add(reduce, other.held.value);
     }
 };
 
@@ -66,7 +66,7 @@ __device__ __forceinline__ void reduce_lanes(const Reduce& reduce, T& own) {
 #pragma unroll
         for (int k = 0; k < words<T>::count; ++k)
             there.word[k] = __shfl_down_sync(0xffffffffu, here.word[k], distance, LANES);
-        own.merge(reduce, there.value);
+        own.kt_merge(reduce, there.value);
     }
 }
 

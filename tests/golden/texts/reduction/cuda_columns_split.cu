@@ -23,6 +23,9 @@ typedef T _type_reduce;
 #line 9999 "out_params"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 26 "generated code"
+#line 9999 "out_params"
+static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
+#line 29 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, true>;
 extern "C" __global__ void __launch_bounds__(512)
 total(const __grid_constant__ _kt_arguments _kt_a) {
@@ -35,7 +38,7 @@ static_cast<_type_reduce>(
 #line 1 "map_expr"
 x
 );
-#line 39 "generated code"
+#line 42 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
         return
@@ -44,7 +47,7 @@ x
 #line 1 "reduce_expr"
 a + b
 );
-#line 48 "generated code"
+#line 51 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
         return
@@ -53,13 +56,13 @@ static_cast<_type_reduce>(
 #line 1 "identity"
 0
 );
-#line 57 "generated code"
+#line 60 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
 #line 1 "post_map_expr"
 y = a
         ;
-#line 63 "generated code"
+#line 66 "generated code"
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;
@@ -93,7 +96,7 @@ y = a
         for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
             if (_kt_u == 0 || _kt_r + _kt_u * 32 < _kt_last) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
             }
         }
     }
@@ -109,7 +112,7 @@ y = a
             if (_kt_y + _kt_half < _kt_left) {
                 const _kt_totals& _kt_other = _kt_shared[threadIdx.x + _kt_half * 16];
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].merge(_kt_reduce, _kt_other.of[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other.of[_kt_v]);
                 _kt_shared[threadIdx.x] = _kt_t;
             }
             _kt_left = _kt_half;
@@ -131,7 +134,7 @@ y = a
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
                 if (_kt_u == 0 || _kt_k + _kt_u * 32 < _kt_split) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].merge(_kt_reduce, _kt_other[_kt_u].value.of[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other[_kt_u].value.of[_kt_v]);
                 }
             }
         }
@@ -141,7 +144,7 @@ y = a
         T* const _kt_q_y = kerneltk::advance(_kt_p_y, _kt_c0 * _kt_a._kt_k_y[0] * 4);
         alignas(16) T _kt_z_y[4];
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_post(_kt_t.of[_kt_v].get(), 0, _kt_z_y[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_post(_kt_t.of[_kt_v].kt_get(), 0, _kt_z_y[_kt_v]);
         kerneltk::copy<16, sizeof(_kt_z_y)>(_kt_q_y, _kt_z_y);
     }
 }

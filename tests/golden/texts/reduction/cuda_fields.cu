@@ -36,6 +36,9 @@ long long index;
 #line 9999 "reduce_type"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 39 "generated code"
+#line 9999 "reduce_type"
+static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
+#line 42 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, false>;
 extern "C" __global__ void __launch_bounds__(256)
 argmax(const __grid_constant__ _kt_arguments _kt_a) {
@@ -49,7 +52,7 @@ _type_reduce(
 #line 1 "map_expr"
  x, _J 
 );
-#line 53 "generated code"
+#line 56 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
         return
@@ -58,14 +61,14 @@ _type_reduce(
 #line 1 "reduce_expr"
 a.value > b.value || (a.value == b.value && a.index < b.index) ? a : b
 );
-#line 62 "generated code"
+#line 65 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y, long long& k) {
 #line 1 "post_map_expr"
 y = a.value;
 k = a.index
         ;
-#line 69 "generated code"
+#line 72 "generated code"
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;
@@ -105,7 +108,7 @@ k = a.index
                 _type_reduce _kt_s = _kt_map(_kt_j[_kt_u] + _kt_0 * static_cast<_kt_index>(_kt_a._kt_r__J[0]), 0, _kt_x_x[_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 4; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(_kt_j[_kt_u] + _kt_v * static_cast<_kt_index>(_kt_a._kt_r__J[0]), 0, _kt_x_x[_kt_u][_kt_v]));
-                _kt_t.add(_kt_reduce, _kt_s);
+                _kt_t.kt_add(_kt_reduce, _kt_s);
             }
         }
     }
@@ -133,7 +136,7 @@ k = a.index
                 kerneltk::read_published(_kt_other[_kt_u], _kt_place + (_kt_k + _kt_u * 256 < _kt_split ? _kt_k + _kt_u * 256 : _kt_k));
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                if (_kt_u == 0 || _kt_k + _kt_u * 256 < _kt_split) _kt_t.merge(_kt_reduce, _kt_other[_kt_u].value);
+                if (_kt_u == 0 || _kt_k + _kt_u * 256 < _kt_split) _kt_t.kt_merge(_kt_reduce, _kt_other[_kt_u].value);
         }
     }
     if (threadIdx.x == 0) {
@@ -142,7 +145,7 @@ k = a.index
             T _kt_y_y;
             long long* const _kt_q_k = kerneltk::advance(_kt_p_k, _kt_c0 * _kt_a._kt_k_k[0]);
             long long _kt_y_k;
-            _kt_post(_kt_t.get(), 0, _kt_y_y, _kt_y_k);
+            _kt_post(_kt_t.kt_get(), 0, _kt_y_y, _kt_y_k);
             *(_kt_q_y) = _kt_y_y;
             *(_kt_q_k) = _kt_y_k;
     }

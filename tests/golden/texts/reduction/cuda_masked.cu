@@ -27,6 +27,9 @@ typedef T _type_reduce;
 #line 9999 "out_params"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 30 "generated code"
+#line 9999 "out_params"
+static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
+#line 33 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, true>;
 extern "C" __global__ void __launch_bounds__(256)
 scaled_total(const __grid_constant__ _kt_arguments _kt_a) {
@@ -41,7 +44,7 @@ static_cast<_type_reduce>(
 #line 1 "map_expr"
 x * c
 );
-#line 45 "generated code"
+#line 48 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
         return
@@ -50,7 +53,7 @@ x * c
 #line 1 "reduce_expr"
 a + b
 );
-#line 54 "generated code"
+#line 57 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
         return
@@ -59,14 +62,14 @@ static_cast<_type_reduce>(
 #line 1 "identity"
 0 * c // none
 );
-#line 63 "generated code"
+#line 66 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
 #line 1 "post_map_expr"
 y += a; // on top\
 
         ;
-#line 70 "generated code"
+#line 73 "generated code"
     };
     const int _kt_lane = threadIdx.x;
     T* _kt_b_x;
@@ -100,7 +103,7 @@ y += a; // on top\
             if (_kt_u == 0 || _kt_p + _kt_u * 256 < _kt_last)
  {
 #pragma unroll
-                for (int _kt_v = 0; _kt_v < 4; ++_kt_v) if (_kt_x__kt_where[_kt_u][_kt_v]) _kt_t.add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
+                for (int _kt_v = 0; _kt_v < 4; ++_kt_v) if (_kt_x__kt_where[_kt_u][_kt_v]) _kt_t.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
             }
         }
     }
@@ -118,7 +121,7 @@ y += a; // on top\
             T* const _kt_q_y = kerneltk::advance(_kt_p_y, _kt_c0 * _kt_a._kt_k_y[0]);
             T _kt_y_y;
             _kt_y_y = *(_kt_q_y);
-            _kt_post(_kt_t.get(), 0, _kt_y_y);
+            _kt_post(_kt_t.kt_get(), 0, _kt_y_y);
             *(_kt_q_y) = _kt_y_y;
     }
 }

@@ -41,6 +41,9 @@ _type_reduce;
 #line 9999 "reduce_type"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 44 "generated code"
+#line 9999 "reduce_type"
+static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
+#line 47 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, true>;
 extern "C" __global__ void __launch_bounds__(256)
 places(const __grid_constant__ _kt_arguments _kt_a) {
@@ -61,7 +64,7 @@ static_cast<_type_reduce>(
 #line 1 "map_expr"
 _raw_x[_in_ind.get()] * w[_in_ind.get()[1]] - x * _j
 );
-#line 65 "generated code"
+#line 68 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
         return
@@ -70,7 +73,7 @@ _raw_x[_in_ind.get()] * w[_in_ind.get()[1]] - x * _j
 #line 1 "reduce_expr"
 a + b
 );
-#line 74 "generated code"
+#line 77 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
         return
@@ -79,14 +82,14 @@ static_cast<_type_reduce>(
 #line 1 "identity"
 0
 );
-#line 83 "generated code"
+#line 86 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t _i, double& y, long long& n) {
         _out_ind.set(_i);
 #line 1 "post_map_expr"
 y = a * _out_ind.get()[0]; n += _i
         ;
-#line 90 "generated code"
+#line 93 "generated code"
     };
     const int _kt_lane = threadIdx.x;
     T* _kt_b_x;
@@ -128,7 +131,7 @@ y = a * _out_ind.get()[0]; n += _i
                 _type_reduce _kt_s = _kt_map(_kt_j[_kt_u] + _kt_0 * static_cast<_kt_index>(_kt_a._kt_r__J[1]), _kt_number, _kt_x_x[_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 4; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(_kt_j[_kt_u] + _kt_v * static_cast<_kt_index>(_kt_a._kt_r__J[1]), _kt_number, _kt_x_x[_kt_u][_kt_v]));
-                _kt_t.add(_kt_reduce, _kt_s);
+                _kt_t.kt_add(_kt_reduce, _kt_s);
             }
         }
     }
@@ -148,7 +151,7 @@ y = a * _out_ind.get()[0]; n += _i
             long long* const _kt_q_n = kerneltk::advance(_kt_p_n, _kt_c0 * _kt_a._kt_k_n[0]);
             long long _kt_y_n;
             _kt_y_n = *(_kt_q_n);
-            _kt_post(_kt_t.get(), _kt_number, _kt_y_y, _kt_y_n);
+            _kt_post(_kt_t.kt_get(), _kt_number, _kt_y_y, _kt_y_n);
             *(_kt_q_y) = _kt_y_y;
             *(_kt_q_n) = _kt_y_n;
     }

@@ -24,6 +24,9 @@ typedef float _type_reduce;
 #line 9999 "out_params"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 27 "generated code"
+#line 9999 "out_params"
+static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
+#line 30 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, true>;
 extern "C" __global__ void __launch_bounds__(256)
 total(const __grid_constant__ _kt_arguments _kt_a) {
@@ -36,7 +39,7 @@ static_cast<_type_reduce>(
 #line 1 "map_expr"
 x
 );
-#line 40 "generated code"
+#line 43 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
         return
@@ -45,7 +48,7 @@ x
 #line 1 "reduce_expr"
 a + b
 );
-#line 49 "generated code"
+#line 52 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
         return
@@ -54,13 +57,13 @@ static_cast<_type_reduce>(
 #line 1 "identity"
 0
 );
-#line 58 "generated code"
+#line 61 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
 #line 1 "post_map_expr"
 y = a
         ;
-#line 64 "generated code"
+#line 67 "generated code"
     };
     const int _kt_lane = threadIdx.x % 8;
     T* _kt_b_x[2];
@@ -100,7 +103,7 @@ y = a
                 _type_reduce _kt_s = _kt_map(0, 0, _kt_x_x[_kt_m][_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 8; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(0, 0, _kt_x_x[_kt_m][_kt_u][_kt_v]));
-                _kt_t[_kt_m].add(_kt_reduce, _kt_s);
+                _kt_t[_kt_m].kt_add(_kt_reduce, _kt_s);
             }
         }
     }
@@ -113,7 +116,7 @@ y = a
             const _kt_index _kt_c0 = _kt_output;
             T* const _kt_q_y = kerneltk::advance(_kt_p_y, _kt_c0 * _kt_a._kt_k_y[0]);
             T _kt_y_y;
-            _kt_post(_kt_t[_kt_m].get(), 0, _kt_y_y);
+            _kt_post(_kt_t[_kt_m].kt_get(), 0, _kt_y_y);
             *(_kt_q_y) = _kt_y_y;
         }
     }

@@ -38,6 +38,9 @@ _type_reduce;
 #line 9999 "reduce_type"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 41 "generated code"
+#line 9999 "reduce_type"
+static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
+#line 44 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, false>;
 extern "C" __global__ void __launch_bounds__(192)
 welford(const __grid_constant__ _kt_arguments _kt_a) {
@@ -51,7 +54,7 @@ _type_reduce{
 #line 1 "map_expr"
  (float)x, 0, 1 
 };
-#line 55 "generated code"
+#line 58 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
         return
@@ -60,13 +63,13 @@ _type_reduce{
 #line 1 "reduce_expr"
 merged(a, b)
 );
-#line 64 "generated code"
+#line 67 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& m, T& s) {
 #line 1 "post_map_expr"
 m = a.mean; s = sqrt(a.squares / a.count);
         ;
-#line 70 "generated code"
+#line 73 "generated code"
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;
@@ -100,7 +103,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
         for (int _kt_u = 0; _kt_u < 8; ++_kt_u) {
             if (_kt_u == 0 || _kt_r + _kt_u * 3 < _kt_last) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v].add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][0]));
+            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v].kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][0]));
             }
         }
     }
@@ -116,7 +119,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
             if (_kt_y + _kt_half < _kt_left) {
                 const _kt_totals& _kt_other = _kt_shared[threadIdx.x + _kt_half * 64];
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v].merge(_kt_reduce, _kt_other.of[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other.of[_kt_v]);
                 _kt_shared[threadIdx.x] = _kt_t;
             }
             _kt_left = _kt_half;
@@ -138,7 +141,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
                 if (_kt_u == 0 || _kt_k + _kt_u * 3 < _kt_split) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v].merge(_kt_reduce, _kt_other[_kt_u].value.of[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other[_kt_u].value.of[_kt_v]);
                 }
             }
         }
@@ -152,7 +155,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
             T _kt_y_m;
             T* const _kt_q_s = kerneltk::advance(_kt_p_s, _kt_c0 * _kt_a._kt_k_s[0]);
             T _kt_y_s;
-            _kt_post(_kt_t.of[0].get(), 0, _kt_y_m, _kt_y_s);
+            _kt_post(_kt_t.of[0].kt_get(), 0, _kt_y_m, _kt_y_s);
             *(_kt_q_m) = _kt_y_m;
             *(_kt_q_s) = _kt_y_s;
         }

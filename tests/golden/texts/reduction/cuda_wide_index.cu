@@ -23,6 +23,9 @@ typedef T _type_reduce;
 #line 9999 "out_params"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 26 "generated code"
+#line 9999 "out_params"
+static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
+#line 29 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, true>;
 extern "C" __global__ void __launch_bounds__(512)
 total(const __grid_constant__ _kt_arguments _kt_a) {
@@ -35,7 +38,7 @@ static_cast<_type_reduce>(
 #line 1 "map_expr"
 x
 );
-#line 39 "generated code"
+#line 42 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
         return
@@ -44,7 +47,7 @@ x
 #line 1 "reduce_expr"
 a + b
 );
-#line 48 "generated code"
+#line 51 "generated code"
     };
     const auto _kt_identity = [&]() -> _type_reduce {
         return
@@ -53,13 +56,13 @@ static_cast<_type_reduce>(
 #line 1 "identity"
 0
 );
-#line 57 "generated code"
+#line 60 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& y) {
 #line 1 "post_map_expr"
 y = a
         ;
-#line 63 "generated code"
+#line 66 "generated code"
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;
@@ -97,7 +100,7 @@ y = a
                 _type_reduce _kt_s = _kt_map(0, 0, _kt_x_x[_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 16; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
-                _kt_t.add(_kt_reduce, _kt_s);
+                _kt_t.kt_add(_kt_reduce, _kt_s);
             }
         }
     }
@@ -125,14 +128,14 @@ y = a
                 kerneltk::read_published(_kt_other[_kt_u], _kt_place + (_kt_k + _kt_u * 512 < _kt_split ? _kt_k + _kt_u * 512 : _kt_k));
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                if (_kt_u == 0 || _kt_k + _kt_u * 512 < _kt_split) _kt_t.merge(_kt_reduce, _kt_other[_kt_u].value);
+                if (_kt_u == 0 || _kt_k + _kt_u * 512 < _kt_split) _kt_t.kt_merge(_kt_reduce, _kt_other[_kt_u].value);
         }
     }
     if (threadIdx.x == 0) {
         const _kt_index _kt_c0 = static_cast<_kt_index>(blockIdx.x);
             T* const _kt_q_y = kerneltk::advance(_kt_p_y, _kt_c0 * _kt_a._kt_k_y[0]);
             T _kt_y_y;
-            _kt_post(_kt_t.get(), 0, _kt_y_y);
+            _kt_post(_kt_t.kt_get(), 0, _kt_y_y);
             *(_kt_q_y) = _kt_y_y;
     }
 }

@@ -26,8 +26,8 @@ struct _kt_arguments {
     alignas(8) long long _kt_r__J[2];
     alignas(8) long long _kt_k__i[1];
     alignas(8) long long _kt_r__i[2];
-    alignas(8) kerneltk::index_space<3, long long> _kt_in;
-    alignas(8) kerneltk::index_space<1, long long> _kt_out;
+    alignas(8) kerneltk::index_space<3, int> _kt_in;
+    alignas(8) kerneltk::index_space<1, int> _kt_out;
     alignas(8) long long _kt_v_x[7];
 };
 typedef
