@@ -124,11 +124,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         ):
             check_text(text, given)
         check_name(name)
-        for text, given in (
-            ("map_expr", map_expr),
-            ("reduce_expr", reduce_expr),
-            ("post_map_expr", post_map_expr),
-        ):
+        for text, given in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
             if not given.strip():
                 raise SignatureError(f"'{text}' is empty.")
         if reduce_type is not None and not reduce_type.strip():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, CompileError, ReductionKernel, SignatureError
+from kerneltk import ArraySpec, CompileError, ReductionKernel
 
 
 def made(*texts: str, identity: object = "0", **options: object) -> ReductionKernel:
@@ -87,11 +87,6 @@ def test_one_field_of_a_c_type() -> None:
         "T x", "T y", "{x}", "{a.v + b.v}", "y = a.v", identity="{0}", reduce_type="double v"
     )
     assert kernel(np.ones(9, "f4")) == 9
-
-
-def test_an_empty_post_map() -> None:
-    with pytest.raises(SignatureError, match="'post_map_expr' is empty"):
-        made("T x", "T y", "x", "a + b", " ")
 
 
 def test_a_mask_of_one_for_all() -> None:
