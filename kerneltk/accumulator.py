@@ -17,7 +17,7 @@ __all__ = ["MOST_BYTES", "Accumulator", "parse_accumulator"]
 MOST_BYTES = 128
 """The largest accumulator: a block's totals pass through its shared memory."""
 
-# C's own names, and how many bytes each takes on every platform that there is.
+# C's own names, and how many bytes each takes on Linux.
 _C_SIZES = {
     "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2,
     "int": 4, "unsigned": 4, "unsigned int": 4, "long": 8, "unsigned long": 8, "long long": 8,

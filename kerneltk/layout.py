@@ -91,7 +91,7 @@ class Access:
         the innermost dimension. ``element``: every element's place is computed. ``uniform``: one
         value. ``staged``: through the tile.
     chunk : int
-        Bytes of one memory access.
+        Bytes of one memory access; of a reduction's staged input the packs that a thread brings in.
     """
 
     kind: Kind

@@ -89,6 +89,8 @@ class Geometry:
 class ReductionLayout:
     """A strategy with its parameters, and the run-time geometry behind it.
 
+    On the host `width`, `unroll`, `packs` and `work` mean what `strategy_host` says.
+
     Parameters
     ----------
     strategy : str
