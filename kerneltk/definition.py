@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,7 @@ _EXPANDING = ("D", "define-macro", "include", "pre-include")
 
 
 @dataclass(frozen=True)
-class KernelDefinition:
+class KernelDefinition(ABC):
     """A kernel from a signature and C++ texts, before any types. The base of its two kinds.
 
     Parameters
@@ -43,9 +44,9 @@ class KernelDefinition:
     options: tuple[str, ...]
 
     @property
+    @abstractmethod
     def texts(self) -> tuple[tuple[str, str], ...]:
         """The texts inside of the kernel's function, by the names that messages give them."""
-        raise NotImplementedError
 
     @cached_property
     def _inner(self) -> tuple[str, ...]:

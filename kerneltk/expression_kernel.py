@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ __all__ = ["ExpressionKernel"]
 D = TypeVar("D", bound=KernelDefinition)
 
 
-class ExpressionKernel(Generic[D]):
+class ExpressionKernel(ABC, Generic[D]):
     """The base of the kernels from expressions.
 
     Attributes
@@ -44,8 +45,8 @@ class ExpressionKernel(Generic[D]):
         self._dispatcher = self._new_dispatcher()
         self._recent = self._dispatcher.recent
 
-    def _new_dispatcher(self) -> Dispatcher:
-        raise NotImplementedError
+    @abstractmethod
+    def _new_dispatcher(self) -> Dispatcher: ...
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in self.__dict__.items() if name not in self._transient}
@@ -89,11 +90,11 @@ class ExpressionKernel(Generic[D]):
         """The first generated text."""
         return self._dispatcher.cached_code
 
+    @abstractmethod
     def translation_unit(
         self, *args: Any, backend: BackendName = "cuda", **named: Any
     ) -> TranslationUnit:
         """Return the text that a call with such arguments compiles."""
-        raise NotImplementedError
 
     def compile(self, *args: Any, target: str, **named: Any) -> ObjectCode:
         """Compile for an architecture from descriptions of the arguments, without a GPU.
