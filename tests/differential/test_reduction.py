@@ -271,7 +271,7 @@ def test_more_than_2_31_elements(backend: Any, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("axis", [None, 0])
-def test_more_than_2_31_elements_compile_for_cuda(axis: int | None) -> None:
+def test_more_than_2_31_elements_compiles_for_cuda(axis: int | None) -> None:
     x = np.broadcast_to(np.int8(1), (BEYOND, 3))
     assert SPREAD.compile(x, axis=axis, target="sm_90").code
 
