@@ -31,6 +31,7 @@ __all__ = [
     "Operand",
     "alignment_of",
     "choose_pack_width",
+    "collapse_by",
     "element_chunk",
     "plan_cuda",
     "plan_host",
@@ -169,11 +170,16 @@ def _arranged(shape: Sequence[int], operands: Sequence[Operand]) -> Loop:
     order = sorted(
         range(len(operands)), key=lambda k: (not operands[k].written, -operands[k].itemsize)
     )
-    loop = collapse(shape, [operands[k].strides for k in order])
-    rows: list[tuple[int, ...]] = [()] * len(operands)
-    for place, k in enumerate(order):
-        rows[k] = loop.strides[place]
-    return Loop(loop.shape, tuple(rows))
+    return collapse_by(order, shape, [operand.strides for operand in operands])
+
+
+def collapse_by(order: Sequence[int], shape: Sequence[int], rows: Sequence[Sequence[int]]) -> Loop:
+    """Collapse a loop whose axes are sorted by the operands in this order; the operands' own order
+    stays.
+    """
+    loop = collapse(shape, [rows[k] for k in order])
+    places = {k: place for place, k in enumerate(order)}
+    return Loop(loop.shape, tuple(loop.strides[places[k]] for k in range(len(rows))))
 
 
 def plan_cuda(

@@ -14,7 +14,7 @@ from kerneltk.dtypes import describe
 from kerneltk.types import Parameter
 from kerneltk.units import BackendName
 
-__all__ = ["Lowered", "RawView", "Specialization", "dynamic_fields", "raw_views"]
+__all__ = ["Lowered", "RawView", "Specialization", "dynamic_fields", "raw_views", "visited"]
 
 
 class Specialization(Protocol):
@@ -134,6 +134,15 @@ def raw_views(
     return tuple(views), tuple(geometry)
 
 
+def visited(parameters: Sequence[Parameter], is_array: Sequence[bool]) -> tuple[Parameter, ...]:
+    """Return the parameters whose elements the loop visits, in order."""
+    return tuple(
+        parameter
+        for parameter, array in zip(parameters, is_array, strict=True)
+        if array and not parameter.raw
+    )
+
+
 def dynamic_fields(
     parameters: Sequence[Parameter],
     is_array: Sequence[bool],
@@ -150,8 +159,7 @@ def dynamic_fields(
     ]
     fields += [
         Field(f"{parameter.c_type()}* _kt_p_{parameter.name}", "P")
-        for parameter, array in zip(parameters, is_array, strict=True)
-        if array and not parameter.raw
+        for parameter in visited(parameters, is_array)
     ]
     for parameter, array, dtype in zip(parameters, is_array, binding.dtypes, strict=True):
         if not array:

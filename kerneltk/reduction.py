@@ -313,7 +313,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         options = calls.read_options({**_taken(named, "size", "backend"), "stream": stream})
         args = self._arranged(args, out, named)
         extra = _extra_of(axis, keepdims, options.size)
-        if where is None or (isinstance(where, bool | np.bool_) and where):
+        if _counts_all(where):
             return self._dispatcher.dispatch(args, options.stream, extra, options.backend)
         args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
         return self._masked.dispatch(args, options.stream, extra, options.backend)
@@ -397,7 +397,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         args = self._arranged(args, out, named)
         definition = self._definition
         nin = self.nin
-        if where is not None and where is not True:
+        if not _counts_all(where):
             definition, nin = _with_mask(definition), nin + 1
             args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
         specs = [calls.spec_of(argument) for argument in args]
@@ -470,6 +470,11 @@ def _check_signature(signature: Signature) -> None:
 def _with_mask(definition: ReductionDefinition) -> ReductionDefinition:
     signature = replace(definition.signature, inputs=(*definition.signature.inputs, _MASK))
     return replace(definition, signature=signature, mask=True)
+
+
+def _counts_all(where: Any) -> bool:
+    """Return whether every element counts: there is no mask, or one value for all."""
+    return where is None or (isinstance(where, bool | np.bool_) and bool(where))
 
 
 def _taken(named: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from kerneltk.definition import KernelDefinition
 from kerneltk.divisors import multiplier_and_shift
 from kerneltk.dtypes import alignment_on
 from kerneltk.layout import TILE, Access, Layout, Operand, Variant, plan_cuda, plan_host
-from kerneltk.lowered import Lowered, RawView, dynamic_fields, raw_views
+from kerneltk.lowered import Lowered, RawView, dynamic_fields, raw_views, visited
 from kerneltk.types import Parameter
 from kerneltk.units import BackendName
 
@@ -162,13 +162,7 @@ class ElementwiseSpecialization:
     @cached_property
     def loop_arrays(self) -> tuple[Parameter, ...]:
         """The parameters whose elements the loop visits, in order."""
-        return tuple(
-            parameter
-            for parameter, is_array in zip(
-                self.definition.signature.parameters, self.is_array, strict=True
-            )
-            if is_array and not parameter.raw
-        )
+        return visited(self.definition.signature.parameters, self.is_array)
 
     @cached_property
     def per_element(self) -> bool:

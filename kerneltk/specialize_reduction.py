@@ -17,7 +17,7 @@ from kerneltk.definition import KernelDefinition
 from kerneltk.divisors import multiplier_and_shift
 from kerneltk.dtypes import alignment_on
 from kerneltk.layout import Access, Operand
-from kerneltk.lowered import Lowered, RawView, dynamic_fields, raw_views
+from kerneltk.lowered import Lowered, RawView, dynamic_fields, raw_views, visited
 from kerneltk.strategy import (
     COUNTERS,
     DEFAULT_UNITS,
@@ -165,13 +165,7 @@ class ReductionSpecialization:
     @cached_property
     def loop_arrays(self) -> tuple[Parameter, ...]:
         """The parameters whose elements the loops visit, in order."""
-        return tuple(
-            parameter
-            for parameter, is_array in zip(
-                self.definition.signature.parameters, self.is_array, strict=True
-            )
-            if is_array and not parameter.raw
-        )
+        return visited(self.definition.signature.parameters, self.is_array)
 
     @cached_property
     def walked(self) -> tuple[str, ...]:
@@ -356,19 +350,11 @@ def specialize_reduction(
         layout = plan_reduction_host(geometry, size)
     parameters = definition.signature.parameters
     raw, raw_geometry = raw_views(parameters, arrays)
-    views, view_numbers = _views(definition, arrays, geometry)
-    in_shape = out_shape = None
-    rows = [o.strides for o in geometry.operands if not o.is_index]
-    written = [o.written for o in geometry.operands if not o.is_index]
-    count = len(geometry.kept)
-    if definition.uses_in_index:
-        in_shape, _ = _in_space(definition, geometry)
-    if definition.uses_out_index:
-        out_shape, _ = merged_index_shape(
-            geometry.kept,
-            [row[:count] for row, w in zip(rows, written, strict=True) if w],
-            definition.reduce_dims,
-        )
+    in_space = _in_space(definition, geometry)
+    out_space = _out_space(definition, geometry)
+    views, view_numbers = _views(definition, arrays, in_space, out_space)
+    in_shape = in_space[0] if definition.uses_in_index else None
+    out_shape = out_space[0] if definition.uses_out_index else None
     specialization = ReductionSpecialization(
         definition,
         backend,
@@ -419,9 +405,10 @@ def specialize_reduction(
     return Lowered(specialization, constants, raw_geometry, grid, grain, scratch)
 
 
-def _in_space(
-    definition: ReductionDefinition, geometry: Geometry
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+_Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+
+
+def _in_space(definition: ReductionDefinition, geometry: Geometry) -> _Space:
     """Return the index space of the inputs, reduced axes first, and each input's steps in it."""
     count = len(geometry.kept)
     rows = [
@@ -432,19 +419,25 @@ def _in_space(
     return merged_index_shape((*geometry.reduced, *geometry.kept), rows, definition.reduce_dims)
 
 
+def _out_space(definition: ReductionDefinition, geometry: Geometry) -> _Space:
+    """Return the index space of the outputs, and each output's steps in it."""
+    rows = [o.strides[: len(geometry.kept)] for o in geometry.operands if o.written]
+    return merged_index_shape(geometry.kept, rows, definition.reduce_dims)
+
+
 def _views(
-    definition: ReductionDefinition, arrays: Sequence[ArraySpec | None], geometry: Geometry
+    definition: ReductionDefinition,
+    arrays: Sequence[ArraySpec | None],
+    in_space: _Space,
+    out_space: _Space,
 ) -> tuple[tuple[tuple[str, RawView], ...], list[int]]:
     """Return the views that the texts index by ``_raw_`` names, and their numbers."""
-    count = len(geometry.kept)
     loop_arrays = [
         (p, a)
         for p, a in zip(definition.signature.parameters, arrays, strict=True)
         if a is not None and not p.raw
     ]
-    in_shape, in_rows = _in_space(definition, geometry)
-    written = [o.strides[:count] for o in geometry.operands if o.written]
-    out_shape, out_rows = merged_index_shape(geometry.kept, written, definition.reduce_dims)
+    (in_shape, in_rows), (out_shape, out_rows) = in_space, out_space
     views: list[tuple[str, RawView]] = []
     numbers: list[int] = []
     ins, outs = iter(in_rows), iter(out_rows)

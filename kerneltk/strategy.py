@@ -27,8 +27,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kerneltk.arrays import Loop, collapse, merge_in_order
-from kerneltk.layout import Access, Operand, alignment_of, element_chunk
+from kerneltk.arrays import Loop, merge_in_order
+from kerneltk.layout import Access, Operand, alignment_of, collapse_by, element_chunk
 
 __all__ = [
     "COUNTERS",
@@ -159,24 +159,16 @@ class ReductionLayout:
         return self.tiles
 
 
-def _part(operands: Sequence[Operand], begin: int, end: int) -> list[tuple[int, ...]]:
-    return [operand.strides[begin:end] for operand in operands]
-
-
 def collapsed_loop(extents: Sequence[int], operands: Sequence[Operand], begin: int) -> Loop:
     """Collapse one of the two loops, in the order of the widest inputs first."""
-    rows = _part(operands, begin, begin + len(extents))
+    rows = [operand.strides[begin : begin + len(extents)] for operand in operands]
     order = sorted(
         range(len(operands)),
         key=lambda k: (operands[k].is_index, operands[k].written, -operands[k].itemsize),
     )
     if 0 in extents:
         return Loop((0,), tuple((0,) for _ in operands))
-    loop = collapse(extents, [rows[k] for k in order])
-    steps: list[tuple[int, ...]] = [()] * len(operands)
-    for place, k in enumerate(order):
-        steps[k] = loop.strides[place]
-    return Loop(loop.shape, tuple(steps))
+    return collapse_by(order, extents, rows)
 
 
 def _span(loop: Loop, row: Sequence[int]) -> int:
@@ -239,6 +231,16 @@ def _dense(operands: Sequence[Operand], inner: Sequence[int]) -> list[int]:
     ]
 
 
+def _whole_packs(
+    operands: Sequence[Operand], dense: Sequence[int], width: int, outer: Sequence[Sequence[int]]
+) -> bool:
+    """Return whether packs of dense operands can be moved as a whole, wherever `outer` leads."""
+    return all(
+        _chunk(operands[k], width, steps) >= min(_VECTOR, width * operands[k].itemsize)
+        for k, steps in zip(dense, outer, strict=True)
+    )
+
+
 def _single(operand: Operand, row: Sequence[int]) -> int:
     """Return the bytes of one access where elements are moved one by one, as words of their size
     if they are aligned as such: a struct's own alignment may be less.
@@ -299,12 +301,10 @@ def _row_width(geometry: Geometry, kept: Loop, reduced: Loop) -> tuple[int, bool
         return 1, False
     width = max(1, _VECTOR // max(sizes))
     length = reduced.shape[-1]
-    aligned = all(
-        alignment_of(operands[k].offset, *kept.strides[k], *reduced.strides[k][:-1])
-        >= min(_VECTOR, width * operands[k].itemsize)
-        for k in dense
-    )
-    if aligned and (length % width == 0 or (geometry.outputs == 1 and len(reduced.shape) == 1)):
+    outer = [(*kept.strides[k], *reduced.strides[k][:-1]) for k in dense]
+    if _whole_packs(operands, dense, width, outer) and (
+        length % width == 0 or (geometry.outputs == 1 and len(reduced.shape) == 1)
+    ):
         return width, length % width != 0
     places = {
         (operands[k].itemsize, operands[k].offset, kept.strides[k], reduced.strides[k])
@@ -318,14 +318,7 @@ def _row_width(geometry: Geometry, kept: Loop, reduced: Loop) -> tuple[int, bool
     )
     if width > 1 and len(places) == 1 and whole and length >= 2 * width and len(reduced.shape) == 1:
         return width, True
-    while width > 1 and not (
-        length % width == 0
-        and all(
-            alignment_of(operands[k].offset, *kept.strides[k], *reduced.strides[k][:-1])
-            >= min(_VECTOR, width * operands[k].itemsize)
-            for k in dense
-        )
-    ):
+    while width > 1 and (length % width or not _whole_packs(operands, dense, width, outer)):
         width //= 2
     return width, False
 
@@ -567,14 +560,8 @@ def _column_width(geometry: Geometry, kept: Loop, reduced: Loop, accumulator: in
         _MOST_COLUMNS,
         _power_of_two(max(1, _COLUMN_BYTES // accumulator) + 1) // 2,
     )
-    while width > 1 and not (
-        kept.shape[-1] % width == 0
-        and all(
-            alignment_of(operands[k].offset, *kept.strides[k][:-1], *reduced.strides[k])
-            >= min(_VECTOR, width * operands[k].itemsize)
-            for k in dense
-        )
-    ):
+    outer = [(*kept.strides[k][:-1], *reduced.strides[k]) for k in dense]
+    while width > 1 and (kept.shape[-1] % width or not _whole_packs(operands, dense, width, outer)):
         width //= 2
     return width
 
