@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kerneltk.arrays import ArraySpec
+    from kerneltk.cuda_files import load
     from kerneltk.elementwise import ElementwiseKernel
     from kerneltk.errors import (
         ArgumentTypeError,
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
         DivisionError,
         KernelToolkitError,
         LaunchError,
+        NoSuchKernelError,
         ScalarOverflowError,
         SignatureError,
     )
+    from kerneltk.raw import RawKernel, RawModule
     from kerneltk.reduction import ReductionKernel
     from kerneltk.units import ObjectCode, Target, TranslationUnit
 
@@ -37,12 +40,16 @@ __all__ = [
     "ElementwiseKernel",
     "KernelToolkitError",
     "LaunchError",
+    "NoSuchKernelError",
     "ObjectCode",
+    "RawKernel",
+    "RawModule",
     "ReductionKernel",
     "ScalarOverflowError",
     "SignatureError",
     "Target",
     "TranslationUnit",
+    "load",
 ]
 
 # A module is loaded when one of its names is first used: importing the package costs next to
@@ -51,9 +58,12 @@ _HOMES = {
     "ArraySpec": "arrays",
     "ElementwiseKernel": "elementwise",
     "ObjectCode": "units",
+    "RawKernel": "raw",
+    "RawModule": "raw",
     "ReductionKernel": "reduction",
     "Target": "units",
     "TranslationUnit": "units",
+    "load": "cuda_files",
 }
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "DivisionError",
     "KernelToolkitError",
     "LaunchError",
+    "NoSuchKernelError",
     "NotCompiledError",
     "ScalarOverflowError",
     "SignatureError",
@@ -60,6 +61,10 @@ class ScalarOverflowError(KernelToolkitError, OverflowError):
 
 class NotCompiledError(KernelToolkitError, AttributeError):
     """A kernel's text is asked for before there is one."""
+
+
+class NoSuchKernelError(KernelToolkitError, AttributeError):
+    """A file has no kernel of that name."""
 
 
 class CompileError(KernelToolkitError, RuntimeError):

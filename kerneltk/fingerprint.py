@@ -98,6 +98,8 @@ def fingerprint(
     _add_texts(parts, unit.options)
     _add_texts(parts, backend_options)
     _add_texts(parts, (target.backend, target.architecture, target.compiler))
+    if unit.raw:
+        _add_texts(parts, [text for pair in (*unit.exports, *unit.reflected) for text in pair])
     _add(parts, source)
     forced = tuple((True, os.fsencode(name)) for name in files)
     _add_headers(parts, forced + _find_directives(source), list(dict.fromkeys(search)))

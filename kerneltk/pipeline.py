@@ -6,14 +6,15 @@ import os
 import threading
 
 from kerneltk import interop
-from kerneltk.backends.base import Backend, Compiler, Function
+from kerneltk.backends.base import Backend, Compiler, Function, Module
 from kerneltk.cache import get_cache
 from kerneltk.fingerprint import fingerprint
 from kerneltk.units import ObjectCode, Target, TranslationUnit
 
-__all__ = ["build", "compile_ahead", "get_function"]
+__all__ = ["build", "compile_ahead", "get_function", "get_module"]
 
 _functions: dict[tuple[str, int], Function] = {}
+_modules: dict[tuple[str, int], tuple[Module, ObjectCode]] = {}
 # A unit is compiled once, whichever thread asks: its key chooses one of these.
 _locks = [threading.Lock() for _ in range(64)]
 
@@ -90,6 +91,24 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
     from kerneltk.backends import nvrtc  # a call on arrays never needs it by itself
 
     return build(unit, nvrtc, nvrtc.target_for(target))
+
+
+def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectCode]:
+    """Return the module of a user's own text, loaded on the current device, and its object code.
+
+    Raises as :func:`build`.
+    """
+    target = backend.target()
+    key = _key_of(unit, backend, target)
+    place = (key, backend.device_key())
+    loaded = _modules.get(place)
+    if loaded is None:
+        with _lock_of(key):
+            loaded = _modules.get(place)
+            if loaded is None:
+                code = _build(unit, backend, target, key)
+                loaded = _modules[place] = backend.load_module(code), code
+    return loaded
 
 
 def get_function(unit: TranslationUnit, backend: Backend) -> Function:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,9 @@ class Settings:
     host_sanitizers : tuple of str
         Sanitizers that host kernels are built with (``KERNELTK_HOST_SANITIZE``, comma separated:
         ``address``, ``undefined``).
+    host_time_limit : float
+        Seconds after which a raw kernel on the host is ended (``KERNELTK_HOST_TIME_LIMIT``,
+        default 600); 0 is no limit.
     cuda_include : tuple of str
         Directories to look in for the CUDA headers before the installed packages
         (``KERNELTK_CUDA_INCLUDE``, separated like ``PATH``).
@@ -35,6 +39,7 @@ class Settings:
     cxx: str | None
     num_threads: int | None
     host_sanitizers: tuple[str, ...]
+    host_time_limit: float
     cuda_include: tuple[str, ...]
 
 
@@ -56,16 +61,21 @@ def get_settings() -> Settings:
     Raises
     ------
     ValueError
-        ``KERNELTK_NUM_THREADS`` is not a positive integer.
+        ``KERNELTK_NUM_THREADS`` is not a positive integer, or ``KERNELTK_HOST_TIME_LIMIT`` not a
+        number of seconds.
     """
     env = os.environ
     threads = env.get("KERNELTK_NUM_THREADS")
     if threads is not None and (not threads.isdecimal() or int(threads) < 1):
         raise ValueError(f"KERNELTK_NUM_THREADS must be a positive integer, not '{threads}'.")
+    limit = env.get("KERNELTK_HOST_TIME_LIMIT") or "600"
+    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", limit):
+        raise ValueError(f"KERNELTK_HOST_TIME_LIMIT must be a number of seconds, not '{limit}'.")
     return Settings(
         cache_directory=_cache_directory(),
         cxx=env.get("KERNELTK_CXX") or None,
         num_threads=int(threads) if threads else None,
         host_sanitizers=tuple(filter(None, env.get("KERNELTK_HOST_SANITIZE", "").split(","))),
+        host_time_limit=float(limit),
         cuda_include=tuple(filter(None, env.get("KERNELTK_CUDA_INCLUDE", "").split(os.pathsep))),
     )

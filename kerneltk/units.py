@@ -58,6 +58,15 @@ class TranslationUnit:
         The kernel's name in messages; the entry point's where it is empty.
     quick : bool
         Whether the text is so plain that the compiler may leave out what costs it most time.
+    exports : tuple of (str, str)
+        Of a user's own text: what the object code must offer, as pairs of a C++ name expression
+        (``"saxpy"``, ``"ns::f<float>"``) and the symbol of its host entry point or, on CUDA, an
+        empty string: NVRTC chooses the symbol.
+    reflected : tuple of (str, str)
+        Pairs of a name expression and the symbol under which the object code describes it (see
+        `kerneltk.reflection`).
+    raw : bool
+        Whether the text is a user's own, with `exports`, instead of generated, with `entry`.
     """
 
     backend: BackendName
@@ -67,6 +76,9 @@ class TranslationUnit:
     origins: tuple[tuple[str, str], ...] = ()
     name: str = ""
     quick: bool = False
+    exports: tuple[tuple[str, str], ...] = ()
+    reflected: tuple[tuple[str, str], ...] = ()
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +88,22 @@ class ObjectCode:
     Parameters
     ----------
     target : Target
-    kind : {"cubin", "ptx", "shared-library"}
+    kind : {"cubin", "ptx", "ltoir", "shared-library"}
     code : bytes
     entry : str
-        Name of the entry point in `code`.
+        Name of the entry point in `code`; empty if there are `symbols`.
+    symbols : tuple of (str, str)
+        C++ name expressions and the symbols that they have in `code`.
+    reflection : tuple of (str, bytes)
+        Name expressions and what the compiler knew of their parameters' types.
     """
 
     target: Target
-    kind: Literal["cubin", "ptx", "shared-library"]
+    kind: Literal["cubin", "ptx", "ltoir", "shared-library"]
     code: bytes = field(repr=False)
     entry: str
+    symbols: tuple[tuple[str, str], ...] = ()
+    reflection: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
 
     def to_bytes(self) -> bytes:
         """Return one byte string that :meth:`from_bytes` reads back."""
@@ -94,6 +112,8 @@ class ObjectCode:
                 "target": [self.target.backend, self.target.architecture, self.target.compiler],
                 "kind": self.kind,
                 "entry": self.entry,
+                "symbols": self.symbols,
+                "reflection": [(name, data.hex()) for name, data in self.reflection],
             }
         ).encode()
         return struct.pack("<I", len(head)) + head + self.code
@@ -110,7 +130,13 @@ class ObjectCode:
         try:
             (length,) = struct.unpack_from("<I", data)
             head = json.loads(data[4 : 4 + length])
-            target = Target(*head["target"])
-            return cls(target, head["kind"], data[4 + length :], head["entry"])
-        except (struct.error, KeyError, TypeError, UnicodeDecodeError) as error:
+            return cls(
+                Target(*head["target"]),
+                head["kind"],
+                data[4 + length :],
+                head["entry"],
+                tuple((name, symbol) for name, symbol in head.get("symbols", ())),
+                tuple((name, bytes.fromhex(text)) for name, text in head.get("reflection", ())),
+            )
+        except (struct.error, KeyError, TypeError, ValueError) as error:
             raise ValueError("These bytes are not an object code.") from error

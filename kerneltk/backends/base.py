@@ -14,7 +14,17 @@ import numpy as np
 from kerneltk.arrays import ArraySpec
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
-__all__ = ["Backend", "Compiler", "Function", "LaunchDialect", "make_block"]
+__all__ = [
+    "Backend",
+    "Compiler",
+    "Function",
+    "GridDialect",
+    "GridLimits",
+    "LaunchDialect",
+    "LaunchMode",
+    "Module",
+    "make_block",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,16 @@ class Function:
 
     handle: Any
     keep: Any = field(default=None, repr=False)
+
+
+class Module(Protocol):
+    """Loaded object code with entry points and variables."""
+
+    def function(self, symbol: str) -> Function:
+        """Return an entry point; raises LaunchError if there is none of that name."""
+
+    def variable(self, symbol: str) -> tuple[int, int]:
+        """Return the address of a variable and its size (bytes; 0 if that is not known)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +101,91 @@ class LaunchDialect:
     late: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchMode:
+    """How a grid is launched, beside its shape.
+
+    Parameters
+    ----------
+    cooperative : bool
+        Whether all blocks are resident at once, so that they can wait for each other.
+    cluster : tuple of int
+        Blocks of a cluster; empty where there are none.
+    programmatic : bool
+        Whether the grid may begin while the one before it in the stream ends (programmatic
+        dependent launch).
+    exited_arrive : bool
+        Whether a thread that has left counts as arrived at the barriers of its block.
+    """
+
+    cooperative: bool = False
+    cluster: tuple[int, ...] = ()
+    programmatic: bool = False
+    exited_arrive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GridDialect:
+    """The pieces of Python text that the launcher of a raw kernel is assembled from.
+
+    As in `LaunchDialect`, ``{a}`` stands for an array's variable and ``{p}`` for its address.
+
+    Parameters
+    ----------
+    names : dict
+        Names that the pieces use.
+    read : str
+        Statement that sets ``{p}`` from ``{a}``.
+    doubtful : str
+        Expression that is true of an array that needs a closer look: one with gaps or of another
+        device.
+    doubtful_if_written : str
+        The same for an array that may be written, in addition.
+    head_format, head_values : str
+        What lies before the parameters in their block: its ``struct`` format, and expressions of
+        its values.
+    head_size : int
+        Bytes of that; a multiple of 16.
+    launch : str
+        The arguments of the name ``launch``, out of ``function``, ``gx`` to ``bz``, ``shared``,
+        ``stream`` and ``buffer``.
+    stream : str
+        Expression of the stream's handle where the caller gives none.
+    errors : tuple of exception types
+    """
+
+    names: dict[str, Any]
+    read: str
+    doubtful: str
+    doubtful_if_written: str
+    head_format: str
+    head_values: str
+    head_size: int
+    launch: str
+    stream: str
+    errors: tuple[type[Exception], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GridLimits:
+    """What a launch may ask for at most.
+
+    Parameters
+    ----------
+    threads : int
+        Threads of a block.
+    block, grid : tuple of int
+        Extents along x, y and z (threads; blocks).
+    shared : int
+        Dynamic shared memory of a block (bytes).
+    """
+
+    threads: int
+    block: tuple[int, int, int]
+    grid: tuple[int, int, int]
+    shared: int
+
+
 def make_block(size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
     """Return zeroed memory of `size` bytes at a multiple of 16, with `constants` at `offset`: a
     writable view of it, its address, and the object that owns it.
@@ -126,6 +231,9 @@ class Backend(Compiler, Protocol):
     def load(self, code: ObjectCode) -> Function:
         """Load object code on the current device."""
 
+    def load_module(self, code: ObjectCode) -> Module:
+        """Load object code with several entry points on the current device."""
+
     def device_key(self) -> int:
         """Return the number of the current device."""
 
@@ -150,6 +258,47 @@ class Backend(Compiler, Protocol):
     def make_buffer(self, size: int, offset: int, constants: bytes) -> Any:
         """Return an argument buffer whose constant part is filled in: a tuple of its writable
         memory, the address that `launch` takes, and what must stay alive.
+        """
+
+    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
+        """Return how launchers of raw kernels are written; raises LaunchError for a mode that
+        this backend does not have.
+        """
+
+    def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:
+        """Return a block of parameters, each at its offset (bytes): its writable memory, the
+        address that a grid's launch takes, and what must stay alive.
+        """
+
+    def limits(self, function: Function) -> GridLimits:
+        """Return what a launch of a raw kernel may ask for."""
+
+    def allow_shared(self, function: Function, size: int) -> None:
+        """Prepare a raw kernel for `size` bytes of dynamic shared memory."""
+
+    def attributes(self, function: Function) -> dict[str, int]:
+        """Return a raw kernel's attributes by CuPy's names."""
+
+    def set_attribute(self, function: Function, name: str, value: int) -> None:
+        """Set one of the attributes that can be set; raises LaunchError for another."""
+
+    def parameter_places(self, function: Function) -> tuple[tuple[int, int], ...] | None:
+        """Return offset and size (bytes) of each parameter; None if the backend cannot tell."""
+
+    def suggest_block(self, function: Function, shared: int) -> int:
+        """Return a number of threads of a block that keeps the device busy."""
+
+    def check_address(self, address: int) -> str:
+        """Return why a kernel cannot use an address, or an empty string."""
+
+    def variable_array(
+        self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object
+    ) -> Any:
+        """Return a module's variable as one of this backend's arrays, which shares its memory."""
+
+    def variable_pointer(self, address: int, size: int, owner: object) -> Any:
+        """Return a pointer to a module's variable of `size` bytes, in the array library's own
+        way.
         """
 
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:

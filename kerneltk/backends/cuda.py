@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,14 @@ from cupy.cuda.compiler import CompileException
 
 from kerneltk.arrays import ArraySpec
 from kerneltk.backends import nvrtc
-from kerneltk.backends.base import Function, LaunchDialect, make_block
+from kerneltk.backends.base import (
+    Function,
+    GridDialect,
+    GridLimits,
+    LaunchDialect,
+    LaunchMode,
+    make_block,
+)
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -75,7 +83,7 @@ class CudaBackend:
 
     def __init__(self) -> None:
         try:
-            several = cupy.cuda.runtime.getDeviceCount() > 1
+            several = self._several = cupy.cuda.runtime.getDeviceCount() > 1
         except cupy.cuda.runtime.CUDARuntimeError as error:
             raise BackendUnavailableError(f"CuPy finds no GPU that it can use: {error}.") from error
         # CuPy keeps whether an array is C-contiguous; then its strides follow from its shape.
@@ -138,6 +146,14 @@ class CudaBackend:
             _check(result, f"Finding the kernel '{code.entry}' in its module")
         return Function(int(function), module)
 
+    def load_module(self, code: ObjectCode) -> CudaModule:
+        """Load object code with several entry points into the current device's context."""
+        _bind_context()
+        with _relaxed_capture():
+            result, module = driver.cuModuleLoadData(code.code)
+            _check(result, "Loading the module")
+        return CudaModule(module)
+
     def device_key(self) -> int:
         """Return the number of the current device."""
         return int(cupy.cuda.runtime.getDevice())
@@ -193,6 +209,119 @@ class CudaBackend:
         pointers = (ctypes.c_void_p * 1)(address)
         return memory, ctypes.addressof(pointers), (owner, pointers)
 
+    # -- raw kernels ---------------------------------------------------------------------------
+
+    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
+        """Return how launchers of raw kernels are written."""
+        contiguous = "_c_contiguous" if hasattr(cupy.ndarray, "_c_contiguous") else "flags.forc"
+        names: dict[str, Any] = {"current_stream": cupy.cuda.get_current_stream}
+        doubtful = f"not {{a}}.{contiguous} or not {{p}}"
+        if self._several:
+            names["device"] = cupy.cuda.runtime.getDevice
+            doubtful += " or m{a}.device_id != own_device"
+        arguments = "function, gx, gy, gz, bx, by, bz, shared, stream, buffer[1]"
+        if mode.cluster or mode.programmatic:
+            names["launch"] = partial(_launch_extended, mode)
+        elif mode.cooperative:
+            names["launch"] = cupy.cuda.driver.launchCooperativeKernel
+        else:
+            names["launch"] = cupy.cuda.driver.launchKernel
+            arguments += ", 0"
+        return GridDialect(
+            names=names,
+            read=self.dialect.read,
+            doubtful=doubtful,
+            doubtful_if_written="",
+            head_format="",
+            head_values="",
+            head_size=0,
+            launch=arguments,
+            stream=self.dialect.stream,
+            errors=(cupy.cuda.driver.CUDADriverError, LaunchError),
+        )
+
+    def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:
+        """Return a block of parameters and the address of the array of their addresses."""
+        if size > _MOST_RAW_PARAMETER_BYTES:
+            raise ArgumentTypeError(
+                f"The kernel's parameters take {size} bytes; a launch can pass "
+                f"{_MOST_RAW_PARAMETER_BYTES}.\n  Hint: put some of them into an array."
+            )
+        memory, address, owner = make_block(max(size, 1), 0, b"")
+        pointers = (ctypes.c_void_p * max(len(offsets), 1))(
+            *(address + offset for offset in offsets)
+        )
+        return memory, ctypes.addressof(pointers), (owner, pointers)
+
+    def limits(self, function: Function) -> GridLimits:
+        """Return what a launch of a raw kernel may ask for."""
+        attributes = cupy.cuda.Device().attributes
+        static = self.attributes(function)["shared_size_bytes"]
+        return GridLimits(
+            self.attributes(function)["max_threads_per_block"],
+            tuple(attributes[f"MaxBlockDim{axis}"] for axis in "XYZ"),
+            tuple(attributes[f"MaxGridDim{axis}"] for axis in "XYZ"),
+            int(attributes["MaxSharedMemoryPerBlockOptin"]) - static,
+        )
+
+    def allow_shared(self, function: Function, size: int) -> None:
+        """Raise the kernel's own limit of dynamic shared memory to `size` bytes if it is lower."""
+        if size > self.attributes(function)["max_dynamic_shared_size_bytes"]:
+            self.set_attribute(function, "max_dynamic_shared_size_bytes", size)
+
+    def attributes(self, function: Function) -> dict[str, int]:
+        """Return a raw kernel's attributes by CuPy's names."""
+        found = {}
+        for name, attribute in _ATTRIBUTES.items():
+            result, value = driver.cuFuncGetAttribute(attribute, function.handle)
+            known = result == driver.CUresult.CUDA_SUCCESS
+            found[name] = int(value) if known else -1
+        return found
+
+    def set_attribute(self, function: Function, name: str, value: int) -> None:
+        """Set an attribute; raises LaunchError where the driver refuses it."""
+        (result,) = driver.cuFuncSetAttribute(function.handle, _ATTRIBUTES[name], value)
+        _check(result, f"Setting '{name}' to {value}")
+
+    def parameter_places(self, function: Function) -> tuple[tuple[int, int], ...] | None:
+        """Return offset and size (bytes) of each parameter; None where the driver is older than
+        CUDA 12.4.
+        """
+        ask = getattr(driver, "cuFuncGetParamInfo", None)
+        places: list[tuple[int, int]] = []
+        while ask is not None:
+            result, offset, size = ask(function.handle, len(places))
+            if result == driver.CUresult.CUDA_ERROR_INVALID_VALUE:
+                return tuple(places)
+            if result != driver.CUresult.CUDA_SUCCESS:
+                break
+            places.append((int(offset), int(size)))
+        return None
+
+    def suggest_block(self, function: Function, shared: int) -> int:
+        """Return the block for which most threads are resident (the occupancy calculator's)."""
+        result, _, block = driver.cuOccupancyMaxPotentialBlockSize(function.handle, None, shared, 0)
+        _check(result, "Asking for the occupancy")
+        return int(block)
+
+    def check_address(self, address: int) -> str:
+        """Return why a kernel cannot use an address, or an empty string."""
+        kind = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        result, _ = driver.cuPointerGetAttribute(kind, address)
+        return "" if result == driver.CUresult.CUDA_SUCCESS else "which is no address in memory"
+
+    def variable_array(
+        self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object
+    ) -> Any:
+        """Return a module's variable as an array."""
+        size = dtype.itemsize * math.prod(shape)
+        return cupy.ndarray(shape, dtype, self.variable_pointer(address, size, owner))
+
+    def variable_pointer(self, address: int, size: int, owner: object) -> Any:
+        """Return a pointer to a module's variable."""
+        memory = cupy.cuda.UnownedMemory(address, size, owner, self.device_key())
+        return cupy.cuda.MemoryPointer(memory, 0)
+
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
         """Retry once where this thread has no context yet; raise otherwise."""
         if getattr(failure, "status", None) in _NO_CONTEXT:
@@ -203,6 +332,80 @@ class CudaBackend:
             except cupy.cuda.driver.CUDADriverError as second:
                 failure = second
         raise LaunchError(f"The launch failed: {failure}.") from failure
+
+
+class CudaModule:
+    """A module in a device's context; implements `kerneltk.backends.base.Module`."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    def function(self, symbol: str) -> Function:
+        """Return an entry point."""
+        result, function = driver.cuModuleGetFunction(self._handle, symbol.encode())
+        _check(result, f"Finding the kernel '{symbol}' in its module")
+        return Function(int(function), self._handle)
+
+    def variable(self, symbol: str) -> tuple[int, int]:
+        """Return a variable's address and size (bytes)."""
+        result, address, size = driver.cuModuleGetGlobal(self._handle, symbol.encode())
+        _check(result, f"Finding the variable '{symbol}' in its module")
+        return int(address), int(size)
+
+
+_Attribute = driver.CUfunction_attribute
+_ATTRIBUTES = {
+    "max_threads_per_block": _Attribute.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    "shared_size_bytes": _Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+    "const_size_bytes": _Attribute.CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+    "local_size_bytes": _Attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+    "num_regs": _Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS,
+    "ptx_version": _Attribute.CU_FUNC_ATTRIBUTE_PTX_VERSION,
+    "binary_version": _Attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+    "cache_mode_ca": _Attribute.CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,
+    "max_dynamic_shared_size_bytes": (_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
+    "preferred_shared_memory_carveout": (
+        _Attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+    ),
+}
+
+
+def _launch_extended(
+    mode: LaunchMode,
+    function: int,
+    gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
+    shared: int,
+    stream: int,
+    parameters: int,
+) -> None:  # fmt: skip
+    """Launch with the attributes that the plain calls do not take."""
+    kinds = driver.CUlaunchAttributeID
+    attributes = []
+    if mode.cluster:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        cluster = attribute.value.clusterDim
+        cluster.x, cluster.y, cluster.z = mode.cluster
+        attributes.append(attribute)
+    if mode.programmatic:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        attribute.value.programmaticStreamSerializationAllowed = 1
+        attributes.append(attribute)
+    if mode.cooperative:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        attribute.value.cooperative = 1
+        attributes.append(attribute)
+    config = driver.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = gx, gy, gz
+    config.blockDimX, config.blockDimY, config.blockDimZ = bx, by, bz
+    config.sharedMemBytes = shared
+    config.hStream = stream
+    config.attrs = attributes
+    config.numAttrs = len(attributes)
+    (result,) = driver.cuLaunchKernelEx(config, function, parameters, 0)
+    _check(result, "The launch")
 
 
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that
@@ -228,8 +431,9 @@ class _Stream:
         return 0, self._handle
 
 
-# A kernel's parameters may take 4 KiB on every architecture.
+# A kernel's parameters may take 4 KiB on every architecture, and more since Volta (CUDA 12.1).
 _MAX_PARAMETER_BYTES = 4096
+_MOST_RAW_PARAMETER_BYTES = 32764
 
 
 def _empty(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kerneltk.bodytext import foreign_headers, includes_by_option
 from kerneltk.errors import BackendUnavailableError, CompileError
@@ -20,7 +21,7 @@ __all__ = [
     "target_for",
 ]
 
-_ARCHITECTURE = re.compile(r"(sm|compute)_(\d+)([af]?)\Z")
+_ARCHITECTURE = re.compile(r"(sm|compute|lto)_(\d+)([af]?)\Z")
 _OLDEST = 70
 
 
@@ -62,7 +63,8 @@ def target_for(architecture: str) -> Target:
     """Return the target of a CUDA architecture such as ``"sm_90"`` or ``"compute_80"``.
 
     An architecture that is newer than this NVRTC gets PTX of the newest one that it knows, which
-    the driver compiles when it is loaded.
+    the driver compiles when it is loaded. ``"lto_90"`` stands for the intermediate form that is
+    compiled when it is linked.
 
     Raises
     ------
@@ -81,7 +83,7 @@ def target_for(architecture: str) -> Target:
         raise ValueError(
             f"{_version()} does not compile for '{architecture}': the oldest is 'sm_{min(known)}'."
         )
-    if number not in known:
+    if number not in known and match[1] != "lto":
         newest = max(value for value in known if value <= number)
         architecture = f"compute_{newest}"
     return Target("cuda", architecture, _version())
@@ -108,6 +110,8 @@ _QUICK_SINCE = (12, 9)
 
 def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
     """Return the options that a unit gets beside its own."""
+    if unit.raw:
+        return ("--std=c++17",)
     options: tuple[str, ...] = ("--std=c++17", "--device-as-default-execution-space")
     plain = not foreign_headers(unit.source) and not includes_by_option(unit.options)
     if (
@@ -125,7 +129,21 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     """Return where CUDA's headers are, for a unit that includes others than this package's."""
     if not foreign_headers(unit.source) and not includes_by_option(unit.options):
         return ()
-    return tuple(map(Path, cuda_include_directories()))
+    directories = tuple(map(Path, cuda_include_directories()))
+    # NVRTC has no C library; a user's own text may include its headers.
+    return (INCLUDE_DIRECTORY / "nvrtc", *directories, *_bundled()) if unit.raw else directories
+
+
+@cache
+def _bundled() -> tuple[Path, ...]:
+    """Return where CuPy keeps its copies of CUB, libcu++ and Thrust, without importing it."""
+    package = importlib.util.find_spec("cupy")
+    places = (package.submodule_search_locations or ()) if package else ()
+    root = ("_core", "include", "cupy", "_cccl")
+    found = (
+        Path(place, *root, name) for place in places for name in ("cub", "libcudacxx", "thrust")
+    )
+    return tuple(path for path in found if path.is_dir())
 
 
 def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
@@ -148,14 +166,20 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
                 f"'{target.architecture}'.\n  Hint: choose the architecture by the target.",
                 unit.source,
             )
-    options = [f"--gpu-architecture={target.architecture}", f"-I{INCLUDE_DIRECTORY}"]
-    options += backend_options(unit)
+    links = target.architecture.startswith("lto_")
+    architecture = target.architecture.replace("lto_", "sm_")
+    options = [f"--gpu-architecture={architecture}", f"-I{INCLUDE_DIRECTORY}"]
+    options += [*backend_options(unit), *(["-dlto"] if links else [])]
     options += _without_defaults(unit.options, options)
     options += [f"-I{directory}" for directory in include_directories(unit)]
     encoded = [option.encode() for option in options]
-    result, program = nvrtc.nvrtcCreateProgram(unit.source.encode(), b"generated code", 0, [], [])
+    source = unit.source.encode("utf-8", "surrogateescape")
+    result, program = nvrtc.nvrtcCreateProgram(source, b"generated code", 0, [], [])
     _check(nvrtc, result, None)
     try:
+        for expression, _ in unit.exports:
+            (result,) = nvrtc.nvrtcAddNameExpression(program, expression.encode())
+            _check(nvrtc, result, f"the name '{expression}'")
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
@@ -169,17 +193,45 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
 
             message = compile_error_message(log, unit.origins, unit.name or unit.entry)
             raise CompileError(message, unit.source, log)
-        if target.architecture.startswith("compute_"):
-            code = _bytes(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
-            return ObjectCode(target, "ptx", code, unit.entry)
-        code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
-        if not code:
-            raise CompileError(
-                f"The options {list(unit.options)} make no machine code.", unit.source
-            )
-        return ObjectCode(target, "cubin", code, unit.entry)
+        return _object_code(nvrtc, unit, target, program)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def _object_code(nvrtc: Any, unit: TranslationUnit, target: Target, program: Any) -> ObjectCode:
+    """Return what a program was compiled to."""
+    symbols = []
+    for expression, _ in unit.exports:
+        result, symbol = nvrtc.nvrtcGetLoweredName(program, expression.encode())
+        _check(nvrtc, result, f"the symbol of '{expression}'")
+        symbols.append((expression, symbol.decode()))
+    kind: Literal["cubin", "ptx", "ltoir"] = "cubin"
+    if target.architecture.startswith("lto_"):
+        kind, code = "ltoir", _bytes(nvrtc.nvrtcGetLTOIRSize, nvrtc.nvrtcGetLTOIR, program)
+    elif target.architecture.startswith("compute_"):
+        kind, code = "ptx", _bytes(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
+    else:
+        code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+    if not code:
+        raise CompileError(f"The options {list(unit.options)} make no machine code.", unit.source)
+    reflection = _reflection(kind, code, unit.reflected) if unit.reflected else ()
+    return ObjectCode(target, kind, code, unit.entry, tuple(symbols), reflection)
+
+
+def _reflection(
+    kind: str, code: bytes, reflected: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, bytes], ...]:
+    """Return what a unit's code says of its parameters' types."""
+    from kerneltk.reflection import read_cubin, read_ptx  # raw kernels only
+
+    if kind == "ltoir":
+        return ()
+    wanted = [symbol for _, symbol in reflected]
+    if kind == "cubin":
+        found = read_cubin(code, wanted)
+    else:
+        found = read_ptx(code.decode(errors="replace"), wanted)
+    return tuple((name, found[symbol]) for name, symbol in reflected if symbol in found)
 
 
 def _without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -12,9 +13,17 @@ from typing import Any, Never
 import numpy as np
 
 from kerneltk.arrays import ArraySpec
-from kerneltk.backends.base import Function, LaunchDialect, make_block
+from kerneltk.backends.base import (
+    Function,
+    GridDialect,
+    GridLimits,
+    LaunchDialect,
+    LaunchMode,
+    make_block,
+)
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
+from kerneltk.settings import get_settings
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
 __all__ = ["HostBackend"]
@@ -48,7 +57,54 @@ def _choose_address() -> Any:
 address_of = _choose_address()
 
 
-_TRAP = 2  # what `runtime.launch` returns then
+_DIVISION, _TRAP, _TOO_LARGE = 1, 2, 4  # what launches return then
+_EXITED_ARRIVE, _COOPERATIVE = 1, 2  # flags of a grid
+_SHARED = 227 << 10
+_GRAIN_THREADS = 1024  # fewer than these are not worth another thread of the pool
+_ATTRIBUTES = (
+    "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes",
+    "num_regs", "ptx_version", "binary_version", "cache_mode_ca", "max_dynamic_shared_size_bytes",
+    "preferred_shared_memory_carveout",
+)  # fmt: skip
+
+
+def _grid_failure(failure: int) -> LaunchError:
+    """Return the error for a grid that failed."""
+    if failure == _TOO_LARGE:
+        return LaunchError(
+            f"A cooperative launch on the host can have {runtime.cooperative_limit()} blocks: each "
+            "has a thread of its own.\n  Hint: use fewer blocks and a loop over the rest."
+        )
+    told = runtime.last_fault()
+    if failure == _DIVISION:
+        return DivisionError(
+            f"In {told}.\n  Hint: guard the division: on a GPU its result is undefined."
+        )
+    hint = ""
+    if " has left the kernel" in told:
+        hint = (
+            "\n  Hint: let all threads reach the barrier; or say 'exited_threads=\"arrive\"', which is "
+            "what GPUs do, though CUDA does not promise it."
+        )
+    elif "did not end within" in told:
+        hint = "\n  Hint: KERNELTK_HOST_TIME_LIMIT sets the limit in seconds; 0 is none."
+    return LaunchError(f"In {told}.{hint}")
+
+
+class HostModule:
+    """A loaded library; implements `kerneltk.backends.base.Module`."""
+
+    def __init__(self, library: runtime.HostLibrary) -> None:
+        self._library = library
+
+    def function(self, symbol: str) -> Function:
+        """Return an entry point."""
+        return Function(self._library.address(symbol), self)
+
+    def variable(self, symbol: str) -> tuple[int, int]:
+        """Return a variable's address; its size is not known here."""
+        # The symbol is a pointer to it.
+        return int(ctypes.c_void_p.from_address(self._library.address(symbol)).value or 0), 0
 
 
 class HostBackend:
@@ -90,8 +146,8 @@ class HostBackend:
         return toolchain.target()
 
     def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
-        """Return the compile options that every unit gets."""
-        return toolchain.backend_options()
+        """Return the compile options that a unit gets beside its own."""
+        return toolchain.backend_options(unit)
 
     def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
         """Return nothing: the compiler's own headers change with its version."""
@@ -105,6 +161,10 @@ class HostBackend:
     def load(self, code: ObjectCode) -> Function:
         """Load object code into this process."""
         return Function(runtime.load(code).address)
+
+    def load_module(self, code: ObjectCode) -> HostModule:
+        """Load object code with several entry points into this process."""
+        return HostModule(runtime.load_library(code))
 
     def device_key(self) -> int:
         """Return 0: there is one host."""
@@ -145,8 +205,99 @@ class HostBackend:
         """Return an argument buffer whose constant part is filled in."""
         return make_block(size, offset, constants)
 
+    # -- raw kernels ---------------------------------------------------------------------------
+
+    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
+        """Return how launchers of raw kernels are written.
+
+        Raises
+        ------
+        LaunchError
+            `mode` asks for clusters, which CPU cores do not have.
+        """
+        if mode.cluster:
+            raise LaunchError(
+                f"Kernel '{kernel}' cannot be launched in clusters of {mode.cluster} on the host: "
+                "only GPUs since Hopper have them."
+            )
+        runtime.set_time_limit(round(1000 * get_settings().host_time_limit))
+        name = ctypes.create_string_buffer(kernel.encode())
+        flags = (_EXITED_ARRIVE if mode.exited_arrive else 0) | (
+            _COOPERATIVE if mode.cooperative else 0
+        )
+        names = {
+            "pointer_at": _pointer_at,
+            "data_offset": _DATA_OFFSET,
+            "address_of": address_of,
+            "flags": flags,
+            "table": runtime.grid_table(),
+            "name": ctypes.addressof(name),
+            "kept": name,
+            "threads": runtime.num_threads(),
+            "launch": runtime.launch_cooperative if mode.cooperative else runtime.launch_grid,
+        }
+        launch = "function, buffer[1], gx * gy * gz"
+        if not mode.cooperative:
+            launch += f", {_GRAIN_THREADS} // (bx * by * bz) or 1, threads"
+        return GridDialect(
+            names=names,
+            read=self.dialect.read,
+            doubtful="not {a}.flags.forc or not {p}",
+            doubtful_if_written="not {a}.flags.writeable",
+            head_format="8I2Q",
+            head_values="gx, gy, gz, bx, by, bz, shared, flags, table, name",
+            head_size=48,
+            launch=launch,
+            stream="",
+        )
+
+    def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:
+        """Return a block of a head and parameters."""
+        return make_block(size, 0, b"")
+
+    def limits(self, function: Function) -> GridLimits:
+        """Return what a launch of a raw kernel may ask for: what GPUs since Volta have."""
+        return GridLimits(1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED)
+
+    def allow_shared(self, function: Function, size: int) -> None:
+        """Do nothing: every kernel has as much as it may ask for."""
+
+    def attributes(self, function: Function) -> dict[str, int]:
+        """Return the attributes that mean something on the host; -1 for the others."""
+        found = dict.fromkeys(_ATTRIBUTES, -1)
+        return {**found, "max_threads_per_block": 1024, "max_dynamic_shared_size_bytes": _SHARED}
+
+    def set_attribute(self, function: Function, name: str, value: int) -> None:
+        """Do nothing: the attributes that can be set guide a GPU's caches."""
+
+    def parameter_places(self, function: Function) -> tuple[tuple[int, int], ...] | None:
+        """Return None: only the compiler knows."""
+        return None
+
+    def suggest_block(self, function: Function, shared: int) -> int:
+        """Return 256 threads: enough for a loop, little enough to share a grid among cores."""
+        return 256
+
+    def check_address(self, address: int) -> str:
+        """Return that nobody can tell what is at an address."""
+        return "and nobody can tell what is there"
+
+    def variable_array(
+        self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object
+    ) -> Any:
+        """Return a module's variable as an array."""
+        size = dtype.itemsize * math.prod(shape)
+        memory = (ctypes.c_ubyte * size).from_address(address)
+        return np.ndarray(shape, dtype, memoryview(memory))
+
+    def variable_pointer(self, address: int, size: int, owner: object) -> Any:
+        """Return the address."""
+        return address
+
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> Never:
         """Raise: a host launch that fails once fails again."""
+        if launch is not runtime.launch:
+            raise _grid_failure(failure)
         if failure == _TRAP:
             raise LaunchError(
                 "The kernel trapped: an assertion failed, or it called '__trap'; not all of its "

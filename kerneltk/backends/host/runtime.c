@@ -24,6 +24,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -37,6 +38,7 @@
 #define MOST_STEERED 15 /* workers; with more CPUs than that one is idle somewhere near */
 #define KT_DIVISION 1
 #define KT_TRAP 2
+#define KT_FAULT 3
 #ifdef __aarch64__
 #define TRAP SIGTRAP /* what __builtin_trap raises */
 #else
@@ -78,13 +80,25 @@ static _Atomic int failure; /* of the launch that has the pool */
 static _Thread_local sigjmp_buf *volatile landing;
 
 /* What the process did with each signal before this library took it over. */
-static struct sigaction other_handlers[2];
+static struct sigaction other_handlers[4];
 
-static int slot_of(int number) { return number == SIGFPE ? 0 : 1; }
+static int slot_of(int number) {
+    return number == SIGFPE ? 0 : number == SIGSEGV ? 1 : number == SIGBUS ? 2 : 3;
+}
+
+/* Writes down what a thread of a grid did; 0 if it is in none. */
+static int describe_signal(int number, siginfo_t *info, void *context);
+static void kernel_signals(sigset_t *blocked);
+static __attribute__((noreturn)) void leave_kernel_by(int code);
 
 static void on_signal(int number, siginfo_t *info, void *context) {
     /* A positive code says that the CPU raised it here, not another process or thread. */
-    if (landing && info->si_code > 0) siglongjmp(*landing, number == SIGFPE ? KT_DIVISION : KT_TRAP);
+    if (landing && info->si_code > 0) {
+        int in_grid = describe_signal(number, info, context);
+        if (number == SIGFPE) leave_kernel_by(KT_DIVISION);
+        if (number == TRAP) leave_kernel_by(KT_TRAP);
+        if (in_grid) leave_kernel_by(KT_FAULT);
+    }
     /* Not a kernel's. Whoever had the signal before gets it back, and the next launch takes it over
      * again: calling the other handler from here could meet it calling this one. */
     struct sigaction other = other_handlers[slot_of(number)];
@@ -93,20 +107,22 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     other_handlers[slot_of(number)] = (struct sigaction){.sa_handler = SIG_DFL};
     sigaction(number, &other, NULL);
     if (sent) raise(number); /* else the instruction is run again */
-    (void)context;
 }
 
-/* Takes the signals over, again if somebody else has done so since the last launch. */
+/* Takes a signal over, again if somebody else has done so since the last launch. */
+static void take_signal(int number) {
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) || now.sa_sigaction == on_signal) return;
+    struct sigaction own = {.sa_sigaction = on_signal,
+                            .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    sigemptyset(&own.sa_mask);
+    other_handlers[slot_of(number)] = now;
+    sigaction(number, &own, NULL);
+}
+
 static void install_handlers(void) {
-    static const int numbers[2] = {SIGFPE, TRAP};
-    for (int k = 0; k < 2; ++k) {
-        struct sigaction now;
-        if (sigaction(numbers[k], NULL, &now) || now.sa_sigaction == on_signal) continue;
-        struct sigaction own = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_NODEFER};
-        sigemptyset(&own.sa_mask);
-        other_handlers[k] = now;
-        sigaction(numbers[k], &own, NULL);
-    }
+    take_signal(SIGFPE);
+    take_signal(TRAP);
 }
 
 /* Calls the kernel; not zero if it raised a signal. A frame of its own, for sigsetjmp. */
@@ -234,9 +250,7 @@ static void create_workers(int wanted) {
     if (pthread_attr_init(&attributes)) return;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     if (CPU_COUNT(&steered) > 0) pthread_attr_setaffinity_np(&attributes, sizeof steered, &steered);
-    sigfillset(&all); /* signals stay with the application's own threads */
-    sigdelset(&all, SIGFPE); /* but for the kernels' own: blocked, they would end the process */
-    sigdelset(&all, TRAP);
+    kernel_signals(&all); /* all others stay with the application's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (workers < wanted) {
         pthread_t thread;

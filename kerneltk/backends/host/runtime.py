@@ -1,6 +1,8 @@
 """Loads host object code, and launches it over the thread pool of ``runtime.c``.
 
-The pool is compiled by the toolchain when it is first needed, or ahead of that by :func:`prepare`.
+Kernels that are written for threads of a grid run on the same pool (``grid.c``), their threads on
+stacks of their own where they wait for each other (``fibers.c``). The three are one library,
+compiled by the toolchain when it is first needed, or ahead of that by :func:`prepare`.
 Nothing that was loaded is ever unloaded: a worker may still be on its way out of it.
 """
 
@@ -24,7 +26,22 @@ from kerneltk.errors import BackendUnavailableError, LaunchError
 from kerneltk.settings import get_settings
 from kerneltk.units import ObjectCode
 
-__all__ = ["HostFunction", "launch", "load", "num_threads", "prepare", "worker_count"]
+__all__ = [
+    "HostFunction",
+    "HostLibrary",
+    "cooperative_limit",
+    "grid_table",
+    "last_fault",
+    "launch",
+    "launch_cooperative",
+    "launch_grid",
+    "load",
+    "load_library",
+    "num_threads",
+    "prepare",
+    "set_time_limit",
+    "worker_count",
+]
 
 launch: Callable[[int, int, int, int, int], int]
 """``launch(function_address, args_address, total, grain, threads)``: run a function over items
@@ -34,6 +51,21 @@ A foreign function, which releases the GIL. Chunks have a multiple of `grain` it
 more than `grain` items, or of one thread, runs in the caller. Launches from several threads, nested
 launches and launches after a fork are right; the pool serves one of them at a time, and the others
 run in their callers alone.
+"""
+
+launch_grid: Callable[[int, int, int, int, int], int]
+"""``launch_grid(entry_address, block_address, total_blocks, grain, threads)``: run a kernel's entry
+over all blocks of a grid, as :data:`launch` does, and return 0, or 1 (an integer divided by zero),
+2 (an assertion or a trap) or 3 (another fault); :func:`last_fault` then tells more.
+
+`block_address` is that of a launch head, whose member `runtime` is :func:`grid_table`, and of the
+kernel's arguments behind it.
+"""
+
+launch_cooperative: Callable[[int, int, int], int]
+"""``launch_cooperative(entry_address, block_address, total_blocks)``: as :data:`launch_grid`, with
+an OS thread a block, so that blocks may wait for each other; 4 if the grid has more than
+:func:`cooperative_limit` blocks.
 """
 
 
@@ -53,7 +85,7 @@ class HostFunction:
     entry: str
 
 
-_SOURCE = Path(__file__).with_name("runtime.c")
+_SOURCES = tuple(Path(__file__).with_name(f"{name}.c") for name in ("runtime", "fibers", "grid"))
 _loads = itertools.count()
 _lock = threading.Lock()
 _library: _Pool | None = None
@@ -122,7 +154,31 @@ def _symbol(handle: int, name: str) -> int:
         raise LaunchError(f"The object code has no entry point '{name}'.") from error
 
 
+@dataclass(frozen=True, slots=True)
+class HostLibrary:
+    """A loaded library.
+
+    Parameters
+    ----------
+    handle : int
+        The dynamic loader's.
+    """
+
+    handle: int
+
+    def address(self, symbol: str) -> int:
+        """Return where a symbol is; raises LaunchError if there is none of that name."""
+        return _symbol(self.handle, symbol)
+
+
 def load(code: ObjectCode) -> HostFunction:
+    """Load host object code into this process, and return its entry point. Raises as
+    :func:`load_library`; LaunchError also where the entry point is missing.
+    """
+    return HostFunction(load_library(code).address(code.entry), code.entry)
+
+
+def load_library(code: ObjectCode) -> HostLibrary:
     """Load host object code into this process, for as long as the process lives.
 
     Raises
@@ -130,7 +186,7 @@ def load(code: ObjectCode) -> HostFunction:
     BackendUnavailableError
         It was compiled for another CPU or C library.
     LaunchError
-        The loader refuses it, or its entry point is missing.
+        The loader refuses it.
     """
     here = toolchain.target()
     if code.target.backend != "host" or code.target.architecture != here.architecture:
@@ -139,11 +195,13 @@ def load(code: ObjectCode) -> HostFunction:
             f"'{here.architecture}'."
         )
     toolchain.check_sanitizers_loaded()
-    return HostFunction(_symbol(_open_library(code.code), code.entry), code.entry)
+    return HostLibrary(_open_library(code.code))
 
 
 def _compile_pool() -> bytes:
-    source = _SOURCE.read_text(encoding="utf-8")
+    source = "".join(
+        f'#line 1 "{path.name}"\n{path.read_text(encoding="utf-8")}' for path in _SOURCES
+    )
     options = toolchain.runtime_options()
     target = toolchain.target()
     fields = (source, target.architecture, target.compiler, *options)
@@ -152,7 +210,7 @@ def _compile_pool() -> bytes:
     kept = get_cache().get(key)
     if kept is not None:
         return kept
-    code, log = toolchain.build(_SOURCE.name, source, options, language="c")
+    code, log = toolchain.build(_SOURCES[0].name, source, options, language="c")
     if code is None:
         raise BackendUnavailableError(f"The host runtime does not compile:\n{log}")
     get_cache().put(key, code)
@@ -235,15 +293,49 @@ def worker_count() -> int:
     return int(_foreign(_library.handle(), "kt_workers", ctypes.c_int)())
 
 
+def last_fault() -> str:
+    """Return why this thread's last launch of a grid that failed did so, in one line."""
+    text: bytes = _foreign(_ready(), "kt_fault", ctypes.c_char_p)()
+    return text.decode(errors="replace")
+
+
+def grid_table() -> int:
+    """Return the address of the functions that kernels of a grid call."""
+    return int(_foreign(_ready(), "kt_runtime", ctypes.c_void_p)())
+
+
+def set_time_limit(milliseconds: int) -> None:
+    """Limit how long one launch of a grid may take; 0 is no limit.
+
+    A launch that takes longer is ended within an eighth of the limit, and returns 3.
+    """
+    _foreign(_ready(), "kt_set_time_limit", None, ctypes.c_longlong)(milliseconds)
+
+
+def cooperative_limit() -> int:
+    """Return how many blocks a cooperative launch can have."""
+    return int(_foreign(_ready(), "kt_cooperative_limit", ctypes.c_int)())
+
+
+def _ready() -> int:
+    return _request_pool(in_background=False).handle()
+
+
+_LAUNCHES = {
+    "launch": ("kt_launch", 5),
+    "launch_grid": ("kt_launch_grid", 5),
+    "launch_cooperative": ("kt_launch_cooperative", 3),
+}
+_LAUNCH_ARGUMENTS = (
+    *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_longlong, ctypes.c_int),
+)
+
+
 def __getattr__(name: str) -> Any:
-    # `launch` becomes an ordinary global when it is first asked for: a call then costs no lookup.
-    if name != "launch":
+    # They become ordinary globals when they are first asked for: a call then costs no lookup.
+    if name not in _LAUNCHES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    global launch
-    launch = _foreign(
-        _request_pool(in_background=False).handle(),
-        "kt_launch",
-        ctypes.c_int,
-        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_longlong, ctypes.c_int),
-    )
-    return launch
+    symbol, count = _LAUNCHES[name]
+    function = _foreign(_ready(), symbol, ctypes.c_int, *_LAUNCH_ARGUMENTS[:count])
+    globals()[name] = function
+    return function

@@ -335,8 +335,9 @@ def _code_options(compiler: Compiler) -> tuple[str, ...]:
     return tuple(options)
 
 
-def backend_options() -> tuple[str, ...]:
-    """Return every option that the toolchain itself gives to the compiler.
+def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
+    """Return every option that the toolchain itself gives to the compiler for a unit; without one,
+    those that every unit gets.
 
     ``a * b + c`` contracts to one fused operation wherever the CPU has it, across statements too,
     since that is what NVRTC does by default; ``--fmad=false`` turns it off on both backends.
@@ -359,6 +360,9 @@ def backend_options() -> tuple[str, ...]:
         options += ["-fveclib=libmvec"] if compiler.family != "gcc" else []
         # The vector functions that came later: atan, tan, tanh, log2, erf and others.
         options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
+    if unit is not None and unit.raw and compiler.family == "gcc":
+        # Dynamic shared memory is `extern thread_local`, and nothing initialises it.
+        options += ["-fno-extern-tls-init"]
     return tuple(options)
 
 
@@ -535,7 +539,7 @@ def build(
     with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
         # The compiler runs inside this otherwise empty directory, so that a name given by #line
         # never matches a file and shows a wrong text.
-        Path(directory, name).write_text(source, encoding="utf-8")
+        Path(directory, name).write_text(source, encoding="utf-8", errors="surrogateescape")
         output = Path(directory, "unit.so")
         source_of = ("-x", language, name, "-x", "none")
         to_library = ("-o", str(output), *_link_inputs(compiler))
@@ -587,17 +591,26 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     BackendUnavailableError
         There is no compiler.
     """
-    options = (*backend_options(), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
-    name = f"{unit.entry}.cpp"
-    # Everything is hidden but the entry; a first declaration decides, and checks the signature.
-    declaration = (
-        f'extern "C" __attribute__((__visibility__("default"))) '
-        f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{name}"\n'
-    )
+    options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
+    if unit.raw:
+        name, declaration = "unit.cpp", ""
+    else:
+        # Everything is hidden but the entry; a first declaration decides, and checks the signature.
+        name = f"{unit.entry}.cpp"
+        declaration = (
+            f'extern "C" __attribute__((__visibility__("default"))) '
+            f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{name}"\n'
+        )
     code, log = build(name, declaration + unit.source, options)
     if code is None:
         from kerneltk import messages  # only who has an error needs its reader
 
         message = messages.compile_error_message(log, unit.origins, unit.name or unit.entry)
         raise CompileError(message, unit.source, log)
-    return ObjectCode(target(), "shared-library", code, unit.entry)
+    reflection: tuple[tuple[str, bytes], ...] = ()
+    if unit.reflected:
+        from kerneltk.reflection import read_library  # raw kernels only
+
+        found = read_library(code, [symbol for _, symbol in unit.reflected])
+        reflection = tuple((name, found[symbol]) for name, symbol in unit.reflected)
+    return ObjectCode(target(), "shared-library", code, unit.entry, unit.exports, reflection)

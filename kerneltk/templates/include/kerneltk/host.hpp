@@ -197,9 +197,9 @@ KERNELTK_LOAD(__ldcs)
 KERNELTK_LOAD(__ldcv)
 KERNELTK_LOAD(__ldlu)
 #undef KERNELTK_LOAD
-#define KERNELTK_STORE(name) \
-    template <class T>       \
-    inline void name(T* p, T value) { *p = value; }
+#define KERNELTK_STORE(name)                                        \
+    template <class T, class Value>                                 \
+    inline void name(T* p, const Value& value) { *p = value; }
 KERNELTK_STORE(__stcg)
 KERNELTK_STORE(__stcs)
 KERNELTK_STORE(__stwb)
@@ -252,6 +252,11 @@ inline T atomic_update(T* p, F update) {
 
 }  // namespace kerneltk
 
+// What an operation that may belong to a loop of waiting tells: whether it changed nothing.
+#ifndef KERNELTK_CONTENDED
+#define KERNELTK_CONTENDED(failed) void()
+#endif
+
 // Templates, so that a kernel's own atomicAdd(double*, double) is preferred.
 #define KERNELTK_ATOMIC_SCOPES(name)                                                         \
     template <class T>                                                                       \
@@ -275,6 +280,8 @@ inline T atomic_update(T* p, F update) {
     template <class T>                                                                       \
     inline T name(T* p, typename kerneltk::identity<T>::type value) {                        \
         if constexpr (kerneltk::is_integer<T>::value)                                        \
+            if (value == T(0)) KERNELTK_CONTENDED(true); /* a way to read */                 \
+        if constexpr (kerneltk::is_integer<T>::value)                                        \
             return fetch(p, value, __ATOMIC_RELAXED);                                        \
         else                                                                                 \
             return kerneltk::atomic_update(                                                  \
@@ -291,17 +298,38 @@ KERNELTK_ATOMIC(atomicMax, old != old || value <= old ? old : value)
 KERNELTK_ATOMIC(atomicAnd, old & value)
 KERNELTK_ATOMIC(atomicOr, old | value)
 KERNELTK_ATOMIC(atomicXor, old ^ value)
-KERNELTK_ATOMIC(atomicExch, value)
 KERNELTK_ATOMIC(atomicInc, old >= value ? T(0) : old + 1)
 KERNELTK_ATOMIC(atomicDec, old == 0 || old > value ? value : old - 1)
 #undef KERNELTK_ATOMIC_FETCH
 #undef KERNELTK_ATOMIC
 #undef KERNELTK_ATOMIC_SCOPES
 template <class T>
+inline T atomicExch(T* p, typename kerneltk::identity<T>::type value) {
+    T old;
+    __atomic_exchange(p, &value, &old, __ATOMIC_RELAXED);
+    KERNELTK_CONTENDED(__builtin_memcmp(&old, &value, sizeof(T)) == 0);
+    return old;
+}
+template <class T>
 inline T atomicCAS(T* p, typename kerneltk::identity<T>::type expected,
                    typename kerneltk::identity<T>::type value) {
-    __atomic_compare_exchange(p, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    const bool done = __atomic_compare_exchange(p, &expected, &value, false, __ATOMIC_RELAXED,
+                                                __ATOMIC_RELAXED);
+    KERNELTK_CONTENDED(!done);
     return expected;
 }
+#define KERNELTK_ATOMIC_SCOPES(scope)                                                        \
+    template <class T>                                                                       \
+    inline T atomicExch##scope(T* p, typename kerneltk::identity<T>::type value) {           \
+        return atomicExch(p, value);                                                         \
+    }                                                                                        \
+    template <class T>                                                                       \
+    inline T atomicCAS##scope(T* p, typename kerneltk::identity<T>::type expected,           \
+                              typename kerneltk::identity<T>::type value) {                  \
+        return atomicCAS(p, expected, value);                                                \
+    }
+KERNELTK_ATOMIC_SCOPES(_block)
+KERNELTK_ATOMIC_SCOPES(_system)
+#undef KERNELTK_ATOMIC_SCOPES
 
 #include <kerneltk/host_math.hpp>

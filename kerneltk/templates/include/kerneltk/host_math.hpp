@@ -458,15 +458,16 @@ __forceinline__ T rounded(T x) {
     return x;
 }
 
-// A float as an integer: NaN is zero, what does not fit is the nearest that does.
-template <class I, class F>
+// A float as an integer: what does not fit is the nearest that does. A NaN is zero where neither
+// type has 64 bits, else the integer of the highest bit alone.
+template <class I, class F, bool wide = sizeof(F) == 8 || sizeof(I) == 8>
 __forceinline__ I saturate(F x) {
     constexpr bool is_signed = I(-1) < I(0);
     constexpr I most = is_signed ? I(~(1ull << (8 * sizeof(I) - 1))) : I(~0ull);
     constexpr I least = is_signed ? I(-most - 1) : I(0);
     // 2^bits is a float, the maximum itself need not be.
     constexpr F end = 2 * static_cast<F>(I(most / 2 + 1));
-    if (!(x == x)) return sizeof(F) == 8 && sizeof(I) == 8 ? static_cast<I>(1ull << 63) : I(0);
+    if (!(x == x)) return wide ? static_cast<I>(1ull << (8 * sizeof(I) - 1)) : I(0);
     return x >= end ? most : x < static_cast<F>(least) ? least : static_cast<I>(x);
 }
 

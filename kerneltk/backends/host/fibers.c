@@ -1,0 +1,701 @@
+/* The threads of a block, on one OS thread: stacks, the switch between them, barriers and warps.
+ *
+ * A kernel's entry walks over the threads of a block in a plain loop, and knows nothing of fibers.
+ * When a thread has to wait, the stack that the loop runs on becomes this thread's own (it is bound
+ * to the thread, and enters the ring), and a fresh fiber continues the loop at the next thread. So
+ * every thread runs up to its first wait before any goes on, and bound threads then take turns in
+ * the order of their numbers. The entry's own stack is the first that is bound; it comes back to
+ * the entry when all threads of the block have ended.
+ *
+ * A thread waits while a word has a value: a generation, which counts how often what it waits for
+ * has happened. Whoever arrives last counts it up and goes on.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KT_ADDRESS_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define KT_ADDRESS_SANITIZER
+#endif
+#ifdef KT_ADDRESS_SANITIZER
+void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size);
+void __sanitizer_finish_switch_fiber(void *save, const void **bottom, size_t *size);
+#endif
+
+#define WARP 32u
+#define MOST_THREADS 1024u /* of a block */
+#define MOST_WARPS (MOST_THREADS / WARP)
+#define STACK_STRIDE (256u << 10)
+#define STACK_GUARD (64u << 10) /* a multiple of every page size */
+#define STACKS_A_SLAB 16u
+#define NO_BLOCK 0xffffffffu
+#define EXITS_ALLOWED 1u /* flag of a launch: exited threads count as arrived at a barrier */
+
+/* What a kernel's entry is given; its parameters follow. The layout is host_grid.hpp's too. */
+struct launch_head {
+    uint32_t grid[3], block[3], dynamic_shared, flags;
+    const void *runtime;
+    const char *kernel;
+};
+
+struct engine;
+
+/* What a unit tells of itself: where its thread is (block and thread), and how the loop over the
+ * threads of the block is continued. */
+struct unit {
+    void (*where)(uint32_t at[6]);
+    void (*go_on)(const void *block, uint32_t first_thread);
+};
+
+/* Computes what each lane of a collective gets from what each has brought. */
+typedef void (*combine_function)(const unsigned long long *in, const unsigned *extra,
+                                 unsigned long long *out, unsigned lanes);
+
+enum waiting { AT_NOTHING, AT_BARRIER, AT_WARP, AT_ANY, AT_YIELD };
+
+struct fiber {
+    void *stack_pointer;
+    struct fiber *next, *previous; /* in the ring of waiting threads, or among the free */
+    const uint32_t *word;          /* the thread waits while it has this value */
+    uint32_t value;
+    uint32_t thread; /* number in the block; valid while bound */
+    int bound;
+    int line; /* where it waits */
+    const char *file;
+    enum waiting waiting;
+    int group; /* of the warp, when it waits there */
+    void *top; /* the stack pointer that it begins with */
+    char *low; /* the lowest byte of its stack */
+#ifdef KT_ADDRESS_SANITIZER
+    void *fake_stack;
+    const void *bottom;
+    size_t size;
+#endif
+};
+
+/* Lanes that wait for each other: those of a mask, or (mask 0) those that come to one place. */
+struct group {
+    uint32_t generation, mask, arrived;
+    int line;
+    const char *file;
+    combine_function combine;
+};
+
+struct warp {
+    uint32_t exited; /* lanes that have ended, or that the block does not have */
+    int groups;      /* in use, from the first on; some of them may be done */
+    uint32_t pending; /* lanes that wait in a group */
+    struct group group[WARP];
+    unsigned long long in[WARP], out[WARP];
+    unsigned extra[WARP];
+};
+
+struct engine {
+    const void *calls; /* first: how a unit reaches the runtime */
+    struct fiber *current;
+    uint32_t generation, arrived, needed; /* of the block's barrier */
+    int diverged;
+    int place_line; /* of who came first */
+    const char *place_file;
+    unsigned long long sum, sums[2]; /* what a counting barrier counts, by parity of generation */
+    uint32_t total, cursor, exited;  /* threads: all, the loop has begun, ended */
+    uint32_t at_block[3];
+    struct fiber *ring, *free;
+    const struct launch_head *head;
+    const struct unit *unit;
+    struct fiber native; /* the stack that the entry was called on */
+    struct fiber *by_thread[MOST_THREADS];
+    struct warp warps[MOST_WARPS];
+    uint32_t grid_turn; /* the last generation for which the grid was waited for */
+    uint32_t always; /* differs from what a thread that only yields waits for */
+
+    char **slabs;
+    int slab_count;
+    _Atomic int critical; /* in the midst of a change that must not be left */
+    struct grid_launch *_Atomic launch;
+    _Atomic pid_t tid;
+    struct engine *next_engine, *next_free;
+    void *signal_stack;
+};
+
+/* Ends the launch: what is told of it was written down before. */
+static __attribute__((noreturn)) void leave_kernel(struct engine *e, int code);
+static __attribute__((noreturn, cold)) void fail_waiting(struct engine *e, const char *what);
+
+/* ---- the switch ----
+ *
+ * kt_switch(save, to, argument) keeps what a call must keep on the stack, puts the stack pointer
+ * into *save and goes on where `to` was saved. A stack that is new goes on in a function, which
+ * gets the argument. */
+#if defined(__x86_64__)
+void kt_switch(void **save, void *to, void *argument) __attribute__((visibility("hidden")));
+__asm__(
+    ".text\n"
+    ".p2align 4\n"
+    ".globl kt_switch\n"
+    ".hidden kt_switch\n"
+    ".type kt_switch,@function\n"
+    "kt_switch:\n"
+    "    pushq %rbp\n"
+    "    pushq %rbx\n"
+    "    pushq %r12\n"
+    "    pushq %r13\n"
+    "    pushq %r14\n"
+    "    pushq %r15\n"
+    "    movq %rsp, (%rdi)\n"
+    "    movq %rsi, %rsp\n"
+    "    movq %rdx, %rdi\n"
+    "    popq %r15\n"
+    "    popq %r14\n"
+    "    popq %r13\n"
+    "    popq %r12\n"
+    "    popq %rbx\n"
+    "    popq %rbp\n"
+    "    popq %rcx\n"
+    "    jmpq *%rcx\n"
+    ".size kt_switch,.-kt_switch\n"
+    ".section .note.GNU-stack,\"\",@progbits\n"
+    ".text\n");
+
+static void *new_stack(void *top, void (*begin)(struct engine *)) {
+    void **stack = (void **)top; /* 16-byte aligned; a function begins 8 below such a place */
+    *--stack = NULL;             /* the return address of the first function: there is none */
+    *--stack = (void *)begin;
+    for (int i = 0; i < 6; ++i) *--stack = NULL;
+    return stack;
+}
+#elif defined(__aarch64__)
+void kt_switch(void **save, void *to, void *argument) __attribute__((visibility("hidden")));
+__asm__(
+    ".text\n"
+    ".p2align 4\n"
+    ".globl kt_switch\n"
+    ".hidden kt_switch\n"
+    ".type kt_switch,%function\n"
+    "kt_switch:\n"
+    "    sub sp, sp, #160\n"
+    "    stp x19, x20, [sp, #0]\n"
+    "    stp x21, x22, [sp, #16]\n"
+    "    stp x23, x24, [sp, #32]\n"
+    "    stp x25, x26, [sp, #48]\n"
+    "    stp x27, x28, [sp, #64]\n"
+    "    stp x29, x30, [sp, #80]\n"
+    "    stp d8, d9, [sp, #96]\n"
+    "    stp d10, d11, [sp, #112]\n"
+    "    stp d12, d13, [sp, #128]\n"
+    "    stp d14, d15, [sp, #144]\n"
+    "    mov x9, sp\n"
+    "    str x9, [x0]\n"
+    "    mov sp, x1\n"
+    "    mov x0, x2\n"
+    "    ldp x19, x20, [sp, #0]\n"
+    "    ldp x21, x22, [sp, #16]\n"
+    "    ldp x23, x24, [sp, #32]\n"
+    "    ldp x25, x26, [sp, #48]\n"
+    "    ldp x27, x28, [sp, #64]\n"
+    "    ldp x29, x30, [sp, #80]\n"
+    "    ldp d8, d9, [sp, #96]\n"
+    "    ldp d10, d11, [sp, #112]\n"
+    "    ldp d12, d13, [sp, #128]\n"
+    "    ldp d14, d15, [sp, #144]\n"
+    "    add sp, sp, #160\n"
+    "    br x30\n"
+    ".size kt_switch,.-kt_switch\n"
+    ".section .note.GNU-stack,\"\",%progbits\n"
+    ".text\n");
+
+static void *new_stack(void *top, void (*begin)(struct engine *)) {
+    void **stack = (void **)((char *)top - 160);
+    memset(stack, 0, 160);
+    stack[11] = (void *)begin; /* x30 */
+    return stack;
+}
+#else
+#include <ucontext.h>
+/* A stack pointer is then the address of a context, which lies at the top of its stack. */
+static _Thread_local void *switch_argument;
+static _Thread_local void (*switch_begin)(struct engine *);
+
+static void begin_context(void) { switch_begin((struct engine *)switch_argument); }
+
+static void kt_switch(void **save, void *to, void *argument) {
+    ucontext_t here;
+    *save = &here;
+    switch_argument = argument;
+    swapcontext(&here, (ucontext_t *)to);
+}
+
+static void *new_stack(void *top, void (*begin)(struct engine *)) {
+    char *low = (char *)(((uintptr_t)top - (STACK_STRIDE - STACK_GUARD) / 2) & ~(uintptr_t)63);
+    ucontext_t *context = (ucontext_t *)(((uintptr_t)top - sizeof *context) & ~(uintptr_t)63);
+    getcontext(context);
+    context->uc_stack.ss_sp = low;
+    context->uc_stack.ss_size = (size_t)((char *)context - low);
+    context->uc_link = NULL;
+    switch_begin = begin;
+    makecontext(context, begin_context, 0);
+    return context;
+}
+#endif
+
+static inline void switch_to(struct engine *e, struct fiber *from, struct fiber *to) {
+    e->current = to;
+#ifdef KT_ADDRESS_SANITIZER
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->bottom, to->size);
+#endif
+    kt_switch(&from->stack_pointer, to->stack_pointer, e);
+#ifdef KT_ADDRESS_SANITIZER
+    __sanitizer_finish_switch_fiber(from->fake_stack, NULL, NULL);
+#endif
+}
+
+/* ---- stacks ---- */
+
+static void fiber_begin(struct engine *e);
+
+/* Maps some more stacks. A fiber's own record lies at the top of its stack, next to the frames that
+ * a switch touches; the tops are staggered, so that they fall into different sets of the cache. */
+static __attribute__((cold, noinline)) void add_stacks(struct engine *e) {
+    atomic_store(&e->critical, 1);
+    char **slabs = (char **)realloc(e->slabs, (size_t)(e->slab_count + 1) * sizeof *slabs);
+    size_t size = (size_t)STACK_STRIDE * STACKS_A_SLAB;
+    char *slab = MAP_FAILED;
+    if (slabs) {
+        e->slabs = slabs;
+        slab = (char *)mmap(NULL, size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    if (slab == MAP_FAILED) {
+        atomic_store(&e->critical, 0);
+        fail_waiting(e, "there is no memory for the stacks of its threads");
+    }
+    madvise(slab, size, MADV_NOHUGEPAGE); /* a huge page a stack would be far too much */
+    e->slabs[e->slab_count++] = slab;
+    for (unsigned i = STACKS_A_SLAB; i-- > 0;) {
+        char *low = slab + (size_t)i * STACK_STRIDE;
+        /* Fails where the system has no more maps: then an overflow goes unnoticed. */
+        if (mprotect(low, STACK_GUARD, PROT_NONE)) (void)0;
+        unsigned stagger = ((unsigned)e->slab_count * STACKS_A_SLAB + i) * 448u % 4096u;
+        char *end = low + STACK_STRIDE - stagger - sizeof(struct fiber);
+        struct fiber *f = (struct fiber *)((uintptr_t)end & ~(uintptr_t)63);
+        memset(f, 0, sizeof *f);
+        f->low = low + STACK_GUARD;
+        f->top = f;
+#ifdef KT_ADDRESS_SANITIZER
+        f->bottom = f->low;
+        f->size = (size_t)((char *)f->top - f->low);
+#endif
+        f->next = e->free;
+        e->free = f;
+    }
+    atomic_store(&e->critical, 0);
+}
+
+static inline struct fiber *take_fiber(struct engine *e) {
+    if (__builtin_expect(!e->free, 0)) add_stacks(e);
+    struct fiber *f = e->free;
+    e->free = f->next;
+    f->bound = 0;
+    f->stack_pointer = new_stack(f->top, fiber_begin);
+    return f;
+}
+
+/* After a launch that was left: no fiber runs, every stack is free. */
+static void reset_engine(struct engine *e) {
+    e->ring = e->free = NULL;
+    e->current = &e->native;
+    e->native.bound = 0;
+    for (int k = e->slab_count; k-- > 0;) {
+        for (unsigned i = STACKS_A_SLAB; i-- > 0;) {
+            char *low = e->slabs[k] + (size_t)i * STACK_STRIDE;
+            unsigned stagger = ((unsigned)(k + 1) * STACKS_A_SLAB + i) * 448u % 4096u;
+            char *end = low + STACK_STRIDE - stagger - sizeof(struct fiber);
+            struct fiber *f = (struct fiber *)((uintptr_t)end & ~(uintptr_t)63);
+            f->bound = 0;
+            f->next = e->free;
+            e->free = f;
+        }
+    }
+    e->at_block[0] = NO_BLOCK;
+}
+
+/* Tells whether an address is one that a thread reaches whose stack is full. */
+static int is_guard(const struct engine *e, const char *address) {
+    for (int k = 0; k < e->slab_count; ++k) {
+        uintptr_t offset = (uintptr_t)address - (uintptr_t)e->slabs[k];
+        if (offset < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB)
+            return offset % STACK_STRIDE < STACK_GUARD;
+    }
+    return 0;
+}
+
+/* ---- ends of threads ---- */
+
+static void complete_group(struct engine *e, uint32_t warp, struct group *g) {
+    struct warp *w = &e->warps[warp];
+    uint32_t lanes = g->arrived;
+    g->combine(w->in, w->extra, w->out, lanes);
+    g->arrived = 0;
+    ++g->generation;
+    w->pending &= ~lanes;
+    if (!w->pending) w->groups = 0;
+}
+
+static inline int group_is_complete(const struct warp *w, const struct group *g) {
+    uint32_t wanted = g->mask ? g->mask : ~0u;
+    return g->arrived && (wanted & ~w->exited & ~g->arrived) == 0;
+}
+
+static void complete_groups(struct engine *e, uint32_t warp) {
+    struct warp *w = &e->warps[warp];
+    for (int k = 0; k < w->groups; ++k)
+        if (group_is_complete(w, &w->group[k])) complete_group(e, warp, &w->group[k]);
+}
+
+static inline void release_barrier(struct engine *e) {
+    e->sums[e->generation & 1] = e->sum | (unsigned long long)e->arrived << 32;
+    e->sum = 0;
+    e->arrived = 0;
+    ++e->generation;
+}
+
+static void threads_exited(struct engine *e, uint32_t first, uint32_t end) {
+    e->exited += end - first;
+    for (uint32_t t = first; t < end;) {
+        uint32_t warp = t / WARP, lane = t % WARP, count = WARP - lane;
+        if (count > end - t) count = end - t;
+        e->warps[warp].exited |= (count == WARP ? ~0u : (1u << count) - 1) << lane;
+        if (e->warps[warp].pending) complete_groups(e, warp);
+        t += count;
+    }
+    if (e->head->flags & EXITS_ALLOWED) {
+        e->needed = e->total - e->exited;
+        if (e->arrived && e->arrived == e->needed) {
+            if (e->diverged) fail_waiting(e, "its threads wait at different barriers");
+            release_barrier(e);
+        }
+    }
+}
+
+/* ---- who is next ---- */
+
+static inline int is_runnable(const struct fiber *f) { return *f->word != f->value; }
+
+static void enter_ring(struct engine *e, struct fiber *f) {
+    struct fiber *first = e->ring;
+    if (!first) {
+        e->ring = f->next = f->previous = f;
+        return;
+    }
+    f->next = first;
+    f->previous = first->previous;
+    first->previous->next = f;
+    first->previous = f;
+}
+
+static void leave_ring(struct engine *e, struct fiber *f) {
+    if (f->next == f) {
+        e->ring = NULL;
+        return;
+    }
+    f->previous->next = f->next;
+    f->next->previous = f->previous;
+    if (e->ring == f) e->ring = f->next;
+}
+
+/* Returns who can run, from `from` on. When nobody can, lanes that wait for whoever comes have
+ * waited long enough. */
+static struct fiber *find_runnable(struct engine *e, struct fiber *from) {
+    struct fiber *f = from;
+    do {
+        if (is_runnable(f)) return f;
+        f = f->next;
+    } while (f != from);
+    int found = 0;
+    for (uint32_t warp = 0; warp * WARP < e->total; ++warp) {
+        struct warp *w = &e->warps[warp];
+        for (int k = 0; w->pending && k < w->groups; ++k) {
+            if (w->group[k].mask || !w->group[k].arrived) continue;
+            complete_group(e, warp, &w->group[k]);
+            found = 1;
+            break; /* its lanes may join those of the next */
+        }
+    }
+    if (!found) fail_waiting(e, NULL);
+    do {
+        if (is_runnable(f)) return f;
+        f = f->next;
+    } while (f != from);
+    __builtin_unreachable();
+}
+
+static __attribute__((cold, noinline)) void begin_block(struct engine *e, const uint32_t *at) {
+    memcpy(e->at_block, at, sizeof e->at_block);
+    e->cursor = e->exited = e->arrived = 0;
+    e->diverged = 0;
+    e->sum = 0;
+    e->needed = e->total;
+    memset(e->by_thread, 0, e->total * sizeof *e->by_thread);
+    for (uint32_t k = 0; k * WARP < e->total; ++k) {
+        struct warp *w = &e->warps[k];
+        uint32_t lanes = e->total - k * WARP;
+        w->exited = lanes >= WARP ? 0 : ~0u << lanes;
+        w->groups = 0;
+        w->pending = 0;
+        for (unsigned j = 0; j < WARP; ++j) w->group[j].arrived = 0;
+    }
+}
+
+/* Returns the number of the thread that is running. One that the loop runs has none written down
+ * yet: the unit is asked, and those before it that never waited have ended. */
+static inline uint32_t current_thread(struct engine *e) {
+    if (__builtin_expect(e->current->bound, 1)) return e->current->thread;
+    uint32_t at[6];
+    e->unit->where(at);
+    if (at[0] != e->at_block[0] || at[1] != e->at_block[1] || at[2] != e->at_block[2])
+        begin_block(e, at);
+    const uint32_t *size = e->head->block;
+    uint32_t thread = at[3] + size[0] * (at[4] + size[1] * at[5]);
+    if (thread > e->cursor) {
+        uint32_t first = e->cursor;
+        e->cursor = thread;
+        threads_exited(e, first, thread);
+    }
+    return thread;
+}
+
+/* Suspends the running thread for as long as *word is value. */
+static inline void wait_while(struct engine *e, uint32_t thread, const uint32_t *word,
+                              uint32_t value) {
+    struct fiber *self = e->current, *next;
+    self->word = word;
+    self->value = value;
+    if (__builtin_expect(!self->bound, 0)) {
+        self->bound = 1;
+        self->thread = thread;
+        e->by_thread[thread] = self;
+        enter_ring(e, self);
+        e->cursor = thread + 1;
+        if (e->cursor < e->total) {
+            switch_to(e, self, take_fiber(e));
+            return;
+        }
+    }
+    next = self->next;
+    if (__builtin_expect(!is_runnable(next), 0)) {
+        next = find_runnable(e, next);
+        if (next == self) return;
+    }
+    __builtin_prefetch(next->next->stack_pointer);
+    switch_to(e, self, next);
+}
+
+/* The loop over the threads has ended, or the thread that this stack was bound to. Returns only on
+ * the entry's own stack, when the block is done. */
+static void leave_thread(struct engine *e) {
+    struct fiber *self = e->current, *next = e->ring;
+    if (self->bound) {
+        next = self->next;
+        self->bound = 0;
+        e->by_thread[self->thread] = NULL;
+        leave_ring(e, self);
+        threads_exited(e, self->thread, self->thread + 1);
+    } else if (e->cursor < e->total) {
+        uint32_t first = e->cursor;
+        e->cursor = e->total;
+        threads_exited(e, first, e->total);
+    }
+    if (self != &e->native) {
+        self->next = e->free;
+        e->free = self;
+    }
+    if (!e->ring) {
+        if (self == &e->native) return;
+        switch_to(e, self, &e->native);
+        __builtin_unreachable();
+    }
+    if (!is_runnable(next)) next = find_runnable(e, next);
+    switch_to(e, self, next);
+    if (self != &e->native) __builtin_unreachable();
+}
+
+static void fiber_begin(struct engine *e) {
+#ifdef KT_ADDRESS_SANITIZER
+    struct fiber *self = e->current;
+    const void *bottom;
+    size_t size;
+    __sanitizer_finish_switch_fiber(NULL, &bottom, &size);
+    if (!e->native.bottom) { /* the first switch of an engine comes from there */
+        e->native.bottom = bottom;
+        e->native.size = size;
+    }
+    (void)self;
+#endif
+    e->unit->go_on(e->head, e->cursor);
+    leave_thread(e);
+    __builtin_unreachable();
+}
+
+/* ---- what a kernel calls; each returns whether others ran meanwhile ---- */
+
+static inline int arrive(struct engine *e, uint32_t thread, const char *file, int line) {
+    struct fiber *self = e->current;
+    self->file = file;
+    self->line = line;
+    self->waiting = AT_BARRIER;
+    if (e->arrived == 0) {
+        e->place_file = file;
+        e->place_line = line;
+        e->diverged = 0;
+    } else if (__builtin_expect(line != e->place_line || file != e->place_file, 0)) {
+        if (line != e->place_line || strcmp(file, e->place_file)) e->diverged = 1;
+    }
+    if (++e->arrived == e->needed) {
+        if (__builtin_expect(e->diverged, 0))
+            fail_waiting(e, "its threads wait at different barriers");
+        release_barrier(e);
+        return 0;
+    }
+    wait_while(e, thread, &e->generation, e->generation);
+    return 1;
+}
+
+static int call_barrier(struct engine *e, const char *file, int line) {
+    return arrive(e, current_thread(e), file, line);
+}
+
+/* A barrier that adds up what the threads bring: sum in the low half, threads in the high one. */
+static int call_vote(struct engine *e, unsigned value, unsigned long long *result,
+                     const char *file, int line) {
+    uint32_t thread = current_thread(e), parity = e->generation & 1;
+    e->sum += value;
+    int waited = arrive(e, thread, file, line);
+    *result = e->sums[parity];
+    return waited;
+}
+
+/* A collective of the lanes in `mask`; with mask 0 of those that come to this place before nothing
+ * else in the block can run. */
+static int call_warp(struct engine *e, unsigned mask, combine_function combine,
+                     unsigned long long value, unsigned extra, unsigned long long *result,
+                     const char *file, int line) {
+    uint32_t thread = current_thread(e), lane = thread % WARP;
+    struct warp *w = &e->warps[thread / WARP];
+    struct fiber *self = e->current;
+    int k = 0, unused = -1;
+    self->file = file;
+    self->line = line;
+    self->waiting = mask ? AT_WARP : AT_ANY;
+    if (mask && !(mask >> lane & 1)) fail_waiting(e, "a lane is not in the mask that it names");
+    for (; k < w->groups; ++k) {
+        struct group *g = &w->group[k];
+        if (!g->arrived) {
+            if (unused < 0) unused = k;
+        } else if (g->mask == mask) {
+            if (mask) {
+                if (g->combine != combine)
+                    fail_waiting(e, "lanes of one mask call different functions of a warp");
+                break;
+            }
+            if (g->combine == combine && g->line == line &&
+                (g->file == file || !strcmp(g->file, file)))
+                break;
+        }
+    }
+    if (k == w->groups) {
+        if (unused >= 0)
+            k = unused;
+        else
+            ++w->groups;
+        w->group[k].mask = mask;
+        w->group[k].combine = combine;
+        w->group[k].file = file;
+        w->group[k].line = line;
+    }
+    struct group *g = &w->group[k];
+    w->in[lane] = value;
+    w->extra[lane] = extra;
+    w->pending |= 1u << lane;
+    g->arrived |= 1u << lane;
+    if (group_is_complete(w, g)) {
+        complete_group(e, thread / WARP, g);
+        *result = w->out[lane];
+        return 0;
+    }
+    self->group = k;
+    wait_while(e, thread, &g->generation, g->generation);
+    *result = w->out[lane];
+    return 1;
+}
+
+/* Lets the others of the block run. */
+static int call_yield(struct engine *e) {
+    uint32_t thread = current_thread(e);
+    if (e->current->bound ? e->current->next == e->current
+                          : !e->ring && thread + 1 == e->total)
+        return 0;
+    e->current->waiting = AT_YIELD;
+    wait_while(e, thread, &e->always, e->always - 1);
+    return 1;
+}
+
+static void call_leave(struct engine *e) { leave_thread(e); }
+
+/* ---- what is told of those that wait ---- */
+
+/* Appends as printf does, within `size` bytes. */
+static __attribute__((format(printf, 3, 4))) void append(char *text, size_t size,
+                                                         const char *format, ...) {
+    size_t used = strlen(text);
+    __builtin_va_list values;
+    __builtin_va_start(values, format);
+    vsnprintf(text + used, size - used, format, values);
+    __builtin_va_end(values);
+}
+
+static void append_thread(const struct engine *e, char *text, size_t size, uint32_t thread) {
+    const uint32_t *block = e->head->block;
+    append(text, size, "thread (%u, %u, %u)", thread % block[0], thread / block[0] % block[1],
+           thread / block[0] / block[1]);
+}
+
+/* Appends "16 threads wait at kernel.cu:3, 48 at kernel.cu:5". */
+static void append_places(const struct engine *e, char *text, size_t size) {
+    struct {
+        const char *file;
+        int line;
+        uint32_t count;
+    } places[8];
+    int known = 0;
+    for (uint32_t t = 0; t < e->total; ++t) {
+        const struct fiber *f = e->by_thread[t];
+        int k = 0;
+        if (!f && !e->current->bound && t == e->cursor) f = e->current;
+        if (!f || f->waiting == AT_NOTHING || f->waiting == AT_YIELD) continue;
+        while (k < known && (places[k].line != f->line || strcmp(places[k].file, f->file))) ++k;
+        if (k == (int)(sizeof places / sizeof *places)) continue;
+        if (k == known) {
+            places[known].file = f->file;
+            places[known].line = f->line;
+            places[known++].count = 0;
+        }
+        ++places[k].count;
+    }
+    for (int k = 0; k < known; ++k) {
+        const char *unit = k ? "" : places[k].count == 1 ? " thread waits" : " threads wait";
+        append(text, size, "%s%u%s at %s:%d", k ? ", " : "", places[k].count, unit, places[k].file,
+               places[k].line);
+    }
+}
+
+/* Returns the first thread that has ended, or the number of threads. */
+static uint32_t first_exited(const struct engine *e) {
+    uint32_t t = 0;
+    while (t < e->total && !(e->warps[t / WARP].exited >> t % WARP & 1)) ++t;
+    return t;
+}

@@ -1,0 +1,636 @@
+/* Launches of grids: a kernel's blocks over the pool, what ends a launch early, and what is said.
+ *
+ * What a thread of a kernel does wrong ends its launch, not the process: the OS thread that it runs
+ * on leaves the kernel by a long jump, writes down why, and those that are still in this launch are
+ * stopped by a signal. A watchdog, which exists only where there is something to watch, sends it,
+ * again until each of them could be stopped: one may be inside the C library, with a lock held.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <dlfcn.h>
+#include <ucontext.h>
+
+#define KT_TOO_LARGE 4
+#define STOP (SIGRTMAX - 5)
+#define SIGNAL_STACK (64u << 10)
+#define MOST_COOPERATIVE 256
+#define STOP_ANYWAY 2000 /* milliseconds after which no regard is paid to locks */
+
+/* Where a library's machine code lies. */
+struct code_range {
+    uintptr_t begin, end;
+};
+
+struct grid_launch {
+    kernel_function entry;
+    const struct launch_head *head;
+    _Atomic int stop;    /* no further block, and those that run are left */
+    _Atomic int claimed; /* somebody writes the text */
+    _Atomic int failure;
+    int64_t deadline, stopped_at; /* nanoseconds; 0 is none */
+    struct code_range code; /* of the unit */
+    struct grid_launch *next;
+    long long blocks; /* of a cooperative launch, else 0 */
+    _Atomic uint32_t generation, arrived;
+    _Atomic long long finished;
+    char text[1024];
+};
+
+static _Thread_local struct engine *own_engine;
+static _Thread_local char fault_text[1024];
+
+/* One lock for the lists of launches and engines, and for the watchdog. */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t watch_news; /* what the watchdog sleeps on */
+static _Atomic pid_t watch_owner;
+static struct grid_launch *launches;
+static struct engine *engines, *free_engines;
+static int watching; /* there is a watchdog */
+static int dormant;  /* it sleeps until there is news */
+static uint64_t registrations;
+static _Atomic long long time_limit; /* milliseconds */
+static pthread_key_t engine_key;
+static int has_key;
+
+/* ---- engines ---- */
+
+static struct engine *call_enter(const struct launch_head *head, const struct unit *unit);
+static int call_grid_barrier(struct engine *e, const char *file, int line);
+static void call_assertion(struct engine *e, const char *condition, const char *file, int line);
+static void call_sleep(struct engine *e, unsigned nanoseconds_);
+static long long call_time(void) { return nanoseconds(); }
+
+/* What units are given, in the order that host_grid.hpp declares. */
+static const struct {
+    struct engine *(*enter)(const struct launch_head *, const struct unit *);
+    int (*barrier)(struct engine *, const char *, int);
+    int (*vote)(struct engine *, unsigned, unsigned long long *, const char *, int);
+    int (*warp)(struct engine *, unsigned, combine_function, unsigned long long, unsigned,
+                unsigned long long *, const char *, int);
+    int (*grid_barrier)(struct engine *, const char *, int);
+    int (*yield)(struct engine *);
+    void (*leave)(struct engine *);
+    void (*assertion)(struct engine *, const char *, const char *, int);
+    void (*sleep)(struct engine *, unsigned);
+    long long (*time)(void);
+} calls = {call_enter, call_barrier,    call_vote,  call_warp, call_grid_barrier, call_yield,
+           call_leave, call_assertion, call_sleep, call_time};
+
+EXPORT const void *kt_runtime(void) { return &calls; }
+
+/* After a fork other threads are gone, and one of them may have held the lock. */
+static void lock_watch(void) {
+    pid_t process = getpid(), known = atomic_load(&watch_owner);
+    if (__builtin_expect(known != process, 0)) {
+        while (known != process) {
+            if (known != -1 && atomic_compare_exchange_strong(&watch_owner, &known, -1)) {
+                watch_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+                launches = NULL;
+                watching = dormant = 0;
+                for (struct engine *e = engines; e; e = e->next_engine)
+                    if (e != own_engine) atomic_store(&e->launch, NULL);
+                if (own_engine) atomic_store(&own_engine->tid, (pid_t)syscall(SYS_gettid));
+                atomic_store(&watch_owner, process);
+            }
+            known = atomic_load(&watch_owner);
+        }
+    }
+    pthread_mutex_lock(&watch_lock);
+}
+
+/* A thread that ends leaves its engine, with all its stacks, to a later one. */
+static void give_engine(void *engine) {
+    struct engine *e = (struct engine *)engine;
+    stack_t now;
+    if (e->signal_stack && !sigaltstack(NULL, &now) && now.ss_sp == e->signal_stack) {
+        now.ss_flags = SS_DISABLE;
+        sigaltstack(&now, NULL);
+    }
+    own_engine = NULL;
+    lock_watch();
+    atomic_store(&e->tid, 0);
+    e->next_free = free_engines;
+    free_engines = e;
+    pthread_mutex_unlock(&watch_lock);
+}
+
+/* The engine of this thread; NULL if there is no memory for one. */
+static __attribute__((noinline)) struct engine *make_engine(void) {
+    lock_watch();
+    if (!has_key) has_key = !pthread_key_create(&engine_key, give_engine);
+    struct engine *e = free_engines;
+    if (e) {
+        free_engines = e->next_free;
+    } else if ((e = (struct engine *)calloc(1, sizeof *e))) {
+        e->calls = &calls;
+        e->always = 1;
+        reset_engine(e);
+        e->next_engine = engines;
+        engines = e;
+    }
+    pthread_mutex_unlock(&watch_lock);
+    if (!e) return NULL;
+    if (has_key) pthread_setspecific(engine_key, e);
+    atomic_store(&e->tid, (pid_t)syscall(SYS_gettid));
+#ifdef KT_ADDRESS_SANITIZER
+    e->native.bottom = NULL;
+#endif
+    /* A handler cannot run on a stack that is full. */
+    stack_t now;
+    if (!sigaltstack(NULL, &now) &&
+        (now.ss_flags & SS_DISABLE || now.ss_size < SIGNAL_STACK / 8)) {
+        if (!e->signal_stack) {
+            void *memory = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            e->signal_stack = memory == MAP_FAILED ? NULL : memory;
+        }
+        if (e->signal_stack) {
+            stack_t own = {.ss_sp = e->signal_stack, .ss_size = SIGNAL_STACK};
+            sigaltstack(&own, NULL);
+        }
+    }
+    return own_engine = e;
+}
+
+static struct engine *call_enter(const struct launch_head *head, const struct unit *unit) {
+    struct engine *e = own_engine;
+    e->head = head;
+    e->unit = unit;
+    e->total = head->block[0] * head->block[1] * head->block[2];
+    e->at_block[0] = NO_BLOCK;
+    e->current = &e->native;
+    return e;
+}
+
+/* ---- texts ---- */
+
+/* Begins the text of a launch that failed; 0 if somebody else has done so. */
+static int claim_text(struct engine *e, int code) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (atomic_exchange(&l->claimed, 1)) return 0;
+    atomic_store(&l->failure, code);
+    l->text[0] = 0;
+    append(l->text, sizeof l->text, "kernel '%s'", e->head->kernel ? e->head->kernel : "?");
+    return 1;
+}
+
+/* Appends where the thread that runs now is. In a loop that was vectorised no thread is written
+ * down: its x is then beyond the block. */
+static void append_position(struct engine *e, char *text, size_t size, int with_thread) {
+    if (!e->unit) return;
+    uint32_t at[6];
+    e->unit->where(at);
+    append(text, size, ", block (%u, %u, %u)", at[0], at[1], at[2]);
+    if (!with_thread) return;
+    if (at[3] < e->head->block[0])
+        append(text, size, ", thread (%u, %u, %u)", at[3], at[4], at[5]);
+    else
+        append(text, size, ", a thread of row (y = %u, z = %u)", at[4], at[5]);
+}
+
+static void fail_waiting(struct engine *e, const char *what) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (claim_text(e, KT_FAULT)) {
+        char *text = l->text;
+        size_t size = sizeof l->text;
+        append_position(e, text, size, what && !e->diverged);
+        append(text, size, ": ");
+        if (what) {
+            append(text, size, "%s", what);
+            if (e->arrived) {
+                append(text, size, ": ");
+                append_places(e, text, size);
+            } else if (e->current->file) {
+                append(text, size, " at %s:%d", e->current->file, e->current->line);
+            }
+        } else {
+            uint32_t gone = first_exited(e);
+            if (gone < e->total) {
+                append_thread(e, text, size, gone);
+                append(text, size, " has left the kernel, while ");
+                append_places(e, text, size);
+            } else {
+                append(text, size, "its threads wait for each other: ");
+                append_places(e, text, size);
+            }
+        }
+    }
+    leave_kernel(e, KT_FAULT);
+}
+
+static void leave_kernel(struct engine *e, int code) {
+#ifdef KT_ADDRESS_SANITIZER
+    if (e->current != &e->native && e->native.bottom) {
+        void *none;
+        __sanitizer_start_switch_fiber(&none, e->native.bottom, e->native.size);
+        __sanitizer_finish_switch_fiber(none, NULL, NULL);
+    }
+#else
+    (void)e;
+#endif
+    siglongjmp(*landing, code);
+}
+
+static void leave_kernel_by(int code) {
+    struct engine *e = own_engine;
+    if (e && atomic_load(&e->launch)) leave_kernel(e, code);
+    siglongjmp(*landing, code);
+}
+
+static void call_assertion(struct engine *e, const char *condition, const char *file, int line) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (claim_text(e, KT_TRAP)) {
+        append_position(e, l->text, sizeof l->text, 1);
+        append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
+    }
+    leave_kernel(e, KT_TRAP);
+}
+
+static uintptr_t program_counter(void *context) {
+    const mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    return (uintptr_t)machine->gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)machine->pc;
+#else
+    (void)machine;
+    return 0;
+#endif
+}
+
+static uintptr_t stack_pointer_of(void *context) {
+    const mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    return (uintptr_t)machine->gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return (uintptr_t)machine->sp;
+#else
+    (void)machine;
+    return 0;
+#endif
+}
+
+/* Writes down what the CPU refused; 0 if this thread is in no launch of a grid. */
+static int describe_signal(int number, siginfo_t *info, void *context) {
+    struct engine *e = own_engine;
+    struct grid_launch *l = e ? atomic_load(&e->launch) : NULL;
+    if (!l) return 0;
+    if (!claim_text(e, number == SIGFPE ? KT_DIVISION : number == TRAP ? KT_TRAP : KT_FAULT))
+        return 1;
+    char *text = l->text;
+    size_t size = sizeof l->text;
+    append_position(e, text, size, 1);
+    if (number == SIGFPE) {
+        append(text, size, ": an integer divided by zero, or the most negative one by -1");
+    } else if (number == TRAP) {
+        append(text, size, ": trapped");
+    } else {
+        const char *address = (const char *)info->si_addr;
+        uintptr_t stack = stack_pointer_of(context), at = (uintptr_t)address;
+        int near = e->current == &e->native && at + (1u << 16) > stack && at < stack + 4096;
+        if (is_guard(e, address) || (near && number == SIGSEGV))
+            append(text, size, ": its stack is full (%u KiB%s)",
+                   (STACK_STRIDE - STACK_GUARD) >> 10,
+                   e->current == &e->native ? " or more" : "");
+        else if (info->si_code == SI_KERNEL)
+            append(text, size, ": an address that no memory can have was read or written");
+        else
+            append(text, size, ": no memory can be read or written at address %p", address);
+    }
+    return 1;
+}
+
+
+static struct code_range code_of(const void *function) {
+    struct code_range range = {0, 0};
+    Dl_info info;
+    if (!dladdr(function, &info)) return range;
+    const char *base = (const char *)info.dli_fbase;
+    const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)base;
+    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(base + head->e_phoff);
+    for (int k = 0; k < head->e_phnum; ++k, ++segment) {
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
+        range.begin = (uintptr_t)base + segment->p_vaddr;
+        range.end = range.begin + segment->p_memsz;
+    }
+    return range;
+}
+
+static int is_within(uintptr_t address, struct code_range range) {
+    return address >= range.begin && address < range.end;
+}
+
+static struct code_range own_code;
+
+static void on_stop(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    struct engine *e = own_engine;
+    struct grid_launch *l = e ? atomic_load(&e->launch) : NULL;
+    if (!l || !landing || !atomic_load(&l->stop) || atomic_load(&e->critical)) return;
+    uintptr_t at = program_counter(context);
+    if (!is_within(at, l->code) && !is_within(at, own_code)) {
+        /* Inside the C library, maybe with a lock held: the signal comes again. */
+        int error = errno;
+        int64_t since = nanoseconds() - l->stopped_at;
+        errno = error;
+        if (since < STOP_ANYWAY * 1000000ll) return;
+    }
+    if (claim_text(e, KT_FAULT)) {
+        append_position(e, l->text, sizeof l->text, 1);
+        append(l->text, sizeof l->text, ": the launch did not end within %lld ms",
+               atomic_load(&time_limit));
+    }
+    leave_kernel(e, KT_FAULT);
+}
+
+/* ---- the watchdog ---- */
+
+static void stop_launch(struct grid_launch *l) {
+    l->stopped_at = nanoseconds();
+    atomic_store(&l->stop, 1);
+    if (l->blocks) { /* those at the grid's barrier look why they were woken */
+        atomic_fetch_add(&l->generation, 1);
+        futex_wake(&l->generation, MOST_COOPERATIVE);
+    }
+}
+
+static void *watch(void *argument) {
+    (void)argument;
+    uint64_t seen = 0;
+    lock_watch();
+    for (;;) {
+        int64_t now = nanoseconds(), limit = atomic_load(&time_limit) * 1000000;
+        int64_t sleep = limit / 8 < 1000000 ? 1000000 : limit / 8;
+        for (struct grid_launch *l = launches; l; l = l->next) {
+            if (!atomic_load(&l->stop) && l->deadline) {
+                if (now >= l->deadline)
+                    stop_launch(l);
+                else if (l->deadline - now < sleep)
+                    sleep = l->deadline - now;
+            }
+            if (!atomic_load(&l->stop)) continue;
+            for (struct engine *e = engines; e; e = e->next_engine)
+                if (atomic_load(&e->launch) == l)
+                    syscall(SYS_tgkill, getpid(), atomic_load(&e->tid), STOP);
+            sleep = 1000000;
+        }
+        dormant = !launches && (registrations == seen || !limit);
+        seen = registrations;
+        uint32_t news = atomic_load(&watch_news);
+        pthread_mutex_unlock(&watch_lock);
+        struct timespec time = {sleep / 1000000000, sleep % 1000000000};
+        syscall(SYS_futex, &watch_news, FUTEX_WAIT_PRIVATE, news, dormant ? NULL : &time, NULL, 0);
+        pthread_mutex_lock(&watch_lock);
+    }
+    return NULL;
+}
+
+/* The signals that a thread of ours has to take: blocked, a kernel's own would end the process. */
+static void kernel_signals(sigset_t *blocked) {
+    static const int own[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS};
+    sigfillset(blocked);
+    for (unsigned k = 0; k < sizeof own / sizeof *own; ++k) sigdelset(blocked, own[k]);
+    sigdelset(blocked, STOP);
+}
+
+/* Makes sure that a watchdog is awake. With the lock held. */
+static void need_watchdog(void) {
+    if (watching) {
+        if (dormant) {
+            dormant = 0;
+            atomic_fetch_add(&watch_news, 1);
+            futex_wake(&watch_news, 1);
+        }
+        return;
+    }
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes)) return;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    watching = !pthread_create(&thread, &attributes, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+static void begin_watch(struct grid_launch *l) {
+    long long limit = atomic_load(&time_limit);
+    if (limit) {
+        l->deadline = nanoseconds() + limit * 1000000;
+        l->code = code_of((const void *)l->entry);
+    }
+    lock_watch();
+    l->next = launches;
+    launches = l;
+    ++registrations;
+    if (limit) need_watchdog();
+    pthread_mutex_unlock(&watch_lock);
+}
+
+static void end_watch(struct grid_launch *l) {
+    lock_watch();
+    struct grid_launch **link = &launches;
+    while (*link && *link != l) link = &(*link)->next;
+    if (*link) *link = l->next;
+    pthread_mutex_unlock(&watch_lock);
+}
+
+/* Ends a launch one of whose threads has failed, for the other threads too. */
+static void abandon(struct grid_launch *l, int shared) {
+    lock_watch();
+    if (!atomic_load(&l->stop)) {
+        if (shared && !l->code.end) l->code = code_of((const void *)l->entry);
+        stop_launch(l);
+        if (shared) need_watchdog();
+    }
+    pthread_mutex_unlock(&watch_lock);
+}
+
+/* ---- launches ---- */
+
+static void fail_outside(struct grid_launch *l, const char *what) {
+    if (atomic_exchange(&l->claimed, 1)) return;
+    atomic_store(&l->failure, KT_FAULT);
+    l->text[0] = 0;
+    append(l->text, sizeof l->text, "kernel '%s': %s", l->head->kernel ? l->head->kernel : "?",
+           what);
+}
+
+/* Runs blocks [begin, end): what the pool calls. */
+static void grid_chunk(const void *args, long long begin, long long end) {
+    struct grid_launch *l = (struct grid_launch *)args;
+    if (atomic_load_explicit(&l->stop, memory_order_relaxed)) return;
+    struct engine *e = own_engine ? own_engine : make_engine();
+    if (!e) {
+        fail_outside(l, "there is no memory for its threads");
+        abandon(l, 1);
+        return;
+    }
+    sigjmp_buf here, *outer = landing;
+    e->unit = NULL;
+    int code = sigsetjmp(here, 0);
+    if (!code) {
+        landing = &here;
+        atomic_store_explicit(&e->launch, l, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+        l->entry(l->head, begin, end);
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+    atomic_store_explicit(&e->launch, NULL, memory_order_release);
+    landing = outer;
+    if (code) {
+        reset_engine(e);
+        abandon(l, 1);
+    }
+}
+
+static int end_launch(struct grid_launch *l) {
+    end_watch(l);
+    if (!ftrylockfile(stdout)) { /* else a thread that was stopped keeps it */
+        fflush(stdout);
+        funlockfile(stdout);
+    }
+    int failure = atomic_load(&l->failure);
+    if (failure) memcpy(fault_text, l->text, sizeof fault_text);
+    return failure;
+}
+
+static void install_grid_handlers(void) {
+    static _Atomic int installed;
+    take_signal(SIGSEGV);
+    take_signal(SIGBUS);
+    if (atomic_load_explicit(&installed, memory_order_acquire)) return;
+    struct sigaction own = {.sa_sigaction = on_stop,
+                            .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART};
+    sigemptyset(&own.sa_mask);
+    sigaction(STOP, &own, NULL);
+    own_code = code_of((const void *)&kt_runtime);
+    atomic_store_explicit(&installed, 1, memory_order_release);
+}
+
+/* Runs a kernel's entry over blocks [0, total), as kt_launch does. Returns 0, or why not all blocks
+ * are done; kt_fault tells more. */
+EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long total,
+                          long long grain, int threads) {
+    struct grid_launch l;
+    memset(&l, 0, offsetof(struct grid_launch, text) + 1);
+    l.entry = entry;
+    l.head = (const struct launch_head *)args;
+    if (total <= 0) return 0;
+    install_grid_handlers();
+    begin_watch(&l);
+    kt_launch(grid_chunk, &l, total, grain, threads);
+    return end_launch(&l);
+}
+
+/* ---- cooperative launches: an OS thread a block ---- */
+
+struct crew_member {
+    struct grid_launch *launch;
+    long long block;
+};
+
+static void finish_block(struct grid_launch *l) {
+    long long finished = atomic_fetch_add(&l->finished, 1) + 1;
+    if (atomic_load(&l->arrived) + finished == l->blocks && finished < l->blocks) {
+        fail_outside(l, "some of its blocks have ended, and the others wait at a barrier of the "
+                        "grid");
+        abandon(l, 1);
+    }
+}
+
+static void *crew(void *argument) {
+    struct crew_member *self = (struct crew_member *)argument;
+    grid_chunk(self->launch, self->block, self->block + 1);
+    finish_block(self->launch);
+    return NULL;
+}
+
+static void wait_for_grid(struct engine *e) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (!l->blocks) fail_waiting(e, "a barrier of the grid needs a cooperative launch");
+    uint32_t turn = atomic_load(&l->generation);
+    uint32_t arrived = atomic_fetch_add(&l->arrived, 1) + 1;
+    if (arrived == (uint32_t)l->blocks) {
+        atomic_store(&l->arrived, 0);
+        atomic_fetch_add(&l->generation, 1);
+        futex_wake(&l->generation, MOST_COOPERATIVE);
+    } else {
+        if (arrived + atomic_load(&l->finished) == l->blocks)
+            fail_waiting(e, "its block waits at a barrier of the grid, and other blocks have ended");
+        if (!spin_while_equal(&l->generation, turn))
+            while (atomic_load(&l->generation) == turn && !atomic_load(&l->stop))
+                futex_wait(&l->generation, turn);
+    }
+    if (atomic_load(&l->stop)) leave_kernel(e, KT_FAULT);
+}
+
+static int call_grid_barrier(struct engine *e, const char *file, int line) {
+    uint32_t turn = e->generation + 1;
+    int waited = arrive(e, current_thread(e), file, line);
+    if (e->grid_turn != turn) { /* the first that goes on waits for the other blocks */
+        e->grid_turn = turn;
+        wait_for_grid(e);
+    }
+    return arrive(e, current_thread(e), file, line) | waited;
+}
+
+static void call_sleep(struct engine *e, unsigned duration) {
+    (void)e;
+    struct timespec time = {0, duration < 1000000 ? duration : 1000000};
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+/* The most blocks that a cooperative launch can have. */
+EXPORT int kt_cooperative_limit(void) { return MOST_COOPERATIVE; }
+
+/* Runs all blocks at the same time, so that they may wait for each other. */
+EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long long total) {
+    struct grid_launch l;
+    memset(&l, 0, offsetof(struct grid_launch, text) + 1);
+    l.entry = entry;
+    l.head = (const struct launch_head *)args;
+    l.blocks = total;
+    if (total <= 0) return 0;
+    if (total > MOST_COOPERATIVE) {
+        fault_text[0] = 0;
+        append(fault_text, sizeof fault_text,
+               "kernel '%s': a cooperative launch can have %d blocks, not %lld",
+               l.head->kernel ? l.head->kernel : "?", MOST_COOPERATIVE, total);
+        return KT_TOO_LARGE;
+    }
+    install_handlers();
+    install_grid_handlers();
+    begin_watch(&l);
+    pthread_t threads[MOST_COOPERATIVE];
+    struct crew_member members[MOST_COOPERATIVE];
+    sigset_t blocked, before;
+    kernel_signals(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    long long started = 1;
+    for (; started < total; ++started) {
+        members[started] = (struct crew_member){&l, started};
+        if (pthread_create(&threads[started], NULL, crew, &members[started])) break;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started < total) {
+        fail_outside(&l, "the system has no thread for each of its blocks");
+        abandon(&l, 1);
+    } else {
+        members[0] = (struct crew_member){&l, 0};
+        crew(&members[0]);
+    }
+    while (started-- > 1) pthread_join(threads[started], NULL);
+    return end_launch(&l);
+}
+
+/* Limits how long a launch of a grid may take; 0 is no limit. */
+EXPORT void kt_set_time_limit(long long milliseconds) {
+    atomic_store(&time_limit, milliseconds < 0 ? 0 : milliseconds);
+}
+
+/* Why this thread's last launch that failed did so. */
+EXPORT const char *kt_fault(void) { return fault_text; }

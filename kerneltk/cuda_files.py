@@ -1,0 +1,207 @@
+"""Kernels of ``.cu`` files, as attributes of what :func:`load` returns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from kerneltk.dtypes import describe
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, NoSuchKernelError
+from kerneltk.raw import RawKernel, RawModule, checked_compiler, checked_names, checked_options
+from kerneltk.raw_program import RawProgram
+from kerneltk.raw_source import read_file
+from kerneltk.units import BackendName
+
+__all__ = ["CudaFile", "KernelTemplate", "load"]
+
+
+class KernelTemplate:
+    """A template of kernels in a ``.cu`` file: ``template["float", 4]`` is a kernel."""
+
+    def __init__(self, module: CudaFile, name: str, parameters: tuple[str, ...]) -> None:
+        self._module = module
+        self.name = name
+        self.parameters = parameters
+
+    def __getitem__(self, arguments: Any) -> RawKernel:
+        """Return the kernel with these template arguments: types (C spellings, or dtypes) and
+        constants.
+        """
+        given = arguments if isinstance(arguments, tuple) else (arguments,)
+        spelled = ", ".join(map(_template_argument, given))
+        return self._module.get_function(f"{self.name}<{spelled}>")
+
+    def __call__(self, *args: Any, **words: Any) -> None:
+        """Raise ArgumentTypeError: a template is no kernel yet."""
+        raise ArgumentTypeError(
+            f"'{self.name}' is a template of <{', '.join(self.parameters)}>.\n"
+            f"  Hint: name its arguments: {self.name.rpartition('::')[2]}['float'](...)."
+        )
+
+    def __repr__(self) -> str:
+        return f"<template <{', '.join(self.parameters)}> {self.name}>"
+
+
+def _template_argument(argument: Any) -> str:
+    if isinstance(argument, bool):
+        return "true" if argument else "false"
+    if isinstance(argument, str | int):
+        return str(argument)
+    dtype = np.dtype(argument)
+    names = {"float16": "__half", "bfloat16": "__nv_bfloat16"}
+    return names.get(dtype.name) or describe(dtype).ctype
+
+
+class CudaFile(RawModule):
+    """The kernels of ``.cu`` files as attributes; made by :func:`load`."""
+
+    def __init__(self, programs: Sequence[RawProgram], **settings: Any) -> None:
+        self._set_up(programs[0], **settings)
+        self._programs = list(programs)
+
+    def _owner(self, name: str) -> RawProgram:
+        """Return the program that offers a kernel, or a new one for a template's arguments."""
+        for program in self._programs:
+            if name in program.offered:
+                return program
+        plain = name.partition("<")[0].strip()
+        for program in self._programs:
+            if any(kernel.name == plain for kernel in program.source.kernels):
+                extended = program.extended(name)
+                self._programs.append(extended)
+                return extended
+        self._programs[0].check_offered(name)
+        return self._programs[0]
+
+    def get_function(self, name: str) -> RawKernel:
+        """Return a kernel by its name or name expression.
+
+        Raises
+        ------
+        ArgumentValueError
+            There is no such kernel; or it is a template, the file has variables, and its
+            arguments were not named when it was loaded.
+        """
+        kernel = RawKernel._of(self._owner(name), name, self)
+        kernel.__doc__ = "\n\n".join(filter(None, (kernel.signature, kernel.comment)))
+        return kernel
+
+    def _variables_owner(self, name: str) -> RawProgram:
+        for program in self._programs:
+            if name in program.variables:
+                return program
+        return self._programs[0]
+
+    def get_global(self, name: str, *, backend: BackendName | None = None) -> Any:
+        """As `RawModule.get_global`, of the file that has the variable."""
+        self._program = self._variables_owner(name)
+        return super().get_global(name, backend=backend)
+
+    def get_array(self, name: str, *, backend: BackendName | None = None) -> Any:
+        """As `RawModule.get_array`, of the file that has the variable."""
+        self._program = self._variables_owner(name)
+        return super().get_array(name, backend=backend)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels, and name expressions of the templates that were asked for."""
+        return tuple(dict.fromkeys(name for p in self._programs for name in p.offered))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        declared = [kernel for program in self._programs for kernel in program.source.kernels]
+        found = {k.name: k for k in declared if k.name.rpartition("::")[2] == name}
+        if len(found) > 1:
+            raise NoSuchKernelError(
+                f"Several kernels are called '{name}': {', '.join(map(repr, found))}.\n"
+                "  Hint: use 'get_function' with the whole name."
+            )
+        if not found:
+            close = get_close_matches(name, [k.name.rpartition("::")[2] for k in declared], n=1)
+            hint = f"\n  Hint: did you mean '{close[0]}'?" if close else ""
+            raise NoSuchKernelError(
+                f"'{self._programs[0].source.name}' has no kernel '{name}'.{hint}"
+            )
+        (kernel,) = found.values()
+        member: Any = (
+            KernelTemplate(self, kernel.name, kernel.template_parameters)
+            if kernel.template_parameters
+            else self.get_function(kernel.name)
+        )
+        self.__dict__[name] = member
+        return member
+
+    def __dir__(self) -> list[str]:
+        names = [k.name.rpartition("::")[2] for p in self._programs for k in p.source.kernels]
+        return sorted({*super().__dir__(), *names})
+
+    def __repr__(self) -> str:
+        return f"<kernels of {self._programs[0].source.name}: {', '.join(self.kernels)}>"
+
+
+def load(
+    *paths: str | os.PathLike[str],
+    options: Sequence[str] = (),
+    backend: str = "nvrtc",
+    enable_cooperative_groups: bool = False,
+    name_expressions: Sequence[str] | None = None,
+    checks: bool = True,
+    exited_threads: Literal["error", "arrive"] = "error",
+) -> CudaFile:
+    """Return the kernels of ``.cu`` files as attributes of one object.
+
+    Functions that run on the host (``main``, what launches with ``<<<...>>>``) may stand in the
+    files; they are left out. A call after a file or one of its headers has changed compiles anew,
+    and what was returned before stays as it was.
+
+    Parameters
+    ----------
+    *paths : str or os.PathLike
+        One or more files; each is a translation unit of its own.
+    options : sequence of str
+        Compile options; the file's directory is searched for headers first.
+    backend, enable_cooperative_groups, checks, exited_threads
+        As for `RawKernel`.
+    name_expressions : sequence of str, optional
+        Templates with their arguments that are wanted beside the other kernels.
+
+    Returns
+    -------
+    CudaFile
+        Its attributes are the kernels by their names, its templates are subscripted:
+        ``module.scale["float", 4]``.
+
+    Raises
+    ------
+    ArgumentValueError
+        A file cannot be read.
+    """
+    if not paths:
+        raise ArgumentTypeError("'load' needs the path of a file.")
+    compiler = checked_compiler(backend)
+    checked = checked_options(options)
+    names = checked_names(name_expressions) or ()
+    programs = []
+    for path in paths:
+        source = read_file(Path(path), checked, compiler=compiler)
+        whole = RawProgram(source, None)
+        templates = {k.name for k in source.kernels if k.template_parameters}
+        wanted = [name for name in names if name.partition("<")[0].strip() in templates]
+        programs.append(whole.extended(*wanted) if wanted else whole)
+        names = tuple(name for name in names if name not in wanted)
+    if names:
+        raise ArgumentValueError(
+            f"No template is called '{names[0]}' in {', '.join(map(str, paths))}."
+        )
+    return CudaFile(
+        programs,
+        cooperative=enable_cooperative_groups,
+        checks=checks,
+        exited_threads=exited_threads,
+    )

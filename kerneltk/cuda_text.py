@@ -1,0 +1,574 @@
+"""CUDA C++ text made ready for a parser that knows no preprocessor.
+
+Comments, directives and the contents of literals become blanks; macros of the same text that stand
+for attributes of functions and variables (``#define KERNEL extern "C" __global__ void``) are
+replaced by what they stand for; CUDA's attributes themselves become blanks too and are listed.
+What is left is plain C++, in which each character knows its place in the user's text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+__all__ = ["Directive", "Prepared", "Region", "Word", "included_name", "prepare", "split_arguments"]
+
+_NOISE = re.compile(
+    r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
+    r"|(?P<raw>(?<!\w)(?:u8|[uUL])?R\"(?P<mark>[^ ()\\\t\r\n\"]{0,16})\(.*?\)(?P=mark)\")"
+    r"|(?P<directive>^[ \t\f\v]*(?:\#|%:)"
+    r"(?:\"(?:\\.|[^\"\\\n])*\"|/\*.*?\*/|//(?:\\\r?\n|[^\n])*|\\\r?\n|[^\n])*)"
+    r"|(?P<string>\"(?:\\.|[^\"\\\n])*\"?)"
+    r"|(?P<number>(?<!\w)\d[\w.]*(?:'[\w.]+)+)"  # its quotes separate digits
+    r"|(?P<character>'(?:\\.|[^'\\\n])*'?)",
+    re.DOTALL | re.MULTILINE,
+)
+_VISIBLE = re.compile(r"[^\s]")
+_COMMENT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
+_DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
+_INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
+_NAME = re.compile(r"[^\W\d]\w*")
+_PIECE = re.compile(
+    r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^\W\d]\w*|\d[\w.]*|##?|\s+|.", re.DOTALL
+)
+
+# Attributes that say where a function runs or a variable lies, and those that say nothing here.
+_PLACES = frozenset(
+    ("__global__", "__device__", "__host__", "__constant__", "__shared__", "__managed__")
+)
+_BOUNDS = frozenset(("__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__"))
+_CALLED = _BOUNDS | {"__align__", "alignas", "__attribute__", "__attribute", "__declspec"}
+_SILENT = frozenset(
+    ("__grid_constant__", "__forceinline__", "__noinline__", "__inline__", "__inline",
+     "__inline_hint__", "__tile_global__", "__nv_pure__", "__extension__")
+)  # fmt: skip
+_WORDS = _PLACES | _CALLED | _SILENT
+_QUALIFIERS = _SILENT | _PLACES | frozenset(
+    ("static", "inline", "extern", "const", "volatile", "constexpr", "restrict", "__restrict",
+     "__restrict__", '"C"', "void")
+)  # fmt: skip
+_MAX_DEPTH = 16
+_MAX_GROWTH = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A line for the preprocessor, with its continuations.
+
+    Parameters
+    ----------
+    name : str
+        ``"include"``, ``"define"``, ``"if"``, …; empty for a lone ``#``.
+    argument : str
+        The rest, without comments, on one line.
+    start, end : int
+        Its characters in the text.
+    """
+
+    name: str
+    argument: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Text between two conditional directives.
+
+    Parameters
+    ----------
+    start, end : int
+        Its characters in the text.
+    guard : str
+        The condition as an expression for ``#if``; empty where the text always counts.
+    group, branch : int
+        Which conditional it belongs to, and its number in there.
+    is_dead : bool
+        Whether no compiler will see it (``#if 0``).
+    """
+
+    start: int
+    end: int
+    guard: str
+    group: int
+    branch: int
+    is_dead: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """An attribute of CUDA, as a place in :attr:`Prepared.shown`.
+
+    Parameters
+    ----------
+    name : str
+        For example ``"__global__"``.
+    start, end : int
+        Its characters there, arguments included.
+    """
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Macro:
+    parameters: tuple[str, ...] | None
+    replacement: str
+
+
+@dataclass(slots=True)
+class Prepared:
+    """What :func:`prepare` makes of a text.
+
+    Parameters
+    ----------
+    text : str
+        The user's.
+    shown : str
+        Without comments and directives, macros for attributes expanded.
+    plain : str
+        The same, character for character, with blanks for CUDA's attributes, all ASCII.
+    words : list of Word
+        The attributes, in order.
+    comments : list of (int, int)
+        Characters of each comment in `text`.
+    directives : list of Directive
+    regions : list of Region
+        An outer one comes before those inside.
+    """
+
+    text: str
+    shown: str
+    plain: str
+    words: list[Word]
+    comments: list[tuple[int, int]]
+    directives: list[Directive]
+    regions: list[Region]
+    _shown_starts: list[int] = field(repr=False)
+    _pieces: list[tuple[int, int, int]] = field(repr=False)
+    _lines: list[int] = field(repr=False)
+
+    def start_of(self, position: int) -> int:
+        """Return where in the text the character at `position` of `shown` begins."""
+        index = bisect_right(self._shown_starts, position) - 1
+        shown, start, end = self._pieces[index]
+        return start if end >= 0 else start + position - shown
+
+    def end_of(self, position: int) -> int:
+        """Return where in the text what ends before `position` of `shown` ends."""
+        index = bisect_right(self._shown_starts, max(position - 1, 0)) - 1
+        shown, start, end = self._pieces[index]
+        return end if end >= 0 else start + position - shown
+
+    def line_of(self, position: int) -> int:
+        """Return the one-based line of a place in the text."""
+        return bisect_right(self._lines, position)
+
+    def guard_of(self, position: int) -> str:
+        """Return the condition under which the compiler sees a place in the text."""
+        guards = [r.guard for r in self.regions if r.guard and r.start <= position < r.end]
+        return " && ".join(dict.fromkeys(guards))
+
+    def is_dead(self, position: int) -> bool:
+        """Return whether a place in the text is under ``#if 0``."""
+        return any(r.is_dead and r.start <= position < r.end for r in self.regions)
+
+    def variants(self) -> Iterator[tuple[str, list[Word]]]:
+        """Yield `plain` with one branch of each conditional, until each branch had its turn.
+
+        With it come the words that are not in the other branches.
+        """
+        counts: dict[int, int] = {}
+        for region in self.regions:
+            counts[region.group] = max(counts.get(region.group, 0), region.branch + 1)
+        dead = {(r.group, r.branch) for r in self.regions if r.is_dead}
+        live = {
+            group: [branch for branch in range(count) if (group, branch) not in dead]
+            for group, count in counts.items()
+        }
+        for turn in range(max(map(len, live.values()), default=1) or 1):
+            hidden: list[tuple[int, int]] = []
+            for region in self.regions:
+                branches = live[region.group]
+                if not branches or region.branch != branches[min(turn, len(branches) - 1)]:
+                    hidden.append((self._shown(region.start), self._shown(region.end)))
+            words = self.words
+            if hidden:
+                words = [w for w in words if not any(a <= w.start < b for a, b in hidden)]
+            yield _blank_spans(self.plain, hidden), words
+
+    def _shown(self, offset: int) -> int:
+        """Return where the text's character at `offset` is in `shown`."""
+        starts = [start for _, start, _ in self._pieces]
+        shown, start, end = self._pieces[max(bisect_right(starts, offset) - 1, 0)]
+        return min(shown if end >= 0 else shown + offset - start, len(self.shown))
+
+
+def prepare(text: str) -> Prepared:
+    """Return `text` without what belongs to the preprocessor, and where everything was.
+
+    Any text is taken; nothing is raised.
+    """
+    code, comments, directives = _read_noise(text)
+    macros = _attribute_macros(directives)
+    shown: list[str] = []
+    pieces: list[tuple[int, int, int]] = []
+    length = position = 0
+    budget = _MAX_GROWTH + len(text)
+    if macros:
+        pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, macros))})(?!\w)")
+        for found in pattern.finditer(code):
+            if found.start() < position:  # an argument of the macro before
+                continue
+            expanded = _expand_use(code, found[0], found.end(), macros, budget)
+            if expanded is None:
+                continue
+            replacement, end = expanded
+            budget -= len(replacement)
+            pieces.append((length, position, -1))
+            pieces.append((length + found.start() - position, found.start(), end))
+            shown += code[position : found.start()], replacement
+            length += found.start() - position + len(replacement)
+            position = end
+    pieces.append((length, position, -1))
+    shown.append(code[position:])
+    whole = "".join(shown)
+    words = _find_words(whole)
+    plain = _blank_spans(whole, ((word.start, word.end) for word in words))
+    if not plain.isascii():
+        plain = re.sub(r"[^\x00-\x7f]", "u", plain)  # so that bytes are characters
+    return Prepared(
+        text=text,
+        shown=whole,
+        plain=plain.replace("\0", " "),
+        words=words,
+        comments=comments,
+        directives=directives,
+        regions=_find_regions(directives, len(text)),
+        _shown_starts=[piece[0] for piece in pieces],
+        _pieces=pieces,
+        _lines=[0, *(found.end() for found in re.finditer("\n", text))],
+    )
+
+
+def split_arguments(text: str) -> list[str]:
+    """Split at commas outside brackets; ``<`` and ``>`` are no brackets here."""
+    parts: list[str] = []
+    depth = start = 0
+    for index, character in enumerate(text):
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    return [*parts, text[start:]]
+
+
+def _blank(text: str) -> str:
+    return _VISIBLE.sub(" ", text)
+
+
+def _blank_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    position = 0
+    for start, end in sorted(spans):
+        start = max(start, position)
+        if end > start:
+            parts += text[position:start], _blank(text[start:end])
+            position = end
+    return "".join((*parts, text[position:])) if parts else text
+
+
+def _read_noise(text: str) -> tuple[str, list[tuple[int, int]], list[Directive]]:
+    """Return the text with blanks, its comments and its directives."""
+    comments: list[tuple[int, int]] = []
+    directives: list[Directive] = []
+
+    def replace(found: re.Match[str]) -> str:
+        kind, content = found.lastgroup, found[0]
+        if found["raw"] is not None:
+            return '""' + _blank(content[2:])
+        if kind == "comment":
+            comments.append(found.span())
+        elif kind == "directive":
+            directives.append(_read_directive(content, found.start()))
+        elif kind == "number":
+            return "0" * len(content)
+        elif kind == "character":
+            return "0" + " " * (len(content) - 1)
+        elif content in ('"C"', '"C++"'):
+            return content
+        else:
+            inside = re.sub(r"[^\r\n]", " ", content[1:-1])
+            return (
+                '"' + inside + '"' if len(content) > 1 and content[-1] == '"' else _blank(content)
+            )
+        return _blank(content)
+
+    code = _NOISE.sub(replace, text)
+    return re.sub(r"\\(?=\r?\n)", " ", code), comments, directives
+
+
+def _read_directive(content: str, start: int) -> Directive:
+    joined = re.sub(r"\\\r?\n", " ", content)
+    joined = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", joined)
+    found = _DIRECTIVE.match(joined)
+    name, argument = (found[1] or "", found[2]) if found else ("", "")
+    return Directive(name, " ".join(argument.split()), start, start + len(content))
+
+
+def included_name(directive: Directive) -> tuple[str, bool] | None:
+    """Return the file that an ``#include`` names, and whether it does so in quotes."""
+    if directive.name not in ("include", "include_next", "import"):
+        return None
+    found = _INCLUDE.match(directive.argument)
+    return (found[1][1:-1], found[1][0] == '"') if found else None
+
+
+def _attribute_macros(directives: list[Directive]) -> dict[str, _Macro]:
+    """Return the macros that stand for attributes, directly or through others, or for scopes."""
+    known: dict[str, _Macro] = {}
+    chosen: dict[str, _Macro] = {}
+    for directive in directives:
+        found = _DEFINE.match(directive.argument) if directive.name == "define" else None
+        if found is None:
+            continue
+        parameters = None
+        if found[2]:
+            parameters = tuple(name.strip() for name in found[3].split(",") if name.strip())
+        macro = _Macro(parameters, found[4].strip())
+        # Of several definitions, `#define HD` for other compilers, the one that says something.
+        if found[1] not in known or _matters(macro, chosen):
+            known[found[1]] = macro
+        if _matters(known[found[1]], chosen):
+            chosen[found[1]] = known[found[1]]
+    while True:  # a macro may be defined before the one it uses
+        more = {
+            name: macro
+            for name, macro in known.items()
+            if name not in chosen and _matters(macro, chosen)
+        }
+        if not more:
+            break
+        chosen |= more
+    # An empty macro in front of a declaration means nothing; most others are never used in code.
+    for name, macro in known.items():
+        tokens = re.findall(r'"C"|\S+', macro.replacement)
+        if macro.parameters is None and all(token in _QUALIFIERS for token in tokens):
+            chosen.setdefault(name, macro)
+    return {name: macro for name, macro in chosen.items() if name not in _WORDS}
+
+
+def _matters(macro: _Macro, chosen: dict[str, _Macro]) -> bool:
+    text = macro.replacement
+    if text.count("{") != text.count("}"):
+        return True
+    names = _NAME.findall(text)
+    return any(
+        name in _WORDS or name in chosen or name in ("namespace", "extern") for name in names
+    )
+
+
+def _expand_use(
+    code: str, name: str, end: int, macros: dict[str, _Macro], budget: int
+) -> tuple[str, int] | None:
+    """Return what a macro's use stands for, and where the use ends; None where it is no use."""
+    arguments: list[str] = []
+    if macros[name].parameters is not None:
+        opening = re.compile(r"\s*\(").match(code, end)
+        closing = _closing(code, opening.end() - 1) if opening else -1
+        if opening is None or closing < 0:
+            return None
+        arguments = split_arguments(code[opening.end() : closing])
+        end = closing + 1
+    pieces = _expand(name, arguments, macros, (name,), [budget])
+    # Newlines would be where the text has none.
+    return None if pieces is None else (" " + " ".join(pieces.split()) + " ", end)
+
+
+def _expand(
+    name: str,
+    arguments: list[str],
+    macros: dict[str, _Macro],
+    active: tuple[str, ...],
+    budget: list[int],
+) -> str | None:
+    """Return a macro's replacement with its arguments, and the macros in there expanded too."""
+    macro = macros[name]
+    text = _substitute(macro, arguments)
+    budget[0] -= len(text)
+    if len(active) > _MAX_DEPTH or budget[0] < 0:
+        return None
+    parts: list[str] = []
+    position = 0
+    for found in _NAME.finditer(text):
+        inner = found[0]
+        if found.start() < position or inner not in macros or inner in active:
+            continue
+        end = found.end()
+        inner_arguments: list[str] = []
+        if macros[inner].parameters is not None:
+            opening = re.compile(r"\s*\(").match(text, end)
+            closing = _closing(text, opening.end() - 1) if opening else -1
+            if opening is None or closing < 0:
+                continue
+            inner_arguments = split_arguments(text[opening.end() : closing])
+            end = closing + 1
+        expanded = _expand(inner, inner_arguments, macros, (*active, inner), budget)
+        if expanded is None:
+            return None
+        parts += text[position : found.start()], expanded
+        position = end
+    return "".join((*parts, text[position:]))
+
+
+def _substitute(macro: _Macro, arguments: list[str]) -> str:
+    if macro.parameters is None:
+        return _mask_literals(macro.replacement)
+    values: dict[str, str] = {}
+    for index, parameter in enumerate(macro.parameters):
+        if parameter.endswith("..."):
+            name = parameter.removesuffix("...").strip() or "__VA_ARGS__"
+            values[name] = ",".join(arguments[index:]).strip()
+        else:
+            values[parameter] = arguments[index].strip() if index < len(arguments) else ""
+    parts: list[str] = []
+    pasting = False
+    for piece in _PIECE.findall(_mask_literals(macro.replacement)):
+        if piece == "##":
+            while parts and parts[-1].isspace():
+                parts.pop()
+            pasting = True
+        elif pasting and piece.isspace():
+            continue
+        elif piece in values and parts and parts[-1].endswith("#"):
+            parts[-1] = '""'
+        else:
+            parts.append(values.get(piece, piece))
+            pasting = False
+    return "".join(parts)
+
+
+def _mask_literals(text: str) -> str:
+    def replace(found: re.Match[str]) -> str:
+        if found[0][0] == "'":
+            return "0"
+        return found[0] if found[0] in ('""', '"C"', '"C++"') else '" "'
+
+    return re.sub(r"\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])*'", replace, text)
+
+
+def _closing(text: str, opening: int) -> int:
+    """Return where the parenthesis at `opening` is closed, or -1."""
+    depth = 0
+    for found in re.compile(r"[()]").finditer(text, opening):
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.start()
+    return -1
+
+
+_WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?!\w)|\[\[")
+
+
+def _find_words(code: str) -> list[Word]:
+    """Return CUDA's attributes, and the standard's in double brackets."""
+    words: list[Word] = []
+    position = 0
+    for found in _WORD.finditer(code):
+        start, end = found.span()
+        if start < position:
+            continue
+        if found[0] == "[[":
+            closing = code.find("]]", end)
+            content = code[end:closing]
+            # `a[[] { ... }()]` is no attribute, whatever a parser makes of it.
+            if closing < 0 or not re.fullmatch(r"[\w\s:,()\"]*", content):
+                continue
+            end = closing + 2
+        elif found[0] in _CALLED:
+            opening = re.compile(r"\s*\(").match(code, end)
+            closing = _closing(code, opening.end() - 1) if opening else -1
+            if closing >= 0:
+                end = closing + 1
+        words.append(Word(found[0], start, end))
+        position = end
+    return words
+
+
+def _find_regions(directives: list[Directive], length: int) -> list[Region]:
+    """Return what lies between conditional directives."""
+    regions: list[Region] = []
+    # Per open conditional: its number, conditions so far, branch, start, guard, dead.
+    stack: list[_Open] = []
+    groups = 0
+
+    def close(end: int) -> None:
+        top = stack[-1]
+        regions.append(Region(top.start, end, top.guard, top.group, top.branch, top.is_dead))
+
+    for index, directive in enumerate(directives):
+        name, argument = directive.name, directive.argument
+        if name in ("if", "ifdef", "ifndef"):
+            condition = _condition(name, argument)
+            following = directives[index + 1] if index + 1 < len(directives) else None
+            is_own_guard = (
+                name == "ifndef"
+                and following is not None
+                and following.name == "define"
+                and bool(argument)
+                and following.argument.split()[:1] == argument.split()[:1]
+            )
+            stack.append(_Open(groups, directive.end))
+            groups += 1
+            _enter(stack[-1], "1" if is_own_guard else condition)
+        elif name in ("elif", "elifdef", "elifndef", "else") and stack:
+            close(directive.start)
+            top = stack[-1]
+            top.branch += 1
+            top.start = directive.end
+            _enter(top, "1" if name == "else" else _condition(name.removeprefix("el"), argument))
+        elif name == "endif" and stack:
+            close(directive.start)
+            stack.pop()
+    while stack:
+        close(length)
+        stack.pop()
+    regions.sort(key=lambda region: (region.start, -region.end))
+    return regions
+
+
+@dataclass(slots=True)
+class _Open:
+    group: int
+    start: int
+    branch: int = 0
+    guard: str = ""
+    is_dead: bool = False
+    before: list[str] = field(default_factory=list)
+
+
+def _enter(conditional: _Open, condition: str) -> None:
+    """Begin a branch: it is seen where its condition holds and none before it does."""
+    known: Callable[[str], bool] = lambda text: text in ("0", "false")  # noqa: E731
+    conditional.is_dead = known(condition) or any(c in ("1", "true") for c in conditional.before)
+    parts = [f"!({c})" for c in conditional.before if not known(c)]
+    if condition not in ("1", "true"):
+        parts.append(f"({condition})")
+    conditional.guard = " && ".join(parts)
+    conditional.before.append(condition)
+
+
+def _condition(name: str, argument: str) -> str:
+    if name == "if":
+        return argument or "0"
+    words = argument.split()
+    symbol = words[0] if words else "0"
+    return f"defined({symbol})" if name == "ifdef" else f"!defined({symbol})"

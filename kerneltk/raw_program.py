@@ -1,0 +1,360 @@
+"""A user's text in compiled form: its kernels and variables, on each backend and device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kerneltk import pipeline
+from kerneltk.backends.base import Backend, Module
+from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet
+from kerneltk.messages import read_log
+from kerneltk.raw_launch import LoadedKernel
+from kerneltk.raw_signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
+from kerneltk.raw_source import REQUESTS, RawSource, Request
+from kerneltk.reflection import ParameterType, decode, decode_variable
+from kerneltk.units import BackendName, ObjectCode, TranslationUnit
+
+__all__ = ["RawProgram", "Variable"]
+
+T = TypeVar("T")
+
+# NVRTC lists the name expressions as lines of a file of its own, from the second line on.
+_NVRTC_NAMES, _FIRST_NAME = "__nv_name_map", 2
+
+
+def _add(requests: dict[str, Request], request: Request) -> None:
+    """Add what may be declared in several branches of a conditional."""
+    known = requests.get(request.expression)
+    if known is not None and known.guard and request.guard:
+        request = replace(request, guard=f"({known.guard}) || ({request.guard})")
+    elif known is not None:
+        request = replace(request, guard="")
+    requests[request.expression] = request
+
+
+_DTYPES = {"bool": "bool", "half": "float16", "pointer": "uint64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a loaded module.
+
+    Parameters
+    ----------
+    address : int
+    size : int
+        Bytes.
+    type : ParameterType or None
+        None where only the size is known.
+    extents : tuple of int
+        Of an array; empty for a scalar.
+    """
+
+    address: int
+    size: int
+    type: ParameterType | None
+    extents: tuple[int, ...]
+
+    def as_array(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Return dtype and shape of an array that shows it; bytes where its type has no dtype."""
+        kind = self.type
+        if kind is None:
+            return np.dtype(np.uint8), (self.size,)
+        if kind.kind in ("vector", "complex"):
+            if kind.base in ("float32", "float64") and kind.kind == "complex":
+                return np.dtype(f"complex{16 * np.dtype(kind.base).itemsize}"), self.extents
+            return np.dtype(kind.base), (*self.extents, kind.count)
+        if kind.kind in ("int", "uint", "float", "enum"):
+            letter = {"uint": "u", "float": "f"}.get(kind.kind, "i")
+            return np.dtype(f"{letter}{kind.size}"), self.extents
+        if kind.kind == "bfloat16":
+            return np.dtype(np.uint16), self.extents
+        if kind.kind in _DTYPES:
+            return np.dtype(_DTYPES[kind.kind]), self.extents
+        return np.dtype(f"V{kind.size}"), self.extents
+
+
+class RawProgram:
+    """A text and what is asked of it.
+
+    Parameters
+    ----------
+    source : RawSource
+    expressions : sequence of str or None
+        Name expressions of the kernels that are wanted; None takes every kernel that is not a
+        template.
+    """
+
+    def __init__(self, source: RawSource, expressions: Sequence[str] | None) -> None:
+        self.source = source
+        self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
+        self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
+        self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
+        self._left_out: dict[BackendName, frozenset[str]] = {}
+        self._lock = threading.RLock()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A program is pickled as its text and what is asked of it."""
+        return RawProgram, (self.source, self.expressions)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Name expressions of the kernels."""
+        return tuple(request.expression for request in self.requests() if not request.is_variable)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the ``__constant__`` and ``__device__`` variables."""
+        return tuple(request.expression for request in self.requests() if request.is_variable)
+
+    def extended(self, *expressions: str) -> RawProgram:
+        """Return a program that offers these kernels, too.
+
+        Raises
+        ------
+        ArgumentValueError
+            This program has variables and may be in use: another one would have its own.
+        """
+        if self._modules and self.variables:
+            raise ArgumentValueError(
+                f"'{self.source.name}' is loaded without '{expressions[0]}', and another module "
+                f"would have variables of its own ({', '.join(map(repr, self.variables))}).\n"
+                "  Hint: name it when the file is loaded: 'name_expressions=[...]'."
+            )
+        if self.variables:
+            return RawProgram(self.source, (*self.offered, *expressions))
+        # What is there need not be compiled again.
+        return RawProgram(
+            self.source, expressions if self._modules else (*self.offered, *expressions)
+        )
+
+    def check_offered(self, expression: str) -> None:
+        """Raise ArgumentValueError for a kernel that was named neither here nor in the text."""
+        if expression in self.offered or expression.startswith("_Z"):
+            return
+        raise ArgumentValueError(
+            f"'{self.source.name}' offers no kernel '{expression}'.\n"
+            f"  Hint: {self._hint(expression)}"
+        )
+
+    def declared_parameters(self, expression: str) -> tuple[RawParameter, ...]:
+        """Return a kernel's parameters as its text declares them, without types; empty if the
+        text does not show it.
+        """
+        found = self.source.declared(expression, None)
+        if found is None:
+            return ()
+        source, kernel = found
+        return tuple(
+            RawParameter(
+                parameter.name,
+                f"{parameter.type} {parameter.name}".strip(),
+                None,
+                0,
+                0,
+                Snippet(source.name, source.code, parameter.start, parameter.end),
+            )
+            for parameter in kernel.parameters
+        )
+
+    # -- what is asked of the compiler ---------------------------------------------------------
+
+    def requests(self) -> list[Request]:
+        """Return what the object code has to offer."""
+        kernels: dict[str, Request] = {}
+        variables: dict[str, Request] = {}
+        for source in (self.source, *self.source.included):
+            for kernel in source.summary.kernels:
+                if not kernel.template_parameters:
+                    _add(kernels, Request(kernel.name, False, kernel.guard))
+            for symbol in source.summary.symbols:
+                _add(variables, Request(symbol.name, True, symbol.guard))
+        if self.expressions is not None:
+            kernels = {
+                name: Request(name)
+                if kernels.get(name) is None or len(self.expressions) == 1
+                else kernels[name]
+                for name in self.expressions
+            }
+        return [*kernels.values(), *variables.values()]
+
+    def unit(self, backend: BackendName) -> TranslationUnit:
+        """Return the translation unit for a backend."""
+        left_out = self._left_out.get(backend, frozenset())
+        requests = [request for request in self.requests() if request.expression not in left_out]
+        return self.source.unit(backend, requests)
+
+    def _refused_requests(self, error: CompileError) -> frozenset[str] | None:
+        """Return what the compiler did not know by name; None if the text itself is wrong.
+
+        A kernel may stand under a condition of the preprocessor that does not hold.
+        """
+        requests = [request.expression for request in self.requests()]
+        refused: set[str] = set()
+        for found in read_log(error.log):
+            numbers = [place.line - 1 for place in found.places if place.file == REQUESTS]
+            numbers += [
+                place.line - _FIRST_NAME for place in found.places if place.file == _NVRTC_NAMES
+            ]
+            if not numbers:
+                return None
+            refused.update(requests[number] for number in numbers)
+        return frozenset(refused) or None
+
+    def build(self, target: str) -> ObjectCode:
+        """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
+        ``"host"``), without a device. Raises as `pipeline.compile_ahead`.
+        """
+        backend: BackendName = "host" if target == "host" else "cuda"
+        return self._leaving_out(backend, lambda unit: pipeline.compile_ahead(unit, target))
+
+    def _leaving_out(self, backend: BackendName, make: Callable[[TranslationUnit], T]) -> T:
+        """Call `make` with the unit, and again without what the compiler does not find."""
+        try:
+            return make(self.unit(backend))
+        except CompileError as error:
+            refused = self._refused_requests(error)
+            if refused is None or backend in self._left_out:
+                raise
+            asked = [name for name in self.expressions or () if name in refused]
+            if asked:
+                raise self._unknown(asked[0], error) from None
+            self._left_out[backend] = refused
+            return make(self.unit(backend))
+
+    def _unknown(self, expression: str, error: CompileError) -> Exception:
+        """Return the error for a name expression that is none of a kernel."""
+        first = read_log(error.log)[0].text
+        return CompileError(
+            f"'{self.source.name}' offers no kernel '{expression}': {first}.\n"
+            f"  Hint: {self._hint(expression)}",
+            error.source,
+            error.log,
+        )
+
+    def _hint(self, expression: str) -> str:
+        """Return what may have been meant by a name expression that is none of a kernel."""
+        known = [kernel.name for kernel in self.source.kernels]
+        plain = expression.partition("<")[0].strip()
+        for kernel in self.source.kernels:
+            if kernel.name == plain and kernel.template_parameters:
+                parameters = ", ".join(kernel.template_parameters)
+                if plain == expression:
+                    return f"it is a template of <{parameters}>: name it as '{plain}<...>'."
+                return "name it when the module is made: 'name_expressions=[...]'."
+        close = get_close_matches(plain, known, n=1)
+        if close and close[0] != plain:
+            return f"did you mean '{close[0]}'?"
+        return f"its kernels are {', '.join(map(repr, dict.fromkeys(known))) or 'none'}."
+
+    # -- what is loaded --------------------------------------------------------------------------
+
+    def module(self, backend: Backend) -> tuple[Module, ObjectCode]:
+        """Return the module on the current device, and its object code.
+
+        Raises
+        ------
+        CompileError
+            The compiler refused the text.
+        BackendUnavailableError
+            There is no compiler.
+        """
+        place = (backend.name, backend.device_key())
+        with self._lock:
+            if place not in self._modules:
+                self._modules[place] = self._leaving_out(
+                    backend.name, lambda unit: pipeline.get_module(unit, backend)
+                )
+            return self._modules[place]
+
+    def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
+        """Return a kernel on the current device. Raises as :meth:`module`."""
+        place = (backend.name, backend.device_key(), expression)
+        loaded = self._kernels.get(place)
+        if loaded is None:
+            with self._lock:
+                loaded = self._kernels[place] = self._load(backend, expression)
+        return loaded
+
+    def _load(self, backend: Backend, expression: str) -> LoadedKernel:
+        module, code = self.module(backend)
+        symbol = dict(code.symbols).get(expression)
+        if symbol is None:
+            if backend.name == "host" or expression in self._left_out.get(backend.name, ()):
+                raise ArgumentValueError(
+                    f"'{self.source.name}' was compiled without a kernel '{expression}'.\n"
+                    f"  Hint: {self._hint(expression)}"
+                )
+            symbol = expression
+        function = module.function(symbol)
+        reflected = dict(code.reflection).get(expression)
+        places = backend.parameter_places(function)
+        signature = self._signature(expression, reflected, places)
+        return LoadedKernel(
+            backend, backend.device_key(), function, signature, backend.limits(function)
+        )
+
+    def _signature(
+        self,
+        expression: str,
+        reflected: bytes | None,
+        places: tuple[tuple[int, int], ...] | None,
+    ) -> KernelSignature:
+        types = decode(reflected) if reflected is not None else None
+        count = len(types) if types is not None else (len(places) if places is not None else None)
+        found = self.source.declared(expression, count)
+        if types is None:
+            return signature_of_sizes(expression, places or (), found and found[1])
+        offsets, size = layout_of(types)
+        if places is not None and places != tuple(
+            (offset, kind.size) for offset, kind in zip(offsets, types, strict=True)
+        ):
+            raise LaunchError(
+                f"The driver places the parameters of kernel '{expression}' at {places} (offset "
+                f"and size in bytes), and its compiler at {offsets}."
+            )
+        parameters = []
+        for k, (kind, offset) in enumerate(zip(types, offsets, strict=True)):
+            if found is not None and len(found[1].parameters) == len(types):
+                source, declared = found[0], found[1].parameters[k]
+                snippet = Snippet(source.name, source.code, declared.start, declared.end)
+                shown = f"{declared.type} {declared.name}".strip()
+                parameters.append(
+                    RawParameter(declared.name, shown, kind, offset, kind.size, snippet)
+                )
+            else:
+                parameters.append(RawParameter("", kind.name, kind, offset, kind.size))
+        return KernelSignature(expression, tuple(parameters), size)
+
+    def variable(self, backend: Backend, name: str) -> Variable:
+        """Return a variable of the module on the current device.
+
+        Raises
+        ------
+        ArgumentValueError
+            The text has no such variable, or none that can be reached from outside.
+        """
+        module, code = self.module(backend)
+        symbol = dict(code.symbols).get(f"&{name}")
+        if symbol is None:
+            known = [name[1:] for name, _ in code.symbols if name.startswith("&")]
+            shown = ", ".join(map(repr, known)) or "none"
+            raise ArgumentValueError(
+                f"'{self.source.name}' has no variable '{name}'.\n  Hint: its __constant__ and "
+                f"__device__ variables are {shown}."
+            )
+        address, size = module.variable(symbol)
+        reflected = dict(code.reflection).get(name)
+        if reflected is None:
+            return Variable(address, size, None, ())
+        kind, extents = decode_variable(reflected)
+        total = kind.size
+        for extent in extents:
+            total *= extent
+        return Variable(address, size or total, kind, extents)

@@ -1,0 +1,198 @@
+"""A user's own CUDA C++ text, and the translation units that are made of it.
+
+The text itself stays as it is, byte for byte. What is put around it asks for the kernels: on the
+host an entry point for each, on both backends a description of its parameters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kerneltk.errors import ArgumentValueError
+from kerneltk.units import INCLUDE_DIRECTORY, BackendName, TranslationUnit
+
+if TYPE_CHECKING:
+    from kerneltk.cuda_source import DeclaredKernel, SourceSummary
+
+__all__ = ["REQUESTS", "RawSource", "Request", "read_file"]
+
+REQUESTS = "requested kernels"
+"""The name that ``#line`` gives to the lines that ask for kernels and variables."""
+
+_HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something that a unit's object code must offer.
+
+    Parameters
+    ----------
+    expression : str
+        A C++ name expression: ``"saxpy"``, ``"ns::f<float>"``.
+    is_variable : bool
+        Whether it names a variable instead of a kernel.
+    guard : str
+        The condition of the preprocessor under which it is declared; empty where there is none.
+    """
+
+    expression: str
+    is_variable: bool = False
+    guard: str = ""
+
+
+@dataclass(frozen=True)
+class RawSource:
+    """CUDA C++ text and how it is compiled.
+
+    Parameters
+    ----------
+    code : str
+        The text.
+    name : str
+        What messages call it: a file's name, or ``"code"``.
+    options : tuple of str
+        Compile options.
+    compiler : {"nvrtc", "nvcc"}
+    directory : str
+        Where names in quotes are looked for first; empty for the working directory.
+    has_host_code : bool
+        Whether functions that run on the host may stand in the text, which are left out.
+    """
+
+    code: str
+    name: str
+    options: tuple[str, ...] = ()
+    compiler: str = "nvrtc"
+    directory: str = ""
+    has_host_code: bool = False
+
+    @cached_property
+    def summary(self) -> SourceSummary:
+        """What the text declares."""
+        from kerneltk.cuda_source import read_source  # loads the parser
+
+        return read_source(self.code)
+
+    @cached_property
+    def included(self) -> tuple[RawSource, ...]:
+        """The user's own headers that are included by a name in quotes, directly or not."""
+        found: dict[str, RawSource] = {}
+        pending: list[RawSource] = [self]
+        for source in pending:
+            for name in source.summary.quoted_includes:
+                path = os.path.normpath(os.path.join(source.directory, name))
+                if path not in found and os.path.isfile(path):
+                    found[path] = read_file(Path(path), self.options)
+                    pending.append(found[path])
+        return tuple(found.values())
+
+    @property
+    def kernels(self) -> tuple[DeclaredKernel, ...]:
+        """The kernels that the text and its own headers declare."""
+        return tuple(
+            kernel for source in (self, *self.included) for kernel in source.summary.kernels
+        )
+
+    def declared(
+        self, expression: str, count: int | None
+    ) -> tuple[RawSource, DeclaredKernel] | None:
+        """Return the declaration that a name expression means, and the text that it is in.
+
+        Of several with that name, the one with `count` parameters.
+        """
+        plain = expression.partition("<")[0].strip().removeprefix("::")
+        found = [
+            (source, kernel)
+            for source in (self, *self.included)
+            for kernel in source.summary.kernels
+            if kernel.name == plain
+        ]
+        for pair in found:
+            if count is None or len(pair[1].parameters) == count:
+                return pair
+        return None
+
+    @cached_property
+    def _text(self) -> str:
+        """The text as it is compiled."""
+        if not self.has_host_code:
+            return self.code
+        from kerneltk.cuda_source import blank_host_code
+
+        return blank_host_code(self.code, self.summary)
+
+    def unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
+        """Return the translation unit that offers what is requested."""
+        host = backend == "host"
+        lines, exports, reflected = [], [], []
+        for number, request in enumerate(requests):
+            name = request.expression
+            lines += [f"#if {request.guard}"] if request.guard else []
+            lines.append(f'#line {number + 1} "{REQUESTS}"')
+            if request.is_variable:
+                symbol, reflect = f"_kt_variable_{number}", "KERNELTK_REFLECT_VARIABLE"
+                offer = f'extern "C" _KT_REFLECT_OBJECT void* const {symbol} = (void*)&{name};'
+                exports.append((f"&{name}", symbol if host else ""))
+            else:
+                symbol, reflect = f"_kt_entry_{number}", "KERNELTK_REFLECT"
+                offer = f"KERNELTK_ENTRY({symbol}, ({name}))"
+                exports.append((name, symbol if host else ""))
+            reflected.append((name, f"{symbol}_type"))
+            line = f"{reflect}({symbol}_type, ({name}))"
+            lines.append(f"{offer} {line}" if host else line)
+            lines += ["#endif"] if request.guard else []
+        head = "#include <kerneltk/reflect.hpp>\n"
+        options = self.options + ((f"-I{self.directory}",) if self.directory else ())
+        if host:
+            head = "#include <kerneltk/host_grid.hpp>\n" + head
+            options += (f"-I{_HOST_INCLUDES}",)
+            for source in (self, *self.included):
+                for shared in source.summary.dynamic_shared:
+                    lines += [f"#if {shared.guard}"] if shared.guard else []
+                    lines.append(f'KERNELTK_DYNAMIC_SHARED("{shared.symbol}")')
+                    lines += ["#endif"] if shared.guard else []
+        shown = self.name.replace("\\", "\\\\").replace('"', '\\"')
+        asked = "\n".join(lines)
+        text = f'{head}#line 1 "{shown}"\n{self._text}\n{asked}\n'
+        origins = [(self.name, self.code)]
+        origins += [(source.name, source.code) for source in self.included]
+        kernels = [request.expression for request in requests if not request.is_variable]
+        return TranslationUnit(
+            backend,
+            text,
+            "",
+            options,
+            tuple(origins),
+            kernels[0] if len(kernels) == 1 else self.name,
+            False,
+            tuple(exports),
+            tuple(reflected),
+            True,
+        )
+
+    def with_options(self, *options: str) -> RawSource:
+        """Return the same text with further options."""
+        return replace(self, options=(*self.options, *options))
+
+
+def read_file(path: Path, options: tuple[str, ...] = (), *, compiler: str = "nvrtc") -> RawSource:
+    """Read a text from a file.
+
+    Raises
+    ------
+    ArgumentValueError
+        There is no such file.
+    """
+    try:
+        code = path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
+    return RawSource(
+        code, path.name, options, compiler, str(path.resolve().parent), has_host_code=True
+    )

@@ -1,0 +1,1 @@
+#error <surface_indirect_functions.h> cannot run on CPU cores: the host backend of kerneltk has no textures. Read through a pointer, or run this kernel on a GPU.

@@ -1,0 +1,198 @@
+// Entries of kernels: from a block of packed arguments and a range of blocks to calls.
+#pragma once
+
+namespace kerneltk::grid {
+
+inline void where(unsigned int* at) {
+    at[0] = blockIdx.x;
+    at[3] = threadIdx.x;
+    apart();
+    at[1] = blockIdx.y;
+    at[4] = threadIdx.y;
+    apart();
+    at[2] = blockIdx.z;
+    at[5] = threadIdx.z;
+}
+
+// A parameter is read where a C struct would have it; one that wants more than the block's own
+// alignment is copied.
+template <class P>
+inline __attribute__((always_inline)) P parameter(const char* place) {
+    if constexpr (alignof(P) <= 16) {
+        return *reinterpret_cast<const P*>(place);
+    } else {
+        alignas(P) char copy[sizeof(P)];
+        __builtin_memcpy(copy, place, sizeof(P));
+        return *reinterpret_cast<const P*>(copy);
+    }
+}
+
+template <class... P>
+constexpr size_t parameter_offset(int index) {
+    constexpr size_t sizes[] = {sizeof(P)..., 0}, alignments[] = {alignof(P)..., 1};
+    size_t offset = launch_size;
+    for (int k = 0;; ++k) {
+        offset = (offset + alignments[k] - 1) / alignments[k] * alignments[k];
+        if (k == index) return offset;
+        offset += sizes[k];
+    }
+}
+
+template <int... K>
+struct indices {};
+template <int N, int... K>
+struct count_up : count_up<N - 1, N - 1, K...> {};
+template <int... K>
+struct count_up<0, K...> {
+    using type = indices<K...>;
+};
+
+constexpr unsigned int most_threads = 1024, most_rows = 65535;
+constexpr unsigned int farthest = 0x7fffffffu - most_threads;
+
+// Whether the first thread's index along x is far from wrapping around as an int.
+inline bool is_near() {
+    return static_cast<word>(blockIdx.x) * blockDim.x <= farthest;
+}
+
+template <auto F, class Type = decltype(F)>
+struct kernel;
+
+template <auto F, class... P>
+struct kernel<F, void (*)(P...) noexcept> : kernel<F, void (*)(P...)> {};
+
+template <auto F, class... P>
+struct kernel<F, void (*)(P...)> {
+    // Runs the threads of a block from one of them on, a row at a time. Returns true when a thread
+    // has ended that had been suspended: the others are then somebody else's.
+    static inline __attribute__((always_inline)) bool rows(unsigned int x, unsigned int y,
+                                                           unsigned int z, P... arguments) {
+        const unsigned int width = blockDim.x, height = blockDim.y, depth = blockDim.z;
+        __builtin_assume(width <= most_threads);
+        __builtin_assume(height <= most_threads);
+        __builtin_assume(depth <= 64);
+        for (; z < depth; ++z, y = 0) {
+            for (; y < height; ++y, x = 0) {
+                // For who asks while the row runs, if its threads are not written down one by one.
+                set_thread(width, y, z);
+                apart();
+                // With these, index arithmetic on unsigned coordinates is known not to wrap around.
+                __builtin_assume(blockIdx.x * blockDim.x <= farthest);
+                __builtin_assume(blockIdx.y <= most_rows);
+                __builtin_assume(blockIdx.z <= most_rows);
+                for (unsigned int k = x & (most_threads - 1); k < width; ++k) {
+                    const unsigned int before = suspensions;
+                    threadIdx.x = k;
+                    F(arguments...);
+                    if (suspensions != before) return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    template <int... K>
+    static __attribute__((noinline)) bool near(const char* block, unsigned int x, unsigned int y,
+                                               unsigned int z, indices<K...>) {
+        return rows(x, y, z, parameter<P>(block + parameter_offset<P...>(K))...);
+    }
+
+    // The same for blocks so far along x that indices may wrap around: nothing is assumed.
+    template <int... K>
+    static __attribute__((noinline, cold)) bool far(const char* block, unsigned int x,
+                                                    unsigned int y, unsigned int z, indices<K...>) {
+        void (*volatile call)(P...) = F;
+        for (; z < blockDim.z; ++z, y = 0) {
+            for (; y < blockDim.y; ++y, x = 0) {
+                for (; x < blockDim.x; ++x) {
+                    const unsigned int before = suspensions;
+                    set_thread(x, y, z);
+                    call(parameter<P>(block + parameter_offset<P...>(K))...);
+                    if (suspensions != before) return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    static inline __attribute__((always_inline)) bool walk(const void* block, unsigned int x,
+                                                           unsigned int y, unsigned int z) {
+        using every = typename count_up<sizeof...(P)>::type;
+        const char* const start = static_cast<const char*>(block);
+        return __builtin_expect(is_near(), true) ? near(start, x, y, z, every())
+                                                 : far(start, x, y, z, every());
+    }
+
+    static void go_on(const void* block, unsigned int first) {
+        const unsigned int row = first / blockDim.x;
+        walk(block, first % blockDim.x, row % blockDim.y, row / blockDim.y);
+    }
+
+    static inline __attribute__((always_inline)) void blocks(const void* block, long long begin,
+                                                             long long end) {
+        static constexpr unit own = {where, go_on};
+        const launch& l = *static_cast<const launch*>(block);
+        engine* const e = l.runtime->enter(&l, &own);
+        own_engine = e;
+        own_launch = &l;
+        gridDim.x = l.grid[0];
+        blockDim.x = l.block[0];
+        apart();
+        gridDim.y = l.grid[1];
+        blockDim.y = l.block[1];
+        apart();
+        gridDim.z = l.grid[2];
+        blockDim.z = l.block[2];
+        const long long row = begin / l.grid[0];
+        unsigned int x = static_cast<unsigned int>(begin % l.grid[0]);
+        unsigned int y = static_cast<unsigned int>(row % l.grid[1]);
+        unsigned int z = static_cast<unsigned int>(row / l.grid[1]);
+        for (; begin < end; ++begin) {
+            blockIdx.x = x;
+            apart();
+            blockIdx.y = y;
+            apart();
+            blockIdx.z = z;
+            if (walk(block, 0, 0, 0)) e->runtime->leave(e);
+            if (++x < l.grid[0]) continue;
+            x = 0;
+            if (++y < l.grid[1]) continue;
+            y = 0;
+            ++z;
+        }
+    }
+};
+
+}  // namespace kerneltk::grid
+
+#define KERNELTK_UNWRAP(...) __VA_ARGS__
+
+// Defines the entry of a kernel, which is named in parentheses: KERNELTK_ENTRY(f_double, (f<double>))
+#define KERNELTK_ENTRY(symbol, name)                                                             \
+    extern "C" __attribute__((__visibility__("default"))) void symbol(                           \
+        const void* _kt_block, long long _kt_begin, long long _kt_end) {                         \
+        ::kerneltk::grid::kernel<&KERNELTK_UNWRAP name>::blocks(_kt_block, _kt_begin, _kt_end);  \
+    }
+
+// Defines what `extern __shared__ T s[];` declares, by its mangled name. All such arrays of a unit
+// are one and the same memory, as on a GPU; it is as large as a block's can be.
+#define KERNELTK_DYNAMIC_SHARED(mangled)                                                         \
+    asm(".ifndef _kt_dynamic_shared\n"                                                           \
+        ".pushsection .tbss,\"awT\"," KERNELTK_NOBITS "\n"                                       \
+        ".balign 128\n"                                                                          \
+        ".type _kt_dynamic_shared," KERNELTK_OBJECT "\n"                                         \
+        "_kt_dynamic_shared:\n"                                                                  \
+        ".zero 232448\n"                                                                         \
+        ".size _kt_dynamic_shared,232448\n"                                                      \
+        ".popsection\n"                                                                          \
+        ".endif\n"                                                                               \
+        ".globl " mangled "\n"                                                                   \
+        ".hidden " mangled "\n"                                                                  \
+        ".set " mangled ",_kt_dynamic_shared\n");
+#ifdef __aarch64__
+#define KERNELTK_NOBITS "%nobits"
+#define KERNELTK_OBJECT "%object"
+#else
+#define KERNELTK_NOBITS "@nobits"
+#define KERNELTK_OBJECT "@object"
+#endif

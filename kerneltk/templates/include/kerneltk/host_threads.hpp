@@ -1,0 +1,94 @@
+// Where a thread is in its block and its grid, and how a unit reaches the runtime (grid.c).
+#pragma once
+
+// Each OS thread runs one thread of a kernel at a time. Nothing takes the address of these, so that
+// no store through a user's pointer can change them, and a loop over threads can be vectorised. To
+// GCC a copy as a whole takes an address, and so does what it makes of neighbouring members that are
+// read or written in a row: `apart` stands between them.
+static thread_local uint3 threadIdx, blockIdx;
+static thread_local dim3 blockDim, gridDim;
+constexpr int warpSize = 32;
+
+namespace kerneltk::grid {
+
+using word = unsigned long long;
+
+// What an entry is given; the kernel's parameters follow.
+struct launch {
+    unsigned int grid[3], block[3], dynamic_shared, flags;
+    const struct calls* runtime;
+    const char* kernel;
+};
+constexpr int launch_size = 48;
+static_assert(sizeof(launch) == launch_size, "the layout is part of the launch protocol");
+constexpr unsigned int cooperative_flag = 2;
+
+struct engine {
+    const struct calls* runtime;
+};
+
+struct unit {
+    void (*where)(unsigned int* at);
+    void (*go_on)(const void* block, unsigned int first_thread);
+};
+
+// Computes what each of `lanes` gets from what each has brought.
+using combine = void (*)(const word* in, const unsigned int* extra, word* out, unsigned int lanes);
+
+// Functions that return int tell whether other threads ran meanwhile.
+struct calls {
+    engine* (*enter)(const launch*, const unit*);
+    int (*barrier)(engine*, const char* file, int line);
+    int (*vote)(engine*, unsigned int value, word* result, const char* file, int line);
+    int (*warp)(engine*, unsigned int mask, combine, word value, unsigned int extra, word* result,
+                const char* file, int line);
+    int (*grid_barrier)(engine*, const char* file, int line);
+    int (*yield)(engine*);
+    void (*leave)(engine*);
+    void (*assertion)(engine*, const char* condition, const char* file, int line);
+    void (*sleep)(engine*, unsigned int nanoseconds);
+    long long (*time)();
+};
+
+static thread_local engine* own_engine;
+static thread_local const launch* own_launch;
+// Counts how often a thread was suspended. Where nothing of a unit can wait, nothing changes it, and
+// the compiler drops what depends on it.
+static thread_local unsigned int suspensions;
+
+inline __attribute__((always_inline)) void apart() { asm volatile("" ::: "memory"); }
+
+inline __attribute__((always_inline)) void set_thread(unsigned int x, unsigned int y,
+                                                      unsigned int z) {
+    threadIdx.x = x;
+    apart();
+    threadIdx.y = y;
+    apart();
+    threadIdx.z = z;
+}
+
+// Calls the runtime for the thread that is running. Others may run meanwhile, and leave their own
+// coordinates behind.
+template <class Call>
+inline __attribute__((always_inline)) void wait_in(Call call) {
+    const unsigned int x = threadIdx.x;
+    apart();
+    const unsigned int y = threadIdx.y;
+    apart();
+    const unsigned int z = threadIdx.z;
+    if (call(own_engine)) {
+        ++suspensions;
+        set_thread(x, y, z);
+    }
+}
+
+inline unsigned int thread_rank() {
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+[[noreturn]] inline void assertion_failed(const char* condition, const char* file, int line) {
+    own_engine->runtime->assertion(own_engine, condition, file, line);
+    __builtin_unreachable();
+}
+
+}  // namespace kerneltk::grid

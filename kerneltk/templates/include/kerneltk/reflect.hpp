@@ -1,0 +1,233 @@
+// What a compiler knows of a kernel's parameters and of a variable, as constant data in its output.
+//
+//     KERNELTK_REFLECT(symbol, (ns::kernel<float>))
+//     KERNELTK_REFLECT_VARIABLE(symbol, (ns::table))
+//
+// make an object `symbol` with C linkage. All numbers are 32 bits wide, lower bytes first:
+//
+//     magic, length of the whole in bytes, number of types, offset of the names
+//     for each type: size, alignment, flags; the same three of what it points to or is an array of
+//     the names of all types, as the compiler writes them for a template's arguments; a zero
+//
+// The user's text comes behind this file, but the user's -D options come before: hence the names.
+
+#ifndef _KT_REFLECT_HPP
+#define _KT_REFLECT_HPP
+
+#ifdef __CUDACC_RTC__
+#define _KT_REFLECT_FUNCTION __host__ __device__ constexpr
+#define _KT_REFLECT_OBJECT __device__
+#else
+#define _KT_REFLECT_FUNCTION constexpr
+#define _KT_REFLECT_OBJECT __attribute__((visibility("default")))
+#endif
+
+namespace kerneltk {
+namespace _kt_reflect {
+
+using _kt_u32 = unsigned int;
+
+enum : _kt_u32 {
+    _kt_pointer = 1,
+    _kt_enum = 2,
+    _kt_class = 4,
+    _kt_union = 8,
+    _kt_const = 16,
+    _kt_volatile = 32,
+    _kt_function = 64,
+    _kt_reference = 128,
+    _kt_void = 256,
+    _kt_incomplete = 512,
+    _kt_array = 1024,
+    _kt_trivial = 2048,
+};
+
+template <bool> struct _kt_choice {
+    template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_size() { return sizeof(_kt_T); }
+    template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_align() { return alignof(_kt_T); }
+    template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_flags() {
+        return (__is_enum(_kt_T) ? _kt_enum : 0) | (__is_class(_kt_T) ? _kt_class : 0) |
+               (__is_union(_kt_T) ? _kt_union : 0) |
+               (__is_trivially_copyable(_kt_T) ? _kt_trivial : 0);
+    }
+};
+template <> struct _kt_choice<false> {
+    template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_size() { return 0; }
+    template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_align() { return 0; }
+    template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_flags() {
+        return _kt_incomplete;
+    }
+};
+
+// Only a type that is defined has a size; `void` and functions have none.
+template <class _kt_T, _kt_u32 = sizeof(_kt_T)>
+_KT_REFLECT_FUNCTION bool _kt_is_complete(int) {
+    return true;
+}
+template <class _kt_T> _KT_REFLECT_FUNCTION bool _kt_is_complete(...) { return false; }
+
+struct _kt_properties {
+    _kt_u32 _kt_size, _kt_align, _kt_flags;
+};
+
+template <class _kt_T> struct _kt_type {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
+        using _kt_c = _kt_choice<_kt_is_complete<_kt_T>(0)>;
+        return {_kt_c::template _kt_size<_kt_T>(), _kt_c::template _kt_align<_kt_T>(),
+                _kt_c::template _kt_flags<_kt_T>()};
+    }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return {0, 0, 0}; }
+};
+template <> struct _kt_type<void> {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() { return {0, 0, _kt_void}; }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return {0, 0, 0}; }
+};
+template <class _kt_R, class... _kt_A> struct _kt_type<_kt_R(_kt_A...)> {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() { return {0, 0, _kt_function}; }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return {0, 0, 0}; }
+};
+template <class _kt_T> struct _kt_type<const _kt_T> {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
+        _kt_properties _kt_p = _kt_type<_kt_T>::_kt_own();
+        _kt_p._kt_flags |= _kt_const;
+        return _kt_p;
+    }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return _kt_type<_kt_T>::_kt_inner(); }
+};
+template <class _kt_T> struct _kt_type<volatile _kt_T> {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
+        _kt_properties _kt_p = _kt_type<_kt_T>::_kt_own();
+        _kt_p._kt_flags |= _kt_volatile;
+        return _kt_p;
+    }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return _kt_type<_kt_T>::_kt_inner(); }
+};
+template <class _kt_T> struct _kt_type<const volatile _kt_T> {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
+        _kt_properties _kt_p = _kt_type<_kt_T>::_kt_own();
+        _kt_p._kt_flags |= _kt_const | _kt_volatile;
+        return _kt_p;
+    }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return _kt_type<_kt_T>::_kt_inner(); }
+};
+template <class _kt_T> struct _kt_type<_kt_T*> {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
+        return {sizeof(_kt_T*), alignof(_kt_T*), _kt_pointer | _kt_trivial};
+    }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return _kt_type<_kt_T>::_kt_own(); }
+};
+template <class _kt_T> struct _kt_type<_kt_T&> {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
+        return {sizeof(_kt_T*), alignof(_kt_T*), _kt_reference};
+    }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return _kt_type<_kt_T>::_kt_own(); }
+};
+
+// The element of an array of any rank.
+template <class _kt_T> struct _kt_element {
+    using _kt_of = _kt_type<_kt_T>;
+};
+template <class _kt_T, decltype(sizeof(0)) _kt_N> struct _kt_element<_kt_T[_kt_N]> {
+    using _kt_of = typename _kt_element<_kt_T>::_kt_of;
+};
+template <class _kt_T> struct _kt_element<_kt_T[]> {
+    using _kt_of = typename _kt_element<_kt_T>::_kt_of;
+};
+template <class _kt_T> struct _kt_array_type {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
+        using _kt_c = _kt_choice<_kt_is_complete<_kt_T>(0)>;
+        return {_kt_c::template _kt_size<_kt_T>(), _kt_c::template _kt_align<_kt_T>(), _kt_array};
+    }
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() {
+        return _kt_element<_kt_T>::_kt_of::_kt_own();
+    }
+};
+template <class _kt_T, decltype(sizeof(0)) _kt_N>
+struct _kt_type<_kt_T[_kt_N]> : _kt_array_type<_kt_T[_kt_N]> {};
+template <class _kt_T, decltype(sizeof(0)) _kt_N>
+struct _kt_type<const _kt_T[_kt_N]> : _kt_array_type<const _kt_T[_kt_N]> {};
+template <class _kt_T, decltype(sizeof(0)) _kt_N>
+struct _kt_type<volatile _kt_T[_kt_N]> : _kt_array_type<volatile _kt_T[_kt_N]> {};
+template <class _kt_T, decltype(sizeof(0)) _kt_N>
+struct _kt_type<const volatile _kt_T[_kt_N]> : _kt_array_type<const volatile _kt_T[_kt_N]> {};
+template <class _kt_T> struct _kt_type<_kt_T[]> : _kt_array_type<_kt_T[]> {};
+template <class _kt_T> struct _kt_type<const _kt_T[]> : _kt_array_type<const _kt_T[]> {};
+
+template <class... _kt_P> struct _kt_types {
+    // Its own name, as a constant: the only way to a type's spelling.
+    static _KT_REFLECT_FUNCTION const char* _kt_spelling() { return __PRETTY_FUNCTION__; }
+};
+
+struct _kt_record {
+    _kt_properties _kt_own, _kt_inner;
+};
+
+template <_kt_u32 _kt_count, _kt_u32 _kt_length> struct _kt_data {
+    _kt_u32 _kt_magic, _kt_bytes, _kt_types_count, _kt_names_offset;
+    _kt_record _kt_records[_kt_count];
+    char _kt_names[_kt_length];
+};
+template <_kt_u32 _kt_length> struct _kt_data<0, _kt_length> {
+    _kt_u32 _kt_magic, _kt_bytes, _kt_types_count, _kt_names_offset;
+    char _kt_names[_kt_length];
+};
+
+// The types' names begin behind the first `=`, and the rest up to the end is a bracket.
+_KT_REFLECT_FUNCTION _kt_u32 _kt_begin(const char* _kt_s) {
+    _kt_u32 _kt_i = 0;
+    while (_kt_s[_kt_i] != '=') ++_kt_i;
+    return _kt_i + 1;
+}
+_KT_REFLECT_FUNCTION _kt_u32 _kt_end(const char* _kt_s, _kt_u32 _kt_i) {
+    while (_kt_s[_kt_i]) ++_kt_i;
+    return _kt_i;
+}
+
+template <class _kt_L> struct _kt_describe;
+template <class... _kt_P> struct _kt_describe<_kt_types<_kt_P...>> {
+    static constexpr const _kt_u32 _kt_first = _kt_begin(_kt_types<_kt_P...>::_kt_spelling());
+    static constexpr const _kt_u32 _kt_last =
+        _kt_end(_kt_types<_kt_P...>::_kt_spelling(), _kt_first);
+    using _kt_result = _kt_data<sizeof...(_kt_P), (_kt_last - _kt_first + 4) / 4 * 4>;
+    static _KT_REFLECT_FUNCTION _kt_result _kt_value() {
+        _kt_result _kt_r{0x3152544Bu, sizeof(_kt_result), sizeof...(_kt_P),
+                         16 + sizeof...(_kt_P) * 24,
+                         {{_kt_type<_kt_P>::_kt_own(), _kt_type<_kt_P>::_kt_inner()}...}, {}};
+        const char* _kt_s = _kt_types<_kt_P...>::_kt_spelling() + _kt_first;
+        for (char* _kt_d = _kt_r._kt_names; *_kt_s; ++_kt_s, ++_kt_d) *_kt_d = *_kt_s;
+        return _kt_r;
+    }
+};
+template <> struct _kt_describe<_kt_types<>> {
+    using _kt_result = _kt_data<0, 4>;
+    static _KT_REFLECT_FUNCTION _kt_result _kt_value() {
+        return {0x3152544Bu, sizeof(_kt_result), 0, 16, {}};
+    }
+};
+
+// NVRTC takes no function without an annotation, not even one that is only declared.
+template <class... _kt_P>
+_KT_REFLECT_FUNCTION _kt_types<_kt_P...> _kt_parameters(void (*)(_kt_P...)) {
+    return {};
+}
+
+}  // namespace _kt_reflect
+}  // namespace kerneltk
+
+#define _KT_REFLECT_STRIP(...) __VA_ARGS__
+#define _KT_REFLECT_EMIT(_kt_symbol, ...)                                                     \
+    extern "C" {                                                                              \
+    extern _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_result \
+        _kt_symbol;                                                                           \
+    _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_result   \
+        _kt_symbol = ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_value();         \
+    }
+
+#define KERNELTK_REFLECT(_kt_symbol, _kt_kernel) \
+    _KT_REFLECT_EMIT(_kt_symbol,                 \
+                     decltype(::kerneltk::_kt_reflect::_kt_parameters(_KT_REFLECT_STRIP _kt_kernel)))
+#define KERNELTK_REFLECT_VARIABLE(_kt_symbol, _kt_variable) \
+    _KT_REFLECT_EMIT(_kt_symbol,                            \
+                     ::kerneltk::_kt_reflect::_kt_types<decltype(_KT_REFLECT_STRIP _kt_variable)>)
+
+#endif

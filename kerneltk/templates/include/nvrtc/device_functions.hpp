@@ -1,0 +1,2 @@
+// <device_functions.hpp> for NVRTC, which declares CUDA's own functions by itself.
+#pragma once

@@ -1,0 +1,2 @@
+// <host_defines.h> for NVRTC, which declares CUDA's own functions by itself.
+#pragma once

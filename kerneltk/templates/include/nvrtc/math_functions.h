@@ -1,0 +1,2 @@
+// <math_functions.h> for NVRTC, which declares CUDA's own functions by itself.
+#pragma once

@@ -1,0 +1,2 @@
+// <math_functions.hpp> for NVRTC, which declares CUDA's own functions by itself.
+#pragma once

@@ -1,0 +1,2 @@
+// <sm_20_atomic_functions.h> for NVRTC, which declares CUDA's own functions by itself.
+#pragma once

@@ -1,0 +1,2 @@
+// <sm_30_intrinsics.h> for NVRTC, which declares CUDA's own functions by itself.
+#pragma once

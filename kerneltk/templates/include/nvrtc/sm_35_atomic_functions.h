@@ -1,0 +1,2 @@
+// <sm_35_atomic_functions.h> for NVRTC, which declares CUDA's own functions by itself.
+#pragma once

@@ -1,0 +1,2 @@
+// <stdarg.h> for NVRTC, which declares it by itself.
+#pragma once

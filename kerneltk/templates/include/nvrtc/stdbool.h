@@ -1,0 +1,2 @@
+// <stdbool.h> for NVRTC: C++ has it all.
+#pragma once

@@ -1,0 +1,120 @@
+// Static and dynamic shared memory in its usual forms.
+
+extern "C" __global__ void reverse_static(int* data, int n)
+{
+    __shared__ int held[256];
+    const int t = threadIdx.x;
+    if (t < n) held[t] = data[t];
+    __syncthreads();
+    if (t < n) data[t] = held[n - 1 - t];
+}
+
+extern __shared__ int at_namespace_scope[];
+
+extern "C" __global__ void reverse_dynamic(int* data, int n)
+{
+    const int t = threadIdx.x;
+    int* block = data + blockIdx.x * n;
+    at_namespace_scope[t] = block[t];
+    __syncthreads();
+    block[t] = at_namespace_scope[n - 1 - t];
+}
+
+extern "C" __global__ void neighbours_dynamic(const float* in, float* out, int n)
+{
+    extern __shared__ float line[];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    line[threadIdx.x] = i < n ? in[i] : 0.0f;
+    __syncthreads();
+    if (i < n) out[i] = line[threadIdx.x] + line[threadIdx.x ^ 1];
+}
+
+// Three arrays out of one buffer: doubles, ints, bytes.
+extern "C" __global__ void carved(const double* x, const int* k, const unsigned char* b,
+                                  double* out, int n)
+{
+    extern __shared__ __align__(8) char buffer[];
+    double* doubles = reinterpret_cast<double*>(buffer);
+    int* ints = reinterpret_cast<int*>(doubles + n);
+    unsigned char* bytes = reinterpret_cast<unsigned char*>(ints + n);
+    const int t = threadIdx.x;
+    if (t < n) {
+        doubles[t] = x[t];
+        ints[t] = k[t];
+        bytes[t] = b[t];
+    }
+    __syncthreads();
+    if (t < n) {
+        out[t] = doubles[ints[t]] + bytes[n - 1 - t];
+    }
+}
+
+// Dynamic shared memory of a template's type, by way of a class.
+template <typename T>
+struct SharedMemory {
+    __device__ operator T*() const
+    {
+        extern __shared__ __align__(16) unsigned char raw_memory[];
+        return reinterpret_cast<T*>(raw_memory);
+    }
+};
+
+template <typename T>
+__global__ void reverse_blocks(const T* in, T* out)
+{
+    T* shared = SharedMemory<T>();
+    const unsigned int base = blockIdx.x * blockDim.x;
+    shared[threadIdx.x] = in[base + threadIdx.x];
+    __syncthreads();
+    out[base + threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
+}
+
+struct Bucket {
+    int count;
+    short items[6];
+};
+
+// Arrays of structs, in two dimensions and with bit fields of flags.
+extern "C" __global__ void buckets(const short* in, int* counts, int* sums, int n)
+{
+    __shared__ Bucket held[2][4];
+    __shared__ unsigned int seen;
+    if (threadIdx.x < 8) held[threadIdx.x / 4][threadIdx.x % 4].count = 0;
+    if (threadIdx.x == 0) seen = 0;
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) < n) {
+        const short value = in[threadIdx.x];
+        Bucket& bucket = held[value & 1][(value >> 1) & 3];
+        const int place = atomicAdd(&bucket.count, 1);
+        if (place < 6) bucket.items[place] = value;
+        atomicOr(&seen, 1u << (value & 7));
+    }
+    __syncthreads();
+    if (threadIdx.x < 8) {
+        const Bucket& bucket = held[threadIdx.x / 4][threadIdx.x % 4];
+        int sum = 0;
+        for (int k = 0; k < bucket.count && k < 6; ++k) sum += bucket.items[k];
+        counts[threadIdx.x] = bucket.count;
+        sums[threadIdx.x] = sum;
+    }
+    if (threadIdx.x == 0) counts[8] = static_cast<int>(seen);
+}
+
+// Shared memory that lives on from one phase of a block to the next, in a loop.
+extern "C" __global__ void ping_pong(int* data, int steps)
+{
+    __shared__ int now[64];
+    __shared__ int next[64];
+    int* from = now;
+    int* to = next;
+    const int t = threadIdx.x;
+    from[t] = data[blockIdx.x * 64 + t];
+    for (int step = 0; step < steps; ++step) {
+        __syncthreads();
+        to[t] = from[(t + 63) % 64] + 2 * from[t] - from[(t + 1) % 64];
+        int* swap = from;
+        from = to;
+        to = swap;
+    }
+    data[blockIdx.x * 64 + t] = from[t];
+}

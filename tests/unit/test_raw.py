@@ -1,0 +1,480 @@
+"""RawKernel, RawModule and load as their users meet them."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CompileError,
+    LaunchError,
+    NoSuchKernelError,
+    ScalarOverflowError,
+)
+
+AXPY = r"""
+/* y becomes a x + y. */
+extern "C" __global__ void axpy(int n, float a, const float* __restrict__ x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+"""
+
+MODULE = r"""
+__constant__ float weights[2][3];
+__device__ int hits;
+namespace shapes {
+template <class T, int N>
+__global__ void scale(T* x) { x[threadIdx.x] *= N; }
+__global__ void count() { atomicAdd(&hits, 1); }
+}
+extern "C" __global__ void weigh(float* y) {
+    y[threadIdx.x] = weights[threadIdx.x / 3][threadIdx.x % 3];
+}
+"""
+
+
+def axpy(n: int = 100) -> tuple[kerneltk.RawKernel, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    return (
+        kerneltk.RawKernel(AXPY, "axpy"),
+        np.arange(n, dtype=np.float32),
+        np.ones(n, np.float32),
+    )
+
+
+def test_as_cupy_is_called() -> None:
+    kernel, x, y = axpy()
+    kernel((4,), (32,), (np.int32(100), np.float32(2), x, y))
+    np.testing.assert_array_equal(y, 2 * x + 1)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block"), [(4, 32), ((4,), (32,)), ((4, 1), (32, 1, 1)), ([4], [32])]
+)
+def test_grids_are_ints_or_tuples(grid: Any, block: Any) -> None:
+    kernel, x, y = axpy()
+    kernel(grid, block, (100, 2.0, x, y))
+    kernel(grid, block, (100, 2.0, x, y), shared_mem=16, stream=None)
+    np.testing.assert_array_equal(y, 4 * x + 1)
+
+
+@pytest.mark.parametrize("grid", [0, (0,), (4, 0), (1, 1, 0)])
+def test_a_grid_of_no_blocks_does_nothing(grid: Any) -> None:
+    kernel, x, y = axpy()
+    kernel(grid, 32, (100, 2.0, x, y))
+    np.testing.assert_array_equal(y, 1)
+
+
+def test_other_ways_to_say_the_grid() -> None:
+    kernel, x, y = axpy()
+    kernel[4, 32](100, 2, x, y)
+    kernel.over(100)(100, 2, x, y)
+    kernel.over(100, 32)(100, 2, x, y)
+    np.testing.assert_array_equal(y, 6 * x + 1)
+
+
+def test_repeated_launches_with_other_values() -> None:
+    kernel, x, y = axpy()
+    for n, a in ((10, 1.0), (20, 2.0), (30, 3.0)):
+        y[:] = 0
+        kernel((1,), (32,), (n, a, x, y))
+        np.testing.assert_array_equal(y[:n], a * x[:n])
+        assert not y[n:].any()
+
+
+def test_launches_from_threads() -> None:
+    kernel = kerneltk.RawKernel(AXPY, "axpy")
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        x = np.random.default_rng(seed).random(10000, np.float32)
+        for _ in range(50):
+            y = np.zeros_like(x)
+            kernel(40, 256, (x.size, float(seed), x, y))
+            if not np.array_equal(y, np.float32(seed) * x):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_numbers_become_the_parameters_types() -> None:
+    code = r"""
+    enum color { red, green };
+    __global__ void take(signed char a, unsigned short b, long long c, size_t d, float e, double f,
+                         bool g, color h, double* out) {
+        double values[] = {(double)a, (double)b, (double)c, (double)d, e, f, (double)g, (double)h};
+        for (int i = 0; i < 8; ++i) out[i] = values[i];
+    }
+    """
+    kernel = kerneltk.RawKernel(code, "take")
+    out = np.zeros(8)
+    kernel(1, 1, (-3, np.int64(65535), 1 << 40, np.uint8(7), 1, np.float32(0.5), True, 1, out))
+    np.testing.assert_array_equal(out, [-3, 65535, 1 << 40, 7, 1, 0.5, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("n", "a", "error"),
+    [
+        (1 << 40, 1.0, ScalarOverflowError),
+        (-(1 << 31) - 1, 1.0, ScalarOverflowError),
+        (1, 1e300, ScalarOverflowError),
+        (1.5, 1.0, ArgumentTypeError),
+        (1, 1j, ArgumentTypeError),
+        ("1", 1.0, ArgumentTypeError),
+        (1, None, ArgumentTypeError),
+    ],
+)
+def test_numbers_that_do_not_fit(n: Any, a: Any, error: type[Exception]) -> None:
+    kernel, x, y = axpy()
+    with pytest.raises(error, match="axpy"):
+        kernel(1, 32, (n, a, x, y))
+    np.testing.assert_array_equal(y, 1)
+
+
+def test_a_float_that_is_whole_is_no_int_by_chance() -> None:
+    kernel, x, y = axpy()
+    kernel(1, 32, (np.array(32), 2, x, y))  # a 0-d array is a number
+    with pytest.raises(ArgumentTypeError, match="not an integer"):
+        kernel(1, 32, (32.5, 2, x, y))
+
+
+STRUCTS = r"""
+struct point { int id; double at[2]; };
+__global__ void move(point by, float2 pair, const point* from, double* out) {
+    out[0] = by.id + from[1].id; out[1] = by.at[1] + from[1].at[0]; out[2] = pair.x; out[3] = pair.y;
+}
+"""
+
+
+def test_structs_and_vectors() -> None:
+    dtype = np.dtype([("id", np.int32), ("at", np.float64, 2)], align=True)
+    kernel = kerneltk.RawKernel(STRUCTS, "move")
+    points = np.array([(1, (2, 3)), (4, (5, 6))], dtype)
+
+    class Point(ctypes.Structure):
+        _fields_ = (("id", ctypes.c_int), ("at", ctypes.c_double * 2))
+
+    by = Point(4, (ctypes.c_double * 2)(5, 6))
+    for record in (points[1], points[1].tobytes(), by, np.array(points[1])):
+        for pair in (1 + 2j, (1, 2), np.complex64(1 + 2j), np.array([1, 2], np.float32)):
+            out = np.zeros(4)
+            kernel(1, 1, (record, pair, points, out))
+            np.testing.assert_array_equal(out, [8, 11, 1, 2])
+            kernel(1, 1, (record, pair, points.view(np.uint8), out))
+    packed = np.dtype([("id", np.int32), ("at", np.float64, 2)])
+    with pytest.raises(ArgumentTypeError, match="24 bytes, and the value has 20"):
+        kernel(1, 1, (np.zeros(1, packed)[0], (1, 2), points, np.zeros(4)))
+    with pytest.raises(ArgumentTypeError, match="points to 'point'"):
+        kernel(1, 1, (points[1], (1, 2), points.astype(packed), np.zeros(4)))
+
+
+ANY = r"""
+#include <cuda_fp16.h>
+__global__ void any(const void* a, const char* b, const unsigned char* c, const int* d,
+                    const float4* e, const float2* f, const __half* g, int* out) {
+    out[0] = 1;
+}
+"""
+
+
+def test_what_people_rely_on_stays_legal() -> None:
+    kernel = kerneltk.RawKernel(ANY, "any")
+    doubles = np.zeros(4)
+    words = (np.zeros(4, np.uint32), np.zeros(4, np.int32))
+    pairs = (np.zeros(4, np.complex64), np.zeros((4, 2), np.float32))
+    for word in words:
+        for pair in pairs:
+            out = np.zeros(1, np.uint32)
+            kernel(1, 1, (doubles, doubles, word, word, np.zeros((4, 4), np.float32, order="F"),
+                          pair, np.zeros(4, np.float16), out))  # fmt: skip
+            assert out[0] == 1
+    kernel(1, 1, (None, None, None, None, None, None, None, out))
+
+
+def test_arrays_that_do_not_fit() -> None:
+    kernel, x, y = axpy()
+    cases: list[tuple[tuple[Any, ...], type[Exception], str]] = [
+        ((100, 1, x), ArgumentTypeError, "takes 4 arguments, and 3 were given: 'y' is missing"),
+        ((100, 1, x, y, y), ArgumentTypeError, "takes 4 arguments, and 5 were given"),
+        ((100, 1, x.astype(np.float64), y), ArgumentTypeError, "'x' .*points to 'float'"),
+        ((100, 1, x.astype(np.int32), y), ArgumentTypeError, "dtype 'int32'"),
+        ((100, 1, x.astype(">f4"), y), ArgumentTypeError, "byte order"),
+        ((100, 1, x[::2], y), ArgumentValueError, "has gaps"),
+        ((100, 1, x[::-1], y), ArgumentValueError, "has gaps"),
+        ((x, 1, x, y), ArgumentTypeError, "'n' .*type 'ndarray' was given"),
+        ((100, 1, 5, y), ArgumentTypeError, "is a pointer, and the number 5"),
+        ((100, 1, 2.5, y), ArgumentTypeError, "is a pointer"),
+        ((100, 1, "x", y), ArgumentTypeError, "is a pointer"),
+        ((100, 1, [1.0], y), ArgumentTypeError, "is a pointer"),
+    ]
+    for args, error, text in cases:
+        with pytest.raises(error, match=text):
+            kernel(1, 32, args)
+    frozen = y.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(ArgumentValueError, match="read-only"):
+        kernel(1, 32, (100, 1, x, frozen))
+    kernel(1, 32, (0, 1, frozen, y))  # the pointer is const
+    np.testing.assert_array_equal(y, 1)
+    kernel(1, 32, (10, 1, x[::2], y), checks=False)
+    np.testing.assert_array_equal(y[:10], x[:10] + 1)
+    unchecked = kerneltk.RawKernel(AXPY, "axpy", checks=False)
+    unchecked(1, 32, (10, 1, x[::2], y))
+
+
+def test_arguments_must_be_a_tuple() -> None:
+    kernel, x, _ = axpy()
+    with pytest.raises(ArgumentTypeError, match="must be a tuple"):
+        kernel(1, 32, x)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "shared", "text"),
+    [
+        (1, 1025, 0, "can have 1024 threads"),
+        (1, (1, 1, 65), 0, "can have 64 along z"),
+        ((1, 65536), 1, 0, "can have 65535 along y"),
+        ((1, 1, 1, 1), 1, 0, "one to three"),
+        ((), 1, 0, "one to three"),
+        (-1, 1, 0, "negative"),
+        (1, 1, 300 << 10, "bytes of dynamic shared memory"),
+        (1, 1, -1, "number of bytes"),
+        (1.5, 1, 0, "must be an int"),
+        ("1", 1, 0, "must be an int"),
+    ],
+)
+def test_shapes_that_no_device_has(grid: Any, block: Any, shared: Any, text: str) -> None:
+    kernel, x, y = axpy()
+    with pytest.raises((ArgumentValueError, ArgumentTypeError), match=text):
+        kernel(grid, block, (100, 1, x, y), shared_mem=shared)
+    np.testing.assert_array_equal(y, 1)
+
+
+def test_a_module_has_kernels_and_variables() -> None:
+    module = kerneltk.RawModule(code=MODULE, name_expressions=["shapes::scale<int, 3>", "weigh"])
+    x = np.arange(4, dtype=np.int32)
+    module.get_function("shapes::scale<int, 3>")((1,), (4,), (x,))
+    np.testing.assert_array_equal(x, [0, 3, 6, 9])
+    weights = module.get_array("weights", backend="host")
+    assert weights.shape == (2, 3)
+    assert weights.dtype == np.float32
+    weights[...] = np.arange(6).reshape(2, 3)
+    y = np.zeros(6, np.float32)
+    module.get_function("weigh")(1, 6, (y,))
+    np.testing.assert_array_equal(y, np.arange(6))
+    with pytest.raises(ArgumentValueError, match="no variable 'nothing'.*\n.*'weights', 'hits'"):
+        module.get_array("nothing", backend="host")
+
+
+def test_a_module_offers_all_its_kernels() -> None:
+    module = kerneltk.RawModule(code=MODULE)
+    assert module.kernels == ("shapes::count", "weigh")
+    module.get_function("shapes::count")(3, 7, (), backend="host")
+    assert module.get_array("hits", backend="host") == 21
+    with pytest.raises(ArgumentValueError, match="template of <class T, int N>"):
+        module.get_function("shapes::scale")
+    with pytest.raises(ArgumentValueError, match="did you mean 'weigh'"):
+        module.get_function("weight")
+
+
+def test_an_unknown_kernel() -> None:
+    kernel = kerneltk.RawKernel(AXPY, "axpi")
+    with pytest.raises(CompileError, match=r"no kernel 'axpi'.*\n.*did you mean 'axpy'"):
+        kernel(1, 1, (np.zeros(1),))
+    templated = kerneltk.RawKernel(MODULE, "shapes::scale")
+    with pytest.raises(CompileError, match="template of <class T, int N>"):
+        templated(1, 1, (np.zeros(1),))
+
+
+def test_pickled_kernels_work() -> None:
+    kernel, x, y = axpy()
+    kernel(1, 1, (0, 1, x, y))
+    again = pickle.loads(pickle.dumps(kernel))
+    again(4, 32, (100, 2, x, y))
+    np.testing.assert_array_equal(y, 2 * x + 1)
+    module = pickle.loads(pickle.dumps(kerneltk.RawModule(code=MODULE)))
+    assert "weigh" in module.kernels
+
+
+def test_attributes_of_the_constructor() -> None:
+    kernel = kerneltk.RawKernel(AXPY, "axpy", ("-DN=4",), "nvcc", translate_cucomplex=True)
+    assert (kernel.code, kernel.name, kernel.options) == (AXPY, "axpy", ("-DN=4",))
+    assert (kernel.backend, kernel.file_path) == ("nvcc", None)
+    assert kernel.translate_cucomplex
+    assert not kernel.enable_cooperative_groups
+    assert kernel.signature == (
+        "axpy(int n, float a, const float* __restrict__ x, float* y)"
+    )
+    assert kernel.comment == "y becomes a x + y."
+
+
+def test_constructors_refuse_nonsense() -> None:
+    with pytest.raises(ArgumentTypeError):
+        kerneltk.RawModule()
+    with pytest.raises(ArgumentTypeError):
+        kerneltk.RawModule(code="", path="x.cubin")
+    with pytest.raises(ArgumentTypeError):
+        kerneltk.RawKernel(AXPY, "axpy", "-DN=4")
+    with pytest.raises(ArgumentValueError, match="nvrtc"):
+        kerneltk.RawKernel(AXPY, "axpy", (), "gcc")
+    with pytest.raises(ArgumentTypeError):
+        kerneltk.RawModule(code=MODULE, name_expressions="weigh")
+
+
+def test_compile_errors_point_at_the_users_line() -> None:
+    kernel = kerneltk.RawKernel(AXPY.replace("a * x[i]", "b * x[i]"), "axpy")
+    with pytest.raises(CompileError) as caught:
+        kernel.compile(backend="host")
+    assert "code:5:" in str(caught.value)
+    assert "'b'" in str(caught.value)
+    with pytest.raises(CompileError) as caught:
+        kernel.compile_for("sm_80")
+    assert "code:5:" in str(caught.value)
+
+
+def test_object_code_without_a_device() -> None:
+    kernel = kerneltk.RawKernel(AXPY, "axpy")
+    cubin = kernel.compile_for("sm_90")
+    assert cubin.kind == "cubin"
+    assert dict(cubin.symbols) == {"axpy": "axpy"}
+    assert b".entry axpy" in kernel.compile_for("compute_80").code
+    assert kernel.compile_for("lto_90").kind == "ltoir"
+    assert kernel.compile_for("host").kind == "shared-library"
+    module = kerneltk.RawModule(code=MODULE, name_expressions=["shapes::scale<float, 2>"])
+    symbols = dict(module.compile_for("sm_70").symbols)
+    assert symbols["shapes::scale<float, 2>"].startswith("_ZN6shapes5scale")
+    assert symbols["&weights"] == "weights"
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+FILE = r"""
+#include <cstdio>
+#include "lib/twice.cuh"
+// Doubles x, in place.
+__global__ void twice(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = times_two(x[i]);
+}
+namespace deep { template <class T> __global__ void fill(T* x, T value) { x[threadIdx.x] = value; } }
+int main() {
+    float* x; cudaMalloc(&x, 4);
+    twice<<<1, 1>>>(x, 1);
+    printf("done\n");
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def cu_file(tmp_path: Path) -> Path:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "twice.cuh").write_text(
+        "#pragma once\n__device__ inline float times_two(float x) { return 2 * x; }\n"
+    )
+    path = tmp_path / "twice.cu"
+    path.write_text(FILE)
+    return path
+
+
+def test_a_file_with_host_code(cu_file: Path) -> None:
+    module = kerneltk.load(cu_file)
+    x = np.arange(5, dtype=np.float32)
+    module.twice(1, 8, (x, 5))
+    np.testing.assert_array_equal(x, 2 * np.arange(5))
+    assert module.kernels == ("twice",)
+    assert "twice" in dir(module)
+    assert "fill" in dir(module)
+    assert "Doubles x, in place." in module.twice.__doc__
+    assert "twice(float* x, int n)" in module.twice.__doc__
+    assert module.compile_for("sm_80").kind == "cubin"
+    with pytest.raises(NoSuchKernelError, match="did you mean 'twice'"):
+        _ = module.twise
+
+
+def test_templates_of_a_file(cu_file: Path) -> None:
+    module = kerneltk.load(cu_file)
+    for dtype in (np.float32, np.int64, np.uint8, "double"):
+        x = np.zeros(3, dtype)
+        module.fill[dtype](1, 3, (x, 7))
+        np.testing.assert_array_equal(x, 7)
+    with pytest.raises(ArgumentTypeError, match="template of <class T>"):
+        module.fill(1, 3, (x, 7))
+    named = kerneltk.load(cu_file, name_expressions=["deep::fill<short>"])
+    assert named.kernels == ("twice", "deep::fill<short>")
+
+
+def test_an_edited_header_rebuilds_and_versions_live_side_by_side(cu_file: Path) -> None:
+    header = cu_file.parent / "lib" / "twice.cuh"
+    first = kerneltk.load(cu_file)
+    x = np.ones(1, np.float32)
+    first.twice(1, 1, (x, 1))
+    assert x[0] == 2
+    header.write_text(header.read_text().replace("2 * x", "5 * x"))
+    second = kerneltk.load(cu_file)
+    second.twice(1, 1, (x, 1))
+    assert x[0] == 10
+    first.twice(1, 1, (x, 1))
+    assert x[0] == 20
+
+
+def test_several_files(cu_file: Path) -> None:
+    other = cu_file.with_name("other.cu")
+    other.write_text("__device__ int calls; __global__ void tick() { ++calls; }")
+    both = kerneltk.load(cu_file, other)
+    assert both.kernels == ("twice", "tick")
+    both.tick(1, 1, (), backend="host")
+    assert both.get_array("calls", backend="host") == 1
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentValueError, match=r"nothing.cu' cannot be read"):
+        kerneltk.load(tmp_path / "nothing.cu")
+    with pytest.raises(ArgumentValueError, match="neither PTX nor a cubin"):
+        (tmp_path / "x.cubin").write_text("hello")
+        kerneltk.RawModule(path=tmp_path / "x.cubin")
+
+
+def test_a_compiled_module_needs_a_gpu(tmp_path: Path) -> None:
+    path = tmp_path / "axpy.cubin"
+    path.write_bytes(kerneltk.RawKernel(AXPY, "axpy").compile_for("sm_90").code)
+    kernel = kerneltk.RawModule(path=path).get_function("axpy")
+    with pytest.raises(kerneltk.BackendUnavailableError, match="compiled for GPUs"):
+        kernel(1, 1, (1, 1.0, np.zeros(1, np.float32), np.zeros(1, np.float32)))
+
+
+def test_what_fails_on_the_host_is_said() -> None:
+    code = r"""
+    __global__ void fail(int* x, int how) {
+        if (how == 0) assert(x[0] == 1);
+        if (how == 1) x[1] = x[1] / x[0];
+        if (how == 2) *(volatile int*)8 = 1;
+        if (how == 3) __trap();
+        if (threadIdx.x < 3) __syncthreads();
+    }
+    """
+    kernel = kerneltk.RawKernel(code, "fail")
+    x = np.zeros(2, np.int32)
+    for how, text in ((0, r"assert.*x\[0\] == 1"), (2, "address 0x8"), (3, "trap"), (4, "left")):
+        with pytest.raises(LaunchError, match=text) as caught:
+            kernel(2, 8, (x, how))
+        assert "'fail'" in str(caught.value)
+        assert "block (" in str(caught.value)
+    with pytest.raises(ZeroDivisionError):
+        kernel(1, 8, (x, 1))
+    kernel(1, 8, (x, 4), exited_arrive=True)
+    kerneltk.RawKernel(code, "fail", exited_threads="arrive")(1, 8, (x, 4))
