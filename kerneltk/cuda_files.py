@@ -169,7 +169,7 @@ def load(
     backend, enable_cooperative_groups, checks, exited_threads
         As for `RawKernel`.
     name_expressions : sequence of str, optional
-        Templates with their arguments that are wanted beside the other kernels.
+        Templates with their arguments that are wanted beside the kernels that are none.
 
     Returns
     -------
@@ -191,13 +191,13 @@ def load(
     for path in paths:
         source = read_file(Path(path), checked, compiler=compiler)
         whole = RawProgram(source, None)
-        templates = {k.name for k in source.kernels if k.template_parameters}
-        wanted = [name for name in names if name.partition("<")[0].strip() in templates]
+        declared = {k.name for k in source.kernels}
+        wanted = [name for name in names if name.partition("<")[0].strip() in declared]
         programs.append(whole.extended(*wanted) if wanted else whole)
         names = tuple(name for name in names if name not in wanted)
     if names:
         raise ArgumentValueError(
-            f"No template is called '{names[0]}' in {', '.join(map(str, paths))}."
+            f"No kernel is called '{names[0]}' in {', '.join(map(str, paths))}."
         )
     return CudaFile(
         programs,

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from kerneltk.cuda_text import Prepared, Word, included_name, prepare, split_arguments
+from kerneltk.host_code import is_host_header, is_host_text, is_test_macro
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -26,6 +27,7 @@ __all__ = [
     "Include",
     "SourceSummary",
     "Unsupported",
+    "blank_host_code",
     "mangled_name",
     "read_source",
 ]
@@ -223,6 +225,9 @@ class SourceSummary:
         The characters of each function at namespace scope that only the host runs.
     unsupported : tuple of Unsupported
     includes : tuple of Include
+    host_code : tuple of (int, int)
+        The characters of all that only the host has a use for: `host_functions`, their prototypes,
+        variables of the host, what names the host's libraries.
     """
 
     kernels: tuple[DeclaredKernel, ...]
@@ -231,6 +236,7 @@ class SourceSummary:
     host_functions: tuple[tuple[int, int], ...]
     unsupported: tuple[Unsupported, ...]
     includes: tuple[Include, ...]
+    host_code: tuple[tuple[int, int], ...] = ()
 
     @property
     def quoted_includes(self) -> tuple[str, ...]:
@@ -254,6 +260,53 @@ def read_source(text: str) -> SourceSummary:
     for plain, words in prepared.variants():
         _Variant(reader, plain, words).read()
     return reader.summary()
+
+
+def blank_host_code(text: str, summary: SourceSummary) -> str:
+    r"""Return a text with blanks for what only the host has a use for; lines stay where they are.
+
+    Parameters
+    ----------
+    text : str
+    summary : SourceSummary
+        What :func:`read_source` returned for this very text.
+
+    Examples
+    --------
+    >>> text = "__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n"
+    >>> blank_host_code(text, read_source(text)).rstrip()
+    '__global__ void k() {}'
+    """
+    parts: list[str] = []
+    position = 0
+    for start, end in summary.host_code:
+        if end > max(start, position):
+            start = max(start, position)
+            parts += text[position:start], _blanked(text[start:end])
+            position = end
+    return "".join((*parts, text[position:]))
+
+
+_MACRO = re.compile(r"(\w+)(?:\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
+_BLACK = re.compile(r"[^\r\n\t ]")
+_CONDITIONAL = re.compile(
+    r"^([ \t]*#[ \t]*(if|elif|else|endif)\w*\b(?:[^\n]*\\\r?\n)*[^\n]*)", re.MULTILINE
+)
+
+
+def _blanked(text: str) -> str:
+    """Return blanks for a text; of conditionals that begin or end outside of it, what is inside
+    stays.
+    """
+    pieces = _CONDITIONAL.split(text)
+    depth, is_whole = 0, True
+    for word in pieces[2::3]:
+        depth += {"if": 1, "endif": -1}.get(word, 0)
+        is_whole = is_whole and depth >= (0 if word in ("if", "endif") else 1)
+    if is_whole and depth == 0:
+        return _BLACK.sub(" ", text)
+    blank = [_BLACK.sub(" ", piece) for piece in pieces[::3]]
+    return "".join(a + b for a, b in zip(blank, [*pieces[1::3], ""], strict=True))
 
 
 def mangled_name(name: str, scope: tuple[str, ...] = (), *, is_extern_c: bool = False) -> str:
@@ -285,11 +338,23 @@ _IDENTIFIERS = frozenset(
 _STORAGE = re.compile(
     r"\b(?:static|extern|inline|thread_local|register|constexpr|constinit|typename)\b"
 )
-_UNANNOTATED_MACRO = re.compile(r"[A-Z][A-Z0-9_]{2,}\Z")
+_BUILTIN_TYPES = frozenset(
+    ("void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned",
+     "auto", "decltype")
+)  # fmt: skip
+_HEAD_WORDS = _BUILTIN_TYPES | {
+    "static", "inline", "extern", "const", "volatile", "constexpr", "consteval", "register",
+    "struct", "class", "enum", "union", "typename", "friend", "virtual", "explicit", "operator",
+    "restrict", "__restrict__", "__restrict", "thread_local",
+}  # fmt: skip
 _MEMORIES: tuple[tuple[str, Memory], ...] = (
     ("__constant__", "constant"),
     ("__managed__", "managed"),
     ("__device__", "device"),
+)
+_CLASSES = frozenset(("class_specifier", "struct_specifier", "union_specifier"))
+_MAY_NAME_HOST = frozenset(
+    ("type_definition", "alias_declaration", "using_declaration", "expression_statement")
 )
 _SCOPES = frozenset(("translation_unit", "declaration_list", "ERROR"))
 
@@ -313,7 +378,6 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
         ),
     ),
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
-    ("launch from a kernel", re.compile(r"([\w:]+)(?=\s*(?:<[^<>;{}()]*>)?\s*<<<)")),
 )  # fmt: skip
 _DEVICE_HEADER = re.compile(
     r"(?:cub|thrust|cuda|cutlass|cute|nvshmem\w*|nvcuda)/.*"
@@ -355,6 +419,8 @@ class _Reader:
         self.symbols: dict[tuple[object, ...], DeclaredSymbol] = {}
         self.shared: dict[tuple[object, ...], DynamicShared] = {}
         self.host: dict[tuple[int, int], None] = {}
+        self.host_code: dict[tuple[int, int], None] = {}
+        self.host_classes: set[str] = set()
         self.unsupported: dict[tuple[object, ...], Unsupported] = {}
 
     def add_unsupported(self, kind: UnsupportedKind, word: str, offset: int) -> None:
@@ -372,7 +438,9 @@ class _Reader:
             if named := included_name(directive):
                 line = prepared.line_of(directive.end)
                 includes.append(Include(*named, line, prepared.guard_of(offset)))
-                if _DEVICE_HEADER.fullmatch(named[0]):
+                if is_host_header(named[0]) or self.is_unused_library(named[0]):
+                    self.host_code[directive.start, directive.end] = None
+                elif _DEVICE_HEADER.fullmatch(named[0]):
                     self.add_unsupported("header", named[0], offset)
             elif directive.name == "define":
                 # Where such a macro is used, nobody would find the word.
@@ -389,6 +457,19 @@ class _Reader:
             host_functions=tuple(sorted(self.host)),
             unsupported=tuple(sorted(self.unsupported.values(), key=lambda u: (u.line, u.word))),
             includes=tuple(includes),
+            host_code=tuple(sorted(self.host_code)),
+        )
+
+    def is_unused_library(self, header: str) -> bool:
+        """Return whether a header's library is named by nothing but code of the host."""
+        found = re.match(r"(thrust|cub)/", header)
+        if found is None or not self.host_code:
+            return False
+        return not any(
+            not any(
+                start <= self.prepared.start_of(use.start()) < end for start, end in self.host_code
+            )
+            for use in re.finditer(rf"\b{found[1]}\b", self.prepared.plain)
         )
 
 
@@ -420,6 +501,26 @@ class _Variant:
                 offset = self.prepared.start_of(word.start)
                 self.reader.add_unsupported("cluster", word.name, offset)
         self.find_unsupported()
+        for directive in self.prepared.directives:
+            if directive.name == "define":
+                self.read_host_macro(directive.argument)
+
+    def read_host_macro(self, argument: str) -> None:
+        """Leave out, at namespace scope, uses of a macro that stands for code of the host."""
+        found = _MACRO.match(argument)
+        if found is None or re.search(r"\b__(?:global|device|shared|constant)__\b", argument):
+            return
+        if not re.match(r"template\b(?!\s*<)", found[2]) and not is_host_text(found[2]):
+            return
+        for use in re.finditer(rf"\b{found[1]}\b[ \t]*(?=(\())?", self.plain):
+            end = use.end()
+            if use[1]:
+                end = _closing_parenthesis(self.plain, end)
+            if end > 0 and not self.scope_at(use.start())[1]:
+                behind = re.compile(r"[ \t]*;").match(self.plain, end)
+                end = behind.end() if behind else end
+                span = self.prepared.start_of(use.start()), self.prepared.end_of(end)
+                self.reader.host_code[span] = None
 
     def visit(self, node: Node, scope: _Scope) -> _Scope | None:
         """Read a node of namespace scope; return the scope of its children if they are, too."""
@@ -431,7 +532,9 @@ class _Variant:
         if kind == "linkage_specification":
             value = node.child_by_field_name("value")
             is_c = value is not None and self.slice(value) == '"C"'
-            return _Scope(scope.names, is_c, None, self.head_start(node))
+            body = node.child_by_field_name("body")
+            is_block = body is not None and body.type == "declaration_list"
+            return _Scope(scope.names, is_c, None, -1 if is_block else self.head_start(node))
         if kind == "template_declaration":
             found = node.child_by_field_name("parameters")
             template = (
@@ -445,6 +548,12 @@ class _Variant:
             self.read_function(node, scope)
         elif kind == "declaration":
             self.read_declaration(node, scope)
+        elif kind in _CLASSES:
+            self.read_class(node, scope)
+        elif kind == "template_instantiation":
+            self.read_instantiation(node, scope)
+        elif kind in _MAY_NAME_HOST and is_host_text(self.plain[node.start_byte : node.end_byte]):
+            self.leave_out(node, scope)
         return None
 
     # Places and words
@@ -507,18 +616,66 @@ class _Variant:
             self.add_kernel(node, declarator, scope, start, words, is_definition=True)
             return
         name_node = _declared_name(declarator)
-        if "__device__" in names or scope.template is not None or name_node is None:
+        if "__device__" in names or name_node is None:
             return
         name = self.slice(name_node)
-        head = self.plain[start : name_node.start_byte]
-        if re.search(r"\bconst(?:expr|eval)\b", head) or name_node.type == "qualified_identifier":
+        if self.is_host_function(node, name_node, start):
+            span = self.span(node, scope)
+            self.reader.host_code[span] = None
+            if scope.template is None:
+                self.reader.host[span] = None
+        elif name.partition("::")[0] in self.reader.host_classes or (
+            is_host_text(self.plain[start : node.end_byte])
+        ):
+            self.leave_out(node, scope)
+
+    def is_host_function(self, node: Node, name: Node, start: int) -> bool:
+        """Return whether a function without an annotation, that is no template, is the host's."""
+        spelled = self.slice(name)
+        if spelled == "main":
+            return True
+        head = self.plain[start : name.start_byte]
+        if name.type == "qualified_identifier" or re.search(r"\bconst(?:expr|eval)\b", head):
+            return False
+        if node.child_by_field_name("type") is None and name.type == "identifier":
+            return is_test_macro(spelled)  # `KERNEL(name) {`, with a macro of an included file
+        return not has_unknown_macro(head)
+
+    def span(self, node: Node, scope: _Scope) -> tuple[int, int]:
+        """Return the characters in the text of a declaration, with what belongs to it."""
+        begin = scope.start if scope.start >= 0 else self.head_start(node)
+        end = node.end_byte
+        behind = re.compile(r"\s*;").match(self.plain, end)
+        if node.type in _CLASSES and behind is not None:
+            end = behind.end()
+        return self.prepared.start_of(begin), self.prepared.end_of(end)
+
+    def leave_out(self, node: Node, scope: _Scope) -> None:
+        self.reader.host_code[self.span(node, scope)] = None
+
+    def read_instantiation(self, node: Node, scope: _Scope) -> None:
+        """Leave out an explicit instantiation of a function: name expressions ask for kernels, and
+        what they call is instantiated anyway.
+        """
+        if _function_declarator(node) is not None:
+            self.leave_out(node, scope)
+
+    def read_class(self, node: Node, scope: _Scope) -> None:
+        """Leave out a class of the host, or the members that only the host can call."""
+        body = node.child_by_field_name("body")
+        if body is None or not is_host_text(self.plain[node.start_byte : node.end_byte]):
             return
-        # Some macro of an included file may be the annotation that is missed here.
-        if name != "main" and has_unknown_macro(head):
+        if not self.words_between(node.start_byte, node.end_byte):
+            name = node.child_by_field_name("name")
+            if name is not None:
+                self.reader.host_classes.add(self.slice(name))
+            self.leave_out(node, scope)
             return
-        begin = scope.start if scope.start >= 0 else start
-        span = self.prepared.start_of(begin), self.prepared.end_of(node.end_byte)
-        self.reader.host[span] = None
+        for member in body.named_children:
+            words = self.words_between(self.head_start(member), member.end_byte)
+            on_device = any(word.name in ("__device__", "__global__") for word in words)
+            if not on_device and is_host_text(self.plain[member.start_byte : member.end_byte]):
+                self.leave_out(member, _Scope())
 
     def read_declaration(self, node: Node, scope: _Scope) -> None:
         start = self.head_start(node)
@@ -534,11 +691,39 @@ class _Variant:
                 self.add_kernel(node, declarator, scope, start, words, is_definition=False)
             return
         memory = next((memory for word, memory in _MEMORIES if word in names), None)
+        if memory is None and "__shared__" not in names:
+            self.read_host_declaration(node, scope, declarators)
         if memory is None or scope.template is not None or "__shared__" in names:
             return
         head = _STORAGE.sub(" ", self.plain[node.start_byte : declarators[0].start_byte])
         for declarator in declarators:
             self.add_symbol(declarator, head, memory, scope)
+
+    def read_host_declaration(self, node: Node, scope: _Scope, declarators: list[Node]) -> None:
+        """Leave out a prototype or a variable without an annotation: the host's.
+
+        Constants stay, since device code may use them.
+        """
+        text = self.plain[node.start_byte : node.end_byte]
+        head = self.plain[node.start_byte : declarators[0].start_byte]
+        name = _declared_name(declarators[0])
+        if is_host_text(text):
+            self.leave_out(node, scope)
+        elif (
+            name is None
+            or re.search(r"\bconst(?:expr|eval|init)\b", head)
+            or has_unknown_macro(self.plain[node.start_byte : name.start_byte])
+            or any(child.type in _CLASSES for child in node.named_children)
+        ):
+            return
+        elif name.parent is not None and name.parent.type == "function_declarator":
+            self.leave_out(node, scope)
+        else:
+            declared = [self.plain[d.start_byte : d.end_byte] for d in declarators]
+            pointers = [d for d in declared if d.startswith("*")]
+            is_const = all(re.match(r"(?:\*\s*)+const\b", d) for d in pointers)
+            if scope.template is None and not (is_const and (pointers or "const" in head)):
+                self.leave_out(node, scope)
 
     def add_symbol(self, node: Node, head: str, memory: Memory, scope: _Scope) -> None:
         declarator = node
@@ -708,17 +893,26 @@ class _Variant:
             self.reader.shared.setdefault((scope.names, name), shared)
 
     def find_unsupported(self) -> None:
-        for kind, pattern in _FINDINGS:
-            for found in pattern.finditer(self.plain):
-                offset = self.prepared.start_of(found.start(1))
-                if any(start <= offset < end for start, end in self.reader.host):
-                    continue
-                _, functions = self.scope_at(found.start(1))
-                if functions and not any(map(self.may_run_on_device, functions)):
-                    continue
-                if kind == "launch from a kernel" and not functions:
-                    continue
-                self.reader.add_unsupported(kind, found[1], offset)
+        found = [
+            (kind, match.start(1), match[1])
+            for kind, pattern in _FINDINGS
+            for match in pattern.finditer(self.plain)
+        ]
+        for launch in re.finditer("<<<", self.plain):
+            before = self.plain[max(launch.start() - 200, 0) : launch.start()]
+            callee = re.search(r"([\w:]+)\s*(?:<[^<>;{}()]*>)?\s*\Z", before)
+            word = callee[1] if callee else "<<<"
+            found.append(("launch from a kernel", launch.start(), word))
+        for kind, position, word in found:
+            offset = self.prepared.start_of(position)
+            if any(start <= offset < end for start, end in self.reader.host):
+                continue
+            _, functions = self.scope_at(position)
+            if functions and not any(map(self.may_run_on_device, functions)):
+                continue
+            if kind == "launch from a kernel" and not functions:
+                continue
+            self.reader.add_unsupported(kind, word, offset)
 
     def may_run_on_device(self, function: Node) -> bool:
         body = function.child_by_field_name("body")
@@ -732,17 +926,15 @@ class _Variant:
 
 
 def has_unknown_macro(head: str) -> bool:
-    """Return whether a function's head, before its name, holds a name that looks like a macro's
-    beside the name of its type.
+    """Return whether more stands before a function's name than attributes and one type: a macro,
+    which may say where the function runs.
     """
     head = re.sub(r"\b(?:extern\s*\"C(?:\+\+)?\"|template\s*<[^;{}]*>)", " ", head)
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)", " ", head)) != head:
         head = shorter
-    head = re.sub(r"\s*::\s*", "::", head)
-    known = {"static", "inline", "extern", "const", "volatile", "unsigned", "signed", "struct",
-             "class", "enum", "union", "typename", "auto", "virtual", "friend"}  # fmt: skip
-    names = [name for name in re.findall(r"[\w:]+", head) if name not in known]
-    return len(names) > 1 and any(_UNANNOTATED_MACRO.match(name) for name in names)
+    names = re.findall(r"[\w:]+", re.sub(r"\s*::\s*", "::", head))
+    builtin = any(name in _BUILTIN_TYPES for name in names)
+    return sum(name not in _HEAD_WORDS for name in names) + builtin > 1
 
 
 def _closing_parenthesis(text: str, opening: int) -> int:

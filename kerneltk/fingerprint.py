@@ -20,7 +20,7 @@ from pathlib import Path
 
 from kerneltk.units import INCLUDE_DIRECTORY, Target, TranslationUnit
 
-__all__ = ["fingerprint"]
+__all__ = ["fingerprint", "named_in_options"]
 
 _FORMAT = "kerneltk object code 1"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
@@ -90,7 +90,7 @@ def fingerprint(
     str
         64 hexadecimal digits (SHA-256). A header that is not found counts by its name.
     """
-    directories, files = _named_in_options(unit.options)
+    directories, files = named_in_options(unit.options)
     search = [str(INCLUDE_DIRECTORY), *directories, *map(os.fspath, include_directories)]
     source = _encode(unit.source)
     parts: list[bytes] = []
@@ -100,6 +100,9 @@ def fingerprint(
     _add_texts(parts, (target.backend, target.architecture, target.compiler))
     if unit.raw:
         _add_texts(parts, [text for pair in (*unit.exports, *unit.reflected) for text in pair])
+    for link in unit.links:
+        _add_texts(parts, (link.kind, link.name))
+        _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
     forced = tuple((True, os.fsencode(name)) for name in files)
     _add_headers(parts, forced + _find_directives(source), list(dict.fromkeys(search)))
@@ -122,7 +125,7 @@ def _add_texts(parts: list[bytes], texts: Sequence[str]) -> None:
         _add(parts, _encode(text))
 
 
-def _named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
+def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the include directories and the files that compile options name."""
     directories: list[str] = []
     files: list[str] = []

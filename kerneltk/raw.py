@@ -659,7 +659,7 @@ class RawModule:
             if not isinstance(code, str):
                 raise ArgumentTypeError("'code' must be a str.")
             source = RawSource(code, "code", checked_options(options), checked_compiler(backend))
-            program = RawProgram(source, checked_names(name_expressions))
+            program = RawProgram(source, checked_names(name_expressions), c_names=True)
         self._set_up(program, enable_cooperative_groups, checks, exited_threads)
         self.translate_cucomplex = bool(translate_cucomplex)
 

@@ -298,7 +298,7 @@ def _as_pointer(
                     signature,
                     parameter,
                     f"Parameter {parameter.shown} of kernel '{signature.kernel}' is a pointer, and "
-                    f"the number {value} was given, {problem}.",
+                    f"the number {value} was given: {problem}.",
                     "pass an array; or " + _UNCHECKED,
                 )
             )
@@ -487,7 +487,7 @@ def _record_converter(
             data = value.tobytes()
         else:
             data = bytes(value)
-        if len(data) != wanted.size and not (base and len(data) < wanted.size):
+        if len(data) != wanted.size:
             raise ArgumentTypeError(
                 _message(
                     signature,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -89,11 +90,17 @@ class RawProgram:
     expressions : sequence of str or None
         Name expressions of the kernels that are wanted; None takes every kernel that is not a
         template.
+    c_names : bool
+        Whether kernels with C linkage are offered beside `expressions`: object code has them
+        anyway.
     """
 
-    def __init__(self, source: RawSource, expressions: Sequence[str] | None) -> None:
+    def __init__(
+        self, source: RawSource, expressions: Sequence[str] | None, c_names: bool = False
+    ) -> None:
         self.source = source
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
+        self._c_names = c_names
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._left_out: dict[BackendName, frozenset[str]] = {}
@@ -101,7 +108,7 @@ class RawProgram:
 
     def __reduce__(self) -> tuple[object, ...]:
         """A program is pickled as its text and what is asked of it."""
-        return RawProgram, (self.source, self.expressions)
+        return RawProgram, (self.source, self.expressions, self._c_names)
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -168,11 +175,19 @@ class RawProgram:
     def requests(self) -> list[Request]:
         """Return what the object code has to offer."""
         kernels: dict[str, Request] = {}
+        c_kernels: dict[str, Request] = {}
         variables: dict[str, Request] = {}
+        every = [kernel for kernel in self.source.kernels if kernel.is_definition]
+        unconditional = Counter(kernel.name for kernel in every if not kernel.guard)
         for source in (self.source, *self.source.included):
             for kernel in source.summary.kernels:
+                # A name with several definitions is of none of them.
+                if not kernel.is_definition or unconditional[kernel.name] > 1:
+                    continue
                 if not kernel.template_parameters:
                     _add(kernels, Request(kernel.name, False, kernel.guard))
+                if kernel.is_extern_c and self._c_names:
+                    _add(c_kernels, Request(kernel.name, False, kernel.guard))
             for symbol in source.summary.symbols:
                 _add(variables, Request(symbol.name, True, symbol.guard))
         if self.expressions is not None:
@@ -181,7 +196,7 @@ class RawProgram:
                 if kernels.get(name) is None or len(self.expressions) == 1
                 else kernels[name]
                 for name in self.expressions
-            }
+            } | c_kernels
         return [*kernels.values(), *variables.values()]
 
     def unit(self, backend: BackendName) -> TranslationUnit:

@@ -263,11 +263,13 @@ def _records(data: bytes) -> list[tuple[_Record, str]]:
 
 
 def _split_names(spelled: str, count: int) -> list[str]:
-    """Split what compilers print for a pack: g++ in braces, clang in angles, NVRTC one by one."""
+    """Split what compilers print for a pack: g++ in braces, clang in angles, NVRTC and nvcc one by
+    one.
+    """
     if count == 0:
         return []
     text = spelled.strip().removesuffix("]").strip()
-    parts = re.split(r", _kt_P ?= ?", text)
+    parts = re.split(r"[,;] _kt_P ?= ?", text)
     if len(parts) != count or count == 1:
         if text[:1] in ("{", "<") and _matching(text) == len(text) - 1:
             text = text[1:-1]

@@ -33,6 +33,11 @@ class Settings:
     cuda_include : tuple of str
         Directories to look in for the CUDA headers before the installed packages
         (``KERNELTK_CUDA_INCLUDE``, separated like ``PATH``).
+    cuda_home : tuple of str
+        Where CUDA toolkits may be installed (``CUDA_HOME``, ``CUDA_PATH``, ``/usr/local/cuda``).
+    nvcc_environment : str
+        What nvcc takes from the environment by itself (``NVCC_CCBIN``, ``NVCC_PREPEND_FLAGS``,
+        ``NVCC_APPEND_FLAGS``), as one text; empty where that is nothing.
     """
 
     cache_directory: Path | None
@@ -41,6 +46,11 @@ class Settings:
     host_sanitizers: tuple[str, ...]
     host_time_limit: float
     cuda_include: tuple[str, ...]
+    cuda_home: tuple[str, ...] = ()
+    nvcc_environment: str = ""
+
+
+_NVCC = ("NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
 def _cache_directory() -> Path | None:
@@ -78,4 +88,8 @@ def get_settings() -> Settings:
         host_sanitizers=tuple(filter(None, env.get("KERNELTK_HOST_SANITIZE", "").split(","))),
         host_time_limit=float(limit),
         cuda_include=tuple(filter(None, env.get("KERNELTK_CUDA_INCLUDE", "").split(os.pathsep))),
+        cuda_home=tuple(
+            filter(None, (env.get("CUDA_HOME"), env.get("CUDA_PATH"), "/usr/local/cuda"))
+        ),
+        nvcc_environment=" ".join(f"{name}={env[name]}" for name in _NVCC if env.get(name)),
     )

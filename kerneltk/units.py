@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["INCLUDE_DIRECTORY", "ObjectCode", "Target", "TranslationUnit"]
+__all__ = ["INCLUDE_DIRECTORY", "LinkInput", "ObjectCode", "Target", "TranslationUnit"]
 
 INCLUDE_DIRECTORY = Path(__file__).parent / "templates" / "include"
 """Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
@@ -35,6 +35,28 @@ class Target:
     backend: BackendName
     architecture: str
     compiler: str
+
+
+LinkKind = Literal["cubin", "ptx", "ltoir", "fatbin", "object", "library"]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkInput:
+    """Object code that a unit's own is linked with.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    kind : {"cubin", "ptx", "ltoir", "fatbin", "object", "library"}
+        ``"object"`` and ``"library"`` are the host's files (``.o``, ``.a``) with device code in
+        them.
+    code : bytes
+    """
+
+    name: str
+    kind: LinkKind
+    code: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +89,11 @@ class TranslationUnit:
         `kerneltk.reflection`).
     raw : bool
         Whether the text is a user's own, with `exports`, instead of generated, with `entry`.
+    compiler : {"nvrtc", "nvcc"}
+        The compiler for GPUs. For nvcc the second of a pair of `exports` is the symbol of a
+        constant that is initialized by the address.
+    links : tuple of LinkInput
+        What the compiled text is linked with.
     """
 
     backend: BackendName
@@ -79,6 +106,8 @@ class TranslationUnit:
     exports: tuple[tuple[str, str], ...] = ()
     reflected: tuple[tuple[str, str], ...] = ()
     raw: bool = False
+    compiler: Literal["nvrtc", "nvcc"] = "nvrtc"
+    links: tuple[LinkInput, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

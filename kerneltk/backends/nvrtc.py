@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from kerneltk.backends.architectures import check_options, choose_target
 from kerneltk.bodytext import foreign_headers, includes_by_option
+from kerneltk.compile_log import report
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.settings import get_settings
 from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
@@ -20,9 +21,6 @@ __all__ = [
     "include_directories",
     "target_for",
 ]
-
-_ARCHITECTURE = re.compile(r"(sm|compute|lto)_(\d+)([af]?)\Z")
-_OLDEST = 70
 
 
 @cache
@@ -73,20 +71,7 @@ def target_for(architecture: str) -> Target:
     BackendUnavailableError
         NVRTC is not installed.
     """
-    match = _ARCHITECTURE.match(architecture) if isinstance(architecture, str) else None
-    if match is None:
-        raise ValueError(f"'{architecture}' is not a CUDA architecture such as 'sm_90'.")
-    # Older ones cannot pass a struct to a kernel without copying it.
-    known = tuple(known for known in _architectures() if known >= _OLDEST)
-    number = int(match[2])
-    if number < min(known):
-        raise ValueError(
-            f"{_version()} does not compile for '{architecture}': the oldest is 'sm_{min(known)}'."
-        )
-    if number not in known and match[1] != "lto":
-        newest = max(value for value in known if value <= number)
-        architecture = f"compute_{newest}"
-    return Target("cuda", architecture, _version())
+    return choose_target(architecture, _architectures(), _version())
 
 
 @cache
@@ -111,7 +96,9 @@ _QUICK_SINCE = (12, 9)
 def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
     """Return the options that a unit gets beside its own."""
     if unit.raw:
-        return ("--std=c++17",)
+        # Else the header needs the whole of libcu++, and half a second.
+        light = ("-D_CG_LIMIT_INCLUDED_DEPENDENCIES",) * ("cooperative_groups" in unit.source)
+        return ("--std=c++17", *light)
     options: tuple[str, ...] = ("--std=c++17", "--device-as-default-execution-space")
     plain = not foreign_headers(unit.source) and not includes_by_option(unit.options)
     if (
@@ -130,8 +117,11 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     if not foreign_headers(unit.source) and not includes_by_option(unit.options):
         return ()
     directories = tuple(map(Path, cuda_include_directories()))
+    if not unit.raw:
+        return directories
     # NVRTC has no C library; a user's own text may include its headers.
-    return (INCLUDE_DIRECTORY / "nvrtc", *directories, *_bundled()) if unit.raw else directories
+    own, fallback = INCLUDE_DIRECTORY / "nvrtc", INCLUDE_DIRECTORY / "nvrtc_fallback"
+    return (own, *directories, *_bundled(), fallback)
 
 
 @cache
@@ -157,15 +147,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         NVRTC is not installed.
     """
     nvrtc = _nvrtc()
-    for option in unit.options:
-        if option.startswith("-") and option.lstrip("-").startswith(
-            ("arch", "gpu-architecture", "gpu-code")
-        ):
-            raise CompileError(
-                f"The option '{option}' would name another architecture than the target's, "
-                f"'{target.architecture}'.\n  Hint: choose the architecture by the target.",
-                unit.source,
-            )
+    check_options(unit, target)
     links = target.architecture.startswith("lto_")
     architecture = target.architecture.replace("lto_", "sm_")
     options = [f"--gpu-architecture={architecture}", f"-I{INCLUDE_DIRECTORY}"]
@@ -181,8 +163,8 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
             (result,) = nvrtc.nvrtcAddNameExpression(program, expression.encode())
             _check(nvrtc, result, f"the name '{expression}'")
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
             if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
                 raise CompileError(
                     f"NVRTC does not take one of the options {list(unit.options)}: {log.strip()}",
@@ -193,6 +175,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
 
             message = compile_error_message(log, unit.origins, unit.name or unit.entry)
             raise CompileError(message, unit.source, log)
+        report(log)
         return _object_code(nvrtc, unit, target, program)
     finally:
         nvrtc.nvrtcDestroyProgram(program)

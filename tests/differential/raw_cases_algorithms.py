@@ -355,11 +355,8 @@ def row_cases() -> Iterator[RawCase]:
     )  # fmt: skip
     yield RawCase(
         "upper-case", file, "upper_case", 5, 80,
-        lambda: (text(verse), 0, np.zeros(1, "u4")),
-        lambda letters, n, words: {0: text(verse.upper()), 2: [len(verse.split())]},
-        # In place, so that a block must not see what its neighbour has written already: the
-        # letters that matter to it, spaces, are the same before and after.
-        steps=({1: len(verse)},),
+        lambda: (text(verse), blank(len(verse), "i1"), len(verse), np.zeros(1, "u4")),
+        lambda letters, upper, n, words: {1: text(verse.upper()), 3: [len(verse.split())]},
     )  # fmt: skip
 
 

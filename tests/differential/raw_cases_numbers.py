@@ -484,7 +484,7 @@ def int_cases() -> Iterator[RawCase]:
                 v.bit_count(), 32 - v.bit_length(), (v & -v).bit_length(), reverse(v, 32),
                 w.bit_count(), 64 - w.bit_length(), (w & -w).bit_length(), reverse(w, 64) >> 24,
                 permute(v, 0x01020304, 0x6510), permute(v, ~v % U32, v & 0x7777),
-                both << 13 >> 32, both >> (v & 31), 1, funnel(v, 1) >> 7,
+                both << 13 >> 32, both >> (v & 31), v, funnel(v, 1) >> 7,
             ]  # fmt: skip
 
         return {1: np.array([[signed(f) for f in row(v)] for v in x.tolist()]).T}

@@ -76,7 +76,7 @@ def test_arrays_that_do_not_fit() -> None:
         ((100, 1, x[::2], y), ArgumentValueError, "has gaps"),
         ((100, 1, x.get(), y), ArgumentTypeError, "'x' .*host memory.*'y' is in a GPU"),
         ((100, 1, x, y.get()), ArgumentTypeError, "'x' .*a GPU.*'y' is in host memory"),
-        ((100, 1, 4096, y), ArgumentTypeError, "no address in memory"),
+        ((100, 1, 4096, y), ArgumentTypeError, "no memory of the device lies at that address"),
     ]
     for args, error, text in cases:
         with pytest.raises(error, match=text):

@@ -131,7 +131,8 @@ extern "C" __global__ void find_pattern(const char* text, int length, const char
 }
 
 // Upper case, and the number of words, counted at their first letters.
-extern "C" __global__ void upper_case(char* text, int length, unsigned int* words)
+extern "C" __global__ void upper_case(const char* text, char* upper, int length,
+                                      unsigned int* words)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const bool inside = i < length;
@@ -139,6 +140,6 @@ extern "C" __global__ void upper_case(char* text, int length, unsigned int* word
     const char before = inside && i > 0 ? text[i - 1] : ' ';
     const int first = c != ' ' && before == ' ';
     const int count = __syncthreads_count(first);
-    if (inside && c >= 'a' && c <= 'z') text[i] = static_cast<char>(c - 'a' + 'A');
+    if (inside) upper[i] = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     if (threadIdx.x == 0) atomicAdd(words, static_cast<unsigned int>(count));
 }

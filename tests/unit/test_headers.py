@@ -297,7 +297,9 @@ def test_including_the_headers_is_cheap() -> None:
 
 
 def test_headers_include_no_other_header() -> None:
-    for path in INCLUDE_DIRECTORY.rglob("*.*"):
+    # The stand-ins for vendors' and standard headers include what those do.
+    own = [*INCLUDE_DIRECTORY.glob("kerneltk/*"), *INCLUDE_DIRECTORY.glob("cupy/*")]
+    for path in own:
         for line in path.read_text().splitlines():
             if line.lstrip().startswith("#include"):
                 assert line.startswith("#include <kerneltk/"), (path.name, line)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import struct
-import subprocess
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +22,7 @@ Array = npt.NDArray[Any]
 
 HEADERS = INCLUDE_DIRECTORY / "host"
 EXPORT = '#define EXPORT extern "C" __attribute__((visibility("default")))\n'
-PRELUDE = "#include <kerneltk/core.hpp>\n#include <kerneltk/host_intrinsics.hpp>\n" + EXPORT
+PRELUDE = "#include <kerneltk/host_device.hpp>\n" + EXPORT
 FORMATS = {
     "half": (np.dtype(np.float16), "cuda_fp16.h", "__half", "__half2"),
     "bfloat16": (
@@ -42,7 +41,8 @@ def options() -> tuple[str, ...]:
 def build(directory: Path, source: str) -> ctypes.CDLL:
     code, log = toolchain.build("unit.cpp", source, options())
     assert code is not None, log
-    library = directory / f"unit{len(list(directory.iterdir()))}.so"  # a loaded file must not change
+    # Under a name of its own, because the file of a loaded library must not change.
+    library = directory / f"unit{len(list(directory.iterdir()))}.so"
     library.write_bytes(code)
     return ctypes.CDLL(str(library))
 
@@ -60,7 +60,7 @@ def call(function: Any, *arguments: Array | int) -> None:
     )
 
 
-def assert_bits(got: Array, expected: Array, *, zeros: bool = True) -> None:
+def assert_bits(got: Array, expected: Array) -> None:
     """Compare bit by bit; any NaN is as good as another."""
     nan = np.isnan(expected.astype(np.float64))
     assert np.array_equal(np.isnan(got.astype(np.float64)), nan)
@@ -99,7 +99,8 @@ def small_float_source(word: str) -> str:
     for name in UNARY:
         pair = name + "2" if name.startswith("__") else "h2" + name[1:]
         lines += [
-            f"EXPORT void f_{name}(const H* x, H* y, long long n) {{ {loop} y[i] = {name}(x[i]); }}",
+            f"EXPORT void f_{name}(const H* x, H* y, long long n) {{"
+            f" {loop} y[i] = {name}(x[i]); }}",
             f"EXPORT void g_{name}(const H2* x, H2* y, long long n) {{"
             f" {loop} y[i] = {pair}(x[i]); }}",
         ]
@@ -162,7 +163,8 @@ def small_float_source(word: str) -> str:
         }}
     }}
     EXPORT void pieces(const float* x, H* y, float* z) {{
-        const H2 v = __floats2{word}2_rn(x[0], x[1]), w = __float22{word}2_rn(make_float2(x[2], x[3]));
+        const H2 v = __floats2{word}2_rn(x[0], x[1]);
+        const H2 w = __float22{word}2_rn(make_float2(x[2], x[3]));
         const H2 parts[] = {{
             v, w, __low2{word}2(v), __high2{word}2(v), __lows2{word}2(v, w), __highs2{word}2(v, w),
             __lowhigh2highlow(v), __halves2{word}2(__low2{word}(w), __high2{word}(v)),
@@ -309,7 +311,9 @@ def test_functions_of_every_number(small: tuple[np.dtype[Any], Any, str]) -> Non
 def exact_fma(dtype: np.dtype[Any], x: Array, y: Array, z: Array) -> Array:
     """Return x y + z of finite numbers, rounded once, by fractions."""
     result = np.empty_like(x)
-    for i, parts in enumerate(zip(*(v.astype(np.float64).tolist() for v in (x, y, z)), strict=True)):
+    for i, parts in enumerate(
+        zip(*(v.astype(np.float64).tolist() for v in (x, y, z)), strict=True)
+    ):
         a, b, c = (Fraction(part) for part in parts)
         exact = a * b + c
         near = np.float64(float(exact)) if abs(exact) < Fraction(2) ** 1000 else np.float64(np.inf)
@@ -342,9 +346,11 @@ def test_fused_multiply_add(small: tuple[np.dtype[Any], Any, str]) -> None:
     z[: n // 4] = (-x[: n // 4].astype(np.float32) * y[: n // 4].astype(np.float32)).astype(dtype)
     x[n // 4 : n // 2] = dtype.type(1) + dtype.type(np.finfo(np.float16).eps * 16)
     y[n // 4 : n // 2] = x[n // 4 : n // 2]
-    z[n // 4 : n // 2] = (rng.choice([-1.0, 1.0], n // 4) * 2.0 ** rng.integers(-24, 2, n // 4)).astype(
-        np.float32
-    ).astype(dtype)
+    z[n // 4 : n // 2] = (
+        (rng.choice([-1.0, 1.0], n // 4) * 2.0 ** rng.integers(-24, 2, n // 4))
+        .astype(np.float32)
+        .astype(dtype)
+    )
     keep = np.all([np.isfinite(v.astype(np.float32)) for v in (x, y, z)], axis=0)
     x, y, z = (np.ascontiguousarray(v[keep]) for v in (x, y, z))
     expected = exact_fma(dtype, x, y, z)
@@ -411,7 +417,7 @@ def test_conversions_from_floats(small: tuple[np.dtype[Any], Any, str]) -> None:
     call(library.to_float, every(dtype), back, back.size)
     assert_bits(back, every(dtype).astype(np.float32))
     # Ties of the 16-bit type that a double tells apart and a float does not.
-    value = every(dtype)[: 0x7B00].astype(np.float64)
+    value = every(dtype)[:0x7B00].astype(np.float64)
     middle = (value[1:-1] + value[2:]) / 2
     d = np.concatenate([middle, middle * (1 + 2e-16), middle * (1 - 2e-16), -middle])
     low, high = value[1:-1], value[2:]
@@ -441,9 +447,7 @@ def test_conversions_of_integers(small: tuple[np.dtype[Any], Any, str]) -> None:
                 assert_neighbour(value, got, mode)
         x = every(dtype)
         a = x.astype(np.float64)
-        for mode, function in zip(
-            ROUNDINGS, (np.rint, np.trunc, np.floor, np.ceil), strict=True
-        ):
+        for mode, function in zip(ROUNDINGS, (np.rint, np.trunc, np.floor, np.ceil), strict=True):
             got = np.empty(x.shape, integer)
             call(library[f"to_{name}_{mode}"], x, got, x.size)
             nan = 1 << 63 if info.bits == 64 else 0
@@ -546,6 +550,7 @@ def test_types_convert_into_each_other(tmp_path: Path) -> None:
         library.there.restype = ctypes.c_float
         assert library.there(ctypes.c_float(1.00390625)) == 1 + 1.00390625
 
+
 # ---- cooperative groups ----
 
 
@@ -586,7 +591,8 @@ def test_tiles(tmp_path: Path) -> None:
         const unsigned i = block.thread_rank();
         int* row = n + 24 * i;
         float* out = f + 12 * i;
-        row[0] = tile.thread_rank(); row[1] = tile.meta_group_rank(); row[2] = tile.meta_group_size();
+        row[0] = tile.thread_rank(); row[1] = tile.meta_group_rank();
+        row[2] = tile.meta_group_size();
         row[3] = warp.meta_group_rank(); row[4] = warp.meta_group_size(); row[5] = tile.size();
         row[6] = tile.shfl(i, 3); row[7] = tile.shfl_up(i, 2); row[8] = tile.shfl_down(i, 2);
         row[9] = tile.shfl_xor(i, 5); row[10] = tile.any(i == 13); row[11] = tile.all(i > 7);
@@ -663,9 +669,10 @@ def test_chosen_groups(tmp_path: Path) -> None:
             coalesced_group active = coalesced_threads();
             row[0] = active.size(); row[1] = active.thread_rank(); row[2] = active.shfl(i, 2);
             row[3] = active.shfl_up(i, 1); row[4] = active.shfl_down(i, 1);
-            row[5] = active.ballot(i > 20); row[6] = active.any(i == 4); row[7] = active.all(i < 90);
+            row[5] = active.ballot(i > 20); row[6] = active.any(i == 4);
+            row[7] = active.all(i < 90);
             row[8] = reduce(active, i, plus<int>()); row[9] = inclusive_scan(active, i);
-            row[10] = reduce(active, i, [](int a, int b) { return a * 31 + b; });
+            row[10] = reduce(active, i, [](int, int b) { return b; });
             row[11] = active.match_any(i > 20);
             coalesced_group part = tiled_partition(active, 4);
             row[12] = part.thread_rank() + 10 * part.size() + 100 * part.meta_group_rank();
@@ -695,17 +702,13 @@ def test_chosen_groups(tmp_path: Path) -> None:
             own = [k for k in warp if k % 3 == 1]
             rank, size = own.index(i), len(own)
             late = [k > 20 for k in own]
-            folded = own[0]
-            for k in own[1:]:  # in the order of its own pairs: not associative
-                folded = folded * 31 + k
             parts = [own[a : a + 4] for a in range(0, size, 4)]
             expected[i, :10] = [
                 *(size, rank, own[2], own[max(rank - 1, 0)], own[min(rank + 1, size - 1)]),
                 sum(flag << k for k, flag in enumerate(late)),
                 *(4 in own, True, sum(own), sum(own[: rank + 1])),
             ]
-            expected[i, 10] = n[i, 10]
-            assert len({int(n[k, 10]) for k in own}) == 1
+            expected[i, 10] = own[-1]  # in the order of ranks
             expected[i, 11] = sum((flag == late[rank]) << k for k, flag in enumerate(late))
             expected[i, 12] = rank % 4 + 10 * len(parts[rank // 4]) + 100 * (rank // 4)
             expected[i, 13] = size * 100 + rank
@@ -760,3 +763,339 @@ def test_grid_and_copies(tmp_path: Path) -> None:
     assert y.tolist() == expected.ravel().tolist()
     zeroed = np.array([1, 2, 0, 0])[np.arange(48) % 4] * 1000
     assert z.tolist() == (np.repeat([199, 299, 99], 16) + zeroed).tolist()
+
+
+# ---- other functions ----
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_directed_rounding(tmp_path: Path) -> None:
+    names = {"f": ("float", np.float32), "d": ("double", np.float64)}
+    lines = [PRELUDE]
+    for letter, (ctype, _) in names.items():
+        fma = "__fmaf" if letter == "f" else "__fma"
+        for mode in ("rn", "rd", "ru", "rz"):
+            calls = [
+                f"__{letter}{name}_{mode}(x[i], y[i])" for name in ("add", "sub", "mul", "div")
+            ]
+            calls += [f"__{letter}rcp_{mode}(x[i])", f"__{letter}sqrt_{mode}(x[i])"]
+            calls.append(f"{fma}_{mode}(x[i], y[i], z[i])")
+            stores = " ".join(f"r[7 * i + {k}] = {text};" for k, text in enumerate(calls))
+            lines.append(
+                f"EXPORT void {letter}_{mode}(const {ctype}* x, const {ctype}* y, const {ctype}* z,"
+                f" {ctype}* r, long long n) {{ for (long long i = 0; i < n; ++i) {{ {stores} }} }}"
+            )
+    # Plain arithmetic between calls must neither move nor keep the direction.
+    lines.append(
+        "EXPORT void between(float* x) { const float up = __fadd_ru(x[0], x[1]);"
+        " x[2] = x[0] + x[1]; x[3] = __fadd_rd(x[0], x[1]); x[4] = up; x[5] = x[0] + x[1]; }"
+    )
+    library = build(tmp_path, "\n".join(lines))
+    rng = np.random.default_rng(9)
+    for letter, (_, dtype) in names.items():
+        bits = 8 * np.dtype(dtype).itemsize
+        x, y, z = rng.integers(0, 2**bits, (3, 600), f"u{bits // 8}").view(dtype)
+        x[::3], y[::3], z[::3] = (rng.normal(size=200) for _ in range(3))
+        x, y, z = (np.where(np.isfinite(v) & (v != 0), v, dtype(1.5)) for v in (x, y, z))
+        results = {}
+        for mode in ("rn", "rd", "ru", "rz"):
+            results[mode] = np.empty((600, 7), dtype)
+            call(library[f"{letter}_{mode}"], x, y, z, results[mode], 600)
+        for i in range(600):
+            a, b, c = (Fraction(float(v[i])) for v in (x, y, z))
+            exact: list[Fraction | None] = [a + b, a - b, a * b, a / b, 1 / a, None, a * b + c]
+            for k, value in enumerate(exact):
+                got = {mode: results[mode][i, k] for mode in results}
+                if value is None:
+                    if a < 0:
+                        assert np.isnan(list(got.values())).all()
+                        continue
+                    low, high = Fraction(float(got["rd"])), Fraction(float(got["ru"]))
+                    assert low**2 <= a <= high**2
+                    assert low == high or np.nextafter(got["rd"], dtype(np.inf)) == got["ru"]
+                    assert got["rz"] == got["rd"]
+                    continue
+                assert_between(value, got, dtype)
+    f = np.array([1, 2**-30, 0, 0, 0, 0], np.float32)
+    call(library.between, f)
+    assert f.tolist()[2:] == [1.0, 1.0, float(np.nextafter(np.float32(1), np.float32(2))), 1.0]
+
+
+def assert_between(exact: Fraction, got: dict[str, Any], dtype: type[np.floating[Any]]) -> None:
+    """Check that the four roundings are the neighbours of an exact number."""
+    down, up = got["rd"], got["ru"]
+    if np.isfinite(down):
+        assert Fraction(float(down)) <= exact
+    else:
+        assert down < 0
+    if np.isfinite(up):
+        assert exact <= Fraction(float(up))
+    else:
+        assert up > 0
+    assert down == up or np.nextafter(down, dtype(np.inf)) == up
+    if down == up:
+        assert Fraction(float(down)) == exact
+    assert got["rz"] == (down if exact > 0 else up)
+    assert got["rn"] in (down, up)
+
+
+def lanes(x: int, bits: int, signed: bool) -> list[int]:
+    values = [x >> shift & (1 << bits) - 1 for shift in range(0, 32, bits)]
+    return [v - (v >> (bits - 1) << bits) if signed else v for v in values]
+
+
+def test_functions_of_lanes(tmp_path: Path) -> None:
+    def fit(v: int, bits: int, signed: bool) -> int:
+        least = -(1 << bits - 1) if signed else 0
+        return min(max(v, least), least + (1 << bits) - 1)
+
+    Rule = Callable[[int, int, int], int]  # noqa: N806
+    table: dict[str, tuple[bool, Rule]] = {
+        "abs": (True, lambda a, b, n: abs(a)),
+        "absss": (True, lambda a, b, n: fit(abs(a), n, True)),
+        "neg": (True, lambda a, b, n: -a),
+        "negss": (True, lambda a, b, n: fit(-a, n, True)),
+        "add": (True, lambda a, b, n: a + b),
+        "addss": (True, lambda a, b, n: fit(a + b, n, True)),
+        "addus": (False, lambda a, b, n: fit(a + b, n, False)),
+        "sub": (True, lambda a, b, n: a - b),
+        "subss": (True, lambda a, b, n: fit(a - b, n, True)),
+        "subus": (False, lambda a, b, n: fit(a - b, n, False)),
+        "avgs": (True, lambda a, b, n: (a + b + (a + b >= 0)) // 2),
+        "avgu": (False, lambda a, b, n: (a + b + 1) // 2),
+        "haddu": (False, lambda a, b, n: (a + b) // 2),
+        "absdiffs": (True, lambda a, b, n: abs(a - b)),
+        "absdiffu": (False, lambda a, b, n: abs(a - b)),
+        "maxs": (True, lambda a, b, n: max(a, b)),
+        "maxu": (False, lambda a, b, n: max(a, b)),
+        "mins": (True, lambda a, b, n: min(a, b)),
+        "minu": (False, lambda a, b, n: min(a, b)),
+    }
+    comparisons: dict[str, tuple[bool, Callable[[int, int], bool]]] = {
+        "eq": (False, int.__eq__),
+        "ne": (False, int.__ne__),
+        "ges": (True, int.__ge__),
+        "geu": (False, int.__ge__),
+        "gts": (True, int.__gt__),
+        "gtu": (False, int.__gt__),
+        "les": (True, int.__le__),
+        "leu": (False, int.__le__),
+        "lts": (True, int.__lt__),
+        "ltu": (False, int.__lt__),
+    }
+
+    def every_lane(holds: Callable[[int, int], bool], value: int) -> Rule:
+        return lambda a, b, n: value * holds(a, b)
+
+    for name, (signed, holds) in comparisons.items():
+        table[f"cmp{name}"] = signed, every_lane(holds, -1)
+        table[f"set{name}"] = signed, every_lane(holds, 1)
+    calls = []
+    for name in table:
+        unary = name in ("abs", "absss", "neg", "negss")
+        calls += [f"__v{name}{n}({'x' if unary else 'x, y'})" for n in (2, 4)]
+    calls += [f"__vsad{s}{n}(x, y)" for s in "su" for n in (2, 4)]
+    calls += ["__dp4a(int(x), int(y), int(z))", "__dp4a(x, y, z)"]
+    calls += ["__dp2a_lo(int(x), int(y), int(z))", "__dp2a_hi(x, y, z)"]
+    calls += ["__vimax3_s32(int(x), int(y), int(z))", "__viaddmin_u32(x, y, z)"]
+    calls += ["__vimin3_s16x2(x, y, z)", "__viaddmax_s16x2_relu(x, y, z)", "__vimax_s32_relu(x, y)"]
+    calls += ["__funnelshift_lc(x, y, z % 40)", "__funnelshift_rc(x, y, z % 40)"]
+    calls += ["__fns(x, z % 32, int(y % 9) - 4)", "umin(x, y) + umax(y, z)"]
+    stores = " ".join(f"*r++ = {text};" for text in calls)
+    library = build(
+        tmp_path,
+        PRELUDE
+        + "EXPORT void all(unsigned x, unsigned y, unsigned z, unsigned* r) {"
+        + stores
+        + "}",
+    )
+    rng = np.random.default_rng(10)
+    cases = rng.integers(0, 2**32, (60, 3), np.uint64).tolist()
+    cases += [[0x80007FFF, 0x80008000, 0x7FFF0001], [0x807F00FF, 0x80FF807F, 31]]
+    for x, y, z in cases:
+        got = np.zeros(len(calls), np.uint32)
+        library.all(*(ctypes.c_uint(v) for v in (x, y, z)), ctypes.c_void_p(got.ctypes.data))
+        expected = []
+        for signed, rule in table.values():
+            for bits in (16, 8):
+                word = 0
+                pair = zip(lanes(x, bits, signed), lanes(y, bits, signed), strict=True)
+                for k, (a, b) in enumerate(pair):
+                    word |= (rule(a, b, bits) & (1 << bits) - 1) << k * bits
+                expected.append(word)
+        for signed in (True, False):
+            for bits in (16, 8):
+                pair = zip(lanes(x, bits, signed), lanes(y, bits, signed), strict=True)
+                expected.append(sum(abs(a - b) for a, b in pair))
+        (sx,), (sy,), (sz,) = (lanes(v, 32, True) for v in (x, y, z))
+
+        def dot(a: list[int], b: list[int], c: int) -> int:
+            return sum(p * q for p, q in zip(a, b, strict=True)) + c
+
+        expected += [
+            dot(lanes(x, 8, True), lanes(y, 8, True), sz),
+            dot(lanes(x, 8, False), lanes(y, 8, False), z),
+            dot(lanes(x, 16, True), lanes(y, 8, True)[:2], sz),
+            dot(lanes(x, 16, False), lanes(y, 8, False)[2:], z),
+            *(max(sx, sy, sz), min((x + y) % 2**32, z)),
+        ]
+        triples = list(zip(*(lanes(v, 16, True) for v in (x, y, z)), strict=True))
+        low = [min(t) & 0xFFFF for t in triples]
+        sums = [lanes((a + b) & 0xFFFF, 16, True)[0] for a, b, _ in triples]
+        relu = [max(s, t[2], 0) for s, t in zip(sums, triples, strict=True)]
+        shift = min(z % 40, 32)
+        double = y << 32 | x
+        base, offset = z % 32, y % 9 - 4
+        step = -1 if offset < 0 else 1
+        places = [p for p in range(base, -1 if step < 0 else 32, step) if x >> p & 1]
+        if offset == 0:
+            found = base if x >> base & 1 else -1
+        else:
+            found = places[abs(offset) - 1] if len(places) >= abs(offset) else -1
+        expected += [
+            *(low[1] << 16 | low[0], relu[1] << 16 | relu[0], max(sx, sy, 0)),
+            *(double << shift >> 32, double >> shift, found, min(x, y) + max(y, z)),
+        ]
+        expected = [v % 2**32 for v in expected]
+        assert dict(zip(calls, got.tolist(), strict=True)) == dict(
+            zip(calls, expected, strict=True)
+        )
+
+
+def test_vectors_and_complex_numbers(tmp_path: Path) -> None:
+    sizes = {
+        "char": (1, 2, 4),
+        "short": (2, 4, 8),
+        "int": (4, 8, 16),
+        "float": (4, 8, 16),
+        "long": (8, 16, 16),
+        "longlong": (8, 16, 16),
+        "double": (8, 16, 16),
+    }
+    checks = []
+    for base, (size, two, four) in sizes.items():
+        for name in [base] if base in ("float", "double") else [base, "u" + base]:
+            for count, alignment in ((1, size), (2, two), (3, size), (4, four)):
+                vector = f"{name}{count}"
+                checks.append(
+                    f"static_assert(sizeof({vector}) == {size * count} &&"
+                    f' alignof({vector}) == {alignment}, "{vector}");'
+                )
+                values = ", ".join("1234"[:count])
+                checks.append(f'static_assert(make_{vector}({values}).x == 1, "{vector}");')
+    source = (
+        PRELUDE
+        + "#include <cuComplex.h>\n#include <vector_types.h>\n"
+        + "\n".join(checks)
+        + """
+    inline float4 operator+(float4 a, float4 b) {  // as users' own headers bring it
+        return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+    }
+    static_assert(sizeof(dim3) == 12 && dim3(2).y == 1 && dim3(make_uint3(1, 2, 3)).z == 3, "dim3");
+    EXPORT void product(const cuFloatComplex* x, cuDoubleComplex* y, float4* v) {
+        const cuDoubleComplex a = cuComplexFloatToDouble(x[0]), b = cuComplexFloatToDouble(x[1]);
+        y[0] = cuCadd(a, b); y[1] = cuCsub(a, b); y[2] = cuCmul(a, b); y[3] = cuCdiv(a, b);
+        y[4] = cuCfma(a, b, a); y[6] = cuConj(b);
+        y[5] = make_cuDoubleComplex(cuCabs(a), cuCimag(b));
+        cuComplex c = cuCdivf(x[0], x[1]);
+        y[7] = cuComplexFloatToDouble(c);
+        const float4 one = {1, 2, 3, 4};
+        __stcs(v, __ldg(&one) + one);
+        const double three[] = {3, 4, 12};
+        y[8] = make_cuDoubleComplex(norm(3, three), rhypot(3.0, 4.0));
+        const long long n = (*v).x;
+        y[9] = {double(__double2ll_rn(0.0 / (n - 2.0))), double(__double2int_rn(0.0 / (n - 2.0)))};
+    }"""
+    )
+    library = build(tmp_path, source)
+    x = np.array([3 - 4j, 1 + 2j], np.complex64)
+    y, buffer = np.zeros(10, np.complex128), np.zeros(8, np.float32)
+    v = buffer[buffer.ctypes.data % 16 // 4 :][:4]
+    call(library.product, x, y, v)
+    a, b = complex(x[0]), complex(x[1])
+    expected = [a + b, a - b, a * b, a / b, a * b + a, abs(a) + 2j, b.conjugate(), a / b, 13 + 0.2j]
+    assert np.allclose(y[:9], expected, rtol=1e-6)
+    assert (y[9].real, y[9].imag) == (-(2.0**63), -(2.0**31))
+    assert v.tolist() == [2, 4, 6, 8]
+
+
+def test_new_and_delete(tmp_path: Path) -> None:
+    source = (
+        PRELUDE
+        + """
+    struct base { virtual ~base() {} virtual int get() const { return 1; } };
+    struct derived : base { int kept; int get() const override { return kept; } };
+    EXPORT int sum(int n) {
+        int* numbers = new int[n];
+        derived* d = new derived;
+        for (int k = 0; k < n; ++k) numbers[k] = k;
+        d->kept = numbers[n - 1];
+        base* volatile b = d;
+        const int result = b->get();
+        delete[] numbers;
+        delete b;
+        return result;
+    }"""
+    )
+    assert build(tmp_path, source).sum(8) == 7
+
+
+# ---- which headers there are ----
+
+STANDARD = (
+    *("cmath", "cstdio", "cstdint", "algorithm", "limits", "type_traits", "utility", "cfloat"),
+    *("cassert", "vector", "iostream", "stdio.h", "stdlib.h", "math.h", "assert.h", "float.h"),
+    *("limits.h", "string.h", "stdint.h", "complex", "array", "tuple", "string", "cstring"),
+)
+USE = """
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#include <cooperative_groups/scan.h>
+__global__ void use(float* x, __half* h, unsigned* n) {
+    static_assert(__CUDA_ARCH__ == 750, "the host's architecture");
+    const int i = threadIdx.x;
+    auto tile = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());
+    x[i] = sinf(x[i]) + cos(x[i]) + pow(x[i], 2.0f) + min(i, 3) + max(x[i], 0.0f) + abs(x[i]) +
+           fabs(x[i]) + rsqrtf(x[i]) + __fadd_ru(x[i], 1.0f) + isnan(x[i]) + sqrt(x[i]);
+    h[i] = hexp(h[i]) + h[i] * __float2half(x[i]);
+    n[i] = __vadd4(n[i], 3) + __popc(n[i]) + cooperative_groups::inclusive_scan(tile, n[i]);
+    atomicAdd(x, 1.0f);
+    __syncthreads();
+}
+KERNELTK_ENTRY(entry, (use))
+"""
+STANDARD_USE = """
+__device__ double of_the_library(double x) {
+    return std::min(x, 2.0) + std::max(x, 1.0) + std::abs(x) + std::sqrt(x) + std::numeric_limits<
+        float>::max() + (std::is_same<int, int>::value ? FLT_EPSILON : 0) + std::exp(x) + INT_MAX;
+}
+"""
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_with_the_standard_library(first: bool) -> None:
+    library = "".join(f"#include <{name}>\n" for name in STANDARD) + STANDARD_USE
+    texts = (library, USE) if first else (USE, library)
+    source = "\n".join((PRELUDE, "#include <kerneltk/host_grid.hpp>", *texts))
+    code, log = toolchain.build("unit.cpp", source, options())
+    assert code is not None, log
+
+
+def test_every_header_stands_alone_or_is_refused() -> None:
+    names = sorted(path.relative_to(HEADERS).as_posix() for path in HEADERS.rglob("*"))
+    files = [name for name in names if (HEADERS / name).is_file()]
+    refused = [name for name in files if "#error" in (HEADERS / name).read_text()]
+    kept = [name for name in files if name not in refused]
+    assert {"cub/cub.cuh", "mma.h", "curand_kernel.h", "cuda/barrier"} <= set(refused)
+    assert {"cuda_runtime.h", "cooperative_groups.h", "cuda/std/limits"} <= set(kept)
+    lines = [f"#include <{name}>" for name in ("kerneltk/host_grid.hpp", *kept)]
+    source = "\n".join([*lines, 'static_assert(CUDART_PI_F > 3, "a constant");'])
+    code, log = toolchain.build("unit.cpp", source, options())
+    assert code is not None, log
+    for name in refused:
+        line = (HEADERS / name).read_text().removeprefix("#error ").strip()
+        assert line.startswith(f"<{name}> cannot run on CPU cores: ")
+        assert "'" not in line  # the preprocessor takes it for a character
+    code, log = toolchain.build("unit.cpp", "#include <cub/cub.cuh>\n", options())
+    assert code is None
+    assert "<cub/cub.cuh> cannot run on CPU cores" in log

@@ -280,7 +280,7 @@ class HostBackend:
 
     def check_address(self, address: int) -> str:
         """Return that nobody can tell what is at an address."""
-        return "and nobody can tell what is there"
+        return "nobody can tell what lies at an address"
 
     def variable_array(
         self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object

@@ -59,7 +59,7 @@ typedef void (*combine_function)(const unsigned long long *in, const unsigned *e
 enum waiting { AT_NOTHING, AT_BARRIER, AT_WARP, AT_ANY, AT_YIELD };
 
 struct fiber {
-    void *stack_pointer;
+    void *stack_pointer, *frame, *go_on; /* how it was left; first, for the switch */
     struct fiber *next, *previous; /* in the ring of waiting threads, or among the free */
     const uint32_t *word;          /* the thread waits while it has this value */
     uint32_t value;
@@ -129,45 +129,47 @@ static __attribute__((noreturn, cold)) void fail_waiting(struct engine *e, const
 
 /* ---- the switch ----
  *
- * kt_switch(save, to, argument) keeps what a call must keep on the stack, puts the stack pointer
- * into *save and goes on where `to` was saved. A stack that is new goes on in a function, which
- * gets the argument. */
+ * SWITCH(from, to, e) notes where this stack is left in `from`, and goes on where `to` was left. A
+ * stack that is new begins a function, which gets `e`.
+ *
+ * On x86-64 it is written into the function that waits, which so keeps its registers once and not
+ * twice; and with no call of its own, the processor expects each return where it then happens. */
 #if defined(__x86_64__)
-void kt_switch(void **save, void *to, void *argument) __attribute__((visibility("hidden")));
-__asm__(
-    ".text\n"
-    ".p2align 4\n"
-    ".globl kt_switch\n"
-    ".hidden kt_switch\n"
-    ".type kt_switch,@function\n"
-    "kt_switch:\n"
-    "    pushq %rbp\n"
-    "    pushq %rbx\n"
-    "    pushq %r12\n"
-    "    pushq %r13\n"
-    "    pushq %r14\n"
-    "    pushq %r15\n"
-    "    movq %rsp, (%rdi)\n"
-    "    movq %rsi, %rsp\n"
-    "    movq %rdx, %rdi\n"
-    "    popq %r15\n"
-    "    popq %r14\n"
-    "    popq %r13\n"
-    "    popq %r12\n"
-    "    popq %rbx\n"
-    "    popq %rbp\n"
-    "    popq %rcx\n"
-    "    jmpq *%rcx\n"
-    ".size kt_switch,.-kt_switch\n"
-    ".section .note.GNU-stack,\"\",@progbits\n"
-    ".text\n");
+#ifdef __AVX512F__
+#define MORE_VECTORS                                                                            \
+    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", \
+        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5",     \
+        "k6", "k7"
+#else
+#define MORE_VECTORS
+#endif
+#define SWITCH(from, to, e)                                                                     \
+    do {                                                                                        \
+        struct fiber *from_ = (from), *to_ = (to);                                              \
+        struct engine *engine_ = (e);                                                           \
+        __asm__ volatile(                                                                       \
+            "leaq 1f(%%rip), %%rax\n\t"                                                         \
+            "movq %%rsp, (%0)\n\t"                                                              \
+            "movq %%rbp, 8(%0)\n\t"                                                             \
+            "movq %%rax, 16(%0)\n\t"                                                            \
+            "movq (%1), %%rsp\n\t"                                                              \
+            "movq 8(%1), %%rbp\n\t"                                                             \
+            "jmpq *16(%1)\n"                                                                    \
+            "1:"                                                                                \
+            : "+c"(from_), "+d"(to_), "+D"(engine_)                                             \
+            :                                                                                   \
+            : "rax", "rbx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",        \
+              "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",   \
+              "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",                      \
+              "xmm15" MORE_VECTORS);                                                            \
+    } while (0)
 
-static void *new_stack(void *top, void (*begin)(struct engine *)) {
-    void **stack = (void **)top; /* 16-byte aligned; a function begins 8 below such a place */
-    *--stack = NULL;             /* the return address of the first function: there is none */
-    *--stack = (void *)begin;
-    for (int i = 0; i < 6; ++i) *--stack = NULL;
-    return stack;
+static void new_stack(struct fiber *f, void (*begin)(struct engine *)) {
+    void **stack = (void **)f->top - 1; /* 8 below 16-byte alignment, as after a call */
+    *stack = NULL;                      /* the return address of the first function: none */
+    f->stack_pointer = stack;
+    f->frame = NULL;
+    f->go_on = (void *)begin;
 }
 #elif defined(__aarch64__)
 void kt_switch(void **save, void *to, void *argument) __attribute__((visibility("hidden")));
@@ -209,11 +211,13 @@ __asm__(
     ".section .note.GNU-stack,\"\",%progbits\n"
     ".text\n");
 
-static void *new_stack(void *top, void (*begin)(struct engine *)) {
-    void **stack = (void **)((char *)top - 160);
+#define SWITCH(from, to, e) kt_switch(&(from)->stack_pointer, (to)->stack_pointer, e)
+
+static void new_stack(struct fiber *f, void (*begin)(struct engine *)) {
+    void **stack = (void **)((char *)f->top - 160);
     memset(stack, 0, 160);
     stack[11] = (void *)begin; /* x30 */
-    return stack;
+    f->stack_pointer = stack;
 }
 #else
 #include <ucontext.h>
@@ -229,9 +233,11 @@ static void kt_switch(void **save, void *to, void *argument) {
     switch_argument = argument;
     swapcontext(&here, (ucontext_t *)to);
 }
+#define SWITCH(from, to, e) kt_switch(&(from)->stack_pointer, (to)->stack_pointer, e)
 
-static void *new_stack(void *top, void (*begin)(struct engine *)) {
-    char *low = (char *)(((uintptr_t)top - (STACK_STRIDE - STACK_GUARD) / 2) & ~(uintptr_t)63);
+static void new_stack(struct fiber *f, void (*begin)(struct engine *)) {
+    void *top = f->top;
+    char *low = f->low;
     ucontext_t *context = (ucontext_t *)(((uintptr_t)top - sizeof *context) & ~(uintptr_t)63);
     getcontext(context);
     context->uc_stack.ss_sp = low;
@@ -239,16 +245,16 @@ static void *new_stack(void *top, void (*begin)(struct engine *)) {
     context->uc_link = NULL;
     switch_begin = begin;
     makecontext(context, begin_context, 0);
-    return context;
+    f->stack_pointer = context;
 }
 #endif
 
-static inline void switch_to(struct engine *e, struct fiber *from, struct fiber *to) {
+static inline __attribute__((always_inline)) void switch_to(struct engine *e, struct fiber *from, struct fiber *to) {
     e->current = to;
 #ifdef KT_ADDRESS_SANITIZER
     __sanitizer_start_switch_fiber(&from->fake_stack, to->bottom, to->size);
 #endif
-    kt_switch(&from->stack_pointer, to->stack_pointer, e);
+    SWITCH(from, to, e);
 #ifdef KT_ADDRESS_SANITIZER
     __sanitizer_finish_switch_fiber(from->fake_stack, NULL, NULL);
 #endif
@@ -301,7 +307,7 @@ static inline struct fiber *take_fiber(struct engine *e) {
     struct fiber *f = e->free;
     e->free = f->next;
     f->bound = 0;
-    f->stack_pointer = new_stack(f->top, fiber_begin);
+    new_stack(f, fiber_begin);
     return f;
 }
 
@@ -339,7 +345,11 @@ static int is_guard(const struct engine *e, const char *address) {
 static void complete_group(struct engine *e, uint32_t warp, struct group *g) {
     struct warp *w = &e->warps[warp];
     uint32_t lanes = g->arrived;
-    g->combine(w->in, w->extra, w->out, lanes);
+    unsigned long long results[WARP];
+    g->combine(w->in, w->extra, results, lanes);
+    /* Lanes of other groups may not have read theirs yet. */
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        w->out[__builtin_ctz(rest)] = results[__builtin_ctz(rest)];
     g->arrived = 0;
     ++g->generation;
     w->pending &= ~lanes;
@@ -470,7 +480,7 @@ static inline uint32_t current_thread(struct engine *e) {
 }
 
 /* Suspends the running thread for as long as *word is value. */
-static inline void wait_while(struct engine *e, uint32_t thread, const uint32_t *word,
+static inline __attribute__((always_inline)) void wait_while(struct engine *e, uint32_t thread, const uint32_t *word,
                               uint32_t value) {
     struct fiber *self = e->current, *next;
     self->word = word;
@@ -543,7 +553,7 @@ static void fiber_begin(struct engine *e) {
 
 /* ---- what a kernel calls; each returns whether others ran meanwhile ---- */
 
-static inline int arrive(struct engine *e, uint32_t thread, const char *file, int line) {
+static inline __attribute__((always_inline)) int arrive(struct engine *e, uint32_t thread, const char *file, int line) {
     struct fiber *self = e->current;
     self->file = file;
     self->line = line;

@@ -186,7 +186,7 @@ static void append_position(struct engine *e, char *text, size_t size, int with_
     if (at[3] < e->head->block[0])
         append(text, size, ", thread (%u, %u, %u)", at[3], at[4], at[5]);
     else
-        append(text, size, ", a thread of row (y = %u, z = %u)", at[4], at[5]);
+        append(text, size, ", one of threads (0 to %u, %u, %u)", e->head->block[0] - 1, at[4], at[5]);
 }
 
 static void fail_waiting(struct engine *e, const char *what) {

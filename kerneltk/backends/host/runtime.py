@@ -17,6 +17,7 @@ import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,8 @@ launch_grid: Callable[[int, int, int, int, int], int]
 over all blocks of a grid, as :data:`launch` does, and return 0, or 1 (an integer divided by zero),
 2 (an assertion or a trap) or 3 (another fault); :func:`last_fault` then tells more.
 
-`block_address` is that of a launch head, whose member `runtime` is :func:`grid_table`, and of the
-kernel's arguments behind it.
+The block begins with a launch head, whose member ``runtime`` is :func:`grid_table`; the kernel's
+arguments follow.
 """
 
 launch_cooperative: Callable[[int, int, int], int]
@@ -294,11 +295,12 @@ def worker_count() -> int:
 
 
 def last_fault() -> str:
-    """Return why this thread's last launch of a grid that failed did so, in one line."""
+    """Return why this thread's last launch of a grid failed, in one line."""
     text: bytes = _foreign(_ready(), "kt_fault", ctypes.c_char_p)()
     return text.decode(errors="replace")
 
 
+@cache
 def grid_table() -> int:
     """Return the address of the functions that kernels of a grid call."""
     return int(_foreign(_ready(), "kt_runtime", ctypes.c_void_p)())
@@ -312,6 +314,7 @@ def set_time_limit(milliseconds: int) -> None:
     _foreign(_ready(), "kt_set_time_limit", None, ctypes.c_longlong)(milliseconds)
 
 
+@cache
 def cooperative_limit() -> int:
     """Return how many blocks a cooperative launch can have."""
     return int(_foreign(_ready(), "kt_cooperative_limit", ctypes.c_int)())

@@ -1,5 +1,5 @@
 // CUDA's <cooperative_groups.h> for host compilers: groups of a block's threads and the grid.
-// A tile has 32 threads or fewer. Each function that waits gets the place of its call, for messages.
+// A tile has 32 threads or fewer. Functions that wait get the place of their call, for messages.
 #pragma once
 #include <kerneltk/host_grid.hpp>
 
@@ -10,6 +10,10 @@ namespace kerneltk_details {
 __forceinline__ unsigned int block_size() { return blockDim.x * blockDim.y * blockDim.z; }
 __forceinline__ unsigned int rank_in_block() {
     return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+inline unsigned long long rank_of_block() {
+    const unsigned long long row = blockIdx.y + 1ull * gridDim.y * blockIdx.z;
+    return blockIdx.x + gridDim.x * row;
 }
 __forceinline__ unsigned int lane() { return rank_in_block() % 32; }
 __forceinline__ unsigned int lanes_below() { return (1u << lane()) - 1; }
@@ -93,10 +97,8 @@ public:
         const unsigned long long in_block = kerneltk_details::rank_in_block();
         if (kind_ == kind::lanes)
             return kerneltk_details::count(mask_ & kerneltk_details::lanes_below());
-        const unsigned long long block =
-            blockIdx.x + static_cast<unsigned long long>(gridDim.x) *
-                             (blockIdx.y + static_cast<unsigned long long>(gridDim.y) * blockIdx.z);
-        return kind_ == kind::block ? in_block : block * kerneltk_details::block_size() + in_block;
+        if (kind_ == kind::block) return in_block;
+        return kerneltk_details::rank_of_block() * kerneltk_details::block_size() + in_block;
     }
     bool is_valid() const { return kind_ != kerneltk_details::kind::none; }
     void sync(KERNELTK_PLACE) const {
@@ -155,10 +157,7 @@ public:
     static unsigned long long num_blocks() {
         return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
     }
-    static unsigned long long block_rank() {
-        return blockIdx.x + static_cast<unsigned long long>(gridDim.x) *
-                                (blockIdx.y + static_cast<unsigned long long>(gridDim.y) * blockIdx.z);
-    }
+    static unsigned long long block_rank() { return kerneltk_details::rank_of_block(); }
     static unsigned long long num_threads() {
         return num_blocks() * kerneltk_details::block_size();
     }

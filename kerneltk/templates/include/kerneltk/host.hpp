@@ -313,7 +313,8 @@ inline T atomicExch(T* p, typename kerneltk::identity<T>::type value) {
 template <class T>
 inline T atomicCAS(T* p, typename kerneltk::identity<T>::type expected,
                    typename kerneltk::identity<T>::type value) {
-    const bool done = __atomic_compare_exchange(p, &expected, &value, false, __ATOMIC_RELAXED,
+    [[maybe_unused]] const bool done =
+        __atomic_compare_exchange(p, &expected, &value, false, __ATOMIC_RELAXED,
                                                 __ATOMIC_RELAXED);
     KERNELTK_CONTENDED(!done);
     return expected;

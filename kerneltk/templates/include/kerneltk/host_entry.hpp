@@ -47,6 +47,15 @@ struct count_up<0, K...> {
     using type = indices<K...>;
 };
 
+template <int K, class P>
+struct argument {
+    P value;
+};
+template <class Indices, class... P>
+struct arguments;
+template <int... K, class... P>
+struct arguments<indices<K...>, P...> : argument<K, P>... {};
+
 constexpr unsigned int most_threads = 1024, most_rows = 65535;
 constexpr unsigned int farthest = 0x7fffffffu - most_threads;
 
@@ -65,8 +74,12 @@ template <auto F, class... P>
 struct kernel<F, void (*)(P...)> {
     // Runs the threads of a block from one of them on, a row at a time. Returns true when a thread
     // has ended that had been suspended: the others are then somebody else's.
-    static inline __attribute__((always_inline)) bool rows(unsigned int x, unsigned int y,
-                                                           unsigned int z, P... arguments) {
+    template <int... K>
+    static __attribute__((noinline)) bool near(const char* block, unsigned int x, unsigned int y,
+                                               unsigned int z, indices<K...>) {
+        // GCC has to meet the call right here, next to what is assumed, to make use of it.
+        const arguments<indices<K...>, P...> own = {
+            {parameter<P>(block + parameter_offset<P...>(K))}...};
         const unsigned int width = blockDim.x, height = blockDim.y, depth = blockDim.z;
         __builtin_assume(width <= most_threads);
         __builtin_assume(height <= most_threads);
@@ -80,21 +93,22 @@ struct kernel<F, void (*)(P...)> {
                 __builtin_assume(blockIdx.x * blockDim.x <= farthest);
                 __builtin_assume(blockIdx.y <= most_rows);
                 __builtin_assume(blockIdx.z <= most_rows);
-                for (unsigned int k = x & (most_threads - 1); k < width; ++k) {
+                // Counted along the grid, since that is what kernels compare with their limit: GCC
+                // then splits the loop there, and needs no masks.
+                const unsigned int first = blockIdx.x * blockDim.x;
+                const int end = static_cast<int>(first + width);
+                for (int k = static_cast<int>(first + (x & (most_threads - 1))); k < end; ++k) {
                     const unsigned int before = suspensions;
-                    threadIdx.x = k;
-                    F(arguments...);
+                    threadIdx.x = static_cast<unsigned int>(k) - first;
+#ifdef KERNELTK_EXACT_THREADS
+                    apart(); // a fault then names its thread, and nothing is vectorised
+#endif
+                    F(static_cast<const argument<K, P>&>(own).value...);
                     if (suspensions != before) return true;
                 }
             }
         }
         return false;
-    }
-
-    template <int... K>
-    static __attribute__((noinline)) bool near(const char* block, unsigned int x, unsigned int y,
-                                               unsigned int z, indices<K...>) {
-        return rows(x, y, z, parameter<P>(block + parameter_offset<P...>(K))...);
     }
 
     // The same for blocks so far along x that indices may wrap around: nothing is assumed.

@@ -9,6 +9,8 @@ extern "C" {
 void* malloc(size_t) noexcept;
 void free(void*) noexcept;
 void* memmove(void*, const void*, size_t) noexcept;
+long labs(long) noexcept;
+long long llabs(long long) noexcept;
 }
 
 // ---- stated rounding ----
@@ -144,27 +146,27 @@ __forceinline__ R dot(unsigned int a, unsigned int b, R c, int from_b) {
     return static_cast<R>(sum);
 }
 }  // namespace kerneltk
-#define KERNELTK_DOT(R, S2, S1, Word, V2, V4)                                                     \
-    inline R __dp4a(Word a, Word b, R c) {                                                        \
-        return kerneltk::dot<S1, S1, 4>(static_cast<unsigned int>(a), static_cast<unsigned int>(b), \
-                                        c, 0);                                                    \
-    }                                                                                             \
-    inline R __dp4a(V4 a, V4 b, R c) {                                                            \
-        return __dp4a(__builtin_bit_cast(Word, a), __builtin_bit_cast(Word, b), c);               \
-    }                                                                                             \
-    inline R __dp2a_lo(Word a, Word b, R c) {                                                     \
-        return kerneltk::dot<S2, S1, 2>(static_cast<unsigned int>(a), static_cast<unsigned int>(b), \
-                                        c, 0);                                                    \
-    }                                                                                             \
-    inline R __dp2a_hi(Word a, Word b, R c) {                                                     \
-        return kerneltk::dot<S2, S1, 2>(static_cast<unsigned int>(a), static_cast<unsigned int>(b), \
-                                        c, 16);                                                   \
-    }                                                                                             \
-    inline R __dp2a_lo(V2 a, V4 b, R c) {                                                         \
-        return __dp2a_lo(__builtin_bit_cast(Word, a), __builtin_bit_cast(Word, b), c);            \
-    }                                                                                             \
-    inline R __dp2a_hi(V2 a, V4 b, R c) {                                                         \
-        return __dp2a_hi(__builtin_bit_cast(Word, a), __builtin_bit_cast(Word, b), c);            \
+#define KERNELTK_DOT(R, S2, S1, Word, V2, V4)                                         \
+    inline R __dp4a(Word a, Word b, R c) {                                            \
+        return kerneltk::dot<S1, S1, 4>(static_cast<unsigned int>(a),                 \
+                                        static_cast<unsigned int>(b), c, 0);          \
+    }                                                                                 \
+    inline R __dp4a(V4 a, V4 b, R c) {                                                \
+        return __dp4a(__builtin_bit_cast(Word, a), __builtin_bit_cast(Word, b), c);   \
+    }                                                                                 \
+    inline R __dp2a_lo(Word a, Word b, R c) {                                         \
+        return kerneltk::dot<S2, S1, 2>(static_cast<unsigned int>(a),                 \
+                                        static_cast<unsigned int>(b), c, 0);          \
+    }                                                                                 \
+    inline R __dp2a_hi(Word a, Word b, R c) {                                         \
+        return kerneltk::dot<S2, S1, 2>(static_cast<unsigned int>(a),                 \
+                                        static_cast<unsigned int>(b), c, 16);         \
+    }                                                                                 \
+    inline R __dp2a_lo(V2 a, V4 b, R c) {                                             \
+        return __dp2a_lo(__builtin_bit_cast(Word, a), __builtin_bit_cast(Word, b), c); \
+    }                                                                                 \
+    inline R __dp2a_hi(V2 a, V4 b, R c) {                                             \
+        return __dp2a_hi(__builtin_bit_cast(Word, a), __builtin_bit_cast(Word, b), c); \
     }
 KERNELTK_DOT(int, short, signed char, int, short2, char4)
 KERNELTK_DOT(unsigned int, unsigned short, unsigned char, unsigned int, ushort2, uchar4)
@@ -203,6 +205,9 @@ KERNELTK_NORM(float, normf, rnormf)
 inline float fdividef(float x, float y) { return x / y; }
 inline double fdivide(double x, double y) { return x / y; }
 inline float fdivide(float x, float y) { return x / y; }
+
+inline void __brkpt() { __builtin_trap(); }
+inline void __prof_trigger(int) {}
 
 // ---- address spaces: there is one ----
 

@@ -11,7 +11,7 @@ __forceinline__ unsigned int lanes(unsigned int x, unsigned int y, unsigned int 
     constexpr int bits = 8 * sizeof(T);
     unsigned int result = 0;
     for (int shift = 0; shift < 32; shift += bits) {
-        const auto pick = [shift](unsigned int v) { return static_cast<int>(static_cast<T>(v >> shift)); };
+        const auto pick = [shift](unsigned int v) -> int { return static_cast<T>(v >> shift); };
         const unsigned int lane = static_cast<unsigned int>(f(pick(x), pick(y), pick(z)));
         result |= (lane & (~0u >> (32 - bits))) << shift;
     }

@@ -6,7 +6,8 @@
 // GCC a copy as a whole takes an address, and so does what it makes of neighbouring members that are
 // read or written in a row: `apart` stands between them.
 static thread_local uint3 threadIdx, blockIdx;
-static thread_local dim3 blockDim, gridDim;
+// CUDA's are dim3, which these become where one is wanted; its constructor would take an address.
+static thread_local uint3 blockDim, gridDim;
 constexpr int warpSize = 32;
 
 namespace kerneltk::grid {

@@ -14,12 +14,14 @@
 #ifndef _KT_REFLECT_HPP
 #define _KT_REFLECT_HPP
 
-#ifdef __CUDACC_RTC__
+#ifdef __CUDACC__
 #define _KT_REFLECT_FUNCTION __host__ __device__ constexpr
 #define _KT_REFLECT_OBJECT __device__
+#define _KT_REFLECT_EXPORTED
 #else
 #define _KT_REFLECT_FUNCTION constexpr
-#define _KT_REFLECT_OBJECT __attribute__((visibility("default")))
+#define _KT_REFLECT_OBJECT
+#define _KT_REFLECT_EXPORTED __attribute__((visibility("default")))
 #endif
 
 namespace kerneltk {
@@ -46,9 +48,8 @@ template <bool> struct _kt_choice {
     template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_size() { return sizeof(_kt_T); }
     template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_align() { return alignof(_kt_T); }
     template <class _kt_T> static _KT_REFLECT_FUNCTION _kt_u32 _kt_flags() {
-        return (__is_enum(_kt_T) ? _kt_enum : 0) | (__is_class(_kt_T) ? _kt_class : 0) |
-               (__is_union(_kt_T) ? _kt_union : 0) |
-               (__is_trivially_copyable(_kt_T) ? _kt_trivial : 0);
+        return __is_enum(_kt_T) * _kt_enum | __is_class(_kt_T) * _kt_class |
+               __is_union(_kt_T) * _kt_union | __is_trivially_copyable(_kt_T) * _kt_trivial;
     }
 };
 template <> struct _kt_choice<false> {
@@ -215,12 +216,12 @@ _KT_REFLECT_FUNCTION _kt_types<_kt_P...> _kt_parameters(void (*)(_kt_P...)) {
 }  // namespace kerneltk
 
 #define _KT_REFLECT_STRIP(...) __VA_ARGS__
-#define _KT_REFLECT_EMIT(_kt_symbol, ...)                                                     \
-    extern "C" {                                                                              \
-    extern _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_result \
-        _kt_symbol;                                                                           \
-    _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_result   \
-        _kt_symbol = ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_value();         \
+#define _KT_REFLECT_EMIT(_kt_symbol, ...)                                                      \
+    extern "C" {                                                                               \
+    _KT_REFLECT_EXPORTED extern _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_describe< \
+        __VA_ARGS__>::_kt_result _kt_symbol;                                                   \
+    _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_result    \
+        _kt_symbol = ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_value();          \
     }
 
 #define KERNELTK_REFLECT(_kt_symbol, _kt_kernel) \
@@ -229,5 +230,13 @@ _KT_REFLECT_FUNCTION _kt_types<_kt_P...> _kt_parameters(void (*)(_kt_P...)) {
 #define KERNELTK_REFLECT_VARIABLE(_kt_symbol, _kt_variable) \
     _KT_REFLECT_EMIT(_kt_symbol,                            \
                      ::kerneltk::_kt_reflect::_kt_types<decltype(_KT_REFLECT_STRIP _kt_variable)>)
+
+// A constant that holds the address of a kernel or of a variable: its initial value names the
+// symbol, which nvcc tells in no other way.
+#define KERNELTK_ADDRESS(_kt_symbol, _kt_name)                                      \
+    extern "C" {                                                                    \
+    extern _KT_REFLECT_OBJECT void* const _kt_symbol;                               \
+    _KT_REFLECT_OBJECT void* const _kt_symbol = (void*)&_KT_REFLECT_STRIP _kt_name; \
+    }
 
 #endif

@@ -1,0 +1,18 @@
+// new and delete inside kernels, of the C library's memory: units are not linked with a C++ library.
+#pragma once
+#include <kerneltk/host_intrinsics.hpp>
+
+// Inline, so that a unit which uses none has none; compilers wonder about that.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winline-new-delete"
+#endif
+inline void* operator new(size_t bytes) { return malloc(bytes); }
+inline void* operator new[](size_t bytes) { return malloc(bytes); }
+inline void operator delete(void* p) noexcept { free(p); }
+inline void operator delete[](void* p) noexcept { free(p); }
+inline void operator delete(void* p, size_t) noexcept { free(p); }
+inline void operator delete[](void* p, size_t) noexcept { free(p); }
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
