@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kerneltk.arrays import ArraySpec
     from kerneltk.cuda_files import load
+    from kerneltk.disassembly import disassemble
     from kerneltk.elementwise import ElementwiseKernel
     from kerneltk.errors import (
         ArgumentTypeError,
@@ -49,6 +50,7 @@ __all__ = [
     "SignatureError",
     "Target",
     "TranslationUnit",
+    "disassemble",
     "load",
 ]
 
@@ -63,6 +65,7 @@ _HOMES = {
     "ReductionKernel": "reduction",
     "Target": "units",
     "TranslationUnit": "units",
+    "disassemble": "disassembly",
     "load": "cuda_files",
 }
 

@@ -45,9 +45,7 @@ def read_cubin_addresses(data: bytes, constants: Iterable[str]) -> dict[str, str
         raise ValueError("The cubin is damaged.") from error
 
 
-def _parts(
-    data: bytes, sections: list[tuple[int, ...]]
-) -> Iterable[tuple[int, int, int, bytes]]:
+def _parts(data: bytes, sections: list[tuple[int, ...]]) -> Iterable[tuple[int, int, int, bytes]]:
     """Return the sections of relocations: kind, table of symbols, section that they are for."""
     for _, kind, _, _, start, size, link, target, *_ in sections:
         if kind in _RELOCATIONS:

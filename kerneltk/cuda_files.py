@@ -13,6 +13,7 @@ import numpy as np
 from kerneltk.dtypes import describe
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, NoSuchKernelError
 from kerneltk.raw import RawKernel, RawModule, checked_compiler, checked_names, checked_options
+from kerneltk.raw_links import checked_links
 from kerneltk.raw_program import RawProgram
 from kerneltk.raw_source import read_file
 from kerneltk.units import BackendName
@@ -153,6 +154,7 @@ def load(
     name_expressions: Sequence[str] | None = None,
     checks: bool = True,
     exited_threads: Literal["error", "arrive"] = "error",
+    link: Sequence[Any] = (),
 ) -> CudaFile:
     """Return the kernels of ``.cu`` files as attributes of one object.
 
@@ -170,6 +172,8 @@ def load(
         As for `RawKernel`.
     name_expressions : sequence of str, optional
         Templates with their arguments that are wanted beside the kernels that are none.
+    link : sequence of ObjectCode, bytes, str or os.PathLike
+        As for `RawModule`; each file is linked with all of them.
 
     Returns
     -------
@@ -186,10 +190,11 @@ def load(
         raise ArgumentTypeError("'load' needs the path of a file.")
     compiler = checked_compiler(backend)
     checked = checked_options(options)
+    links = checked_links(link, compiler)
     names = checked_names(name_expressions) or ()
     programs = []
     for path in paths:
-        source = read_file(Path(path), checked, compiler=compiler)
+        source = read_file(Path(path), checked, compiler=compiler, links=links)
         whole = RawProgram(source, None)
         declared = {k.name for k in source.kernels}
         wanted = [name for name in names if name.partition("<")[0].strip() in declared]

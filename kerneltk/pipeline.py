@@ -88,9 +88,9 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
     """
     if unit.backend == "host":
         return build(unit, interop.host_backend(), interop.host_backend().target())
-    from kerneltk.backends import nvrtc  # a call on arrays never needs it by itself
+    from kerneltk.backends import compilers  # a call on arrays never needs it by itself
 
-    return build(unit, nvrtc, nvrtc.target_for(target))
+    return build(unit, compilers, compilers.target_for(target, unit))
 
 
 def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectCode]:
@@ -98,7 +98,7 @@ def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectC
 
     Raises as :func:`build`.
     """
-    target = backend.target()
+    target = backend.target(unit)
     key = _key_of(unit, backend, target)
     place = (key, backend.device_key())
     loaded = _modules.get(place)

@@ -12,6 +12,7 @@ import numpy as np
 
 from kerneltk import interop
 from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.compile_log import written_to
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -21,6 +22,7 @@ from kerneltk.errors import (
 from kerneltk.raw_arguments import passing_of, wrong_count
 from kerneltk.raw_binary import BinaryProgram
 from kerneltk.raw_launch import LoadedKernel, as_extents, make_launcher
+from kerneltk.raw_links import checked_links
 from kerneltk.raw_program import RawProgram
 from kerneltk.raw_source import RawSource
 from kerneltk.units import BackendName, ObjectCode
@@ -280,8 +282,7 @@ class RawKernel:
     ) -> tuple[Backend, tuple[Any, ...]]:
         """Return the backend whose arrays the arguments are, and the arguments as its own."""
         values: list[Any] = []
-        chosen: Backend | None = None
-        first = 0
+        owners: dict[int, Backend] = {}
         for index, argument in enumerate(args):
             own, value = interop.backend_of(argument), argument
             is_scalar = own is not None and own.name == "host" and argument.ndim == 0
@@ -291,11 +292,9 @@ class RawKernel:
                     value = adopted[0]
                     own = interop.backend_of(value)
             if own is not None and not is_scalar:
-                if chosen is None:
-                    chosen, first = own, index
-                elif chosen is not own:
-                    raise self._mixed_places(first, chosen, index, own)
+                owners[index] = own
             values.append(value)
+        chosen = self._place_of(owners)
         if chosen is None:
             chosen = interop.backend_named(wanted) if wanted else interop.default_backend()
         elif wanted not in (None, chosen.name):
@@ -304,6 +303,23 @@ class RawKernel:
                 f"{_PLACES[chosen.name]}."
             )
         return chosen, tuple(values)
+
+    def _place_of(self, owners: dict[int, Backend]) -> Backend | None:
+        """Return the backend of the arrays among the arguments, by their places in the call.
+
+        A NumPy array that is a struct's or a vector's value may go to a GPU as well.
+        """
+        places = {own.name: own for own in owners.values()}
+        if len(places) < 2:
+            return next(iter(places.values()), None)
+        declared = self._program.declared_parameters(self.name)
+        device = next(index for index, own in owners.items() if own.name == "cuda")
+        for index, own in owners.items():
+            is_value = index < len(declared) and not set("*&[") & set(declared[index].declared)
+            if own.name == "host" and not is_value:
+                first, second = sorted((index, device))
+                raise self._mixed_places(first, owners[first], second, owners[second])
+        return places["cuda"]
 
     def _mixed_places(
         self, first: int, chosen: Backend, index: int, own: Backend
@@ -419,7 +435,8 @@ class RawKernel:
         Parameters
         ----------
         log_stream : file object, optional
-            Where the compiler's messages are written if it refuses the text.
+            Where the compiler's messages are written, warnings included; a kernel that comes from
+            a cache has none.
         backend : {"host", "cuda"}, optional
             By default the GPU where CuPy is imported and has one, else the host.
         """
@@ -588,7 +605,8 @@ def _mode_words(mode: LaunchMode) -> dict[str, Any]:
 
 def _logged(stream: TextIO | None, work: Callable[[], object]) -> None:
     try:
-        work()
+        with written_to(stream):
+            work()
     except CompileError as error:
         if stream is not None:
             stream.write(error.log)
@@ -616,6 +634,12 @@ class RawModule:
     name_expressions : sequence of str, optional
         The kernels that the module offers, templates with their arguments. By default all kernels
         that are not templates.
+    link : sequence of ObjectCode, bytes, str or os.PathLike
+        Object code for GPUs that defines what the text only declares (``extern "C" __device__
+        float f(float);``): what ``compile_for`` returned, what ``numba.cuda.compile(...,
+        abi="c", output="ltoir")[0]`` returned, or paths of ``.ltoir``, ``.ptx``, ``.cubin``,
+        ``.fatbin``, ``.o`` and ``.a``. It is linked, and optimized where it is LTO-IR, as one
+        program with the text. PTX and cubins must be relocatable (``-rdc=true``).
 
     Raises
     ------
@@ -645,6 +669,7 @@ class RawModule:
         enable_cooperative_groups: bool = False,
         name_expressions: Sequence[str] | None = None,
         jitify: bool | None = None,
+        link: Sequence[Any] = (),
         checks: bool = True,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
@@ -654,11 +679,15 @@ class RawModule:
         if path is not None:
             if name_expressions:
                 raise ArgumentValueError("'name_expressions' need a text, not a compiled module.")
+            if link:
+                raise ArgumentValueError("'link' needs a text, not a compiled module.")
             program = BinaryProgram(Path(path))
         else:
             if not isinstance(code, str):
                 raise ArgumentTypeError("'code' must be a str.")
-            source = RawSource(code, "code", checked_options(options), checked_compiler(backend))
+            compiler = checked_compiler(backend)
+            links = checked_links(link, compiler)
+            source = RawSource(code, "code", checked_options(options), compiler, links=links)
             program = RawProgram(source, checked_names(name_expressions), c_names=True)
         self._set_up(program, enable_cooperative_groups, checks, exited_threads)
         self.translate_cucomplex = bool(translate_cucomplex)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kerneltk.errors import ArgumentValueError
+from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 from kerneltk.fingerprint import named_in_options
 from kerneltk.raw_includes import Header, escaped, with_headers
-from kerneltk.units import INCLUDE_DIRECTORY, BackendName, TranslationUnit
+from kerneltk.units import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 
 if TYPE_CHECKING:
     from kerneltk.cuda_source import DeclaredKernel, SourceSummary
@@ -72,6 +73,8 @@ class RawSource:
         Where names in quotes are looked for first; empty for the working directory.
     has_host_code : bool
         Whether functions that run on the host may stand in the text, which are left out.
+    links : tuple of LinkInput
+        Object code for GPUs that the text is linked with.
     """
 
     code: str
@@ -80,6 +83,7 @@ class RawSource:
     compiler: str = "nvrtc"
     directory: str = ""
     has_host_code: bool = False
+    links: tuple[LinkInput, ...] = ()
 
     @cached_property
     def summary(self) -> SourceSummary:
@@ -171,7 +175,7 @@ class RawSource:
             )
         lines, exports, reflected = [], [], []
         # Object codes that are linked to one another must not share a name.
-        own = "" if host else f"{zlib.crc32(self.code.encode('utf-8', 'surrogatepass')):08x}_"
+        own = "" if host else f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc" and not host
         for number, request in enumerate(requests):
             name = request.expression
@@ -236,7 +240,13 @@ class RawSource:
         return replace(self, options=(*self.options, *options))
 
 
-def read_file(path: Path, options: tuple[str, ...] = (), *, compiler: str = "nvrtc") -> RawSource:
+def read_file(
+    path: Path,
+    options: tuple[str, ...] = (),
+    *,
+    compiler: str = "nvrtc",
+    links: tuple[LinkInput, ...] = (),
+) -> RawSource:
     """Read a text from a file.
 
     Raises
@@ -248,6 +258,5 @@ def read_file(path: Path, options: tuple[str, ...] = (), *, compiler: str = "nvr
         code = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
-    return RawSource(
-        code, path.name, options, compiler, str(path.resolve().parent), has_host_code=True
-    )
+    directory = str(path.resolve().parent)
+    return RawSource(code, path.name, options, compiler, directory, True, links)

@@ -22,6 +22,7 @@ __all__ = [
     "read_cubin",
     "read_library",
     "read_ptx",
+    "read_reflection",
 ]
 
 Kind = Literal[
@@ -494,3 +495,27 @@ def read_ptx(text: str, symbols: Iterable[str]) -> dict[str, bytes]:
             raise ValueError(f"'{name}' is not initialized by numbers in this PTX.") from error
         found[name] = data.ljust(int(extent or 1) * width, b"\0")
     return found
+
+
+def read_reflection(
+    kind: str, code: bytes, reflected: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, bytes], ...]:
+    """Return the descriptions of types in object code for GPUs, by name expressions.
+
+    Parameters
+    ----------
+    kind : {"cubin", "ptx", "ltoir"}
+        LTO-IR cannot be read.
+    code : bytes
+    reflected : sequence of (str, str)
+        Name expressions and the symbols of their descriptions. What the code lacks is left out.
+    """
+    pairs = tuple(reflected)
+    wanted = [symbol for _, symbol in pairs]
+    if kind == "ltoir" or not wanted:
+        return ()
+    if kind == "ptx":
+        found = read_ptx(code.decode(errors="replace"), wanted)
+    else:
+        found = read_cubin(code, wanted)
+    return tuple((name, found[symbol]) for name, symbol in pairs if symbol in found)

@@ -225,8 +225,8 @@ class Backend(Compiler, Protocol):
     def dialect(self) -> LaunchDialect:
         """How launchers are written."""
 
-    def target(self) -> Target:
-        """Return the target of the current device."""
+    def target(self, unit: TranslationUnit | None = None) -> Target:
+        """Return the target of the current device, for a unit's own compiler if one is given."""
 
     def load(self, code: ObjectCode) -> Function:
         """Load object code on the current device."""

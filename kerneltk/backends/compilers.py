@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 from kerneltk.backends import nvrtc
 from kerneltk.errors import CompileError
@@ -61,12 +62,12 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     from kerneltk.backends import nvjitlink
     from kerneltk.reflection import read_reflection
 
-    main = compiler.compile(unit, replace(target, architecture=f"lto_{number}"))
+    main: ObjectCode = compiler.compile(unit, replace(target, architecture=f"lto_{number}"))
     name = unit.name or unit.entry
     try:
         linked = nvjitlink.link(main.code, unit.links, target, unit.options, name)
     except CompileError as error:
         raise CompileError(str(error), unit.source, error.log) from error
-    kind = "ptx" if prefix == "compute" else "cubin"
+    kind: Literal["ptx", "cubin"] = "ptx" if prefix == "compute" else "cubin"
     reflection = read_reflection(kind, linked, unit.reflected)
-    return replace(main, target=target, kind=kind, code=linked, reflection=reflection)
+    return ObjectCode(target, kind, linked, main.entry, main.symbols, reflection)

@@ -22,7 +22,7 @@ from cuda.bindings import driver
 from cupy.cuda.compiler import CompileException
 
 from kerneltk.arrays import ArraySpec
-from kerneltk.backends import nvrtc
+from kerneltk.backends import compilers, nvrtc
 from kerneltk.backends.base import (
     Function,
     GridDialect,
@@ -41,27 +41,55 @@ from kerneltk.errors import (
 from kerneltk.strategy import COUNTERS
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
-__all__ = ["CudaBackend", "CudaCompileError"]
+__all__ = ["CudaBackend", "CudaCompileError", "CudaLaunchError"]
 
 
 class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
-    """NVRTC refused a translation unit. Also CuPy's ``CompileException``."""
+    """A compiler for GPUs refused a translation unit. Also CuPy's ``CompileException``."""
+
+    def __init__(self, error: CompileError, unit: TranslationUnit) -> None:
+        CompileException.__init__(
+            self, str(error), unit.source, unit.name or unit.entry, unit.options, unit.compiler
+        )
+        CompileError.__init__(self, str(error), error.source, error.log)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to make it again; its two bases disagree."""
-        return type(self), (str(self), self.source, self.name, self.options)
+        unit = TranslationUnit(
+            "cuda", self.source, "", self.options, name=self.name, compiler=self.backend
+        )
+        return type(self), (CompileError(str(self), self.source, self.log), unit)
 
-    def __init__(self, message: str, source: str, name: str, options: tuple[str, ...]) -> None:
-        CompileException.__init__(self, message, source, name, options, "nvrtc")
-        CompileError.__init__(self, message, source, message)
+
+class CudaLaunchError(LaunchError, cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
+    """The driver refused something. Also CuPy's ``CUDADriverError``.
+
+    Parameters
+    ----------
+    message : str
+    status : int
+        The driver's result.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        RuntimeError.__init__(self, message)
+        self.status = status
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again; CuPy's class is made from the status alone."""
+        return type(self), (str(self), self.status)
 
 
 def _check(result: Any, what: str) -> None:
     if result != driver.CUresult.CUDA_SUCCESS:
         _, name = driver.cuGetErrorName(result)
         _, text = driver.cuGetErrorString(result)
-        raise LaunchError(
-            f"{what} failed: {(name or b'').decode()}, {(text or b'unknown error').decode()}."
+        raise CudaLaunchError(
+            f"{what} failed: {(name or b'').decode()}, {(text or b'unknown error').decode()}.",
+            int(result),
         )
 
 
@@ -112,24 +140,27 @@ class CudaBackend:
             errors=(cupy.cuda.driver.CUDADriverError,),
         )
 
-    def target(self) -> Target:
-        """Return the current device's target."""
-        return nvrtc.target_for(_architecture_of(self.device_key()))
+    def target(self, unit: TranslationUnit | None = None) -> Target:
+        """Return the current device's target, for a unit's own compiler if one is given."""
+        architecture = _architecture_of(self.device_key())
+        if unit is None:
+            return nvrtc.target_for(architecture)
+        return compilers.target_for(architecture, unit)
 
     def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
         """Return the compile options that a unit gets beside its own."""
-        return nvrtc.backend_options(unit)
+        return compilers.backend_options(unit)
 
     def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
-        """Return where NVRTC looks for a unit's headers."""
-        return nvrtc.include_directories(unit)
+        """Return where a unit's compiler looks for its headers."""
+        return compilers.include_directories(unit)
 
     def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
         """Compile a unit; raises CudaCompileError."""
         try:
-            return nvrtc.compile(unit, target)
+            return compilers.compile(unit, target)
         except CompileError as error:
-            raise CudaCompileError(str(error), unit.source, unit.entry, unit.options) from None
+            raise CudaCompileError(error, unit) from None
 
     def load(self, code: ObjectCode) -> Function:
         """Load object code into the current device's context.
@@ -331,7 +362,10 @@ class CudaBackend:
                 return
             except cupy.cuda.driver.CUDADriverError as second:
                 failure = second
-        raise LaunchError(f"The launch failed: {failure}.") from failure
+        if isinstance(failure, LaunchError):
+            raise failure
+        status = int(getattr(failure, "status", 0))
+        raise CudaLaunchError(f"The launch failed: {failure}.", status) from failure
 
 
 class CudaModule:

@@ -22,10 +22,10 @@ __all__ = ["backend_options", "compile", "include_directories", "target_for"]
 _PROBE_TIME_LIMIT, _COMPILE_TIME_LIMIT = 20.0, 600.0
 
 # What nvcc calls otherwise than NVRTC.
-_SPELLINGS = {
-    option: ("-Werror", "all-warnings")
-    for option in ("--warn-as-error", "-warn-as-error", "--promote_warnings", "-promote_warnings")
-}
+_SPELLINGS = dict.fromkeys(
+    ("--warn-as-error", "-warn-as-error", "--promote_warnings", "-promote_warnings"),
+    ("-Werror", "all-warnings"),
+)
 # About NVRTC itself, its headers and its caches; or what nvcc always does.
 _NVRTC_ONLY = re.compile(
     r"--?(?:no-cache|minimal|no-source-include|device-int128|device-float128"
@@ -74,10 +74,10 @@ def _version() -> str:
 
 @cache
 def _architectures() -> tuple[int, ...]:
-    found = tuple(int(number) for number in re.findall(r"compute_(\d+)\b", _asked("--list-gpu-arch")))
+    found = re.findall(r"compute_(\d+)\b", _asked("--list-gpu-arch"))
     if not found:
         raise _unavailable("knows no architectures")
-    return tuple(sorted(found))
+    return tuple(sorted(map(int, found)))
 
 
 def target_for(architecture: str) -> Target:

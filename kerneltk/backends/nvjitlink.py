@@ -98,7 +98,7 @@ def link(
         raise CompileError(f"nvJitLink does not take the options {chosen}: {error}.") from error
     try:
         for part in (LinkInput(name, "ltoir", main), *inputs):
-            kind = library.InputType[part.kind.upper()]
+            kind = getattr(library.InputType, part.kind.upper())
             library.add_data(handle, kind, part.code, len(part.code), part.name)
         library.complete(handle)
         report(_read(library.get_info_log_size, library.get_info_log, handle))

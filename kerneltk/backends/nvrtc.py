@@ -197,24 +197,12 @@ def _object_code(nvrtc: Any, unit: TranslationUnit, target: Target, program: Any
         code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
     if not code:
         raise CompileError(f"The options {list(unit.options)} make no machine code.", unit.source)
-    reflection = _reflection(kind, code, unit.reflected) if unit.reflected else ()
+    reflection: tuple[tuple[str, bytes], ...] = ()
+    if unit.reflected:
+        from kerneltk.reflection import read_reflection  # raw kernels only
+
+        reflection = read_reflection(kind, code, unit.reflected)
     return ObjectCode(target, kind, code, unit.entry, tuple(symbols), reflection)
-
-
-def _reflection(
-    kind: str, code: bytes, reflected: tuple[tuple[str, str], ...]
-) -> tuple[tuple[str, bytes], ...]:
-    """Return what a unit's code says of its parameters' types."""
-    from kerneltk.reflection import read_cubin, read_ptx  # raw kernels only
-
-    if kind == "ltoir":
-        return ()
-    wanted = [symbol for _, symbol in reflected]
-    if kind == "cubin":
-        found = read_cubin(code, wanted)
-    else:
-        found = read_ptx(code.decode(errors="replace"), wanted)
-    return tuple((name, found[symbol]) for name, symbol in reflected if symbol in found)
 
 
 def _without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]:
@@ -232,10 +220,12 @@ def _check(nvrtc: Any, result: object, what: str | None) -> None:
 def _bytes(size_of: Any, get: Any, program: Any) -> bytes:
     result, size = size_of(program)
     _check(_nvrtc(), result, "the size of the result")
-    buffer: bytes = b" " * size
+    # It is written to, and CPython keeps one object for all equal bytes of length one: a log that is
+    # empty but for its end would change what every other blank is.
+    buffer: bytes = b" " * max(size, 2)
     (result,) = get(program, buffer)
     _check(_nvrtc(), result, "the result")
-    return buffer
+    return buffer[:size]
 
 
 def _text(size_of: Any, get: Any, program: Any) -> str:

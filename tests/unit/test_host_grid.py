@@ -186,7 +186,7 @@ def test_dynamic_shared_memory(basic: Kernels) -> None:
 def test_parameters_of_every_layout(basic: Kernels) -> None:
     mixed = struct.pack("<b7xdh6x", 2, 0.5, 7)
     wide = struct.pack("<8f", *range(8))
-    y = np.zeros(40)
+    y: np.ndarray[Any, Any] = np.zeros(40)
     # The head has 48 bytes: c at 48, m at 56, s at 80, w at 96, d at 128, b at 136, y at 144.
     packed = struct.pack("<b7x24sh14x32sd?7xQ", 1, mixed, 3, wide, 0.25, True, y.ctypes.data)
     assert basic.launch("parameters", 1, 40, packed) == 0

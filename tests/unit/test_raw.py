@@ -361,6 +361,12 @@ def test_object_code_without_a_device() -> None:
     assert symbols["&weights"] == "weights"
 
 
+def test_an_empty_log_changes_no_bytes_but_its_own() -> None:
+    kerneltk.RawKernel(AXPY + "// its log is empty", "axpy").compile_for("sm_90")
+    assert bytes([32]) == bytearray([32])
+    assert " ".encode() == bytearray([32])
+
+
 # -- files ----------------------------------------------------------------------------------------
 
 FILE = r"""

@@ -141,7 +141,7 @@ class HostBackend:
             )
         return self._dialect
 
-    def target(self) -> Target:
+    def target(self, unit: TranslationUnit | None = None) -> Target:
         """Return this machine's target."""
         return toolchain.target()
 

@@ -136,10 +136,9 @@ static __attribute__((noinline)) struct engine *make_engine(void) {
 #ifdef KT_ADDRESS_SANITIZER
     e->native.bottom = NULL;
 #endif
-    /* A handler cannot run on a stack that is full. */
+    /* A handler cannot run on a stack that is full, nor on one that is too small for a text. */
     stack_t now;
-    if (!sigaltstack(NULL, &now) &&
-        (now.ss_flags & SS_DISABLE || now.ss_size < SIGNAL_STACK / 8)) {
+    if (!sigaltstack(NULL, &now) && (now.ss_flags & SS_DISABLE || now.ss_size < SIGNAL_STACK)) {
         if (!e->signal_stack) {
             void *memory = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -168,6 +167,7 @@ static struct engine *call_enter(const struct launch_head *head, const struct un
 /* Begins the text of a launch that failed; 0 if somebody else has done so. */
 static int claim_text(struct engine *e, int code) {
     struct grid_launch *l = atomic_load(&e->launch);
+    atomic_store(&e->critical, 1); /* until it has left: no stop from another thread's failure */
     if (atomic_exchange(&l->claimed, 1)) return 0;
     atomic_store(&l->failure, code);
     l->text[0] = 0;
@@ -482,6 +482,7 @@ static void grid_chunk(const void *args, long long begin, long long end) {
     atomic_store_explicit(&e->launch, NULL, memory_order_release);
     landing = outer;
     if (code) {
+        atomic_store(&e->critical, 0);
         reset_engine(e);
         abandon(l, 1);
     }

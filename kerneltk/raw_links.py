@@ -1,0 +1,84 @@
+"""What a user's text is linked with: object code for GPUs, as bytes or from files."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.units import LinkInput, LinkKind, ObjectCode
+
+__all__ = ["checked_links"]
+
+_ELF_MACHINE_CUDA = 190
+
+
+def checked_links(links: Any, compiler: str) -> tuple[LinkInput, ...]:
+    """Return the object codes that a caller gives to be linked.
+
+    Parameters
+    ----------
+    links : sequence of ObjectCode, bytes, str or os.PathLike
+    compiler : {"nvrtc", "nvcc"}
+
+    Raises
+    ------
+    ArgumentTypeError
+        One is of another type.
+    ArgumentValueError
+        A file cannot be read, an object code is not for GPUs, bytes are of no known kind, or the
+        text is compiled by nvcc.
+    """
+    if isinstance(links, str | bytes | os.PathLike | ObjectCode) or not isinstance(links, Sequence):
+        raise ArgumentTypeError(
+            f"'link' must be a sequence, not an object of type '{type(links).__name__}'."
+        )
+    if links and compiler != "nvrtc":
+        raise ArgumentValueError(
+            "'link' needs backend='nvrtc': nvcc's LTO-IR is for the linker of its own toolkit."
+        )
+    return tuple(_input(link, f"link[{number}]") for number, link in enumerate(links))
+
+
+def _input(link: Any, name: str) -> LinkInput:
+    if isinstance(link, ObjectCode):
+        if link.kind == "shared-library":
+            raise ArgumentValueError(f"'{name}' is object code for the host, not for GPUs.")
+        return LinkInput(name, link.kind, link.code)
+    if isinstance(link, bytes | bytearray | memoryview):
+        return LinkInput(name, _kind_of(bytes(link), name), bytes(link))
+    if isinstance(link, str | os.PathLike):
+        path = Path(link)
+        try:
+            code = path.read_bytes()
+        except OSError as error:
+            raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
+        return LinkInput(path.name, _kind_of(code, str(path)), code)
+    raise ArgumentTypeError(
+        f"'{name}' must be an ObjectCode, bytes or a path, not an object of type "
+        f"'{type(link).__name__}'.\n"
+        "  Hint: a function of numba-cuda is linked by what 'numba.cuda.compile(f, signature, "
+        'device=True, abi="c", output="ltoir")[0]\' returns.'
+    )
+
+
+def _kind_of(code: bytes, name: str) -> LinkKind:
+    """Return what kind of object code bytes are, by how they begin."""
+    if code[:4] == b"\xed\x43\x4e\x7f":
+        return "ltoir"
+    if code[:4] == b"\x50\xed\x55\xba":
+        return "fatbin"
+    if code[:8] == b"!<arch>\n":
+        return "library"
+    if code[:4] == b"\x7fELF" and len(code) >= 20:
+        (machine,) = struct.unpack_from("<H", code, 18)
+        return "cubin" if machine == _ELF_MACHINE_CUDA else "object"
+    if b".version" in code and b".target" in code and b"\0" not in code.rstrip(b"\0"):
+        return "ptx"
+    raise ArgumentValueError(
+        f"'{name}' is no object code for GPUs: neither LTO-IR, PTX, a cubin, a fatbin, an object "
+        "file nor a library."
+    )
