@@ -239,6 +239,8 @@ def passing_of(
         The parameter takes no argument of this type.
     """
     wanted = parameter.type
+    if _is_packed(kind) and backend.name == "host":
+        raise _mismatch(signature, parameter, kind, "it describes an array on a GPU.")
     if issubclass(kind, backend.array_type):
         if wanted is not None and wanted.kind != "pointer":
             return Passing(*_by_value(signature, parameter, kind))
@@ -266,6 +268,18 @@ def _mismatch(
     )
 
 
+def _is_packed(kind: type) -> bool:
+    """Return whether a type is CuPy's for values that are packed for a launch, such as what
+    ``cupy.ndarray.mdspan`` returns: their ``ptr`` is where the bytes lie on the host.
+    """
+    return any(base.__name__ == "CPointer" for base in kind.__mro__)
+
+
+def _is_handle(kind: type) -> bool:
+    """Return whether ``ptr`` is the value itself: of memory pointers, textures and surfaces."""
+    return hasattr(kind, "ptr") and not _is_packed(kind)
+
+
 def _null(value: None) -> tuple[int]:
     return (0,)
 
@@ -284,7 +298,7 @@ def _as_pointer(
     """Return how something that is no array is passed for a pointer: None, an address."""
     if kind is type(None):
         return Passing("Q", _null)
-    if hasattr(kind, "ptr"):  # memory pointers
+    if _is_handle(kind):  # memory pointers
         return Passing("Q", _object_address)
     if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
         raise _mismatch(signature, parameter, kind, "pass an array, or None for a null pointer.")
@@ -315,7 +329,7 @@ def _by_value(
     assert wanted is not None
     if wanted.kind in ("struct", "vector", "complex"):
         return f"{wanted.size}s", _record_converter(signature, parameter, kind)
-    if hasattr(kind, "ptr") and wanted.kind in ("int", "uint") and wanted.size == 8:
+    if _is_handle(kind) and wanted.kind in ("int", "uint") and wanted.size == 8:
         return "Q", _object_address  # textures and surfaces
     is_zero_d = issubclass(kind, np.ndarray)
     if not (issubclass(kind, _NUMBERS) or is_zero_d or kind.__module__ == "ml_dtypes"):
@@ -452,6 +466,8 @@ def _record_converter(
     assert wanted is not None
     base = wanted.base if wanted.kind in ("vector", "complex") else ""
     count = wanted.count if base else 0
+    if _is_packed(kind):
+        return lambda value: (ctypes.string_at(value.ptr, wanted.size),)
     numeric = issubclass(kind, complex | float | int | np.number)
     if numeric and not (base.startswith("float") and count == 2):
         raise _mismatch(signature, parameter, kind, _record_hint(wanted))
@@ -553,7 +569,9 @@ def _by_size(
     if issubclass(kind, complex) and size in (8, 16):
         form = "<ff" if size == 8 else "<dd"
         return Passing(f"{size}s", lambda value: (struct.pack(form, value.real, value.imag),))
-    if size == 8 and hasattr(kind, "ptr"):
+    if _is_packed(kind):
+        return Passing(f"{size}s", lambda value: (ctypes.string_at(value.ptr, size),))
+    if size == 8 and _is_handle(kind):
         return Passing("Q", _object_address)
     if issubclass(kind, np.void | np.ndarray | bytes | ctypes.Structure):
 

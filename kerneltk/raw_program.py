@@ -6,7 +6,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +13,6 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet
-from kerneltk.messages import read_log
 from kerneltk.raw_launch import LoadedKernel
 from kerneltk.raw_signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.raw_source import REQUESTS, RawSource, Request
@@ -210,6 +208,8 @@ class RawProgram:
 
         A kernel may stand under a condition of the preprocessor that does not hold.
         """
+        from kerneltk.messages import read_log  # only who has an error needs it
+
         requests = [request.expression for request in self.requests()]
         refused: set[str] = set()
         for found in read_log(error.log):
@@ -245,6 +245,8 @@ class RawProgram:
 
     def _unknown(self, expression: str, error: CompileError) -> Exception:
         """Return the error for a name expression that is none of a kernel."""
+        from kerneltk.messages import read_log
+
         first = read_log(error.log)[0].text
         return CompileError(
             f"'{self.source.name}' offers no kernel '{expression}': {first}.\n"
@@ -255,6 +257,8 @@ class RawProgram:
 
     def _hint(self, expression: str) -> str:
         """Return what may have been meant by a name expression that is none of a kernel."""
+        import difflib
+
         known = [kernel.name for kernel in self.source.kernels]
         plain = expression.partition("<")[0].strip()
         for kernel in self.source.kernels:
@@ -263,7 +267,7 @@ class RawProgram:
                 if plain == expression:
                     return f"it is a template of <{parameters}>: name it as '{plain}<...>'."
                 return "name it when the module is made: 'name_expressions=[...]'."
-        close = get_close_matches(plain, known, n=1)
+        close = difflib.get_close_matches(plain, known, n=1)
         if close and close[0] != plain:
             return f"did you mean '{close[0]}'?"
         return f"its kernels are {', '.join(map(repr, dict.fromkeys(known))) or 'none'}."

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kerneltk.cuda_source import DeclaredKernel
 from kerneltk.errors import Snippet
 from kerneltk.reflection import ParameterType
+
+if TYPE_CHECKING:
+    from kerneltk.cuda_source import DeclaredKernel
 
 __all__ = ["KernelSignature", "RawParameter", "layout_of", "signature_of_sizes"]
 

@@ -168,7 +168,7 @@ def test_shared_memory(basic: Kernels) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_warp_sum(basic: Kernels, dtype: type) -> None:
-    y = np.zeros(12, dtype)
+    y: np.ndarray[Any, Any] = np.zeros(12, dtype)
     name = f"warp_sum<{'float' if dtype is np.float32 else 'double'}, 16>"
     assert basic.launch(name, 3, 128, y) == 0
     assert np.array_equal(y, np.tile(np.arange(128).reshape(4, 32).sum(1), 3))

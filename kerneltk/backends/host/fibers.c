@@ -25,6 +25,7 @@
 #ifdef KT_ADDRESS_SANITIZER
 void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size);
 void __sanitizer_finish_switch_fiber(void *save, const void **bottom, size_t *size);
+void __asan_unpoison_memory_region(const volatile void *address, size_t size);
 #endif
 
 #define WARP 32u
@@ -285,7 +286,7 @@ static __attribute__((cold, noinline)) void add_stacks(struct engine *e) {
     for (unsigned i = STACKS_A_SLAB; i-- > 0;) {
         char *low = slab + (size_t)i * STACK_STRIDE;
         /* Fails where the system has no more maps: then an overflow goes unnoticed. */
-        if (mprotect(low, STACK_GUARD, PROT_NONE)) (void)0;
+        (void)mprotect(low, STACK_GUARD, PROT_NONE);
         unsigned stagger = ((unsigned)e->slab_count * STACKS_A_SLAB + i) * 448u % 4096u;
         char *end = low + STACK_STRIDE - stagger - sizeof(struct fiber);
         struct fiber *f = (struct fiber *)((uintptr_t)end & ~(uintptr_t)63);
@@ -322,6 +323,9 @@ static void reset_engine(struct engine *e) {
             unsigned stagger = ((unsigned)(k + 1) * STACKS_A_SLAB + i) * 448u % 4096u;
             char *end = low + STACK_STRIDE - stagger - sizeof(struct fiber);
             struct fiber *f = (struct fiber *)((uintptr_t)end & ~(uintptr_t)63);
+#ifdef KT_ADDRESS_SANITIZER
+            __asan_unpoison_memory_region(f->bottom, f->size); /* frames that nobody returned from */
+#endif
             f->bound = 0;
             f->next = e->free;
             e->free = f;
@@ -536,7 +540,6 @@ static void leave_thread(struct engine *e) {
 
 static void fiber_begin(struct engine *e) {
 #ifdef KT_ADDRESS_SANITIZER
-    struct fiber *self = e->current;
     const void *bottom;
     size_t size;
     __sanitizer_finish_switch_fiber(NULL, &bottom, &size);
@@ -544,7 +547,6 @@ static void fiber_begin(struct engine *e) {
         e->native.bottom = bottom;
         e->native.size = size;
     }
-    (void)self;
 #endif
     e->unit->go_on(e->head, e->cursor);
     leave_thread(e);

@@ -482,6 +482,10 @@ static void grid_chunk(const void *args, long long begin, long long end) {
     atomic_store_explicit(&e->launch, NULL, memory_order_release);
     landing = outer;
     if (code) {
+#ifdef KT_ADDRESS_SANITIZER
+        char *here_about = (char *)__builtin_frame_address(0);
+        __asan_unpoison_memory_region(here_about - (1 << 20), (1 << 20) - 256);
+#endif
         atomic_store(&e->critical, 0);
         reset_engine(e);
         abandon(l, 1);

@@ -360,6 +360,10 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
         options += ["-fveclib=libmvec"] if compiler.family != "gcc" else []
         # The vector functions that came later: atan, tan, tanh, log2, erf and others.
         options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
+    if unit is not None and unit.raw and compiler.family != "gcc":
+        # Zig defines it where it optimises; assertions of device code are there unless it is asked
+        # for.
+        options += ["-UNDEBUG"]
     if unit is not None and unit.raw and compiler.family == "gcc":
         # Dynamic shared memory is `extern thread_local`, and nothing initialises it.
         options += ["-fno-extern-tls-init"]

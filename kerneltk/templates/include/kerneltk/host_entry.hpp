@@ -96,10 +96,16 @@ struct kernel<F, void (*)(P...)> {
                 // Counted along the grid, since that is what kernels compare with their limit: GCC
                 // then splits the loop there, and needs no masks.
                 const unsigned int first = blockIdx.x * blockDim.x;
+                [[maybe_unused]] const unsigned int block_x = blockIdx.x;
                 const int end = static_cast<int>(first + width);
                 for (int k = static_cast<int>(first + (x & (most_threads - 1))); k < end; ++k) {
                     const unsigned int before = suspensions;
                     threadIdx.x = static_cast<unsigned int>(k) - first;
+#ifdef __clang__
+                    // It takes any store for one that may change these: written again, they are known.
+                    blockIdx.x = block_x;
+                    blockDim.x = width;
+#endif
 #ifdef KERNELTK_EXACT_THREADS
                     apart(); // a fault then names its thread, and nothing is vectorised
 #endif
