@@ -287,6 +287,7 @@ def blank_host_code(text: str, summary: SourceSummary) -> str:
     return "".join((*parts, text[position:]))
 
 
+_ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
 _MACRO = re.compile(r"(\w+)(?:\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
 _BLACK = re.compile(r"[^\r\n\t ]")
 _CONDITIONAL = re.compile(
@@ -421,7 +422,39 @@ class _Reader:
         self.host: dict[tuple[int, int], None] = {}
         self.host_code: dict[tuple[int, int], None] = {}
         self.host_classes: set[str] = set()
+        self.prototypes: dict[tuple[int, int], str] = {}
+        self.macro_words: set[str] = set()
+        self.host_macros = self.find_host_macros()
         self.unsupported: dict[tuple[object, ...], Unsupported] = {}
+
+    def find_host_macros(self) -> re.Pattern[str] | None:
+        """Return what finds uses of macros that stand for code of the host."""
+        names = []
+        for directive in self.prepared.directives:
+            found = _MACRO.match(directive.argument) if directive.name == "define" else None
+            if found is None:
+                continue
+            self.macro_words.update(re.findall(r"\w+", found[2]))
+            is_instantiation = re.match(r"template\b(?!\s*<)", found[2]) is not None
+            if (is_instantiation or is_host_text(found[2])) and not _ANNOTATED.search(found[2]):
+                names.append(found[1])
+        return re.compile(rf"\b(?:{'|'.join(names)})\b[ \t]*(?=(\())?") if names else None
+
+    def leave_out_prototypes(self) -> None:
+        """Leave out the prototypes of functions that only code of the host calls."""
+        names = set(self.prototypes.values())
+        places = sorted((*self.host_code, *self.prototypes))
+        starts = [start for start, _ in places]
+        used = names & self.macro_words
+        for word in re.finditer(r"\b[A-Za-z_]\w*", self.prepared.plain) if names else ():
+            if word[0] in names and word[0] not in used:
+                offset = self.prepared.start_of(word.start())
+                index = bisect_left(starts, offset + 1)
+                if not any(offset < end for _, end in places[max(index - 8, 0) : index]):
+                    used.add(word[0])
+        self.host_code.update(
+            (span, None) for span, name in self.prototypes.items() if name not in used
+        )
 
     def add_unsupported(self, kind: UnsupportedKind, word: str, offset: int) -> None:
         line = self.prepared.line_of(offset)
@@ -430,6 +463,7 @@ class _Reader:
 
     def summary(self) -> SourceSummary:
         prepared = self.prepared
+        self.leave_out_prototypes()
         includes: list[Include] = []
         for directive in prepared.directives:
             offset = directive.start
@@ -501,18 +535,13 @@ class _Variant:
                 offset = self.prepared.start_of(word.start)
                 self.reader.add_unsupported("cluster", word.name, offset)
         self.find_unsupported()
-        for directive in self.prepared.directives:
-            if directive.name == "define":
-                self.read_host_macro(directive.argument)
+        self.find_host_macros()
 
-    def read_host_macro(self, argument: str) -> None:
-        """Leave out, at namespace scope, uses of a macro that stands for code of the host."""
-        found = _MACRO.match(argument)
-        if found is None or re.search(r"\b__(?:global|device|shared|constant)__\b", argument):
+    def find_host_macros(self) -> None:
+        """Leave out, at namespace scope, uses of macros that stand for code of the host."""
+        if self.reader.host_macros is None:
             return
-        if not re.match(r"template\b(?!\s*<)", found[2]) and not is_host_text(found[2]):
-            return
-        for use in re.finditer(rf"\b{found[1]}\b[ \t]*(?=(\())?", self.plain):
+        for use in self.reader.host_macros.finditer(self.plain):
             end = use.end()
             if use[1]:
                 end = _closing_parenthesis(self.plain, end)
@@ -717,7 +746,7 @@ class _Variant:
         ):
             return
         elif name.parent is not None and name.parent.type == "function_declarator":
-            self.leave_out(node, scope)
+            self.reader.prototypes[self.span(node, scope)] = self.slice(name)
         else:
             declared = [self.plain[d.start_byte : d.end_byte] for d in declarators]
             pointers = [d for d in declared if d.startswith("*")]

@@ -208,6 +208,8 @@ class RawSource:
         elif self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
+        if self.has_host_code and not by_nvcc:
+            head += "#include <_kt_implicit.h>\n"
         body = self.code if by_nvcc else self._text
         if host:
             body = _NO_INLINE.sub("_kt_noinline", body)

@@ -19,13 +19,23 @@ from kerneltk.arrays import byte_extent
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-gpu",
-        action="store_true",
+        action="store_const",
+        const=1,
+        default=0,
+        dest="required_gpus",
         help="fail, instead of skipping, the tests that need a GPU where there is none",
+    )
+    parser.addoption(
+        "--require-gpus",
+        type=int,
+        metavar="N",
+        dest="required_gpus",
+        help="the same for the tests that need up to N GPUs",
     )
 
 
 @cache
-def why_no_gpu() -> str | None:
+def why_no_gpu(count: int = 1) -> str | None:
     """Return what is missing for a CUDA test on this machine, or None if nothing is."""
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed"
@@ -36,18 +46,23 @@ def why_no_gpu() -> str | None:
         devices = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         return str(error)
-    return None if devices else "the driver knows no CUDA device"
+    if devices < count:
+        return f"the driver knows {devices or 'no'} CUDA device{'s' * (devices > 1)}"
+    return None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("gpu") is None:
+    marker = item.get_closest_marker("gpu")
+    if marker is None:
         return
-    reason = why_no_gpu()
+    count: int = marker.args[0] if marker.args else 1
+    reason = why_no_gpu(count)
     if reason is None:
         return
-    if item.config.getoption("--require-gpu"):
-        pytest.fail(f"needs a GPU: {reason}", pytrace=False)
-    pytest.skip(f"needs a GPU: {reason}")
+    wanted = "a GPU" if count == 1 else f"{count} GPUs"
+    if item.config.getoption("required_gpus") >= count:
+        pytest.fail(f"needs {wanted}: {reason}", pytrace=False)
+    pytest.skip(f"needs {wanted}: {reason}")
 
 
 def _root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -93,9 +93,8 @@ def test_options_count_when_machine_code_is_made() -> None:
     assert b"div.rn.f32" in ptx()
     assert b"div.approx.ftz.f32" in ptx("--use_fast_math")
     assert b"div.full.ftz.f32" in ptx("--ftz=true", "--prec-div=false")
-    assert nvjitlink._options(("-DN=1", "--maxrregcount=32", "-G", "-Xptxas=-v", "--fmad=false")) == [
-        "-maxrregcount=32", "-g", "-Xptxas=-v", "-fma=0",
-    ]  # fmt: skip
+    options = ("-DN=1", "--maxrregcount=32", "-G", "-Xptxas=-v", "--fmad=false")
+    assert nvjitlink._options(options) == ["-maxrregcount=32", "-g", "-Xptxas=-v", "-fma=0"]
     module = kerneltk.RawModule(code=divide, link=link, options=("--maxrregcount=32", "-lineinfo"))
     assert module.compile_for("sm_90").kind == "cubin"
 

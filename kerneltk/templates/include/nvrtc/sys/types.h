@@ -1,2 +1,13 @@
-// <sys/types.h> for NVRTC: only code for the host, which is left out, needs what it declares.
+// <sys/types.h> for NVRTC: the short names of numbers.
 #pragma once
+#include <stddef.h>
+#include <stdint.h>
+typedef unsigned char u_char;
+typedef unsigned short u_short;
+typedef unsigned int u_int;
+typedef unsigned long u_long;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+typedef long long ssize_t;
+typedef long long off_t;

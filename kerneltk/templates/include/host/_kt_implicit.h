@@ -1,0 +1,9 @@
+// What nvcc includes before a .cu file, for CPU cores.
+#pragma once
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>

@@ -1,0 +1,325 @@
+"""Raw kernels on a GPU: nvcc, linked object code, and what CuPy's users pass and catch."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.addresses import read_cubin_addresses
+from kerneltk.backends.toolkit import find_program
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, CompileError, LaunchError
+
+pytestmark = pytest.mark.gpu
+
+MODULE = r"""
+typedef double real;
+__constant__ float table[2][3];
+static __device__ int calls;
+namespace ns {
+template <class T, int N> __global__ void scale(T* x) { x[threadIdx.x] *= N; atomicAdd(&calls, 1); }
+static __global__ void inner(float* x) { x[threadIdx.x] = table[threadIdx.x / 3][threadIdx.x % 3]; }
+}
+extern "C" __global__ void plain(unsigned n, float a, float* x) {
+    if (threadIdx.x < n) x[threadIdx.x] += a;
+}
+"""
+NAMES = ["ns::scale<real, 3>", "ns::inner", "plain"]
+
+
+def target() -> str:
+    import cupy
+
+    return str(cupy.cuda.Device().compute_capability)
+
+
+def check_module(module: kerneltk.RawModule) -> None:
+    import cupy
+
+    x = cupy.arange(8, dtype=np.float64)
+    module.get_function("ns::scale<real, 3>")((1,), (8,), (x,))
+    np.testing.assert_array_equal(x.get(), 3.0 * np.arange(8))
+    assert module.get_array("calls").item() == 8
+    module.get_array("table")[...] = cupy.arange(6, dtype=np.float32).reshape(2, 3)
+    y = cupy.zeros(6, np.float32)
+    module.get_function("ns::inner")(1, 6, (y,))
+    module.get_function("plain")(1, 32, (5, 0.5, y))
+    np.testing.assert_array_equal(y.get(), [0.5, 1.5, 2.5, 3.5, 4.5, 5])
+    with pytest.raises(ArgumentTypeError, match="points to 'float'"):
+        module.get_function("plain")(1, 32, (5, 0.5, x))
+
+
+# -- nvcc -----------------------------------------------------------------------------------------
+
+if find_program("nvcc") is not None:
+
+    def test_a_module_by_nvcc() -> None:
+        module = kerneltk.RawModule(code=MODULE, backend="nvcc", name_expressions=NAMES)
+        check_module(module)
+
+    def test_a_file_by_nvcc(tmp_path: Path) -> None:
+        import cupy
+
+        path = tmp_path / "host_and_device.cu"
+        path.write_text(
+            "#include <vector>\n__global__ void fill(int* x, int v) { x[threadIdx.x] = v; }\n"
+            "int main() { std::vector<int> v(4); fill<<<1, 4>>>(v.data(), 1); }\n"
+        )
+        x = cupy.zeros(4, np.int32)
+        kerneltk.load(path, backend="nvcc").fill(1, 4, (x, 7))
+        assert (x == 7).all()
+
+
+@pytest.mark.parametrize("kind", ["ptx", "cubin"])
+def test_constants_that_hold_addresses_can_be_loaded(tmp_path: Path, kind: str) -> None:
+    """As in the object code of nvcc, where they tell the symbols; here without nvcc."""
+    import cupy
+
+    compiled = kerneltk.RawModule(code=MODULE, name_expressions=NAMES).compile_for(
+        f"compute_{target()}"
+    )
+    data = compiled.code.rstrip(b"\0").decode()
+    for number, (name, symbol) in enumerate(compiled.symbols):
+        value = f"generic({symbol})" if name.startswith("&") else symbol
+        data += f".global .align 8 .u64 _test_at_{number} = {value};\n"
+    code = data.encode()
+    if kind == "cubin":
+        module = kerneltk.RawModule(code="", link=[code])
+        code = module.compile_for(f"sm_{target()}").code
+        assert len(read_cubin_addresses(code, [f"_test_at_{k}" for k in range(5)])) == 5
+    path = tmp_path / f"module.{kind}"
+    path.write_bytes(code)
+    x = cupy.arange(8, dtype=np.float64)
+    symbol = dict(compiled.symbols)["ns::scale<real, 3>"]
+    kerneltk.RawModule(path=path).get_function(symbol)(1, 8, (x,))
+    np.testing.assert_array_equal(x.get(), 3.0 * np.arange(8))
+
+
+# -- linking --------------------------------------------------------------------------------------
+
+MAIN = r"""
+extern "C" __device__ float twice(float);
+__constant__ float table[3];
+static __device__ int calls;
+template <class T> __global__ void apply(T* x) {
+    x[threadIdx.x] = twice(x[threadIdx.x]) + table[0];
+    atomicAdd(&calls, 1);
+}
+"""
+LIBRARY = r"""
+extern "C" __device__ float twice(float x) { return 2 * x; }
+"""
+
+
+def check_linked(link: Any) -> None:
+    import cupy
+
+    module = kerneltk.RawModule(code=MAIN, name_expressions=["apply<float>"], link=[link])
+    module.get_array("table")[...] = 0.5
+    x = cupy.arange(8, dtype=np.float32)
+    module.get_function("apply<float>")(1, 8, (x,))
+    np.testing.assert_array_equal(x.get(), 2 * np.arange(8) + 0.5)
+    assert module.get_array("calls").item() == 8
+    with pytest.raises(ArgumentTypeError, match="points to 'float'"):
+        module.get_function("apply<float>")(1, 8, (x.astype(np.float64),))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("lto", ()), ("sm", ("-rdc=true",)), ("compute", ("-rdc=true",))]
+)
+def test_linked_object_code(kind: str, options: tuple[str, ...]) -> None:
+    library = kerneltk.RawModule(code=LIBRARY, options=options)
+    check_linked(library.compile_for(f"{kind}_{target()}"))
+
+
+def test_a_function_of_numba() -> None:
+    cuda = pytest.importorskip("numba.cuda")
+    from numba import float32
+
+    def twice(x: float) -> float:
+        return x * 2
+
+    number = target()
+    code, _ = cuda.compile(
+        twice, float32(float32), device=True, abi="c", output="ltoir",
+        cc=(int(number[:-1]), int(number[-1])),
+    )  # fmt: skip
+    check_linked(code)
+
+
+def test_linked_ptx_of_an_older_architecture_is_loaded(tmp_path: Path) -> None:
+    import cupy
+
+    library = kerneltk.RawModule(code=LIBRARY).compile_for("lto_80")
+    module = kerneltk.RawModule(code=MAIN, name_expressions=["apply<float>"], link=[library])
+    path = tmp_path / "linked.ptx"
+    path.write_bytes(module.compile_for("compute_80").code)
+    x = cupy.ones(4, np.float32)
+    kerneltk.RawModule(path=path).get_function("_Z5applyIfEvPT_")(1, 4, (x,))
+    np.testing.assert_array_equal(x.get(), 2)
+
+
+# -- what CuPy's users pass -----------------------------------------------------------------------
+
+MDSPAN = r"""
+#include <cuda/std/mdspan>
+template <class I, class L>
+using view = cuda::std::mdspan<float, cuda::std::dextents<I, 2>, L>;
+template <class I, class L> __global__ void number(view<I, L> x) {
+    if (threadIdx.x < x.extent(1)) x(blockIdx.x, threadIdx.x) = 100 * blockIdx.x + threadIdx.x;
+}
+"""
+
+
+@pytest.mark.parametrize("index", ["int", "long long"])
+@pytest.mark.parametrize("layout", ["stride", "right"])
+def test_mdspan(index: str, layout: str) -> None:
+    import cupy
+
+    name = f"number<{index}, cuda::std::layout_{layout}>"
+    kernel = kerneltk.RawModule(code=MDSPAN, name_expressions=[name]).get_function(name)
+    array = cupy.zeros((4, 10), np.float32)
+    view = array[:, ::2] if layout == "stride" else array
+    span = view.mdspan(index_type=cupy.int32 if index == "int" else cupy.int64)
+    kernel(4, 32, (span,))
+    rows, columns = np.indices(view.shape)
+    np.testing.assert_array_equal(view.get(), 100 * rows + columns)
+
+
+def test_mdspan_is_no_pointer() -> None:
+    import cupy
+
+    x = cupy.zeros((2, 3), np.float32)
+    kernel = kerneltk.RawKernel(MODULE, "plain")
+    with pytest.raises(ArgumentTypeError, match=r"'x' .*is a pointer, .*type 'mdspan'"):
+        kernel(1, 32, (6, 1.0, x.mdspan(index_type=cupy.int32)))
+
+
+def test_surfaces() -> None:
+    import cupy
+    from cupy.cuda import runtime, texture
+
+    code = r"""
+    extern "C" __global__ void paint(cudaSurfaceObject_t image, int width, int height) {
+        int x = threadIdx.x, y = blockIdx.x;
+        if (x < width && y < height) surf2Dwrite(10.0f * y + x, image, x * 4, y);
+    }
+    """
+    channel = texture.ChannelFormatDescriptor(32, 0, 0, 0, runtime.cudaChannelFormatKindFloat)
+    memory = texture.CUDAarray(channel, 8, 4, 0, runtime.cudaArraySurfaceLoadStore)
+    image = texture.SurfaceObject(
+        texture.ResourceDescriptor(runtime.cudaResourceTypeArray, cuArr=memory)
+    )
+    kerneltk.RawKernel(code, "paint")(4, 32, (image, 8, 4))
+    out = cupy.zeros((4, 8), np.float32)
+    memory.copy_to(out)
+    np.testing.assert_array_equal(out.get(), np.add.outer(10 * np.arange(4), np.arange(8)))
+
+
+def test_records_of_numpy_beside_arrays_of_cupy() -> None:
+    import cupy
+
+    code = r"""
+    struct matrix { double value[2][2]; };
+    extern "C" __global__ void shift(const double3* x, double3 by, matrix m, double3* out) {
+        int i = threadIdx.x;
+        out[i] = make_double3(x[i].x + by.x, x[i].y + by.y, x[i].z + by.z + m.value[1][0]);
+    }
+    """
+    double3 = np.dtype([(name, np.float64) for name in "xyz"])
+    matrix = np.dtype([("value", np.float64, (2, 2))])
+    x = cupy.arange(12, dtype=np.float64).reshape(4, 3)
+    out = cupy.empty_like(x)
+    by, m = np.arange(3.0), np.array([[0, 0], [100, 0]], np.float64)
+    kernel = kerneltk.RawKernel(code, "shift")
+    for value in (by.view(double3), by.view(double3)[0], (0.0, 1.0, 2.0), by):
+        kernel((1,), (4,), (x, value, m.ravel().view(matrix), out))
+        np.testing.assert_array_equal(out.get(), x.get() + by + [0, 0, 100])
+
+
+# -- what CuPy's users catch ----------------------------------------------------------------------
+
+
+def test_errors_are_cupys_too() -> None:
+    import cupy
+    from cupy.cuda.compiler import CompileException
+
+    kernel = kerneltk.RawKernel(MODULE, "plain")
+    with pytest.raises(cupy.cuda.driver.CUDADriverError) as caught:
+        kernel.max_dynamic_shared_size_bytes = 1 << 24
+    assert isinstance(caught.value, LaunchError)
+    assert caught.value.status == 1
+    wrong = kerneltk.RawKernel(MODULE.replace("+= a", "+= b"), "plain")
+    stream = io.StringIO()
+    with pytest.raises(CompileException) as refused:
+        wrong.compile(stream)
+    assert isinstance(refused.value, CompileError)
+    assert '"b" is undefined' in stream.getvalue()
+    assert refused.value.log == stream.getvalue()
+    assert "+= b" in refused.value.source
+
+
+def test_a_launch_that_the_driver_refuses() -> None:
+    import cupy
+
+    code = r"""
+    extern "C" __global__ void all(int* x) { x[blockIdx.x] = 1; }
+    """
+    kernel = kerneltk.RawKernel(code, "all", enable_cooperative_groups=True)
+    x = cupy.zeros(1 << 20, np.int32)
+    with pytest.raises(
+        cupy.cuda.driver.CUDADriverError, match=r"TOO_LARGE|too many blocks"
+    ) as caught:
+        kernel(1 << 20, 1024, (x,))
+    assert isinstance(caught.value, LaunchError)
+    assert caught.value.status == 720
+    kernel(4, 32, (x,))
+    assert x.sum() == 4
+
+
+def test_the_compilers_log() -> None:
+    first, second = io.StringIO(), io.StringIO()
+    kernel = kerneltk.RawKernel("__global__ void f() { int never_used; }", "f")
+    kernel.compile(first)
+    assert "never_used" in first.getvalue()
+    kernel.compile(second)
+    assert second.getvalue() == ""
+
+
+# -- how large a block can be ---------------------------------------------------------------------
+
+LIMITED = r"""
+extern "C" __global__ void __launch_bounds__(128) bounded(float* x) { x[threadIdx.x] = 1; }
+extern "C" __global__ void greedy(float* x) {
+    float a[128];
+    #pragma unroll
+    for (int i = 0; i < 128; ++i) a[i] = x[i * blockDim.x + threadIdx.x];
+    for (int r = 0; r < 4; ++r) {
+        #pragma unroll
+        for (int i = 0; i < 128; ++i) a[i] = a[i] * a[(i * 37 + 11) % 128] + x[r];
+    }
+    float sum = 0;
+    #pragma unroll
+    for (int i = 0; i < 128; ++i) sum += a[i];
+    x[threadIdx.x] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["bounded", "greedy"])
+def test_blocks_that_a_kernel_cannot_have(name: str) -> None:
+    import cupy
+
+    kernel = kerneltk.RawKernel(LIMITED, name)
+    most = kernel.max_threads_per_block
+    assert most == 128 if name == "bounded" else most < 1024
+    x = cupy.zeros(128 * 1024, np.float32)
+    with pytest.raises(ArgumentValueError, match=f"'{name}' can have {most} threads"):
+        kernel(1, most + 1, (x,))
+    assert not x.any()
+    kernel(1, most, (x,))
+    cupy.cuda.Device().synchronize()
