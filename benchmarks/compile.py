@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from common import (
@@ -35,6 +37,8 @@ from kerneltk.backends import nvrtc
 from kerneltk.backends.host import toolchain
 from kerneltk.dtypes import as_dtype
 from kerneltk.errors import BackendUnavailableError
+from kerneltk.raw_program import RawProgram
+from kerneltk.raw_source import RawSource, read_file
 from kerneltk.units import TranslationUnit
 
 _ARCHITECTURE = "sm_90"
@@ -293,6 +297,36 @@ def _nvrtc_reductions(report: Report, targets: Table) -> None:
     judge(targets, "reductions / bare kernel, the median", middle, 2.0)
 
 
+def _nvrtc_raw(report: Report, targets: Table) -> None:
+    sources = {
+        "one kernel": RawSource(_BARE, "code"),
+        "one kernel and <cuda_fp16.h>": RawSource(f"#include <cuda_fp16.h>\n{_BARE}", "code"),
+        "raw_host.cu (11 kernels)": read_file(Path(__file__).with_name("raw_host.cu")),
+    }
+
+    def build(source: RawSource, reflected: bool) -> Callable[[], Call]:
+        unit = RawProgram(source, None).unit("cuda")
+        if not reflected:
+            unit = replace(unit, source=source.code, exports=(), reflected=())
+        return lambda: _compiled_by_nvrtc(unit)
+
+    builds: Builds = {}
+    for name, source in sources.items():
+        builds |= {f"{name}, ours": build(source, True), f"{name}, bare": build(source, False)}
+    results = race(builds, host_clock(), _ROUNDS)
+    table = report.table(
+        "NVRTC, raw kernels: with what describes their parameters, and the text alone",
+        *("text", "ours, ms", "alone, ms", "ours / alone"),
+        notes=["One process, no cache; options are the same."],
+    )
+    parts: list[float | None] = []
+    for name in sources:
+        ours, alone = results[f"{name}, ours"], results[f"{name}, bare"]
+        parts.append(paired_ratio(ours, alone))
+        table.add(name, ours.cell, alone.cell, parts[-1])
+    judge(targets, "raw kernels / their text alone, the slowest", _worst(parts), 1.5)
+
+
 def _host_compiler(report: Report) -> None:
     operations = {"a*x + b": _AXPB, "exp(x)": _EXP}
     dtypes = ("int8", "int32", "float16", "bfloat16", "float32", "float64", "complex64")
@@ -345,6 +379,7 @@ def main() -> None:
         _nvrtc_layouts(report, targets)
         _nvrtc_types(report, targets, peers)
         _nvrtc_reductions(report, targets)
+        _nvrtc_raw(report, targets)
     if "host compiler" in machine:
         _host_compiler(report)
     if "host compiler" in machine or arguments.backend == "cuda":

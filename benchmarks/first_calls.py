@@ -13,10 +13,10 @@ from pathlib import Path
 from common import Report, Table, first_line, judge
 
 _PROCESSES = 9
-FRONT_ENDS = ("ElementwiseKernel", "ReductionKernel")
+FRONT_ENDS = ("ElementwiseKernel", "ReductionKernel", "RawKernel")
 
 # Run in processes of their own. Everything but the calls to be timed comes before them.
-_CHILD = """
+_CHILD = '''
 import json, sys, time
 clock = time.perf_counter
 begin = clock()
@@ -41,9 +41,28 @@ part = int(number) / 1024
 if front_end == "ElementwiseKernel":
     texts = ("T x, T a", "T y", "y = a * x + %sf" % (1 + part), "first")
     y, scalars, correct = xp.empty_like(x), (2.0,), 3 + part
+elif front_end == "RawKernel":
+    texts = (
+        """
+        extern "C" __global__ void first(const float* x, float a, float* y, int n) {
+            const int i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < n) y[i] = a * x[i] + %sf;
+        }
+        """
+        % (1 + part),
+        "first",
+    )
+    y, correct = xp.empty_like(x), 3 + part
 else:
     texts = ("T x", "T y", "x * %sf" % (1 + part), "a + b", "y = a", "0", "first")
     y, scalars, correct = xp.empty((), np.float32), (), 1024 + int(number)
+if front_end == "RawKernel":
+    grid, block, arguments = (4,), (256,), (x, 2.0, y, 1024)
+    call = lambda: kernel(grid, block, arguments)
+    build = lambda target: kernel.compile_for(target)
+else:
+    call = lambda: kernel(x, *scalars, y)
+    build = lambda target: kernel.compile(x, *scalars, y, target=target)
 wait()
 if backend == "cuda":
     from cuda.bindings import driver
@@ -54,11 +73,11 @@ if backend == "cuda":
     driver.cuModuleLoadData(nvrtc.compile(warm, target).code)
 begin = clock()
 kernel = Kernel(*texts)
-kernel(x, *scalars, y)
+call()
 wait()
 times["first"] = clock() - begin
 begin = clock()
-kernel(x, *scalars, y)
+call()
 wait()
 times["second"] = clock() - begin
 if not bool((abs(y - correct) <= 1e-5 * correct).all()):
@@ -67,11 +86,11 @@ calls = 1000
 for _ in range(2):
     begin = clock()
     for _ in range(calls):
-        kernel(x, *scalars, y)
+        call()
     times["further"] = (clock() - begin) / calls
     wait()
 if backend == "cuda":
-    code = kernel.compile(x, *scalars, y, target=target.architecture)
+    code = build(target.architecture)
     loads = []
     for _ in range(9):
         begin = clock()
@@ -79,7 +98,7 @@ if backend == "cuda":
         loads.append(clock() - begin)
     times["load"] = sorted(loads)[4]
 print(json.dumps(times))
-"""
+'''
 
 
 def _child(backend: str, front_end: str, number: int, cache: str) -> dict[str, float]:
@@ -108,7 +127,7 @@ def first_calls(report: Report, targets: Table, backend: str, front_end: str) ->
     report : Report
     targets : Table
     backend : {"host", "cuda"}
-    front_end : {"ElementwiseKernel", "ReductionKernel"}
+    front_end : {"ElementwiseKernel", "ReductionKernel", "RawKernel"}
     """
     table = report.table(
         f"{front_end}: first calls in new processes, {backend}, ms (median of {_PROCESSES})",

@@ -1,5 +1,7 @@
 """Host time of a call on 1024 elements, ours beside CuPy's, torch's and the bare driver's.
 
+Elementwise kernels, reductions, and raw kernels with their checks on and off.
+
 ``python benchmarks/launch.py --backend cuda --output DIR`` (or ``--backend host``).
 """
 
@@ -41,6 +43,20 @@ extern "C" __global__ void bare(const float* x, float a, float b, float* y, int 
     if (i < n) y[i] = a * x[i] + b;
 }
 """
+_ADD = """
+extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + y[i];
+}
+"""
+_SCALE = """
+extern "C" __global__ void scale(const float* x, float* z, int n, float a) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = a * x[i];
+}
+"""
+_RAW_KERNELS = {"3 arrays, int": (_ADD, "add"), "2 arrays, int, float": (_SCALE, "scale")}
+_CHECKED, _UNCHECKED = "ours, checked", "ours, checks=False"
 
 Entrants = dict[str, Callable[[], Call]]
 
@@ -181,9 +197,10 @@ def main() -> None:
     clock = host_clock(_CALLS) if cupy is None else _drained(cupy)
     entrants = _host_entrants(peers) if cupy is None else _cuda_entrants(cupy, peers)
     results = race(entrants, clock, _ROUNDS)
+    library = np if cupy is None else cupy
+    raw = {kind: race(_raw(library, kind), clock, _ROUNDS) for kind in _RAW_KERNELS}
     reductions = {
-        kind: race(_reductions(np if cupy is None else cupy, axis), clock, _ROUNDS)
-        for kind, axis in _REDUCTIONS.items()
+        kind: race(_reductions(library, axis), clock, _ROUNDS) for kind, axis in _REDUCTIONS.items()
     }
     machine["peers"] = ", ".join(f"{name} {version}" for name, version in peers.versions.items())
     report = Report(
@@ -192,6 +209,9 @@ def main() -> None:
     _tabulate(report, f"Host time of a call, n = {_LENGTH} float32", results)
     for kind, raced in reductions.items():
         _tabulate(report, f"Host time of a sum of squares, {kind}, float32", raced)
+    for kind, raced in raw.items():
+        title = f"Host time of a raw kernel's launch, {kind}, grid and block as tuples"
+        _tabulate(report, title, raced, (_CHECKED, _UNCHECKED))
     targets = report.table("Targets", "what", "measured", "to reach", "met")
     for kind in ("out", "allocating"):
         if cuda:
@@ -207,7 +227,37 @@ def main() -> None:
             else:
                 used = scaled(ours.seconds, 1e6)
                 judge(targets, f"reduction, {name}: ours, {kind}, µs", used, 10)
+    for kind, raced in raw.items():
+        ours = raced[_CHECKED]
+        if cuda:
+            part = paired_ratio(ours, raced["CuPy RawKernel"])
+            judge(targets, f"raw, {kind}: ours, checked / CuPy", part, 1.0)
+        else:
+            judge(targets, f"raw, {kind}: ours, checked, µs", scaled(ours.seconds, 1e6), 10)
     report.save(arguments.output)
+
+
+def _raw(library: Any, kind: str) -> Entrants:
+    """Return launches of a raw kernel with the same arguments, by CuPy and by us."""
+    code, name = _RAW_KERNELS[kind]
+    x, y, z = (library.arange(_LENGTH, dtype=np.float32) for _ in range(3))
+    grid, block, n, a = (_LENGTH // 256,), (256,), np.int32(_LENGTH), np.float32(2)
+    arguments = (x, y, z, n) if name == "add" else (x, z, n, a)
+    plain = (x, y, z, _LENGTH) if name == "add" else (x, z, _LENGTH, 2.0)
+    checked = kerneltk.RawKernel(code, name)
+    unchecked = kerneltk.RawKernel(code, name, checks=False)
+    configured = checked[grid, block]
+    entrants: Entrants = {
+        _CHECKED: lambda: lambda: checked(grid, block, arguments),
+        _UNCHECKED: lambda: lambda: unchecked(grid, block, arguments),
+        "ours, Python's numbers": lambda: lambda: checked(grid, block, plain),
+        "ours, grid and block as ints": lambda: lambda: checked(_LENGTH // 256, 256, arguments),
+        "ours, kernel[grid, block]": lambda: lambda: configured(*arguments),
+    }
+    if library is not np:
+        theirs = library.RawKernel(code, name)
+        entrants["CuPy RawKernel"] = lambda: lambda: theirs(grid, block, arguments)
+    return entrants
 
 
 def _reductions(library: Any, axis: int | None) -> Entrants:
@@ -235,10 +285,15 @@ def _reductions(library: Any, axis: int | None) -> Entrants:
     return entrants
 
 
-def _tabulate(report: Report, title: str, results: dict[str, Result]) -> None:
+def _tabulate(
+    report: Report,
+    title: str,
+    results: dict[str, Result],
+    ours: tuple[str, ...] = ("ours, out", "ours, allocating"),
+) -> None:
     table = report.table(
         title,
-        *("call", "µs", "µs, fastest", "/ ours, out", "/ ours, allocating"),
+        *("call", "µs", "µs, fastest", *(f"/ {name}" for name in ours)),
         notes=[
             f"Median and fastest of {_ROUNDS} rounds of {_CALLS} calls; in each round every line "
             "has its turn. A quotient is the median of the rounds' quotients: more than 1 is "
@@ -251,8 +306,7 @@ def _tabulate(report: Report, title: str, results: dict[str, Result]) -> None:
             name,
             result.cell if result.error else scaled(result.seconds, 1e6),
             scaled(fastest, 1e6),
-            paired_ratio(result, results["ours, out"]),
-            paired_ratio(result, results["ours, allocating"]),
+            *(paired_ratio(result, results[name]) for name in ours),
         )
 
 

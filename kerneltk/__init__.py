@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kerneltk.arrays import ArraySpec
-    from kerneltk.cuda_files import load
     from kerneltk.disassembly import disassemble
     from kerneltk.elementwise import ElementwiseKernel
     from kerneltk.errors import (
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
         ScalarOverflowError,
         SignatureError,
     )
-    from kerneltk.raw import RawKernel, RawModule
+    from kerneltk.raw import RawKernel, RawModule, load
     from kerneltk.reduction import ReductionKernel
     from kerneltk.units import ObjectCode, Target, TranslationUnit
 
@@ -66,7 +65,7 @@ _HOMES = {
     "Target": "units",
     "TranslationUnit": "units",
     "disassemble": "disassembly",
-    "load": "cuda_files",
+    "load": "raw",
 }
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from kerneltk.dtypes import describe
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, NoSuchKernelError
-from kerneltk.raw import RawKernel, RawModule, checked_compiler, checked_names, checked_options
+from kerneltk.raw_kernel import RawKernel, checked_compiler, checked_options
 from kerneltk.raw_links import checked_links
+from kerneltk.raw_module import RawModule, checked_names
 from kerneltk.raw_program import RawProgram
 from kerneltk.raw_source import read_file
-from kerneltk.units import BackendName
 
 __all__ = ["CudaFile", "KernelTemplate", "load"]
 
@@ -62,22 +62,7 @@ class CudaFile(RawModule):
     """The kernels of ``.cu`` files as attributes; made by :func:`load`."""
 
     def __init__(self, programs: Sequence[RawProgram], **settings: Any) -> None:
-        self._set_up(programs[0], **settings)
-        self._programs = list(programs)
-
-    def _owner(self, name: str) -> RawProgram:
-        """Return the program that offers a kernel, or a new one for a template's arguments."""
-        for program in self._programs:
-            if name in program.offered:
-                return program
-        plain = name.partition("<")[0].strip()
-        for program in self._programs:
-            if any(kernel.name == plain for kernel in program.source.kernels):
-                extended = program.extended(name)
-                self._programs.append(extended)
-                return extended
-        self._programs[0].check_offered(name)
-        return self._programs[0]
+        self._set_up(programs, **settings)
 
     def get_function(self, name: str) -> RawKernel:
         """Return a kernel by its name or name expression.
@@ -85,38 +70,27 @@ class CudaFile(RawModule):
         Raises
         ------
         ArgumentValueError
-            There is no such kernel; or it is a template, the file has variables, and its
-            arguments were not named when it was loaded.
+            There is no such kernel, or several files have one; or it is a template, the file has
+            variables and is in use, and its arguments were not named when it was loaded.
         """
-        kernel = RawKernel._of(self._owner(name), name, self)
+        kernel = super().get_function(name)
         kernel.__doc__ = "\n\n".join(filter(None, (kernel.signature, kernel.comment)))
         return kernel
 
-    def _variables_owner(self, name: str) -> RawProgram:
-        for program in self._programs:
-            if name in program.variables:
-                return program
-        return self._programs[0]
-
-    def get_global(self, name: str, *, backend: BackendName | None = None) -> Any:
-        """As `RawModule.get_global`, of the file that has the variable."""
-        self._program = self._variables_owner(name)
-        return super().get_global(name, backend=backend)
-
-    def get_array(self, name: str, *, backend: BackendName | None = None) -> Any:
-        """As `RawModule.get_array`, of the file that has the variable."""
-        self._program = self._variables_owner(name)
-        return super().get_array(name, backend=backend)
-
-    @property
-    def kernels(self) -> tuple[str, ...]:
-        """Names of the kernels, and name expressions of the templates that were asked for."""
-        return tuple(dict.fromkeys(name for p in self._programs for name in p.offered))
+    def __getitem__(self, name: str) -> Any:
+        """Return what the attribute of that name is; kernels whose names this class has itself,
+        such as ``options``, are found here only.
+        """
+        return self._member(name)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__") or "_programs" not in self.__dict__:
             raise AttributeError(name)
-        declared = [kernel for program in self._programs for kernel in program.source.kernels]
+        member = self.__dict__[name] = self._member(name)
+        return member
+
+    def _member(self, name: str) -> Any:
+        declared = [kernel for program in self._texts for kernel in program.source.kernels]
         found = {k.name: k for k in declared if k.name.rpartition("::")[2] == name}
         if len(found) > 1:
             raise NoSuchKernelError(
@@ -126,24 +100,18 @@ class CudaFile(RawModule):
         if not found:
             close = get_close_matches(name, [k.name.rpartition("::")[2] for k in declared], n=1)
             hint = f"\n  Hint: did you mean '{close[0]}'?" if close else ""
-            raise NoSuchKernelError(
-                f"'{self._programs[0].source.name}' has no kernel '{name}'.{hint}"
-            )
+            raise NoSuchKernelError(f"'{self._texts[0].source.name}' has no kernel '{name}'.{hint}")
         (kernel,) = found.values()
-        member: Any = (
-            KernelTemplate(self, kernel.name, kernel.template_parameters)
-            if kernel.template_parameters
-            else self.get_function(kernel.name)
-        )
-        self.__dict__[name] = member
-        return member
+        if kernel.template_parameters:
+            return KernelTemplate(self, kernel.name, kernel.template_parameters)
+        return self.get_function(kernel.name)
 
     def __dir__(self) -> list[str]:
-        names = [k.name.rpartition("::")[2] for p in self._programs for k in p.source.kernels]
+        names = [k.name.rpartition("::")[2] for p in self._texts for k in p.source.kernels]
         return sorted({*super().__dir__(), *names})
 
     def __repr__(self) -> str:
-        return f"<kernels of {self._programs[0].source.name}: {', '.join(self.kernels)}>"
+        return f"<kernels of {self._texts[0].source.name}: {', '.join(self.kernels)}>"
 
 
 def load(
@@ -194,11 +162,15 @@ def load(
     names = checked_names(name_expressions) or ()
     programs = []
     for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            raise ArgumentTypeError(f"'load' needs the path of a file, not {path!r}.")
         source = read_file(Path(path), checked, compiler=compiler, links=links)
         whole = RawProgram(source, None)
         declared = {k.name for k in source.kernels}
         wanted = [name for name in names if name.partition("<")[0].strip() in declared]
-        programs.append(whole.extended(*wanted) if wanted else whole)
+        for name in wanted:
+            whole.offering(name)
+        programs.append(whole)
         names = tuple(name for name in names if name not in wanted)
     if names:
         raise ArgumentValueError(

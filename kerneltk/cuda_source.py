@@ -288,7 +288,7 @@ def blank_host_code(text: str, summary: SourceSummary) -> str:
 
 
 _ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
-_MACRO = re.compile(r"(\w+)(?:\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
+_MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
 _BLACK = re.compile(r"[^\r\n\t ]")
 _CONDITIONAL = re.compile(
     r"^([ \t]*#[ \t]*(if|elif|else|endif)\w*\b(?:[^\n]*\\\r?\n)*[^\n]*)", re.MULTILINE
@@ -353,6 +353,7 @@ _MEMORIES: tuple[tuple[str, Memory], ...] = (
     ("__managed__", "managed"),
     ("__device__", "device"),
 )
+_BODIES = frozenset(("function_definition", "field_declaration_list", "compound_statement"))
 _CLASSES = frozenset(("class_specifier", "struct_specifier", "union_specifier"))
 _MAY_NAME_HOST = frozenset(
     ("type_definition", "alias_declaration", "using_declaration", "expression_statement")
@@ -434,11 +435,12 @@ class _Reader:
             found = _MACRO.match(directive.argument) if directive.name == "define" else None
             if found is None:
                 continue
-            self.macro_words.update(re.findall(r"\w+", found[2]))
-            is_instantiation = re.match(r"template\b(?!\s*<)", found[2]) is not None
-            if (is_instantiation or is_host_text(found[2])) and not _ANNOTATED.search(found[2]):
+            self.macro_words.update(re.findall(r"\w+", found[3]))
+            is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
+            is_host = is_instantiation or is_host_text(found[3])
+            if found[2] and is_host and not _ANNOTATED.search(found[3]):
                 names.append(found[1])
-        return re.compile(rf"\b(?:{'|'.join(names)})\b[ \t]*(?=(\())?") if names else None
+        return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
 
     def leave_out_prototypes(self) -> None:
         """Leave out the prototypes of functions that only code of the host calls."""
@@ -542,14 +544,20 @@ class _Variant:
         if self.reader.host_macros is None:
             return
         for use in self.reader.host_macros.finditer(self.plain):
-            end = use.end()
-            if use[1]:
-                end = _closing_parenthesis(self.plain, end)
-            if end > 0 and not self.scope_at(use.start())[1]:
+            end = _closing_parenthesis(self.plain, use.end(1))
+            before = self.plain[: use.start(1)].rstrip()[-1:]
+            if end > 0 and before in ("", ";", "}", "{", ")") and self.is_outside(use.start(1)):
                 behind = re.compile(r"[ \t]*;").match(self.plain, end)
                 end = behind.end() if behind else end
-                span = self.prepared.start_of(use.start()), self.prepared.end_of(end)
+                span = self.prepared.start_of(use.start(1)), self.prepared.end_of(end)
                 self.reader.host_code[span] = None
+
+    def is_outside(self, position: int) -> bool:
+        """Return whether a place is in no function and no class."""
+        node = self.root.descendant_for_byte_range(position, position + 1)
+        while node is not None and node.type not in _BODIES:
+            node = node.parent
+        return node is None
 
     def visit(self, node: Node, scope: _Scope) -> _Scope | None:
         """Read a node of namespace scope; return the scope of its children if they are, too."""
@@ -692,18 +700,24 @@ class _Variant:
     def read_class(self, node: Node, scope: _Scope) -> None:
         """Leave out a class of the host, or the members that only the host can call."""
         body = node.child_by_field_name("body")
-        if body is None or not is_host_text(self.plain[node.start_byte : node.end_byte]):
+        if body is None:
             return
-        if not self.words_between(node.start_byte, node.end_byte):
+        names_host = is_host_text(self.plain[node.start_byte : node.end_byte])
+        words = self.words_between(node.start_byte, node.end_byte)
+        if names_host and not words:
             name = node.child_by_field_name("name")
             if name is not None:
                 self.reader.host_classes.add(self.slice(name))
             self.leave_out(node, scope)
             return
+        if not names_host and not any(word.name == "__host__" for word in words):
+            return
         for member in body.named_children:
-            words = self.words_between(self.head_start(member), member.end_byte)
-            on_device = any(word.name in ("__device__", "__global__") for word in words)
-            if not on_device and is_host_text(self.plain[member.start_byte : member.end_byte]):
+            found = self.words_between(self.head_start(member), member.end_byte)
+            names = {word.name for word in found}
+            if names.isdisjoint(("__device__", "__global__")) and (
+                "__host__" in names or is_host_text(self.plain[member.start_byte : member.end_byte])
+            ):
                 self.leave_out(member, _Scope())
 
     def read_declaration(self, node: Node, scope: _Scope) -> None:

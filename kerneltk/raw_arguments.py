@@ -1,4 +1,4 @@
-"""Which arguments a raw kernel's parameters take, and how each is turned into the bytes it passes.
+"""Which arguments a raw kernel's parameters take: arrays and addresses for pointers.
 
 The rules are decided once for a parameter and a type of argument; a launch runs what is left.
 """
@@ -6,28 +6,30 @@ The rules are decided once for a parameter and a type of argument; a launch runs
 from __future__ import annotations
 
 import ctypes
+import re
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    ScalarOverflowError,
-    render_message,
-)
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
 from kerneltk.raw_signature import KernelSignature, RawParameter
-from kerneltk.reflection import ParameterType
+from kerneltk.raw_values import (
+    INTEGER_FORMATS,
+    Conversion,
+    by_value,
+    is_packed,
+    mismatch,
+    number_error,
+    place_message,
+)
+from kerneltk.reflection import ParameterType, dtype_of_number
 
-__all__ = ["Passing", "check_array", "passing_of", "takes_any_dtype", "wrong_count"]
+__all__ = ["Passing", "check_array", "check_values", "doubts_of", "passing_of", "wrong_count"]
 
 _UNCHECKED = "pass 'checks=False' to launch without these checks."
-_INTEGERS = {1: ("b", "B"), 2: ("h", "H"), 4: ("i", "I"), 8: ("q", "Q")}  # signed, unsigned
-_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +48,8 @@ class Passing:
     """
 
     format: str
-    convert: Callable[[Any], tuple[Any, ...]] | None = None
+    convert: Conversion | None = None
     is_array: bool = False
-
-
-def _message(
-    signature: KernelSignature, parameter: RawParameter, sentence: str, hint: str = ""
-) -> str:
-    snippets = [parameter.snippet] if parameter.snippet else []
-    if not snippets:
-        sentence += f"\n  The kernel: {signature}"
-    return render_message(sentence, *snippets, hint=hint)
 
 
 def wrong_count(signature: KernelSignature, given: int) -> ArgumentTypeError:
@@ -69,26 +62,51 @@ def wrong_count(signature: KernelSignature, given: int) -> ArgumentTypeError:
     if given < wanted and parameters[given].snippet:
         missing = parameters[given]
         return ArgumentTypeError(
-            _message(signature, missing, f"{sentence[:-1]}: {missing.shown} is missing.")
+            place_message(signature, missing, f"{sentence[:-1]}: {missing.shown} is missing.")
         )
     if parameters and parameters[-1].snippet:
         return ArgumentTypeError(
-            _message(signature, parameters[-1], sentence, "this is the last parameter.")
+            place_message(signature, parameters[-1], sentence, "this is the last parameter.")
         )
     return ArgumentTypeError(f"{sentence}\n  The kernel: {signature}")
 
 
-def takes_any_dtype(kind: ParameterType | None) -> bool:
+def _takes_any_dtype(kind: ParameterType | None) -> bool:
     """Return whether a pointer may point to elements of any dtype: ``void*``, bytes, unknown."""
     if kind is None or kind.pointee is None:
         return True
     return kind.pointee.kind in ("int", "uint") and kind.pointee.size == 1
 
 
+def _unit_of(kind: ParameterType | None) -> int:
+    """Return of what size (bytes) an array must hold a whole number: what is pointed to."""
+    if kind is None or kind.pointee is None or _takes_any_dtype(kind):
+        return 1
+    unit = max(kind.pointee.size, 1)
+    rows = re.search(r"\(\*\)((?:\[\d+\])+)", kind.name)
+    for extent in re.findall(r"\d+", rows[1]) if rows else ():
+        unit *= int(extent)
+    return unit
+
+
+def doubts_of(parameter: RawParameter) -> list[str]:
+    """Return expressions that are true of an array that needs a closer look before it is passed
+    for a pointer; ``{a}`` stands for the array and ``{p}`` for its address.
+    """
+    kind = parameter.type
+    if kind is None or kind.pointee is None:
+        return []
+    doubts = []
+    if kind.pointee.alignment > 1:
+        doubts.append(f"{{p}} & {kind.pointee.alignment - 1}")
+    # Where an element is what is pointed to, there is a whole number of them.
+    if kind.pointee.kind in ("struct", "vector", "complex") or "(*)" in kind.name:
+        doubts.append(f"{{a}}.nbytes % {_unit_of(kind)}")
+    return doubts
+
+
 def _element_problem(pointee: ParameterType, dtype: np.dtype[Any]) -> str:
     """Return what a pointer would take instead of `dtype`, or an empty string where it fits."""
-    if dtype.hasobject:
-        return "an array of numbers"
     if pointee.kind not in ("struct", "pointer") and not dtype.isnative:
         return f"{_dtype_of(pointee)} in this machine's byte order"
     kind, size = dtype.kind, dtype.itemsize
@@ -108,15 +126,21 @@ def _element_problem(pointee: ParameterType, dtype: np.dtype[Any]) -> str:
     elif pointee.kind in ("vector", "complex"):
         base = pointee.base
         fits = dtype.name == base or (kind == "c" and base == f"float{size * 4}")
-        fits = fits or (
-            kind in "iu" and base[-1:].isdigit() and base.lstrip("u") == dtype.name.lstrip("u")
-        )
-        fits = fits or (dtype.names is not None and size == pointee.size)
+        fits = fits or (kind in "iu" and base.lstrip("u") == dtype.name.lstrip("u"))
         fits = fits or (kind == "V" and size == pointee.size)
-    else:  # a class
-        bytes_ = kind in "iubSV" and dtype.names is None and (size == 1 or kind in "SV")
-        fits = size == pointee.size if dtype.names is not None else bytes_
+    else:  # a class: records, bytes, or the numbers that its template is made of
+        fits = size in (1, pointee.size) if kind in "SV" else size == 1 and kind in "iub"
+        fits = fits or dtype.name in _template_dtypes(pointee.name)
     return "" if fits else _dtype_of(pointee)
+
+
+def _template_dtypes(name: str) -> set[str]:
+    """Return the dtypes of the numbers among the arguments of a template's name:
+    ``Matrix<float>`` is made of float32.
+    """
+    inside = name.partition("<")[2].rstrip(">")
+    found = (dtype_of_number(part.strip()) for part in re.split(r"[<>,]", inside))
+    return {dtype for dtype in found if dtype}
 
 
 def _dtype_of(pointee: ParameterType) -> str:
@@ -164,7 +188,7 @@ def check_array(
     kind = parameter.type
     if kind is not None and kind.kind != "pointer":
         raise ArgumentTypeError(
-            _message(
+            place_message(
                 signature,
                 parameter,
                 f"Parameter {parameter.shown} of kernel '{signature.kernel}' is passed by value, "
@@ -173,23 +197,25 @@ def check_array(
             )
         )
     dtype = array.dtype
-    if kind is not None and kind.pointee is not None and not takes_any_dtype(kind):
+    wanted = "numbers" if dtype.hasobject else ""
+    if not wanted and kind is not None and kind.pointee is not None and not _takes_any_dtype(kind):
         wanted = _element_problem(kind.pointee, dtype)
-        if wanted:
-            raise ArgumentTypeError(
-                _message(
-                    signature,
-                    parameter,
-                    f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to "
-                    f"'{kind.pointee.name}', and the array has dtype '{dtype}'.",
-                    f"pass an array of {wanted}, as by 'astype' or 'view'; or " + _UNCHECKED,
-                )
+    if wanted:
+        points = f"'{kind.pointee.name}'" if kind and kind.pointee else "anything but objects"
+        raise ArgumentTypeError(
+            place_message(
+                signature,
+                parameter,
+                f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to {points}, "
+                f"and the array has dtype '{dtype}'.",
+                f"pass an array of {wanted}, as by 'astype' or 'view'; or " + _UNCHECKED,
             )
+        )
     if array.size == 0:
         return
     if address == 0:
         raise ArgumentValueError(
-            _message(
+            place_message(
                 signature,
                 parameter,
                 f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' has "
@@ -198,7 +224,7 @@ def check_array(
         )
     if not _is_dense(array):
         raise ArgumentValueError(
-            _message(
+            place_message(
                 signature,
                 parameter,
                 f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' has "
@@ -208,9 +234,31 @@ def check_array(
                 "strides; or " + _UNCHECKED,
             )
         )
+    unit, alignment = _unit_of(kind), kind.pointee.alignment if kind and kind.pointee else 1
+    if array.nbytes % unit:
+        raise ArgumentValueError(
+            place_message(
+                signature,
+                parameter,
+                f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to elements of "
+                f"{unit} bytes, and the array has {array.nbytes} bytes, which are no whole number "
+                "of them.",
+            )
+        )
+    if alignment > 1 and address % alignment:
+        raise ArgumentValueError(
+            place_message(
+                signature,
+                parameter,
+                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' begins "
+                f"{address % alignment} bytes beyond a multiple of {alignment}, and what the "
+                "pointer points to lies at multiples of that.",
+                "pass a copy; or " + _UNCHECKED,
+            )
+        )
     if kind is not None and not kind.pointee_const and not getattr(array.flags, "writeable", True):
         raise ArgumentValueError(
-            _message(
+            place_message(
                 signature,
                 parameter,
                 f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' is "
@@ -221,7 +269,7 @@ def check_array(
         )
 
 
-# -- values ---------------------------------------------------------------------------------------
+# -- all kinds of arguments ---------------------------------------------------------------------
 
 
 def passing_of(
@@ -239,45 +287,21 @@ def passing_of(
         The parameter takes no argument of this type.
     """
     wanted = parameter.type
-    if _is_packed(kind) and backend.name == "host":
-        raise _mismatch(signature, parameter, kind, "it describes an array on a GPU.")
-    if issubclass(kind, backend.array_type):
-        if wanted is not None and wanted.kind != "pointer":
-            return Passing(*_by_value(signature, parameter, kind))
+    if is_packed(kind) and backend.name == "host":
+        raise mismatch(signature, parameter, kind, "it describes an array on a GPU.")
+    is_array = issubclass(kind, backend.array_type)
+    if wanted is not None and wanted.kind != "pointer":
+        return Passing(*by_value(signature, parameter, kind))
+    if is_array:
         return Passing("Q", None, True)
     if wanted is None:
         return _by_size(signature, parameter, kind, backend, checks)
-    if wanted.kind == "pointer":
-        return _as_pointer(signature, parameter, kind, backend, checks)
-    return Passing(*_by_value(signature, parameter, kind))
-
-
-def _mismatch(
-    signature: KernelSignature, parameter: RawParameter, kind: type, hint: str = ""
-) -> ArgumentTypeError:
-    name = parameter.type.name if parameter.type else f"{parameter.size} bytes"
-    by = "a pointer" if parameter.type and parameter.type.kind == "pointer" else f"'{name}'"
-    return ArgumentTypeError(
-        _message(
-            signature,
-            parameter,
-            f"Parameter {parameter.shown} of kernel '{signature.kernel}' is {by}, and an object "
-            f"of type '{kind.__name__}' was given.",
-            hint,
-        )
-    )
-
-
-def _is_packed(kind: type) -> bool:
-    """Return whether a type is CuPy's for values that are packed for a launch, such as what
-    ``cupy.ndarray.mdspan`` returns: their ``ptr`` is where the bytes lie on the host.
-    """
-    return any(base.__name__ == "CPointer" for base in kind.__mro__)
+    return _as_pointer(signature, parameter, kind, backend, checks)
 
 
 def _is_handle(kind: type) -> bool:
     """Return whether ``ptr`` is the value itself: of memory pointers, textures and surfaces."""
-    return hasattr(kind, "ptr") and not _is_packed(kind)
+    return hasattr(kind, "ptr") and not is_packed(kind)
 
 
 def _null(value: None) -> tuple[int]:
@@ -301,14 +325,14 @@ def _as_pointer(
     if _is_handle(kind):  # memory pointers
         return Passing("Q", _object_address)
     if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
-        raise _mismatch(signature, parameter, kind, "pass an array, or None for a null pointer.")
+        raise mismatch(signature, parameter, kind, "pass an array, or None for a null pointer.")
 
     def checked(value: Any) -> tuple[int]:
         address = int(value)
         problem = backend.check_address(address) if checks and address else ""
         if problem:
             raise ArgumentTypeError(
-                _message(
+                place_message(
                     signature,
                     parameter,
                     f"Parameter {parameter.shown} of kernel '{signature.kernel}' is a pointer, and "
@@ -321,130 +345,6 @@ def _as_pointer(
     return Passing("Q", checked)
 
 
-def _by_value(
-    signature: KernelSignature, parameter: RawParameter, kind: type
-) -> tuple[str, Callable[[Any], tuple[Any, ...]] | None]:
-    """Return format and conversion of a parameter that is no pointer."""
-    wanted = parameter.type
-    assert wanted is not None
-    if wanted.kind in ("struct", "vector", "complex"):
-        return f"{wanted.size}s", _record_converter(signature, parameter, kind)
-    if _is_handle(kind) and wanted.kind in ("int", "uint") and wanted.size == 8:
-        return "Q", _object_address  # textures and surfaces
-    is_zero_d = issubclass(kind, np.ndarray)
-    if not (issubclass(kind, _NUMBERS) or is_zero_d or kind.__module__ == "ml_dtypes"):
-        raise _mismatch(signature, parameter, kind, _hint_for(kind))
-    return _number_format(wanted), _number_converter(signature, parameter, kind)
-
-
-def _hint_for(kind: type) -> str:
-    if hasattr(kind, "__cuda_array_interface__") or kind.__name__ == "ndarray":
-        return "pass a number, for example 'x.item()'."
-    return ""
-
-
-def _number_format(wanted: ParameterType) -> str:
-    if wanted.kind == "bool":
-        return "?"
-    if wanted.kind == "half":
-        return "e"
-    if wanted.kind == "bfloat16":
-        return "H"
-    if wanted.kind == "float":
-        return "f" if wanted.size == 4 else "d"
-    pair = _INTEGERS[wanted.size]
-    return pair[1] if wanted.kind == "uint" else pair[0]
-
-
-def _number_converter(
-    signature: KernelSignature, parameter: RawParameter, kind: type
-) -> Callable[[Any], tuple[Any, ...]] | None:
-    """Return a function that checks what ``struct`` does not; None where it checks all."""
-    wanted = parameter.type
-    assert wanted is not None
-    integral = issubclass(kind, bool | int | np.integer | np.bool_)
-    if wanted.kind in ("int", "uint", "enum") and integral:
-        return None
-    if wanted.kind in ("float", "half") and (integral or issubclass(kind, float | np.floating)):
-        return None
-
-    def convert(value: Any) -> tuple[Any, ...]:
-        return (_converted(signature, parameter, value),)
-
-    return convert
-
-
-def _converted(signature: KernelSignature, parameter: RawParameter, value: Any) -> Any:
-    """Return a number as what is packed for a parameter; raises where it would be another."""
-    wanted = parameter.type
-    assert wanted is not None
-    if isinstance(value, np.ndarray):
-        if value.ndim:
-            raise _mismatch(signature, parameter, type(value), "pass a number.")
-        value = value[()]
-    try:
-        if wanted.kind == "bfloat16":
-            bits = np.float32(float(value)).view(np.uint32)
-            return _bfloat16_bits(int(bits))
-        if wanted.kind in ("float", "half"):
-            if isinstance(value, complex | np.complexfloating):
-                raise TypeError
-            return float(value)
-        if wanted.kind == "bool":
-            if isinstance(value, bool | np.bool_) or value in (0, 1):
-                return bool(value)
-            raise ValueError
-        number = int(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _bad_value(signature, parameter, value) from error
-    if number != value:
-        raise _bad_value(signature, parameter, value)
-    return number
-
-
-def _bfloat16_bits(bits: int) -> int:
-    """Return a float's bits rounded to bfloat16, to the nearest even."""
-    if bits & 0x7FFFFFFF > 0x7F800000:
-        return bits >> 16 | 0x40
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-
-
-def _bad_value(signature: KernelSignature, parameter: RawParameter, value: Any) -> Exception:
-    """Return the error for a number that a parameter cannot hold as it is."""
-    wanted = parameter.type
-    assert wanted is not None
-    too_large = isinstance(value, int | float | np.number) and not isinstance(value, complex)
-    where = f"Parameter {parameter.shown} of kernel '{signature.kernel}' is '{wanted.name}'"
-    if wanted.kind in ("int", "uint", "enum"):
-        bits = 8 * wanted.size
-        low, high = (
-            (0, 2**bits - 1) if wanted.kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        )
-        if isinstance(value, int | np.integer):
-            return ScalarOverflowError(
-                _message(
-                    signature,
-                    parameter,
-                    f"{where}, and {int(value)} does not fit: it holds {low} to {high}.",
-                )
-            )
-        return ArgumentTypeError(
-            _message(
-                signature,
-                parameter,
-                f"{where}, and {value!r} is not an integer.",
-                "convert it with 'int(x)'.",
-            )
-        )
-    if wanted.kind in ("float", "half") and too_large:
-        return ScalarOverflowError(
-            _message(signature, parameter, f"{where}, and {value!r} is beyond its range.")
-        )
-    return ArgumentTypeError(
-        _message(signature, parameter, f"{where}, and {value!r} cannot be passed for it.")
-    )
-
-
 def check_values(
     signature: KernelSignature, passings: tuple[Passing, ...], values: tuple[Any, ...]
 ) -> None:
@@ -455,73 +355,7 @@ def check_values(
         try:
             struct.pack("<" + passing.format, value)
         except (struct.error, OverflowError, TypeError, ValueError):
-            raise _bad_value(signature, parameter, value) from None
-
-
-def _record_converter(
-    signature: KernelSignature, parameter: RawParameter, kind: type
-) -> Callable[[Any], tuple[Any, ...]]:
-    """Return how a struct, a vector or a complex number is made from an argument."""
-    wanted = parameter.type
-    assert wanted is not None
-    base = wanted.base if wanted.kind in ("vector", "complex") else ""
-    count = wanted.count if base else 0
-    if _is_packed(kind):
-        return lambda value: (ctypes.string_at(value.ptr, wanted.size),)
-    numeric = issubclass(kind, complex | float | int | np.number)
-    if numeric and not (base.startswith("float") and count == 2):
-        raise _mismatch(signature, parameter, kind, _record_hint(wanted))
-    readable = issubclass(
-        kind,
-        np.void | np.ndarray | bytes | bytearray | memoryview | ctypes.Structure | ctypes.Union,
-    )
-    if not (numeric or readable or (base and issubclass(kind, tuple | list))):
-        reader = getattr(kind, "__kerneltk_bytes__", None)
-        if reader is None:
-            raise _mismatch(signature, parameter, kind, _record_hint(wanted))
-
-    def convert(value: Any) -> tuple[Any, ...]:
-        data: bytes
-        if isinstance(value, complex | float | int | np.number):
-            data = np.array(
-                value, dtype="complex64" if base == "float32" else "complex128"
-            ).tobytes()
-        elif isinstance(value, tuple | list):
-            try:
-                array = np.array(value)
-                array = array.astype(
-                    base, casting="same_kind" if array.dtype.kind == "f" else "unsafe"
-                )
-            except (TypeError, ValueError) as error:
-                raise _bad_value(signature, parameter, value) from error
-            if array.shape != (count,):
-                raise _bad_value(signature, parameter, value)
-            data = array.tobytes()
-        elif hasattr(value, "__kerneltk_bytes__"):
-            data = value.__kerneltk_bytes__()
-        elif isinstance(value, np.void | np.ndarray):
-            data = value.tobytes()
-        else:
-            data = bytes(value)
-        if len(data) != wanted.size:
-            raise ArgumentTypeError(
-                _message(
-                    signature,
-                    parameter,
-                    f"Parameter {parameter.shown} of kernel '{signature.kernel}' is "
-                    f"'{wanted.name}' of {wanted.size} bytes, and the value has {len(data)}.",
-                    "give the structured dtype 'align=True', or offsets and an itemsize as in C.",
-                )
-            )
-        return (data,)
-
-    return convert
-
-
-def _record_hint(wanted: ParameterType) -> str:
-    if wanted.kind == "struct":
-        return f"pass a structured scalar (numpy.void) or bytes of {wanted.size} bytes."
-    return f"pass a tuple of {wanted.count} numbers, or a NumPy scalar of the same bytes."
+            raise number_error(signature, parameter, value) from None
 
 
 # -- where only sizes are known ------------------------------------------------------------------
@@ -542,11 +376,11 @@ def _by_size(
         actual = np.dtype(kind).itemsize
         if actual == size:
             return Passing(f"{size}s", lambda value: (value.tobytes(),))
-        raise _mismatch(signature, parameter, kind, f"pass a NumPy scalar of {size} bytes.")
+        raise mismatch(signature, parameter, kind, f"pass a NumPy scalar of {size} bytes.")
     if issubclass(kind, bool) and size == 1:
         return Passing("?")
-    if issubclass(kind, int) and size in _INTEGERS:
-        forms = _INTEGERS[size]
+    if issubclass(kind, int) and size in INTEGER_FORMATS:
+        forms = INTEGER_FORMATS[size]
 
         def convert(value: Any) -> tuple[Any, ...]:
             for form in forms:
@@ -555,7 +389,7 @@ def _by_size(
                 except struct.error:
                     continue
             raise ScalarOverflowError(
-                _message(
+                place_message(
                     signature,
                     parameter,
                     f"Parameter {parameter.shown} of kernel '{signature.kernel}' has {size} bytes, "
@@ -569,7 +403,7 @@ def _by_size(
     if issubclass(kind, complex) and size in (8, 16):
         form = "<ff" if size == 8 else "<dd"
         return Passing(f"{size}s", lambda value: (struct.pack(form, value.real, value.imag),))
-    if _is_packed(kind):
+    if is_packed(kind):
         return Passing(f"{size}s", lambda value: (ctypes.string_at(value.ptr, size),))
     if size == 8 and _is_handle(kind):
         return Passing("Q", _object_address)
@@ -578,8 +412,8 @@ def _by_size(
         def copied(value: Any) -> tuple[Any, ...]:
             data = value.tobytes() if isinstance(value, np.void | np.ndarray) else bytes(value)
             if len(data) != size:
-                raise _mismatch(signature, parameter, kind, f"pass {size} bytes.")
+                raise mismatch(signature, parameter, kind, f"pass {size} bytes.")
             return (data,)
 
         return Passing(f"{size}s", copied)
-    raise _mismatch(signature, parameter, kind)
+    raise mismatch(signature, parameter, kind)

@@ -18,13 +18,13 @@ import numpy as np
 
 from kerneltk.backends.base import Backend, Function, GridDialect, GridLimits, LaunchMode
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
-from kerneltk.raw_arguments import Passing, check_array, check_values, takes_any_dtype
+from kerneltk.raw_arguments import Passing, check_array, check_values, doubts_of
 from kerneltk.raw_signature import KernelSignature
 
 __all__ = ["LoadedKernel", "as_extents", "make_launcher"]
 
 _MAX_SHAPES = 4096
-_Shape = tuple[int, int, int, int, int, int, bool]
+_Shape = tuple[int, int, int, int, int, int, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _configure(loaded: LoadedKernel, grid: Any, block: Any, shared: Any) -> _Sha
             f"{shared} were asked for."
         )
     loaded.backend.allow_shared(loaded.function, int(shared))
-    return gx, gy, gz, bx, by, bz, gx * gy * gz * threads == 0
+    return gx, gy, gz, bx, by, bz, int(shared), gx * gy * gz * threads == 0
 
 
 def _indent(lines: Sequence[str]) -> str:
@@ -117,7 +117,7 @@ def _indent(lines: Sequence[str]) -> str:
 def _launcher_text(
     passings: Sequence[Passing],
     written: Sequence[bool],
-    any_dtype: Sequence[bool],
+    further_doubts: Sequence[Sequence[str]],
     dialect: GridDialect,
     checks: bool,
 ) -> str:
@@ -135,8 +135,9 @@ def _launcher_text(
     if checks and arrays:
         doubts = []
         for k in arrays:
-            doubts += [] if any_dtype[k] else [f"a{k}.dtype is not dtype{k}"]
-            doubts.append(dialect.doubtful.format(a=f"a{k}", p=f"p{k}"))
+            doubts.append(f"a{k}.dtype is not dtype{k}")
+            pieces = [dialect.doubtful, *further_doubts[k]]
+            doubts += [piece.format(a=f"a{k}", p=f"p{k}") for piece in pieces]
             if written[k] and dialect.doubtful_if_written:
                 doubts.append(dialect.doubtful_if_written.format(a=f"a{k}", p=f"p{k}"))
         pairs = "".join(f"({k}, a{k}, p{k}), " for k in arrays)
@@ -149,9 +150,9 @@ def _launcher_text(
             values.append(f"a{k}" if passing.convert is None else f"*convert{k}(a{k})")
     lines += [
         "try:",
-        "    gx, gy, gz, bx, by, bz, empty = shapes[grid, block, shared]",
+        "    gx, gy, gz, bx, by, bz, shared, empty = shapes[grid, block, shared]",
         "except (KeyError, TypeError):",
-        "    gx, gy, gz, bx, by, bz, empty = configure(grid, block, shared)",
+        "    gx, gy, gz, bx, by, bz, shared, empty = configure(grid, block, shared)",
         "try:",
         "    buffer = buffers.pop()",
         "except IndexError:",
@@ -165,6 +166,7 @@ def _launcher_text(
         "if empty:",
         "    buffers.append(buffer)",
         "    return",
+        *([f"note(buffer[1], [{', '.join(f'a{k}' for k in arrays)}])"] if dialect.note else []),
         *(["if stream is None:", f"    stream = {dialect.stream}"] if dialect.stream else []),
         "try:",
         f"    failure = launch({dialect.launch})",
@@ -238,7 +240,7 @@ def make_launcher(
     written = [
         kind is not None and kind.kind == "pointer" and not kind.pointee_const for kind in kinds
     ]
-    any_dtype = [kind is None or kind.kind != "pointer" or takes_any_dtype(kind) for kind in kinds]
+    further_doubts = [doubts_of(parameter) for parameter in signature.parameters]
     names: dict[str, Any] = {
         **dialect.names,
         "shapes": shapes,
@@ -258,7 +260,15 @@ def make_launcher(
         **{f"dtype{k}": None for k in range(len(types))},
         **{f"convert{k}": passing.convert for k, passing in enumerate(passings)},
     }
-    text = _launcher_text(passings, written, any_dtype, dialect, checks)
+    if dialect.note is not None:
+        pairs = zip(signature.parameters, passings, strict=True)
+        taken = [
+            (parameter.name or f"#{k + 1}", written[k])
+            for k, (parameter, passing) in enumerate(pairs)
+            if passing.is_array
+        ]
+        names["note"] = dialect.note(size, taken)
+    text = _launcher_text(passings, written, further_doubts, dialect, checks)
     exec(_compiled(text), names)
     launcher: Callable[..., None] = names["run"]
     return launcher

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -12,19 +14,43 @@ import numpy as np
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module
-from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet
+from kerneltk.errors import (
+    ArgumentValueError,
+    CompileError,
+    LaunchError,
+    Snippet,
+    render_message,
+)
 from kerneltk.raw_launch import LoadedKernel
 from kerneltk.raw_signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.raw_source import REQUESTS, RawSource, Request
-from kerneltk.reflection import ParameterType, decode, decode_variable
+from kerneltk.reflection import (
+    ParameterType,
+    decode,
+    decode_variable,
+    is_const_variable,
+)
 from kerneltk.units import BackendName, ObjectCode, TranslationUnit
 
 __all__ = ["RawProgram", "Variable"]
 
 T = TypeVar("T")
 
-# NVRTC lists the name expressions as lines of a file of its own, from the second line on.
-_NVRTC_NAMES, _FIRST_NAME = "__nv_name_map", 2
+# NVRTC lists the name expressions, each a pragma, in a file of its own.
+_NVRTC_NAMES = "__nv_name_map"
+_MOST_TRIES = 4  # of a compilation that leaves out more and more names
+
+_MISSING = {"launch from a kernel": "launches from kernels", "cluster": "clusters"}
+
+_programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for program in list(_programs):
+        program.renew_lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _add(requests: dict[str, Request], request: Request) -> None:
@@ -53,12 +79,15 @@ class Variable:
         None where only the size is known.
     extents : tuple of int
         Of an array; empty for a scalar.
+    is_const : bool
+        Whether its declaration forbids writing.
     """
 
     address: int
     size: int
     type: ParameterType | None
     extents: tuple[int, ...]
+    is_const: bool = False
 
     def as_array(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
         """Return dtype and shape of an array that shows it; bytes where its type has no dtype."""
@@ -101,12 +130,21 @@ class RawProgram:
         self._c_names = c_names
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
-        self._left_out: dict[BackendName, frozenset[str]] = {}
+        self._added: tuple[str, ...] = ()
+        # What the compiler does not find by its name, and what it says of that.
+        self._left_out: dict[BackendName, dict[str, str]] = {}
+        self._c_symbols: dict[str, str] = {}
         self._lock = threading.RLock()
+        _programs.add(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         """A program is pickled as its text and what is asked of it."""
-        return RawProgram, (self.source, self.expressions, self._c_names)
+        wanted = (*self.offered, *self._added) if self._added else self.expressions
+        return RawProgram, (self.source, wanted, self._c_names)
+
+    def renew_lock(self) -> None:
+        """Forget who holds the lock: in the child of a fork nobody does."""
+        self._lock = threading.RLock()
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -118,35 +156,40 @@ class RawProgram:
         """Names of the ``__constant__`` and ``__device__`` variables."""
         return tuple(request.expression for request in self.requests() if request.is_variable)
 
-    def extended(self, *expressions: str) -> RawProgram:
-        """Return a program that offers these kernels, too.
+    def offering(self, expression: str) -> RawProgram:
+        """Return a program that offers a kernel: this one, or where it is loaded another one of
+        the same text.
 
         Raises
         ------
         ArgumentValueError
-            This program has variables and may be in use: another one would have its own.
+            The text has nothing of that name; or it has variables and is loaded, and another
+            module would have variables of its own.
         """
-        if self._modules and self.variables:
+        with self._lock:
+            if expression in self.offered or expression.startswith("_Z"):
+                return self
+            plain = expression.partition("<")[0].strip()
+            declared = [kernel for kernel in self.source.kernels if kernel.name == plain]
+            is_template = bool(declared and declared[0].template_parameters)
+            is_bare = is_template and plain == expression
+            if is_bare or not (declared or self.source.may_declare(plain)):
+                raise ArgumentValueError(
+                    f"'{self.source.name}' offers no kernel '{expression}'.\n"
+                    f"  Hint: {self._hint(expression)}"
+                )
+            if not self._modules:
+                self._added += (expression,)
+                return self
+            if not self.variables:
+                return RawProgram(self.source, [expression])
+            if not is_template:
+                return self  # the module may have it under a name that a macro makes
             raise ArgumentValueError(
-                f"'{self.source.name}' is loaded without '{expressions[0]}', and another module "
+                f"'{self.source.name}' is loaded without '{expression}', and another module "
                 f"would have variables of its own ({', '.join(map(repr, self.variables))}).\n"
                 "  Hint: name it when the file is loaded: 'name_expressions=[...]'."
             )
-        if self.variables:
-            return RawProgram(self.source, (*self.offered, *expressions))
-        # What is there need not be compiled again.
-        return RawProgram(
-            self.source, expressions if self._modules else (*self.offered, *expressions)
-        )
-
-    def check_offered(self, expression: str) -> None:
-        """Raise ArgumentValueError for a kernel that was named neither here nor in the text."""
-        if expression in self.offered or expression.startswith("_Z"):
-            return
-        raise ArgumentValueError(
-            f"'{self.source.name}' offers no kernel '{expression}'.\n"
-            f"  Hint: {self._hint(expression)}"
-        )
 
     def declared_parameters(self, expression: str) -> tuple[RawParameter, ...]:
         """Return a kernel's parameters as its text declares them, without types; empty if the
@@ -195,32 +238,42 @@ class RawProgram:
                 else kernels[name]
                 for name in self.expressions
             } | c_kernels
+        kernels.update((name, Request(name)) for name in self._added)
         return [*kernels.values(), *variables.values()]
 
     def unit(self, backend: BackendName) -> TranslationUnit:
         """Return the translation unit for a backend."""
-        left_out = self._left_out.get(backend, frozenset())
-        requests = [request for request in self.requests() if request.expression not in left_out]
+        left_out = self._left_out.get(backend, {})
+        requests = [
+            replace(request, symbol=self._c_symbols.get(request.expression, ""))
+            for request in self.requests()
+            if request.expression not in left_out
+        ]
         return self.source.unit(backend, requests)
 
-    def _refused_requests(self, error: CompileError) -> frozenset[str] | None:
-        """Return what the compiler did not know by name; None if the text itself is wrong.
+    def _refused_requests(self, error: CompileError) -> dict[str, str] | None:
+        """Return what the compiler did not know by name, and what it says of that; None if the
+        text itself is wrong.
 
         A kernel may stand under a condition of the preprocessor that does not hold.
         """
         from kerneltk.messages import read_log  # only who has an error needs it
 
         requests = [request.expression for request in self.requests()]
-        refused: set[str] = set()
+        by_text = {"".join(name.split()): name for name in requests}
+        refused: dict[str, str] = {}
         for found in read_log(error.log):
-            numbers = [place.line - 1 for place in found.places if place.file == REQUESTS]
-            numbers += [
-                place.line - _FIRST_NAME for place in found.places if place.file == _NVRTC_NAMES
-            ]
-            if not numbers:
+            names = [requests[p.line - 1] for p in found.places if p.file == REQUESTS]
+            for place in found.places:
+                if place.file == _NVRTC_NAMES:
+                    asked = (place.shown or "").partition("nv_mangled_name")[2]
+                    name = by_text.get("".join(asked.split()).removeprefix("&"))
+                    names += [name] if name else []
+            if not names:
                 return None
-            refused.update(requests[number] for number in numbers)
-        return frozenset(refused) or None
+            for name in names:
+                refused.setdefault(name, found.text)
+        return refused or None
 
     def build(self, target: str) -> ObjectCode:
         """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
@@ -231,28 +284,68 @@ class RawProgram:
 
     def _leaving_out(self, backend: BackendName, make: Callable[[TranslationUnit], T]) -> T:
         """Call `make` with the unit, and again without what the compiler does not find."""
-        try:
-            return make(self.unit(backend))
-        except CompileError as error:
-            refused = self._refused_requests(error)
-            if refused is None or backend in self._left_out:
-                raise
-            asked = [name for name in self.expressions or () if name in refused]
-            if asked:
-                raise self._unknown(asked[0], error) from None
-            self._left_out[backend] = refused
-            return make(self.unit(backend))
+        for _ in range(_MOST_TRIES):
+            try:
+                return make(self.unit(backend))
+            except CompileError as error:
+                refused = self._refused_requests(error)
+                known = self._left_out.get(backend, {})
+                if refused is None or refused.keys() <= known.keys():
+                    raise self._explained(error, backend) from None
+                overloaded = self._overloaded(refused, error) if backend == "cuda" else {}
+                if overloaded and not self._c_symbols:
+                    self._c_symbols = overloaded
+                    continue
+                for name in self.expressions or ():
+                    if name in refused:
+                        raise self._unknown(name, refused[name], error) from None
+                self._left_out[backend] = {**known, **refused}
+        return make(self.unit(backend))
 
-    def _unknown(self, expression: str, error: CompileError) -> Exception:
+    def _explained(self, error: CompileError, backend: BackendName) -> CompileError:
+        """Return a compiler's error, or where the text needs what CPU cores do not have, that."""
+        if backend == "cuda":
+            return error
+        for source in (self.source, *self.source.included):
+            for found in source.summary.unsupported:
+                place = Snippet.at_line(source.name, source.code, found.line, None)
+                if found.is_conditional or "#include" in place.render():
+                    continue  # headers say so themselves
+                return CompileError(
+                    render_message(
+                        f"'{source.name}' does not compile for CPU cores, which have no "
+                        f"{_MISSING.get(found.kind, found.kind)}.",
+                        place,
+                        hint="run this kernel on a GPU, or give CPU cores another way under "
+                        "'#ifdef __KERNELTK_HOST__'.",
+                    )
+                    + f"\n  The compiler: {str(error).splitlines()[0]}",
+                    error.source,
+                    error.log,
+                )
+        return error
+
+    def _overloaded(self, refused: Mapping[str, str], error: CompileError) -> dict[str, str]:
+        """Return the symbols of kernels with C linkage that are called like other functions, such
+        as ``any``, which CUDA declares by itself.
+        """
+        if "overloaded function" not in error.log:
+            return {}
+        return {
+            kernel.name: kernel.name.rpartition("::")[2]
+            for kernel in self.source.kernels
+            if kernel.is_extern_c and kernel.name in refused
+        }
+
+    def _unknown(
+        self, expression: str, reason: str, error: CompileError | None = None
+    ) -> CompileError:
         """Return the error for a name expression that is none of a kernel."""
-        from kerneltk.messages import read_log
-
-        first = read_log(error.log)[0].text
         return CompileError(
-            f"'{self.source.name}' offers no kernel '{expression}': {first}.\n"
+            f"'{self.source.name}' offers no kernel '{expression}': {reason}.\n"
             f"  Hint: {self._hint(expression)}",
-            error.source,
-            error.log,
+            error.source if error else "",
+            error.log if error else "",
         )
 
     def _hint(self, expression: str) -> str:
@@ -266,7 +359,7 @@ class RawProgram:
                 parameters = ", ".join(kernel.template_parameters)
                 if plain == expression:
                     return f"it is a template of <{parameters}>: name it as '{plain}<...>'."
-                return "name it when the module is made: 'name_expressions=[...]'."
+                return f"its parameters are <{parameters}>."
         close = difflib.get_close_matches(plain, known, n=1)
         if close and close[0] != plain:
             return f"did you mean '{close[0]}'?"
@@ -305,11 +398,10 @@ class RawProgram:
         module, code = self.module(backend)
         symbol = dict(code.symbols).get(expression)
         if symbol is None:
-            if backend.name == "host" or expression in self._left_out.get(backend.name, ()):
-                raise ArgumentValueError(
-                    f"'{self.source.name}' was compiled without a kernel '{expression}'.\n"
-                    f"  Hint: {self._hint(expression)}"
-                )
+            reason = self._left_out.get(backend.name, {}).get(expression, "")
+            if reason or backend.name == "host":
+                missing = "its compilation leaves it out, or names it otherwise"
+                raise self._unknown(expression, reason or missing)
             symbol = expression
         function = module.function(symbol)
         reflected = dict(code.reflection).get(expression)
@@ -376,4 +468,4 @@ class RawProgram:
         total = kind.size
         for extent in extents:
             total *= extent
-        return Variable(address, size or total, kind, extents)
+        return Variable(address, size or total, kind, extents, is_const_variable(reflected))

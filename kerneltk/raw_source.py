@@ -15,9 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kerneltk.debug_files import keep
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 from kerneltk.fingerprint import named_in_options
 from kerneltk.raw_includes import Header, escaped, with_headers
+from kerneltk.raw_options import without_directives
+from kerneltk.settings import get_settings
 from kerneltk.units import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ __all__ = ["REQUESTS", "RawSource", "Request", "read_file"]
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
 
+_BYTE_ORDER_MARK = "\ufeff"
 # As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
 # in its place has the same length, so that columns stay.
 _NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
@@ -49,11 +53,35 @@ class Request:
         Whether it names a variable instead of a kernel.
     guard : str
         The condition of the preprocessor under which it is declared; empty where there is none.
+    symbol : str
+        Its symbol for GPUs where the name alone does not tell it: a kernel with C linkage that is
+        called like a function of CUDA's.
     """
 
     expression: str
     is_variable: bool = False
     guard: str = ""
+    symbol: str = ""
+
+    @property
+    def name(self) -> str:
+        """What object code lists it as: a variable by its address."""
+        return f"&{self.expression}" if self.is_variable else self.expression
+
+    @property
+    def prefix(self) -> str:
+        """What the symbols of ours begin with that belong to it."""
+        return "_kt_variable_" if self.is_variable else "_kt_entry_"
+
+    def reflection(self, symbol: str) -> str:
+        """Return the line that makes the compiler describe it, for its symbol of ours."""
+        macro = "KERNELTK_REFLECT_VARIABLE" if self.is_variable else "KERNELTK_REFLECT"
+        return f"{macro}({symbol}_type, ({self.expression}))"
+
+    def guarded(self, number: int, line: str) -> str:
+        """Return a line that asks for it, under its condition, and numbered for messages."""
+        line = f'#line {number + 1} "{REQUESTS}"\n{line}'
+        return f"#if {self.guard}\n{line}\n#endif" if self.guard else line
 
 
 @dataclass(frozen=True)
@@ -116,8 +144,8 @@ class RawSource:
         """
         if not is_quoted or any((place / name).is_file() for place in _SHIMS):
             return None
-        directories = named_in_options(self.options)[0] if self.has_host_code else []
-        for directory in (source.directory, self.directory, *directories):
+        own = [place for place in (source.directory, self.directory) if place] or [os.getcwd()]
+        for directory in (*own, *named_in_options(self.options)[0]):
             path = os.path.normpath(os.path.join(directory, name))
             if os.path.isfile(path):
                 return path
@@ -155,91 +183,129 @@ class RawSource:
                 return pair
         return None
 
+    def may_declare(self, name: str) -> bool:
+        """Return whether the text could declare something of a name in a way that is not seen: by
+        a macro that makes names, in a header that is not read.
+        """
+        texts = [source.code for source in (self, *self.included)]
+        last = re.escape(name.rpartition("::")[2])
+        pattern = re.compile(rf"(?<!\w){last}(?!\w)|##")
+        return any(pattern.search(text) for text in (*texts, *self.options))
+
     @cached_property
     def _text(self) -> str:
         """The text as it is compiled."""
         if not self.has_host_code:
-            return self.code
+            return self.code.removeprefix(_BYTE_ORDER_MARK)
         from kerneltk.cuda_source import blank_host_code, read_source
 
         text = with_headers(self, self._find_header)
         summary = self.summary if text == self.code else read_source(text)
-        return blank_host_code(text, summary)
+        return blank_host_code(text, summary).removeprefix(_BYTE_ORDER_MARK)
 
     def unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""
-        host = backend == "host"
-        if host and self.links:
+        if backend == "host":
+            return self._host_unit(requests)
+        # Object codes that are linked to one another must not share a name.
+        own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
+        by_nvcc = self.compiler == "nvcc"
+        lines, exports, reflected = [], [], []
+        for number, request in enumerate(requests):
+            name, symbol = request.name, f"{request.prefix}{own}{number}"
+            offer = f"KERNELTK_ADDRESS({symbol}, ({request.expression})) " if by_nvcc else ""
+            if request.symbol:
+                exports.append((name, request.symbol))
+                offer = ""
+            else:
+                exports.append((name, symbol if by_nvcc else ""))
+            reflected.append((request.expression, f"{symbol}_type"))
+            lines.append(request.guarded(number, offer + request.reflection(symbol)))
+        head = ["#include <kerneltk/reflect.hpp>"]
+        options = self._options()
+        if self.has_host_code and not by_nvcc:
+            # Functions without an annotation are the host's to nvcc; here they serve kernels.
+            options += ("--device-as-default-execution-space",)
+            head.append("#include <_kt_implicit.h>")
+        body = self.code if by_nvcc else self._text
+        return TranslationUnit(
+            "cuda",
+            self._assembled(head, self.name, body, lines),
+            "",
+            options,
+            self._origins(self.name),
+            _title(requests, self.name),
+            exports=tuple(exports),
+            reflected=tuple(reflected),
+            raw=True,
+            compiler="nvcc" if by_nvcc else "nvrtc",
+            links=self.links,
+        )
+
+    def _host_unit(self, requests: Sequence[Request]) -> TranslationUnit:
+        if self.links:
             raise BackendUnavailableError(
                 f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
             )
         lines, exports, reflected = [], [], []
-        # Object codes that are linked to one another must not share a name.
-        own = "" if host else f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
-        by_nvcc = self.compiler == "nvcc" and not host
         for number, request in enumerate(requests):
-            name = request.expression
-            lines += [f"#if {request.guard}"] if request.guard else []
-            lines.append(f'#line {number + 1} "{REQUESTS}"')
+            name, symbol = request.expression, f"{request.prefix}{number}"
+            offer = f"KERNELTK_ENTRY({symbol}, ({name}))"
             if request.is_variable:
-                symbol, reflect = f"_kt_variable_{own}{number}", "KERNELTK_REFLECT_VARIABLE"
                 offer = f"{_EXPORTED} void* const {symbol} = (void*)&{name};"
-                exports.append((f"&{name}", symbol if host or by_nvcc else ""))
-            else:
-                symbol, reflect = f"_kt_entry_{own}{number}", "KERNELTK_REFLECT"
-                offer = f"KERNELTK_ENTRY({symbol}, ({name}))"
-                exports.append((name, symbol if host or by_nvcc else ""))
-            if by_nvcc:
-                offer = f"KERNELTK_ADDRESS({symbol}, ({name}))"
+            exports.append((request.name, symbol))
             reflected.append((name, f"{symbol}_type"))
-            line = f"{reflect}({symbol}_type, ({name}))"
-            lines.append(f"{offer} {line}" if host or by_nvcc else line)
-            lines += ["#endif"] if request.guard else []
-        head = "#include <kerneltk/reflect.hpp>\n"
-        options = self.options + ((f"-I{self.directory}",) if self.directory else ())
-        if host:
-            head = "".join(f"#include <kerneltk/{name}>\n" for name in _HOST_HEADERS) + head
-            options += (f"-I{_HOST_INCLUDES}",)
-            for source in (self, *self.included):
-                for shared in source.summary.dynamic_shared:
-                    lines += [f"#if {shared.guard}"] if shared.guard else []
-                    lines.append(f'KERNELTK_DYNAMIC_SHARED("{shared.symbol}")')
-                    lines += ["#endif"] if shared.guard else []
-        elif self.has_host_code and not by_nvcc:
-            # Functions without an annotation are the host's to nvcc; here they serve kernels.
-            options += ("--device-as-default-execution-space",)
-        if self.has_host_code and not by_nvcc:
-            head += "#include <_kt_implicit.h>\n"
-        body = self.code if by_nvcc else self._text
-        if host:
-            body = _NO_INLINE.sub("_kt_noinline", body)
-            head += "#define _kt_noinline __attribute__((noinline))\n"
-            if any(_NO_INLINE.search(source.code) for source in self.included):
-                head += "#define __noinline__ _kt_noinline\n"
-        shown = escaped(self.name)
-        asked = "\n".join(lines)
-        text = f'{head}#line 1 "{shown}"\n{body}\n{asked}\n'
-        origins = [(self.name, self.code)]
-        origins += [(source.name, source.code) for source in self.included]
-        kernels = [request.expression for request in requests if not request.is_variable]
+            lines.append(request.guarded(number, f"{offer} {request.reflection(symbol)}"))
+        for source in (self, *self.included):
+            for shared in source.summary.dynamic_shared:
+                line = f'KERNELTK_DYNAMIC_SHARED("{shared.symbol}")'
+                lines.append(f"#if {shared.guard}\n{line}\n#endif" if shared.guard else line)
+        directives, options = without_directives(self._options())
+        # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
+        options = (f"-I{_HOST_INCLUDES}", *options)
+        if not self.directory and self.summary.quoted_includes:
+            options += (f"-I{os.getcwd()}",)
+        head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
+        head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
+        head.append("#define _kt_noinline __attribute__((__noinline__))")
+        if any(_NO_INLINE.search(source.code) for source in self.included):
+            head.append("#define __noinline__ _kt_noinline")
+        name = self.name
+        if not self.directory and "symbols" in get_settings().host_debug:
+            name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
+        body = _NO_INLINE.sub("_kt_noinline", self._text)
         return TranslationUnit(
-            backend,
-            text,
+            "host",
+            self._assembled([*head, *directives], name, body, lines),
             "",
             options,
-            tuple(origins),
-            kernels[0] if len(kernels) == 1 else self.name,
-            False,
-            tuple(exports),
-            tuple(reflected),
-            True,
-            "nvcc" if by_nvcc else "nvrtc",
-            self.links,
+            self._origins(name),
+            _title(requests, self.name),
+            exports=tuple(exports),
+            reflected=tuple(reflected),
+            raw=True,
         )
+
+    def _options(self) -> tuple[str, ...]:
+        return self.options + ((f"-I{self.directory}",) if self.directory else ())
+
+    def _assembled(self, head: Sequence[str], name: str, body: str, lines: Sequence[str]) -> str:
+        """Return what comes before the user's text, the text, and what comes behind it."""
+        return "\n".join([*head, f'#line 1 "{escaped(name)}"', body, *lines, ""])
+
+    def _origins(self, name: str) -> tuple[tuple[str, str], ...]:
+        included = [(source.name, source.code) for source in self.included]
+        return ((name, self.code), *included)
 
     def with_options(self, *options: str) -> RawSource:
         """Return the same text with further options."""
         return replace(self, options=(*self.options, *options))
+
+
+def _title(requests: Sequence[Request], name: str) -> str:
+    """Return what messages call a unit: its only kernel's name, or the text's."""
+    kernels = [request.expression for request in requests if not request.is_variable]
+    return kernels[0] if len(kernels) == 1 else name
 
 
 def read_file(
@@ -260,5 +326,7 @@ def read_file(
         code = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
-    directory = str(path.resolve().parent)
-    return RawSource(code, path.name, options, compiler, directory, True, links)
+    directory = os.path.dirname(os.path.abspath(path))
+    # A debugger looks for the file by this name.
+    name = str(path.resolve()) if "symbols" in get_settings().host_debug else path.name
+    return RawSource(code, name, options, compiler, directory, True, links)

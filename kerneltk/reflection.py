@@ -17,6 +17,8 @@ __all__ = [
     "ParameterType",
     "decode",
     "decode_variable",
+    "dtype_of_number",
+    "is_const_variable",
     "normalised_name",
     "read_address",
     "read_cubin",
@@ -180,6 +182,25 @@ def decode_variable(data: bytes) -> tuple[ParameterType, tuple[int, ...]]:
     extents = tuple(int(extent or 0) for extent in re.findall(r"\[(\d*)\]", _tail(name)))
     element = name[: len(name) - len(_tail(name))]
     return _type_of((*record[3:], 0, 0, 0), element), extents
+
+
+def is_const_variable(data: bytes) -> bool:
+    """Return whether a variable, or each element of it, is declared const. Raises as
+    :func:`decode_variable`.
+    """
+    record = _records(data)[0][0]
+    return bool((record[5] if record[2] & _ARRAY else record[2]) & _CONST)
+
+
+def dtype_of_number(name: str) -> str:
+    """Return the dtype of a number's C type; empty for another type.
+
+    Examples
+    --------
+    >>> dtype_of_number("unsigned char"), dtype_of_number("Matrix")
+    ('uint8', '')
+    """
+    return _NUMBERS.get(_OTHER_NAMES.get(name, name), ("", "", 0))[1]
 
 
 def read_address(address: int) -> bytes:

@@ -27,9 +27,12 @@ class Settings:
     host_sanitizers : tuple of str
         Sanitizers that host kernels are built with (``KERNELTK_HOST_SANITIZE``, comma separated:
         ``address``, ``undefined``).
+    host_debug : tuple of str
+        How raw kernels on the host are built for looking into them (``KERNELTK_HOST_DEBUG``, comma
+        separated): ``memory`` checks every access to memory, ``symbols`` is for a debugger.
     host_time_limit : float
         Seconds after which a raw kernel on the host is ended (``KERNELTK_HOST_TIME_LIMIT``,
-        default 600); 0 is no limit.
+        default 600, with ``symbols`` 0); 0 is no limit.
     cuda_include : tuple of str
         Directories to look in for the CUDA headers before the installed packages
         (``KERNELTK_CUDA_INCLUDE``, separated like ``PATH``).
@@ -44,12 +47,14 @@ class Settings:
     cxx: str | None
     num_threads: int | None
     host_sanitizers: tuple[str, ...]
+    host_debug: tuple[str, ...]
     host_time_limit: float
     cuda_include: tuple[str, ...]
     cuda_home: tuple[str, ...] = ()
     nvcc_environment: str = ""
 
 
+_HOST_DEBUG = ("memory", "symbols")
 _NVCC = ("NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
@@ -71,14 +76,21 @@ def get_settings() -> Settings:
     Raises
     ------
     ValueError
-        ``KERNELTK_NUM_THREADS`` is not a positive integer, or ``KERNELTK_HOST_TIME_LIMIT`` not a
-        number of seconds.
+        ``KERNELTK_NUM_THREADS`` is not a positive integer, ``KERNELTK_HOST_TIME_LIMIT`` not a
+        number of seconds, or ``KERNELTK_HOST_DEBUG`` has a word that is unknown.
     """
     env = os.environ
     threads = env.get("KERNELTK_NUM_THREADS")
     if threads is not None and (not threads.isdecimal() or int(threads) < 1):
         raise ValueError(f"KERNELTK_NUM_THREADS must be a positive integer, not '{threads}'.")
-    limit = env.get("KERNELTK_HOST_TIME_LIMIT") or "600"
+    debug = {word.strip() for word in env.get("KERNELTK_HOST_DEBUG", "").split(",")} - {""}
+    if unknown := sorted(debug.difference(_HOST_DEBUG)):
+        raise ValueError(
+            f"KERNELTK_HOST_DEBUG takes 'memory' and 'symbols', comma separated, not "
+            f"'{unknown[0]}'."
+        )
+    # Who steps through a kernel takes time.
+    limit = env.get("KERNELTK_HOST_TIME_LIMIT") or ("0" if "symbols" in debug else "600")
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", limit):
         raise ValueError(f"KERNELTK_HOST_TIME_LIMIT must be a number of seconds, not '{limit}'.")
     return Settings(
@@ -86,6 +98,7 @@ def get_settings() -> Settings:
         cxx=env.get("KERNELTK_CXX") or None,
         num_threads=int(threads) if threads else None,
         host_sanitizers=tuple(filter(None, env.get("KERNELTK_HOST_SANITIZE", "").split(","))),
+        host_debug=tuple(sorted(debug)),
         host_time_limit=float(limit),
         cuda_include=tuple(filter(None, env.get("KERNELTK_CUDA_INCLUDE", "").split(os.pathsep))),
         cuda_home=tuple(

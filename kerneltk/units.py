@@ -82,16 +82,16 @@ class TranslationUnit:
         Whether the text is so plain that the compiler may leave out what costs it most time.
     exports : tuple of (str, str)
         Of a user's own text: what the object code must offer, as pairs of a C++ name expression
-        (``"saxpy"``, ``"ns::f<float>"``) and the symbol of its host entry point or, on CUDA, an
-        empty string: NVRTC chooses the symbol.
+        (``"saxpy"``, ``"ns::f<float>"``) and the symbol of its host entry point or, on CUDA, its
+        own symbol if that is known: else an empty string, and NVRTC chooses it.
     reflected : tuple of (str, str)
         Pairs of a name expression and the symbol under which the object code describes it (see
         `kerneltk.reflection`).
     raw : bool
         Whether the text is a user's own, with `exports`, instead of generated, with `entry`.
     compiler : {"nvrtc", "nvcc"}
-        The compiler for GPUs. For nvcc the second of a pair of `exports` is the symbol of a
-        constant that is initialized by the address.
+        The compiler for GPUs. For nvcc, a symbol in `exports` that begins with ``_kt_`` is that of
+        a constant which is initialized by the address.
     links : tuple of LinkInput
         What the compiled text is linked with.
     """

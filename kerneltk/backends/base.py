@@ -152,6 +152,10 @@ class GridDialect:
     stream : str
         Expression of the stream's handle where the caller gives none.
     errors : tuple of exception types
+    note : callable or None
+        Takes the bytes of the whole block and, for each argument that is an array, the parameter's
+        name and whether it may be written. What it returns is called before each launch, with the
+        block's address and the arrays.
     """
 
     names: dict[str, Any]
@@ -164,6 +168,7 @@ class GridDialect:
     launch: str
     stream: str
     errors: tuple[type[Exception], ...] = ()
+    note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -339,7 +339,8 @@ class CudaBackend:
         """Return why a kernel cannot use an address, or an empty string."""
         kind = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
         result, _ = driver.cuPointerGetAttribute(kind, address)
-        return "" if result == driver.CUresult.CUDA_SUCCESS else "no memory of the device lies at that address"
+        known = result == driver.CUresult.CUDA_SUCCESS
+        return "" if known else "no memory of the device lies at that address"
 
     def variable_array(
         self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object

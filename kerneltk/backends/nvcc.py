@@ -182,7 +182,10 @@ def _symbols(unit: TranslationUnit, kind: str, code: bytes) -> tuple[tuple[str, 
         found = read_ptx_addresses(code.decode(errors="replace"), constants)
     else:
         found = read_cubin_addresses(code, constants)
+    symbols = []
     for expression, constant in unit.exports:
-        if constant not in found:
+        symbol = found.get(constant, "" if constant.startswith("_kt_") else constant)
+        if not symbol:
             raise CompileError(f"nvcc names no symbol of '{expression}'.", unit.source)
-    return tuple((expression, found[constant]) for expression, constant in unit.exports)
+        symbols.append((expression, symbol))
+    return tuple(symbols)

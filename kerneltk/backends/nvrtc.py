@@ -159,7 +159,9 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     result, program = nvrtc.nvrtcCreateProgram(source, b"generated code", 0, [], [])
     _check(nvrtc, result, None)
     try:
-        for expression, _ in unit.exports:
+        for expression, known in unit.exports:
+            if known:
+                continue
             (result,) = nvrtc.nvrtcAddNameExpression(program, expression.encode())
             _check(nvrtc, result, f"the name '{expression}'")
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
@@ -184,7 +186,10 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
 def _object_code(nvrtc: Any, unit: TranslationUnit, target: Target, program: Any) -> ObjectCode:
     """Return what a program was compiled to."""
     symbols = []
-    for expression, _ in unit.exports:
+    for expression, known in unit.exports:
+        if known:
+            symbols.append((expression, known))
+            continue
         result, symbol = nvrtc.nvrtcGetLoweredName(program, expression.encode())
         _check(nvrtc, result, f"the symbol of '{expression}'")
         symbols.append((expression, symbol.decode()))
@@ -220,8 +225,8 @@ def _check(nvrtc: Any, result: object, what: str | None) -> None:
 def _bytes(size_of: Any, get: Any, program: Any) -> bytes:
     result, size = size_of(program)
     _check(_nvrtc(), result, "the size of the result")
-    # It is written to, and CPython keeps one object for all equal bytes of length one: a log that is
-    # empty but for its end would change what every other blank is.
+    # It is written to, and CPython keeps one object for all equal bytes of length one: a log that
+    # is empty but for its end would change what every other blank is.
     buffer: bytes = b" " * max(size, 2)
     (result,) = get(program, buffer)
     _check(_nvrtc(), result, "the result")

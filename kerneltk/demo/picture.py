@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from kerneltk.demo.measure import Run
-from kerneltk.demo.steps import STEEP, tile_side
+from kerneltk.demo.steps import RADIUS, STEEP, tile_side
 
 __all__ = ["draw"]
 
 
 def draw(run: Run, path: Path, caption: str) -> None:
-    """Draw elevation with the highest point, slope, hillshade and local relief of the terrain.
+    """Draw elevation with the highest point, position in the landscape, hillshade and local relief.
 
     Parameters
     ----------
@@ -58,7 +58,13 @@ def draw(run: Run, path: Path, caption: str) -> None:
             unit,
             None,
         ),
-        (run.on_terrain("slope"), "magma", "Slope", "degrees", None),
+        (
+            run.on_terrain("above"),
+            "BrBG_r",
+            f"Crests and valleys: above the mean of {2 * RADIUS + 1} × {2 * RADIUS + 1} cells",
+            unit,
+            None,
+        ),
         (
             run.on_terrain("grey"),
             "gray",
@@ -76,6 +82,9 @@ def draw(run: Run, path: Path, caption: str) -> None:
         known = values[np.isfinite(values)]
         if top is None and known.size:
             low, high = np.percentile(known, (0.5, 99.5))
+            if colours == "BrBG_r":  # white is zero
+                high = max(-low, high, 1e-6)
+                low = -high
         else:
             low, high = 0, top or 1
         image = axes.imshow(

@@ -6,11 +6,13 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+import kerneltk
 from kerneltk.demo.terrain import Terrain
 
 __all__ = ["STEPS", "Step", "prepare", "tile_side"]
@@ -23,6 +25,13 @@ STEEP = 20.0
 
 TILE = 16
 """Cells along each side of a tile, where the terrain is as large."""
+
+RADIUS = 3
+"""Cells from the middle of a neighbourhood to its sides."""
+
+_FILE = Path(__file__).with_name("position.cu")
+_SIDE = 32  # of the squares that the file's blocks work on
+_BLOCK = (_SIDE, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +330,43 @@ def _highest_cupy(height: Any) -> tuple[Any, Any]:
     return height.max(), height.argmax()
 
 
+def _position(lib: Any) -> Callable[..., Any]:
+    if lib is kerneltk:
+        kernel = kerneltk.load(_FILE).position[RADIUS]
+    else:
+        name = f"position<{RADIUS}>"
+        module = lib.RawModule(
+            code=_FILE.read_text(encoding="utf-8"),
+            options=("--std=c++17",),
+            name_expressions=(name,),
+        )
+        kernel = module.get_function(name)
+
+    def launch(height: Any, above: Any) -> None:
+        rows, columns = map(np.int32, height.shape)
+        grid = (-(-height.shape[1] // _SIDE), -(-height.shape[0] // _SIDE))
+        kernel(grid, _BLOCK, (height, above, rows, columns))
+
+    return launch
+
+
+def _position_numpy(height: NDArray[np.float32]) -> tuple[NDArray[Any], ...]:
+    rows, columns = height.shape
+    width, strip = 2 * RADIUS + 1, 64  # strips of rows stay in the caches
+    padded = np.pad(height, RADIUS, "edge")
+    above = np.empty_like(height)
+    for top in range(0, rows, strip):
+        cells = padded[top : top + strip + 2 * RADIUS]
+        across = np.zeros((len(cells), columns))
+        for x in range(width):
+            across += cells[:, x : x + columns]
+        total = np.zeros((len(cells) - 2 * RADIUS, columns))
+        for y in range(width):
+            total += across[y : y + len(total)]
+        above[top : top + strip] = height[top : top + strip] - total / width**2
+    return (above,)
+
+
 STEPS: tuple[Step, ...] = (
     Step(
         "decode stored values",
@@ -429,6 +475,16 @@ STEPS: tuple[Step, ...] = (
         _highest_numpy,
         axes=(0, 1),
         rival=_highest_cupy,
+    ),
+    Step(
+        "position in the landscape",
+        ".cu file: template, shared memory",
+        _position,
+        ("height",),
+        {"above": np.float32},
+        _position_numpy,
+        rtol=1e-6,
+        atol=1e-6,
     ),
 )
 """Every step, in an order in which each finds its arguments among the results before it."""

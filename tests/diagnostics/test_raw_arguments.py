@@ -202,7 +202,7 @@ Parameter 'by' of kernel 'move' is 'point' of 24 bytes, and the value has 3.
         lambda: move(1, 1, (points[0], (1, 2, 3), points, x, True)),
         ArgumentTypeError,
         """\
-Parameter 'pair' of kernel 'move' is 'float2', and (1, 2, 3) cannot be passed for it.
+Parameter 'pair' of kernel 'move' is 'float2', which has 2 components, and 3 were given.
   code:3: __global__ void move(point by, float2 pair, const point* from, float4* q, bool b) {}
                                          ^^^^^^^^^^^""",
     ),
@@ -228,7 +228,7 @@ Parameter 'q' of kernel 'move' points to 'float4', and the array has dtype 'int6
         lambda: move(1, 1, (points[0], 1j, points, y, 7)),
         ArgumentTypeError,
         """\
-Parameter 'b' of kernel 'move' is 'bool', and 7 cannot be passed for it.
+Parameter 'b' of kernel 'move' is 'bool', and 7 is neither true nor false.
   code:3: __global__ void move(point by, float2 pair, const point* from, float4* q, bool b) {}
                                                                                     ^^^^^^""",
     ),

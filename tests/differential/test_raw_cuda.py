@@ -147,11 +147,14 @@ def test_attributes() -> None:
 def test_compiled_modules(tmp_path: Path, kind: str) -> None:
     import cupy
 
-    code = AXPY + r"""
+    code = (
+        AXPY
+        + r"""
     __constant__ float table[3];
     extern "C" __global__ void look(float* y) { y[threadIdx.x] = table[threadIdx.x]; }
     namespace ns { __global__ void fill(int* x, int value) { x[threadIdx.x] = value; } }
     """
+    )
     number = cupy.cuda.Device().compute_capability
     target = f"sm_{number}" if kind == "cubin" else f"compute_{number}"
     source = kerneltk.RawModule(code=code)
@@ -184,7 +187,9 @@ def test_variables_of_a_module() -> None:
     import cupy
 
     code = r"""
-    namespace ns { __constant__ float table[2][3]; __device__ int2 pair; static __device__ int hits; }
+    namespace ns {
+    __constant__ float table[2][3]; __device__ int2 pair; static __device__ int hits;
+    }
     extern "C" __global__ void look(float* y) {
         y[threadIdx.x] = ns::table[threadIdx.x / 3][threadIdx.x % 3] + ns::pair.y;
         atomicAdd(&ns::hits, 1);
@@ -253,7 +258,8 @@ def test_half_and_bfloat16_and_complex_by_value() -> None:
     #include <cuda_fp16.h>
     #include <cuda_bf16.h>
     #include <cuComplex.h>
-    __global__ void take(__half a, __nv_bfloat16 b, cuFloatComplex c, float4 d, double2 e, float* y) {
+    __global__ void take(__half a, __nv_bfloat16 b, cuFloatComplex c, float4 d, double2 e,
+                         float* y) {
         float v[] = {__half2float(a), __bfloat162float(b), c.x, c.y, d.w, (float)e.y};
         for (int i = 0; i < 6; ++i) y[i] = v[i];
     }
@@ -295,9 +301,7 @@ def test_textures() -> None:
         ),
         sizeInBytes=x.nbytes,
     )
-    image = cupy.cuda.texture.TextureObject(
-        descriptor, cupy.cuda.texture.TextureDescriptor()
-    )
+    image = cupy.cuda.texture.TextureObject(descriptor, cupy.cuda.texture.TextureDescriptor())
     y = cupy.zeros(16, np.float32)
     kerneltk.RawKernel(code, "sample")(1, 32, (image, y, 16))
     np.testing.assert_array_equal(y.get(), 2 * np.arange(16))

@@ -487,3 +487,89 @@ def test_deep_nesting(text: str) -> None:
 def test_the_parser_is_loaded_when_it_is_used() -> None:
     code = "import sys, kerneltk.cuda_source; assert 'tree_sitter' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def _left(text: str) -> str:
+    """Return what is left of a text without code for the host, blanks collapsed."""
+    return " ".join(blank_host_code(text, read_source(text)).split())
+
+
+def test_prototypes_in_a_block_of_c_linkage_leave_the_block_as_it_is() -> None:
+    text = """#ifdef __cplusplus
+extern "C" {
+#endif
+void launch(float* x);
+#ifdef __cplusplus
+}
+#endif
+__global__ void k(float* x) {}
+"""
+    assert _left(text) == (
+        '#ifdef __cplusplus extern "C" { #endif #ifdef __cplusplus } #endif '
+        "__global__ void k(float* x) {}"
+    )
+
+
+def test_templates_of_the_host_go_with_their_instantiations() -> None:
+    text = """#define LAUNCH(n) k<T, n><<<1, 1>>>(x)
+#define INSTANTIATE(T) \\
+    template void launch<T>(T*);
+template <typename T, int n> __global__ void k(T* x) {}
+template <typename T> void launch(T* x) { LAUNCH(4); }
+template void launch<float>(float*);
+INSTANTIATE(double)
+INSTANTIATE(int);
+__device__ int last;
+"""
+    left = _left(text)
+    assert left.endswith("__global__ void k(T* x) {} __device__ int last;")
+
+
+def test_a_macro_of_host_code_stays_where_a_type_is_meant() -> None:
+    text = """#define stream_t hipStream_t
+#define CHECK(x) hipCheck(x)
+struct S { stream_t stream; };
+CHECK(1);
+__device__ S s;
+"""
+    assert _left(text).endswith("struct S { stream_t stream; }; __device__ S s;")
+
+
+def test_prototypes_that_device_code_calls_stay() -> None:
+    text = """void fail(int line);
+void other(int line);
+#define ASSERT(x) if (!(x)) fail(__LINE__)
+int called(int);
+struct Box { int get() { ASSERT(n); return called(n); } int n; };
+int main() { other(1); }
+"""
+    left = _left(text)
+    assert "void fail(int line);" in left
+    assert "int called(int);" in left
+    assert "other" not in left
+
+
+def test_members_for_the_host_are_left_out() -> None:
+    text = """struct Config {
+    int n;
+    __host__ int on_host() const { return helper(n); }
+    __host__ __device__ int size() const { return n; }
+};
+"""
+    left = _left(text)
+    assert "on_host" not in left
+    assert "__host__ __device__ int size()" in left
+
+
+def test_conditionals_that_end_outside_of_left_out_code_stay() -> None:
+    text = """#ifdef WIDE
+void launch(long n)
+#else
+void launch(int n)
+#endif
+{ k<<<1, 1>>>(n); }
+__global__ void k(int n) {}
+"""
+    left = _left(text)
+    assert left.count("#ifdef") == left.count("#endif")
+    assert "<<<" not in left

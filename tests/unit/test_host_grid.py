@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from kerneltk.backends.host import runtime, toolchain
-from kerneltk.units import INCLUDE_DIRECTORY
+from kerneltk.units import INCLUDE_DIRECTORY, TranslationUnit
 
 _EXITS_ALLOWED, _COOPERATIVE = 1, 2
 
@@ -31,7 +31,8 @@ class Kernels:
         lines = ["#include <kerneltk/host_grid.hpp>", '#line 1 "kernel.cu"', text]
         lines += [f"KERNELTK_ENTRY(_kt_entry_{k}, ({name}))" for k, name in enumerate(names)]
         lines += [f'KERNELTK_DYNAMIC_SHARED("{name}")' for name in dynamic]
-        every = (*toolchain.backend_options(), f"-I{INCLUDE_DIRECTORY}", *options)
+        unit = TranslationUnit("host", text, "", raw=True)
+        every = (*toolchain.backend_options(unit), f"-I{INCLUDE_DIRECTORY}", *options)
         code, log = toolchain.build("unit.cpp", "\n".join(lines) + "\n", every)
         assert code is not None, log
         handle = runtime._open_library(code)
@@ -187,8 +188,8 @@ def test_parameters_of_every_layout(basic: Kernels) -> None:
     mixed = struct.pack("<b7xdh6x", 2, 0.5, 7)
     wide = struct.pack("<8f", *range(8))
     y: np.ndarray[Any, Any] = np.zeros(40)
-    # The head has 48 bytes: c at 48, m at 56, s at 80, w at 96, d at 128, b at 136, y at 144.
-    packed = struct.pack("<b7x24sh14x32sd?7xQ", 1, mixed, 3, wide, 0.25, True, y.ctypes.data)
+    # Behind the head, as in a struct: c at 0, m at 8, s at 32, w at 64, d at 96, b at 104, y at 112.
+    packed = struct.pack("<b7x24sh30x32sd?7xQ", 1, mixed, 3, wide, 0.25, True, y.ctypes.data)
     assert basic.launch("parameters", 1, 40, packed) == 0
     assert np.array_equal(y, 1 + 2 + 0.5 + 7 + 3 + 7 + 0.25 + 1 + np.arange(40))
 
@@ -405,7 +406,7 @@ def time_limit() -> Iterator[None]:
         ("half_warp", 3, "32 threads wait at kernel.cu:22, 32 at kernel.cu:20"),
         ("not_in_mask", 3, "a lane is not in the mask that it names at kernel.cu:24"),
         ("deep_at_once", 3, "its stack is full"),
-        ("deep_later", 3, "thread (9, 0, 0): its stack is full (192 KiB)"),
+        ("deep_later", 3, "thread (9, 0, 0): its stack is full (576 KiB)"),
         ("wild", 3, "thread (3, 0, 0): no memory can be read or written at address 0x"),
         ("refuse", 2, "thread (3, 0, 0): assertion 'y[0] == 12345' failed at kernel.cu:33"),
         ("trap", 2, "thread (2, 0, 0): trapped"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import stat
 import sys
 from collections.abc import Iterator
@@ -105,7 +106,7 @@ def test_what_nvcc_is_told(fake: Path) -> None:
     assert "--std=c++17" in arguments
     start = arguments.index("-DN=4")
     assert arguments[start : start + 5] == [
-        "-DN=4", "--use_fast_math", "-Werror", "all-warnings", "-Iinclude",
+        "-DN=4", "--use_fast_math", "-Werror", "all-warnings", "-I" + os.path.abspath("include"),
     ]  # fmt: skip
     assert code.target.compiler == "nvcc 98.7.65"
     assert code.code.endswith(b"\0")
@@ -185,6 +186,24 @@ def test_the_key_counts_version_and_environment(
     _forget()
     wanted = "nvcc 98.7.65 NVCC_CCBIN=clang++-18 NVCC_APPEND_FLAGS=-G"
     assert nvcc.target_for("sm_90").compiler == wanted
+
+
+CALLED_LIKE_CUDAS = """
+extern "C" __global__ void any(int* x) { x[threadIdx.x] = 1; }
+extern "C" __global__ void other(int* x) { x[threadIdx.x] = 2; }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", *(["nvcc"] if find_program("nvcc") else [])])
+def test_kernels_that_are_called_like_functions_of_cuda(compiler: str, clean: None) -> None:
+    module = kerneltk.RawModule(code=CALLED_LIKE_CUDAS, backend=compiler)
+    code = module.compile_for("sm_90")
+    assert dict(code.symbols) == {"any": "any", "other": "other"}
+    (kind,) = decode(dict(code.reflection)["any"])
+    assert kind.name == "int*"
+    overloaded = "__global__ void f(int* x) {} __global__ void f(float* x) {}"
+    with pytest.raises(CompileError, match="offers no kernel 'f'"):
+        kerneltk.RawKernel(overloaded, "f", backend=compiler).compile_for("sm_90")
 
 
 def test_places(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:

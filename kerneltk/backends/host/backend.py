@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Never
 
@@ -83,12 +84,13 @@ def _grid_failure(failure: int) -> LaunchError:
     hint = ""
     if " has left the kernel" in told:
         hint = (
-            "\n  Hint: let all threads reach the barrier; or say 'exited_threads=\"arrive\"', which is "
-            "what GPUs do, though CUDA does not promise it."
+            "\n  Hint: let all threads reach the barrier; or say 'exited_threads=\"arrive\"', which "
+            "is what GPUs do, though CUDA does not promise it."
         )
     elif "did not end within" in told:
         hint = "\n  Hint: KERNELTK_HOST_TIME_LIMIT sets the limit in seconds; 0 is none."
-    return LaunchError(f"In {told}.{hint}")
+    end = "" if told.endswith(".") else "."
+    return LaunchError(f"In {told}{end}{hint}")
 
 
 class HostModule:
@@ -239,6 +241,11 @@ class HostBackend:
         launch = "function, buffer[1], gx * gy * gz"
         if not mode.cooperative:
             launch += f", {_GRAIN_THREADS} // (bx * by * bz) or 1, threads"
+        note = None
+        if "memory" in get_settings().host_debug:
+            from kerneltk.backends.host.memory_check import ArrayNotes
+
+            note = partial(ArrayNotes, runtime.note_arrays())
         return GridDialect(
             names=names,
             read=self.dialect.read,
@@ -249,6 +256,7 @@ class HostBackend:
             head_size=48,
             launch=launch,
             stream="",
+            note=note,
         )
 
     def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:

@@ -31,8 +31,10 @@ void __asan_unpoison_memory_region(const volatile void *address, size_t size);
 #define WARP 32u
 #define MOST_THREADS 1024u /* of a block */
 #define MOST_WARPS (MOST_THREADS / WARP)
-#define STACK_STRIDE (256u << 10)
 #define STACK_GUARD (64u << 10) /* a multiple of every page size */
+/* 512 KiB of local memory is what CUDA gives a thread. */
+#define STACK_STRIDE (STACK_GUARD + (512u << 10) + (64u << 10))
+#define CANARY 512u /* bytes at the low end of a stack without a guard */
 #define STACKS_A_SLAB 16u
 #define NO_BLOCK 0xffffffffu
 #define EXITS_ALLOWED 1u /* flag of a launch: exited threads count as arrived at a barrier */
@@ -51,6 +53,7 @@ struct engine;
 struct unit {
     void (*where)(uint32_t at[6]);
     void (*go_on)(const void *block, uint32_t first_thread);
+    const struct unit_memory *memory; /* NULL but in a build that checks memory */
 };
 
 /* Computes what each lane of a collective gets from what each has brought. */
@@ -72,6 +75,7 @@ struct fiber {
     int group; /* of the warp, when it waits there */
     void *top; /* the stack pointer that it begins with */
     char *low; /* the lowest byte of its stack */
+    const char *canary; /* zeros that an overflow overwrites; NULL where a guard stops it */
 #ifdef KT_ADDRESS_SANITIZER
     void *fake_stack;
     const void *bottom;
@@ -115,13 +119,16 @@ struct engine {
     uint32_t grid_turn; /* the last generation for which the grid was waited for */
     uint32_t always; /* differs from what a thread that only yields waits for */
 
-    char **slabs;
+    char **slabs; /* of STACKS_A_SLAB stacks each */
+    unsigned char *slab_guards; /* how many guards each has */
     int slab_count;
     _Atomic int critical; /* in the midst of a change that must not be left */
     struct grid_launch *_Atomic launch;
     _Atomic pid_t tid;
     struct engine *next_engine, *next_free;
     void *signal_stack;
+    const char *origin; /* of this thread's shared variables, where memory is checked */
+    uintptr_t native_low, native_high; /* the stack that the entry was called on; 0 if unknown */
 };
 
 /* Ends the launch: what is told of it was written down before. */
@@ -265,34 +272,51 @@ static inline __attribute__((always_inline)) void switch_to(struct engine *e, st
 
 static void fiber_begin(struct engine *e);
 
-/* Maps some more stacks. A fiber's own record lies at the top of its stack, next to the frames that
- * a switch touches; the tops are staggered, so that they fall into different sets of the cache. */
-static __attribute__((cold, noinline)) void add_stacks(struct engine *e) {
-    atomic_store(&e->critical, 1);
-    char **slabs = (char **)realloc(e->slabs, (size_t)(e->slab_count + 1) * sizeof *slabs);
-    size_t size = (size_t)STACK_STRIDE * STACKS_A_SLAB;
-    char *slab = MAP_FAILED;
-    if (slabs) {
-        e->slabs = slabs;
-        slab = (char *)mmap(NULL, size, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/* A guard splits a mapping in two, and a process may have only so many mappings. A quarter of them
+ * goes to a guard for each stack. Beyond that a slab has one at its end, for another quarter, and
+ * its stacks have canaries. */
+static _Atomic int guards_used;
+
+static int guard_budget(void) {
+    static _Atomic int known;
+    int budget = atomic_load(&known);
+    if (!budget) {
+        FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+        if (!file || fscanf(file, "%d", &budget) != 1 || budget < 8) budget = 65530;
+        if (file) fclose(file);
+        budget /= 8; /* two mappings a guard */
+        atomic_store(&known, budget);
     }
-    if (slab == MAP_FAILED) {
-        atomic_store(&e->critical, 0);
-        fail_waiting(e, "there is no memory for the stacks of its threads");
-    }
-    madvise(slab, size, MADV_NOHUGEPAGE); /* a huge page a stack would be far too much */
-    e->slabs[e->slab_count++] = slab;
+    return budget;
+}
+
+/* Returns how many of `wanted` guards a slab may have: all, one or none. */
+static unsigned take_guards(unsigned wanted) {
+    int budget = guard_budget();
+    if (atomic_fetch_add(&guards_used, (int)wanted) + (int)wanted <= budget) return wanted;
+    atomic_fetch_sub(&guards_used, (int)wanted);
+    if (atomic_fetch_add(&guards_used, 1) < 2 * budget) return 1;
+    atomic_fetch_sub(&guards_used, 1);
+    return 0;
+}
+
+/* Makes the fibers of a slab free ones. A fiber's own record lies at the top of its stack, next to
+ * the frames that a switch touches; the tops are staggered, so that they fall into different sets
+ * of the cache. */
+static void free_fibers(struct engine *e, int slab) {
     for (unsigned i = STACKS_A_SLAB; i-- > 0;) {
-        char *low = slab + (size_t)i * STACK_STRIDE;
-        /* Fails where the system has no more maps: then an overflow goes unnoticed. */
-        (void)mprotect(low, STACK_GUARD, PROT_NONE);
-        unsigned stagger = ((unsigned)e->slab_count * STACKS_A_SLAB + i) * 448u % 4096u;
+        char *low = e->slabs[slab] + (size_t)i * STACK_STRIDE;
+        unsigned stagger = ((unsigned)(slab + 1) * STACKS_A_SLAB + i) * 448u % 4096u;
         char *end = low + STACK_STRIDE - stagger - sizeof(struct fiber);
         struct fiber *f = (struct fiber *)((uintptr_t)end & ~(uintptr_t)63);
+#ifdef KT_ADDRESS_SANITIZER
+        /* Frames that nobody returned from. */
+        __asan_unpoison_memory_region(low + STACK_GUARD, STACK_STRIDE - STACK_GUARD);
+#endif
         memset(f, 0, sizeof *f);
         f->low = low + STACK_GUARD;
         f->top = f;
+        if (e->slab_guards[slab] < STACKS_A_SLAB) f->canary = f->low;
 #ifdef KT_ADDRESS_SANITIZER
         f->bottom = f->low;
         f->size = (size_t)((char *)f->top - f->low);
@@ -300,7 +324,52 @@ static __attribute__((cold, noinline)) void add_stacks(struct engine *e) {
         f->next = e->free;
         e->free = f;
     }
+}
+
+/* Maps some more stacks. */
+static __attribute__((cold, noinline)) void add_stacks(struct engine *e) {
+    atomic_store(&e->critical, 1);
+    size_t count = (size_t)e->slab_count + 1, size = (size_t)STACK_STRIDE * STACKS_A_SLAB;
+    char **slabs = (char **)realloc(e->slabs, count * sizeof *slabs);
+    if (slabs) e->slabs = slabs;
+    unsigned char *guards = (unsigned char *)realloc(e->slab_guards, count);
+    if (guards) e->slab_guards = guards;
+    char *slab = MAP_FAILED;
+    if (slabs && guards)
+        slab = (char *)mmap(NULL, size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (slab == MAP_FAILED) {
+        atomic_store(&e->critical, 0);
+        fail_waiting(e, "there is no memory for the stacks of its threads");
+    }
+    madvise(slab, size, MADV_NOHUGEPAGE); /* a huge page a stack would be far too much */
+    unsigned wanted = take_guards(STACKS_A_SLAB), made = 0;
+    while (made < wanted && !mprotect(slab + (size_t)made * STACK_STRIDE, STACK_GUARD, PROT_NONE))
+        ++made;
+    atomic_fetch_sub(&guards_used, (int)(wanted - made));
+    e->slabs[e->slab_count] = slab;
+    e->slab_guards[e->slab_count] = (unsigned char)made;
+    free_fibers(e, e->slab_count++);
     atomic_store(&e->critical, 0);
+}
+
+/* Gives the stacks of an engine back that nobody uses. */
+static void remove_stacks(struct engine *e) {
+    e->free = NULL;
+    while (e->slab_count > 0) {
+        int k = --e->slab_count;
+        munmap(e->slabs[k], (size_t)STACK_STRIDE * STACKS_A_SLAB);
+        atomic_fetch_sub(&guards_used, e->slab_guards[k]);
+    }
+}
+
+static __attribute__((cold, noinline)) void fail_overflow(struct engine *e);
+
+/* Looks whether a thread that ends has written beyond the end of its stack. */
+static __attribute__((cold, noinline)) void check_canary(struct engine *e, const struct fiber *f) {
+    const unsigned long long *word = (const unsigned long long *)f->canary;
+    for (unsigned k = 0; k < CANARY / sizeof *word; ++k)
+        if (word[k]) fail_overflow(e);
 }
 
 static inline struct fiber *take_fiber(struct engine *e) {
@@ -318,18 +387,11 @@ static void reset_engine(struct engine *e) {
     e->current = &e->native;
     e->native.bound = 0;
     for (int k = e->slab_count; k-- > 0;) {
-        for (unsigned i = STACKS_A_SLAB; i-- > 0;) {
-            char *low = e->slabs[k] + (size_t)i * STACK_STRIDE;
-            unsigned stagger = ((unsigned)(k + 1) * STACKS_A_SLAB + i) * 448u % 4096u;
-            char *end = low + STACK_STRIDE - stagger - sizeof(struct fiber);
-            struct fiber *f = (struct fiber *)((uintptr_t)end & ~(uintptr_t)63);
-#ifdef KT_ADDRESS_SANITIZER
-            __asan_unpoison_memory_region(f->bottom, f->size); /* frames that nobody returned from */
-#endif
-            f->bound = 0;
-            f->next = e->free;
-            e->free = f;
+        if (e->slab_guards[k] < STACKS_A_SLAB) { /* canaries are zeros again */
+            size_t done = e->slab_guards[k] ? STACK_GUARD : 0;
+            madvise(e->slabs[k] + done, (size_t)STACK_STRIDE * STACKS_A_SLAB - done, MADV_DONTNEED);
         }
+        free_fibers(e, k);
     }
     e->at_block[0] = NO_BLOCK;
 }
@@ -513,6 +575,7 @@ static inline __attribute__((always_inline)) void wait_while(struct engine *e, u
  * the entry's own stack, when the block is done. */
 static void leave_thread(struct engine *e) {
     struct fiber *self = e->current, *next = e->ring;
+    if (__builtin_expect(self->canary != NULL, 0)) check_canary(e, self);
     if (self->bound) {
         next = self->next;
         self->bound = 0;

@@ -15,11 +15,22 @@
 #define STOP (SIGRTMAX - 5)
 #define SIGNAL_STACK (64u << 10)
 #define MOST_COOPERATIVE 256
+#define MOST_FREE 8 /* engines that keep their stacks though no thread has them, beside the workers' */
 #define STOP_ANYWAY 2000 /* milliseconds after which no regard is paid to locks */
 
 /* Where a library's machine code lies. */
 struct code_range {
     uintptr_t begin, end;
+};
+
+/* An access to memory that was wrong; what is told of it is written elsewhere. */
+struct finding {
+    uint64_t address, size;
+    int64_t offset; /* from the begin of what it belongs to */
+    uint64_t object_size;
+    const char *name, *file;
+    int32_t kind, how, index, line, alignment, frames;
+    uint64_t frame[16]; /* return addresses, the innermost first */
 };
 
 struct grid_launch {
@@ -34,18 +45,28 @@ struct grid_launch {
     long long blocks; /* of a cooperative launch, else 0 */
     _Atomic uint32_t generation, arrived;
     _Atomic long long finished;
+    const struct array_note *arrays; /* what memory.c knows of the arguments */
+    int array_count;
+    _Atomic int may_wander; /* an argument has addresses in it: 1 no, 2 yes, 0 nobody has looked */
+    int has_finding;
     char text[1024];
+    struct finding finding;
 };
 
 static _Thread_local struct engine *own_engine;
 static _Thread_local char fault_text[1024];
+static _Thread_local struct finding fault_finding; /* of kind 0 if there is none */
+static _Thread_local const struct array_note *noted_arrays; /* of this thread's next launch */
+static _Thread_local int noted_array_count;
 
 /* One lock for the lists of launches and engines, and for the watchdog. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t heap_lock = PTHREAD_MUTEX_INITIALIZER; /* of what kernels allocate, memory.c */
 static _Atomic uint32_t watch_news; /* what the watchdog sleeps on */
 static _Atomic pid_t watch_owner;
 static struct grid_launch *launches;
 static struct engine *engines, *free_engines;
+static int free_count;
 static int watching; /* there is a watchdog */
 static int dormant;  /* it sleeps until there is news */
 static uint64_t registrations;
@@ -60,6 +81,8 @@ static int call_grid_barrier(struct engine *e, const char *file, int line);
 static void call_assertion(struct engine *e, const char *condition, const char *file, int line);
 static void call_sleep(struct engine *e, unsigned nanoseconds_);
 static long long call_time(void) { return nanoseconds(); }
+extern const struct memory_calls kt_memory_calls __attribute__((visibility("hidden")));
+static void enter_checked(struct engine *e);
 
 /* What units are given, in the order that host_grid.hpp declares. */
 static const struct {
@@ -74,8 +97,10 @@ static const struct {
     void (*assertion)(struct engine *, const char *, const char *, int);
     void (*sleep)(struct engine *, unsigned);
     long long (*time)(void);
+    const struct memory_calls *memory;
 } calls = {call_enter, call_barrier,    call_vote,  call_warp, call_grid_barrier, call_yield,
-           call_leave, call_assertion, call_sleep, call_time};
+           call_leave, call_assertion, call_sleep, call_time,
+           &kt_memory_calls};
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
@@ -85,7 +110,7 @@ static void lock_watch(void) {
     if (__builtin_expect(known != process, 0)) {
         while (known != process) {
             if (known != -1 && atomic_compare_exchange_strong(&watch_owner, &known, -1)) {
-                watch_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+                watch_lock = heap_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
                 launches = NULL;
                 watching = dormant = 0;
                 for (struct engine *e = engines; e; e = e->next_engine)
@@ -110,6 +135,9 @@ static void give_engine(void *engine) {
     own_engine = NULL;
     lock_watch();
     atomic_store(&e->tid, 0);
+    /* Stacks that may never be used again, of a crew's threads, are not kept. */
+    if (free_count >= MOST_FREE + workers) remove_stacks(e);
+    ++free_count;
     e->next_free = free_engines;
     free_engines = e;
     pthread_mutex_unlock(&watch_lock);
@@ -122,6 +150,7 @@ static __attribute__((noinline)) struct engine *make_engine(void) {
     struct engine *e = free_engines;
     if (e) {
         free_engines = e->next_free;
+        --free_count;
     } else if ((e = (struct engine *)calloc(1, sizeof *e))) {
         e->calls = &calls;
         e->always = 1;
@@ -133,6 +162,7 @@ static __attribute__((noinline)) struct engine *make_engine(void) {
     if (!e) return NULL;
     if (has_key) pthread_setspecific(engine_key, e);
     atomic_store(&e->tid, (pid_t)syscall(SYS_gettid));
+    e->native_low = e->native_high = 0;
 #ifdef KT_ADDRESS_SANITIZER
     e->native.bottom = NULL;
 #endif
@@ -159,6 +189,7 @@ static struct engine *call_enter(const struct launch_head *head, const struct un
     e->total = head->block[0] * head->block[1] * head->block[2];
     e->at_block[0] = NO_BLOCK;
     e->current = &e->native;
+    if (unit->memory) enter_checked(e);
     return e;
 }
 
@@ -215,6 +246,24 @@ static void fail_waiting(struct engine *e, const char *what) {
                 append_places(e, text, size);
             }
         }
+    }
+    leave_kernel(e, KT_FAULT);
+}
+
+static void append_overflow(struct engine *e, char *text, size_t size) {
+    append(text, size, ": its stack is full (%u KiB%s)", (STACK_STRIDE - STACK_GUARD) >> 10,
+           e->current == &e->native ? " or more" : "");
+}
+
+static void fail_overflow(struct engine *e) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (claim_text(e, KT_FAULT)) {
+        append_position(e, l->text, sizeof l->text, 0);
+        if (e->current->bound) {
+            append(l->text, sizeof l->text, ", ");
+            append_thread(e, l->text, sizeof l->text, e->current->thread);
+        }
+        append_overflow(e, l->text, sizeof l->text);
     }
     leave_kernel(e, KT_FAULT);
 }
@@ -290,9 +339,7 @@ static int describe_signal(int number, siginfo_t *info, void *context) {
         uintptr_t stack = stack_pointer_of(context), at = (uintptr_t)address;
         int near = e->current == &e->native && at + (1u << 16) > stack && at < stack + 4096;
         if (is_guard(e, address) || (near && number == SIGSEGV))
-            append(text, size, ": its stack is full (%u KiB%s)",
-                   (STACK_STRIDE - STACK_GUARD) >> 10,
-                   e->current == &e->native ? " or more" : "");
+            append_overflow(e, text, size);
         else if (info->si_code == SI_KERNEL)
             append(text, size, ": an address that no memory can have was read or written");
         else
@@ -499,7 +546,11 @@ static int end_launch(struct grid_launch *l) {
         funlockfile(stdout);
     }
     int failure = atomic_load(&l->failure);
-    if (failure) memcpy(fault_text, l->text, sizeof fault_text);
+    if (failure) {
+        memcpy(fault_text, l->text, sizeof fault_text);
+        fault_finding.kind = 0;
+        if (l->has_finding) fault_finding = l->finding;
+    }
     return failure;
 }
 
@@ -525,6 +576,8 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
     l.entry = entry;
     l.head = (const struct launch_head *)args;
     if (total <= 0) return 0;
+    l.arrays = noted_arrays;
+    l.array_count = noted_array_count;
     install_grid_handlers();
     begin_watch(&l);
     kt_launch(grid_chunk, &l, total, grain, threads);
@@ -607,6 +660,8 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
                l.head->kernel ? l.head->kernel : "?", MOST_COOPERATIVE, total);
         return KT_TOO_LARGE;
     }
+    l.arrays = noted_arrays;
+    l.array_count = noted_array_count;
     install_handlers();
     install_grid_handlers();
     begin_watch(&l);

@@ -1,7 +1,8 @@
 """Loads host object code, and launches it over the thread pool of ``runtime.c``.
 
 Kernels that are written for threads of a grid run on the same pool (``grid.c``), their threads on
-stacks of their own where they wait for each other (``fibers.c``). The three are one library,
+stacks of their own where they wait for each other (``fibers.c``), and what they read and write is
+checked if the environment asks for it (``memory.c``). All are one library,
 compiled by the toolchain when it is first needed, or ahead of that by :func:`prepare`.
 Nothing that was loaded is ever unloaded: a worker may still be on its way out of it.
 """
@@ -21,7 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kerneltk.backends.host import toolchain
+from kerneltk import debug_files
+from kerneltk.backends.host import memory_check, toolchain
 from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, LaunchError
 from kerneltk.settings import get_settings
@@ -38,6 +40,7 @@ __all__ = [
     "launch_grid",
     "load",
     "load_library",
+    "note_arrays",
     "num_threads",
     "prepare",
     "set_time_limit",
@@ -86,7 +89,9 @@ class HostFunction:
     entry: str
 
 
-_SOURCES = tuple(Path(__file__).with_name(f"{name}.c") for name in ("runtime", "fibers", "grid"))
+_SOURCES = tuple(
+    Path(__file__).with_name(f"{name}.c") for name in ("runtime", "fibers", "grid", "memory")
+)
 _loads = itertools.count()
 _lock = threading.Lock()
 _library: _Pool | None = None
@@ -119,6 +124,8 @@ def _open_library(code: bytes) -> int:
     if not _is_whole(code):
         raise LaunchError("The compiled kernel cannot be loaded: it is not a whole library.")
     mode = os.RTLD_NOW | os.RTLD_LOCAL
+    if "symbols" in get_settings().host_debug:  # a debugger reads the file later, and by its name
+        return _open_path(debug_files.keep(code, ".so"), mode)
     try:
         descriptor = os.memfd_create("kerneltk", os.MFD_CLOEXEC)
     except (AttributeError, OSError):  # forbidden here: sandboxes, vm.memfd_noexec
@@ -142,10 +149,14 @@ def _open_from_file(code: bytes, mode: int) -> int:
     with tempfile.NamedTemporaryFile(prefix="kerneltk-", suffix=".so") as file:
         file.write(code)
         file.flush()
-        try:
-            return int(_ctypes.dlopen(file.name, mode))
-        except OSError as error:
-            raise LaunchError(f"The compiled kernel cannot be loaded: {error}.") from error
+        return _open_path(file.name, mode)
+
+
+def _open_path(path: str, mode: int) -> int:
+    try:
+        return int(_ctypes.dlopen(path, mode))
+    except OSError as error:
+        raise LaunchError(f"The compiled kernel cannot be loaded: {error}.") from error
 
 
 def _symbol(handle: int, name: str) -> int:
@@ -196,7 +207,10 @@ def load_library(code: ObjectCode) -> HostLibrary:
             f"'{here.architecture}'."
         )
     toolchain.check_sanitizers_loaded()
-    return HostLibrary(_open_library(code.code))
+    library = HostLibrary(_open_library(code.code))
+    if code.symbols and "memory" in get_settings().host_debug:
+        memory_check.register(code.code, library.address(memory_check.unit_symbol))
+    return library
 
 
 def _compile_pool() -> bytes:
@@ -295,9 +309,22 @@ def worker_count() -> int:
 
 
 def last_fault() -> str:
-    """Return why this thread's last launch of a grid failed, in one line."""
+    """Return why this thread's last launch of a grid failed: in one line, or with a hint in the
+    next.
+    """
     text: bytes = _foreign(_ready(), "kt_fault", ctypes.c_char_p)()
-    return text.decode(errors="replace")
+    told = text.decode(errors="replace")
+    finding = _foreign(_ready(), "kt_finding", ctypes.c_void_p)()
+    return memory_check.describe(finding, told) if finding else told
+
+
+@cache
+def note_arrays() -> Callable[[int, int], None]:
+    """Return the function that says what the arguments of this thread's next launch are."""
+    function: Callable[[int, int], None] = _foreign(
+        _ready(), "kt_note_arrays", None, ctypes.c_void_p, ctypes.c_int
+    )
+    return function
 
 
 @cache

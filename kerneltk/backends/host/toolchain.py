@@ -6,6 +6,9 @@ The compiler is ``KERNELTK_CXX`` where that is set, else the first of ``g++``, `
 With ``KERNELTK_HOST_SANITIZE`` the units are built for AddressSanitizer (``address``), for
 UndefinedBehaviorSanitizer (``undefined``) or for both. AddressSanitizer has to be the first library
 of a process: start Python with ``LD_PRELOAD=$(g++ -print-file-name=libasan.so)``.
+
+With ``KERNELTK_HOST_DEBUG`` a user's own kernels are built so that every access to memory is
+checked (``memory``), for a debugger (``symbols``), or both.
 """
 
 from __future__ import annotations
@@ -49,6 +52,9 @@ COMPILE_TIME_LIMIT = 60.0
 """Seconds after which a compiler process is ended."""
 
 _PROBE_TIME_LIMIT = 20.0
+_LARGEST_GAP = 16 << 10  # bytes
+_LEADING_GAP = 4096
+
 # Older ones lack _Float16 in C++ or vectorise the package's loops badly.
 _OLDEST: dict[Family, tuple[int, ...]] = {"gcc": (12,), "clang": (15,), "zig": (0, 13)}
 _COMMANDS = ("g++", "c++", "clang++")
@@ -301,9 +307,51 @@ def _glibc_version() -> tuple[int, ...]:
     return _numbers(text)
 
 
-def _code_options(compiler: Compiler) -> tuple[str, ...]:
+# Calls of functions that host_memory.hpp defines, before every access.
+_MEMORY_CHECKS: dict[Family, tuple[str, ...]] = {
+    "gcc": (
+        *("--param", "asan-instrumentation-with-call-threshold=0"),
+        *("--param", "asan-stack=0", "--param", "asan-globals=1"),
+        # As builtins they would be expanded in place, unseen.
+        *("-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset"),
+        "-fno-aggressive-loop-optimizations",
+    ),
+    "clang": (
+        *("-mllvm", "-asan-instrumentation-with-call-threshold=0"),
+        *("-mllvm", "-asan-stack=0", "-mllvm", "-asan-globals=1"),
+        *("-mllvm", "-asan-kernel-mem-intrinsic-prefix=1"),
+    ),
+}
+_MEMORY_CHECKS["zig"] = _MEMORY_CHECKS["clang"]
+
+
+def _debug_options(compiler: Compiler, debug: Sequence[str]) -> tuple[str, ...]:
+    """Return the options of a user's own kernels instead of those for speed."""
+    options = ["-O0" if "symbols" in debug else "-O1", "-g", "-gdwarf-4", "-nostdlib"]
+    options += ["-fno-omit-frame-pointer", "-fno-stack-protector", "-DKERNELTK_EXACT_THREADS"]
+    if compiler.family != "gcc":  # which zig turns on by itself
+        options.append("-fno-sanitize=undefined")
+    if "memory" in debug:
+        # A call keeps its own frame, so that it can be told where it is.
+        options += [
+            "-fno-inline",
+            "-fno-optimize-sibling-calls",
+            f"-DKERNELTK_CHECK_MEMORY={_LEADING_GAP}",
+        ]
+        options += ["-fsanitize=kernel-address", "-fsanitize=alignment"]
+        options += ["-fsanitize-recover=alignment", *_MEMORY_CHECKS[compiler.family]]
+    return tuple(options)
+
+
+def _code_options(compiler: Compiler, raw: bool = False) -> tuple[str, ...]:
     """Return the options for C and C++ alike."""
     sanitizers = get_settings().host_sanitizers
+    debug = get_settings().host_debug if raw else ()
+    if "memory" in debug and sanitizers:
+        raise BackendUnavailableError(
+            "Kernels are built either for KERNELTK_HOST_SANITIZE or with KERNELTK_HOST_DEBUG's "
+            "checks of memory, not for both."
+        )
     unknown = [name for name in sanitizers if name not in _SANITIZERS]
     if unknown:
         raise BackendUnavailableError(
@@ -321,6 +369,8 @@ def _code_options(compiler: Compiler) -> tuple[str, ...]:
         options += ["-O1", "-g", "-fno-omit-frame-pointer"]
         options += [f"-fsanitize={name}" for name in sanitizers]
         options += ["-fno-sanitize-recover=undefined"] if "undefined" in sanitizers else []
+    elif debug:
+        options += _debug_options(compiler, debug)
     else:
         # No start files and no default libraries: they cost time, zig would build its own, and
         # GCC's start file for -ffast-math would switch the process to flush-to-zero.
@@ -350,7 +400,7 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
     """
     compiler = find_compiler()
     options = [
-        *_code_options(compiler),
+        *_code_options(compiler, unit is not None and unit.raw),
         *("-std=c++17", "-fno-exceptions", "-fno-rtti", "-fsigned-char"),
         # Device code puns types through pointers, and device compilers let it.
         *("-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"),
@@ -364,6 +414,9 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
         # Zig defines it where it optimises; assertions of device code are there unless it is asked
         # for.
         options += ["-UNDEBUG"]
+    if unit is not None and unit.raw:
+        # A frame larger than a guard would begin beyond it.
+        options += ["-fstack-clash-protection"]
     if unit is not None and unit.raw and compiler.family == "gcc":
         # Dynamic shared memory is `extern thread_local`, and nothing initialises it.
         options += ["-fno-extern-tls-init"]
@@ -378,7 +431,10 @@ def runtime_options() -> tuple[str, ...]:
     BackendUnavailableError
         There is no compiler, or it cannot build with the sanitizers asked for.
     """
-    return (*_code_options(find_compiler()), "-std=gnu11")
+    options = _code_options(find_compiler())
+    if "symbols" in get_settings().host_debug:  # what the threads of a block wait for is in it
+        options = (*(option for option in options if option not in ("-s", "-g0")), "-g")
+    return (*options, "-std=gnu11")
 
 
 def check_sanitizers_loaded() -> None:
@@ -510,7 +566,12 @@ def _unknown_option(option: str) -> CompileError:
 
 
 def build(
-    name: str, source: str, options: Sequence[str] = (), *, language: Literal["c++", "c"] = "c++"
+    name: str,
+    source: str,
+    options: Sequence[str] = (),
+    *,
+    language: Literal["c++", "c"] = "c++",
+    has_gaps: bool = False,
 ) -> tuple[bytes | None, str]:
     """Compile a text to a shared library.
 
@@ -524,6 +585,8 @@ def build(
         The compiler's options.
     language : {"c++", "c"}
         What the text is written in.
+    has_gaps : bool
+        Whether memory is left free around each of its shared variables.
 
     Returns
     -------
@@ -548,9 +611,15 @@ def build(
         source_of = ("-x", language, name, "-x", "none")
         to_library = ("-o", str(output), *_link_inputs(compiler))
         commands: list[tuple[str, ...]]
-        if compiler.family == "zig" and (foreign_headers(source) or includes_by_option(options)):
-            # Told that nothing of the standard library is linked, zig hides its headers.
-            compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
+        # Told that nothing of the standard library is linked, zig hides its headers.
+        compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
+        if has_gaps:
+            assembly = Path(directory, "unit.s")
+            commands = [
+                (*compiler.command, *compile_only, "-S", *source_of, "-o", assembly.name),
+                (*compiler.command, *options, assembly.name, *to_library),
+            ]
+        elif compiler.family == "zig" and (foreign_headers(source) or includes_by_option(options)):
             commands = [
                 (*compiler.command, *compile_only, "-c", *source_of, "-o", "unit.o"),
                 (*compiler.command, *options, "unit.o", *to_library),
@@ -562,6 +631,10 @@ def build(
                 status, log = _run(command, directory, COMPILE_TIME_LIMIT)
                 if status != 0:
                     break
+                if has_gaps and command is commands[0]:
+                    # Strings in it may be in any encoding.
+                    text = _with_gaps(assembly.read_text(encoding="latin-1"))
+                    assembly.write_text(text, encoding="latin-1")
         except TimeoutError as error:
             raise CompileError(
                 f"The compiler did not finish '{name}' in {COMPILE_TIME_LIMIT:g} s.", source
@@ -573,6 +646,28 @@ def build(
         if status == 0:
             return output.read_bytes(), log
         return None, log or f"{compiler.family} {compiler.version} ended with status {status}."
+
+
+def _with_gaps(assembly: str) -> str:
+    """Return assembly text with free memory around each thread-local variable.
+
+    A kernel's shared variables are thread-local, and compilers leave no memory free behind those.
+    """
+    lines = ['\t.section\t.tbss,"awT",%nobits', f"\t.zero\t{_LEADING_GAP}", "\t.text"]
+    is_thread_local = False
+    for line in assembly.split("\n"):
+        lines.append(line)
+        word, _, rest = line.strip().partition("\t")
+        if not rest:
+            word, _, rest = word.partition(" ")
+        if word in (".section", ".pushsection"):
+            is_thread_local = rest.lstrip().startswith((".tbss", ".tdata"))
+        elif word in (".text", ".data", ".bss", ".popsection", ".previous"):
+            is_thread_local = False
+        elif word == ".zero" and is_thread_local:
+            size = int(rest.partition(",")[0])
+            lines.append(f"\t.zero\t{min(max(-size % 64 + size, 64), _LARGEST_GAP)}")
+    return "\n".join(lines) + "\n"
 
 
 def compile_unit(unit: TranslationUnit) -> ObjectCode:
@@ -605,16 +700,21 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
             f'extern "C" __attribute__((__visibility__("default"))) '
             f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{name}"\n'
         )
-    code, log = build(name, declaration + unit.source, options)
+    has_gaps = unit.raw and "memory" in get_settings().host_debug
+    code, log = build(name, declaration + unit.source, options, has_gaps=has_gaps)
     if code is None:
         from kerneltk import messages  # only who has an error needs its reader
 
         message = messages.compile_error_message(log, unit.origins, unit.name or unit.entry)
         raise CompileError(message, unit.source, log)
     reflection: tuple[tuple[str, bytes], ...] = ()
+    exports = unit.exports
     if unit.reflected:
         from kerneltk.reflection import read_library  # raw kernels only
 
         found = read_library(code, [symbol for _, symbol in unit.reflected])
-        reflection = tuple((name, found[symbol]) for name, symbol in unit.reflected)
-    return ObjectCode(target(), "shared-library", code, unit.entry, unit.exports, reflection)
+        reflection = tuple((name, found[s]) for name, s in unit.reflected if s in found)
+        # What stands under a condition that does not hold is not there.
+        absent = {name for name, symbol in unit.reflected if symbol not in found}
+        exports = tuple(pair for pair in exports if pair[0].removeprefix("&") not in absent)
+    return ObjectCode(target(), "shared-library", code, unit.entry, exports, reflection)

@@ -10,7 +10,11 @@
 #define __managed__
 #define __shared__ thread_local
 #define __grid_constant__
+#ifdef KERNELTK_CHECK_MEMORY
+#define __forceinline__ inline  // so that each call has a frame to be told by
+#else
 #define __forceinline__ inline __attribute__((always_inline))
+#endif
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __maxnreg__(...)

@@ -4,7 +4,12 @@
 
 // What can be run here is what compute capability 7.5 has: warp collectives with masks and
 // independent threads, and none of the asynchronous copies and matrix units of later ones.
-// __CUDACC__ stays undefined: the compiler is none of CUDA's, and libraries take it for one.
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ 750
 #endif
+// What tells device code that the compiler takes its annotations.
+#ifndef __CUDACC__
+#define __CUDACC__ 1
+#endif
+// What tells a kernel that it runs on CPU cores.
+#define __KERNELTK_HOST__ 1

@@ -30,10 +30,10 @@ inline __attribute__((always_inline)) P parameter(const char* place) {
 template <class... P>
 constexpr size_t parameter_offset(int index) {
     constexpr size_t sizes[] = {sizeof(P)..., 0}, alignments[] = {alignof(P)..., 1};
-    size_t offset = launch_size;
+    size_t offset = 0;  // from the first parameter
     for (int k = 0;; ++k) {
         offset = (offset + alignments[k] - 1) / alignments[k] * alignments[k];
-        if (k == index) return offset;
+        if (k == index) return launch_size + offset;
         offset += sizes[k];
     }
 }
@@ -150,8 +150,14 @@ struct kernel<F, void (*)(P...)> {
 
     static inline __attribute__((always_inline)) void blocks(const void* block, long long begin,
                                                              long long end) {
-        static constexpr unit own = {where, go_on};
+#ifdef KERNELTK_CHECK_MEMORY
+        static constexpr unit own = {where, go_on, &_kt_memory};
         const launch& l = *static_cast<const launch*>(block);
+        _kt_memory.checks = static_cast<const memory::calls*>(l.runtime->memory);
+#else
+        static constexpr unit own = {where, go_on, nullptr};
+        const launch& l = *static_cast<const launch*>(block);
+#endif
         engine* const e = l.runtime->enter(&l, &own);
         own_engine = e;
         own_launch = &l;

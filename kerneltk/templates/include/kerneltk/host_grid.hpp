@@ -5,6 +5,10 @@
 // plain loop. A thread that has to wait for others gets a stack of its own (fibers.c).
 #pragma once
 
+#ifdef KERNELTK_CHECK_MEMORY
+#include <kerneltk/host_memory.hpp>
+#endif
+
 namespace kerneltk::grid {
 inline void contended(bool failed);
 [[noreturn]] __attribute__((cold)) inline void assertion_failed(const char*, const char*, int);
@@ -23,9 +27,11 @@ extern "C" [[noreturn]] __attribute__((visibility("hidden"), cold)) inline void 
 
 #include <kerneltk/core.hpp>
 #include <kerneltk/host_vector.hpp>
+#ifndef KERNELTK_EXACT_THREADS
 // Inlined into its entry, a kernel becomes the body of a loop.
 #undef __global__
 #define __global__ __attribute__((always_inline))
+#endif
 
 #include <kerneltk/host_threads.hpp>
 #include <kerneltk/host_barrier.hpp>

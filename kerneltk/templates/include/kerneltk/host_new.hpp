@@ -16,3 +16,9 @@ inline void operator delete[](void* p, size_t) noexcept { free(p); }
 #ifdef __clang__
 #pragma clang diagnostic pop
 #endif
+#ifdef KERNELTK_EXACT_THREADS
+// Without optimisation a table of virtual functions has it, though nothing calls it.
+extern "C" __attribute__((visibility("hidden"), used)) inline void __cxa_pure_virtual() {
+    __builtin_trap();
+}
+#endif

@@ -31,6 +31,7 @@ struct engine {
 struct unit {
     void (*where)(unsigned int* at);
     void (*go_on)(const void* block, unsigned int first_thread);
+    const void* memory;  // of a unit that is built for checks of it
 };
 
 // Computes what each of `lanes` gets from what each has brought.
@@ -49,6 +50,7 @@ struct calls {
     void (*assertion)(engine*, const char* condition, const char* file, int line);
     void (*sleep)(engine*, unsigned int nanoseconds);
     long long (*time)();
+    const void* memory;  // what checks memory
 };
 
 static thread_local engine* own_engine;

@@ -14,7 +14,7 @@
 #ifndef _KT_REFLECT_HPP
 #define _KT_REFLECT_HPP
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__) && !defined(__KERNELTK_HOST__)
 #define _KT_REFLECT_FUNCTION __host__ __device__ constexpr
 #define _KT_REFLECT_OBJECT __device__
 #define _KT_REFLECT_EXPORTED

@@ -1,1 +1,1 @@
-#error <thrust/functional.h> cannot run on CPU cores: the host backend of kerneltk has no Thrust. Guard the include and its uses by #ifdef __CUDACC__, or run this kernel on a GPU.
+#error <thrust/functional.h> cannot run on CPU cores: the host backend of kerneltk has no Thrust. Guard the include and its uses by #ifndef __KERNELTK_HOST__, or run this kernel on a GPU.

@@ -1,0 +1,420 @@
+/* Checks of memory: what an access of a kernel may touch, in units that are built for it.
+ *
+ * Allowed are the arrays that the launch was given, the thread's own stack, the unit's variables
+ * (each within its bounds), the dynamic shared memory that the launch asked for, and what kernels
+ * have allocated. An argument may hold further addresses, of which nobody knows how far they reach:
+ * only then any other memory is allowed, too.
+ */
+
+#define WRITES 1u
+#define WRITABLE 1u /* flags of an array */
+#define HOLDS_ADDRESSES 2u
+#define IS_PARAMETERS 4u
+#define LEAST_GAP 8u /* bytes in front of an array that the allocator has for itself */
+
+/* What an argument of the launch is. */
+struct array_note {
+    uintptr_t start;
+    size_t size;
+    uint32_t flags;
+    int32_t index; /* of the parameter */
+};
+
+struct shared_variable { /* thread local, hence relative to the unit's origin */
+    int64_t begin;
+    uint64_t size; /* 0 for dynamic shared memory */
+    const char *name;
+};
+
+struct global_variable {
+    uintptr_t begin;
+    size_t size, size_with_gap;
+    const char *name, *file;
+    size_t late;
+    const void *place;
+    size_t other;
+};
+
+/* The layout is host_memory.hpp's, too. */
+struct unit_memory {
+    const struct memory_calls *checks;
+    const struct global_variable *globals;
+    size_t global_count;
+    const char *(*origin)(void);
+    uintptr_t image, image_end;
+    int64_t shared_begin, shared_end;
+    const struct shared_variable *shared; /* by where they begin */
+    size_t shared_count;
+};
+
+struct memory_calls {
+    void (*check)(const void *, size_t, unsigned how, const void *frame);
+    void *(*move)(void *, const void *, size_t, const void *frame);
+    void *(*fill)(void *, int, size_t, const void *frame);
+    void *(*allocate)(size_t);
+    void (*release)(void *, const void *frame);
+    void (*misaligned)(const void *, unsigned alignment, const char *type, const char *file,
+                       unsigned line);
+};
+
+/* Python knows these numbers. */
+enum finding_kind {
+    IN_NOTHING = 1, IN_ARRAY, IN_SHARED, IN_DYNAMIC, IN_GLOBAL, IN_HEAP, IN_OTHER_STACK, READ_ONLY,
+    MISALIGNED, NOT_ALLOCATED
+};
+
+static inline int is_inside(uintptr_t at, size_t size, uintptr_t start, size_t have) {
+    uintptr_t offset = at - start;
+    return offset <= have && size <= have - offset;
+}
+
+static void enter_checked(struct engine *e) { e->origin = e->unit->memory->origin(); }
+
+/* ---- what kernels allocate ---- */
+
+struct allocation {
+    uintptr_t start;
+    size_t size;
+};
+
+static struct allocation *heap; /* by where they start */
+static size_t heap_count, heap_space;
+
+/* A thread that holds the lock must not be stopped. */
+static int lock_heap(struct engine *e) {
+    int before = atomic_exchange(&e->critical, 1);
+    pthread_mutex_lock(&heap_lock);
+    return before;
+}
+
+static void unlock_heap(struct engine *e, int before) {
+    pthread_mutex_unlock(&heap_lock);
+    atomic_store(&e->critical, before);
+}
+
+/* Returns how many begin at or before an address. With the lock held. */
+static size_t heap_rank(uintptr_t at) {
+    size_t low = 0, high = heap_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (heap[middle].start <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void *call_allocate(size_t size) {
+    struct engine *e = own_engine;
+    int before = lock_heap(e);
+    char *block = NULL;
+    if (heap_count == heap_space) {
+        size_t space = heap_space ? 2 * heap_space : 64;
+        struct allocation *more = (struct allocation *)realloc(heap, space * sizeof *heap);
+        if (more) {
+            heap = more;
+            heap_space = space;
+        }
+    }
+    if (heap_count < heap_space && size < SIZE_MAX / 2) block = (char *)malloc(size + 128);
+    if (block) {
+        /* Not at the allocator's own alignment only: CUDA promises 16 bytes. */
+        uintptr_t start = ((uintptr_t)block + 64 + 15) & ~(uintptr_t)15;
+        size_t rank = heap_rank(start);
+        ((char **)start)[-1] = block;
+        memmove(heap + rank + 1, heap + rank, (heap_count - rank) * sizeof *heap);
+        heap[rank] = (struct allocation){start, size};
+        ++heap_count;
+        block = (char *)start;
+    }
+    unlock_heap(e, before);
+    return block;
+}
+
+static int is_allocated(struct engine *e, uintptr_t at, size_t size, struct allocation *near) {
+    int before = lock_heap(e), found = 0;
+    size_t rank = heap_rank(at);
+    near->start = 0;
+    if (rank) {
+        *near = heap[rank - 1];
+        found = is_inside(at, size, near->start, near->size);
+    }
+    if (!found && rank < heap_count && heap[rank].start - at <= 64) *near = heap[rank];
+    unlock_heap(e, before);
+    return found;
+}
+
+/* ---- what is told ---- */
+
+static void stack_of_thread(struct engine *e, uintptr_t *low, uintptr_t *high) {
+    if (e->current != &e->native) {
+        *low = (uintptr_t)e->current->low;
+        *high = (uintptr_t)e->current->top;
+        return;
+    }
+    if (!e->native_high) {
+        pthread_attr_t attributes;
+        void *start = NULL;
+        size_t size = 0;
+        if (!pthread_getattr_np(pthread_self(), &attributes)) {
+            pthread_attr_getstack(&attributes, &start, &size);
+            pthread_attr_destroy(&attributes);
+        }
+        e->native_low = (uintptr_t)start;
+        e->native_high = (uintptr_t)start + size;
+    }
+    *low = e->native_low;
+    *high = e->native_high;
+}
+
+static void note_frames(struct engine *e, struct finding *f, const void *frame) {
+    uintptr_t low, high, at = (uintptr_t)frame;
+    stack_of_thread(e, &low, &high);
+    f->frames = 0;
+    while (at >= low && at < high - 16 && at % sizeof(void *) == 0 && f->frames < 16) {
+        const uintptr_t *words = (const uintptr_t *)at;
+        f->frame[f->frames++] = words[1];
+        if (words[0] <= at) break; /* a stack grows downwards */
+        at = words[0];
+    }
+}
+
+static __attribute__((noreturn, cold)) void end_with(struct engine *e, struct finding *f,
+                                                     const void *frame) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (frame) note_frames(e, f, frame);
+    if (claim_text(e, KT_FAULT)) {
+        append_position(e, l->text, sizeof l->text, 1);
+        l->finding = *f;
+        l->has_finding = 1;
+    }
+    leave_kernel(e, KT_FAULT);
+}
+
+/* Bytes between an object and an access outside of it. */
+static uintptr_t distance(uintptr_t at, size_t size, uintptr_t start, size_t have) {
+    if (at + size <= start) return start - (at + size);
+    if (at >= start + have) return at - (start + have);
+    return 0;
+}
+
+/* ---- addresses that arguments hold ---- */
+
+static int is_mapped(uintptr_t at) {
+    static _Atomic uintptr_t page;
+    uintptr_t size = atomic_load_explicit(&page, memory_order_relaxed);
+    if (!size) atomic_store(&page, size = (uintptr_t)sysconf(_SC_PAGESIZE));
+    return at >= size && at < (uintptr_t)1 << 56 && !msync((void *)(at & -size), 1, MS_ASYNC);
+}
+
+static int is_known(const struct engine *e, const struct grid_launch *l, uintptr_t at) {
+    const struct unit_memory *m = e->unit->memory;
+    for (int k = 0; k < l->array_count; ++k) /* the end, too */
+        if (at - l->arrays[k].start <= l->arrays[k].size) return 1;
+    return at - m->image < m->image_end - m->image;
+}
+
+static int holds_addresses(const struct engine *e, const struct grid_launch *l, uintptr_t start,
+                           size_t size) {
+    uintptr_t at = (start + 7) & ~(uintptr_t)7;
+    for (; at + 8 <= start + size; at += 8) {
+        uintptr_t word = *(const uintptr_t *)at;
+        if (word >> 16 && !is_known(e, l, word) && is_mapped(word)) return 1;
+    }
+    return 0;
+}
+
+/* Tells whether some argument or variable of the unit holds an address that is in none of them. */
+static __attribute__((cold)) int may_wander(struct engine *e, struct grid_launch *l) {
+    int known = atomic_load(&l->may_wander);
+    if (known) return known == 2;
+    int found = 0, before = errno;
+    const struct unit_memory *m = e->unit->memory;
+    for (int k = 0; k < l->array_count && !found; ++k) {
+        const struct array_note *a = &l->arrays[k];
+        size_t head = a->flags & IS_PARAMETERS ? sizeof(struct launch_head) : 0;
+        if (a->flags & HOLDS_ADDRESSES && a->size > head)
+            found = holds_addresses(e, l, a->start + head, a->size - head);
+    }
+    for (size_t k = 0; k < m->global_count && !found; ++k) {
+        const struct global_variable *g = &m->globals[k];
+        found = g->begin != (uintptr_t)m && holds_addresses(e, l, g->begin, g->size);
+    }
+    errno = before;
+    atomic_store(&l->may_wander, found ? 2 : 1);
+    return found;
+}
+
+/* ---- checks ---- */
+
+/* An address among this thread's shared variables: returns if the access is within one. */
+static void check_shared(struct engine *e, struct finding *f, const void *frame) {
+    const struct unit_memory *m = e->unit->memory;
+    int64_t offset = (int64_t)(f->address - (uintptr_t)e->origin);
+    size_t low = 0, high = m->shared_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (m->shared[middle].begin <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uintptr_t best = UINTPTR_MAX;
+    for (size_t k = low ? low - 1 : 0; k <= low && k < m->shared_count; ++k) {
+        const struct shared_variable *s = &m->shared[k];
+        size_t size = s->size ? s->size : e->head->dynamic_shared;
+        uintptr_t start = (uintptr_t)e->origin + (uintptr_t)s->begin;
+        if (is_inside(f->address, f->size, start, size)) return;
+        uintptr_t apart = distance(f->address, f->size, start, size);
+        if (apart > best) continue;
+        best = apart;
+        f->kind = s->size ? IN_SHARED : IN_DYNAMIC;
+        f->name = s->name;
+        f->offset = (int64_t)(f->address - start);
+        f->object_size = size;
+    }
+    end_with(e, f, frame);
+}
+
+/* An address in the unit's image: returns if it is not next to a variable. */
+static void check_global(struct engine *e, struct finding *f, const void *frame) {
+    const struct unit_memory *m = e->unit->memory;
+    uintptr_t best = UINTPTR_MAX;
+    int is_wrong = 0;
+    for (size_t k = 0; k < m->global_count; ++k) {
+        const struct global_variable *g = &m->globals[k];
+        if (is_inside(f->address, f->size, g->begin, g->size)) return;
+        is_wrong |= f->address + f->size > g->begin && f->address < g->begin + g->size_with_gap;
+        uintptr_t apart = distance(f->address, f->size, g->begin, g->size);
+        if (apart >= best || g->name[0] == '*' || g->name[0] == '.') continue; /* no user's name */
+        best = apart;
+        f->kind = IN_GLOBAL;
+        f->name = g->name;
+        f->offset = (int64_t)(f->address - g->begin);
+        f->object_size = g->size;
+    }
+    if (is_wrong) end_with(e, f, frame);
+}
+
+/* Finds the array that an access is nearest to. */
+static uintptr_t nearest_array(const struct grid_launch *l, struct finding *f) {
+    uintptr_t best = UINTPTR_MAX;
+    for (int k = 0; k < l->array_count; ++k) {
+        const struct array_note *a = &l->arrays[k];
+        if (a->flags & IS_PARAMETERS || !a->start) continue;
+        uintptr_t apart = distance(f->address, f->size, a->start, a->size);
+        /* What lies behind an array is rather meant than what lies in front of the next. */
+        if (apart > best || (apart == best && f->address < a->start)) continue;
+        best = apart;
+        f->kind = is_inside(f->address, f->size, a->start, a->size) ? READ_ONLY : IN_ARRAY;
+        f->index = a->index;
+        f->offset = (int64_t)(f->address - a->start);
+        f->object_size = a->size;
+    }
+    return best;
+}
+
+static __attribute__((noinline)) void check_elsewhere(struct engine *e, struct grid_launch *l,
+                                                      uintptr_t at, size_t size, unsigned how,
+                                                      const void *frame) {
+    const struct unit_memory *m = e->unit->memory;
+    uintptr_t low, high;
+    stack_of_thread(e, &low, &high);
+    if (is_inside(at, size, low, high - low)) return;
+    struct finding f = {.address = at, .size = size, .kind = IN_NOTHING, .how = (int32_t)how};
+    uintptr_t shared = (uintptr_t)e->origin + (uintptr_t)m->shared_begin;
+    if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin)) {
+        check_shared(e, &f, frame);
+        return;
+    }
+    if (at - m->image < m->image_end - m->image) {
+        check_global(e, &f, frame);
+        return;
+    }
+    if (is_inside(at, size, (uintptr_t)e, sizeof *e) ||
+        is_inside(at, size, (uintptr_t)&calls, sizeof calls))
+        return;
+    struct allocation near;
+    if (is_allocated(e, at, size, &near)) return;
+    if (near.start && distance(at, size, near.start, near.size) <= 64) {
+        f.kind = IN_HEAP;
+        f.offset = (int64_t)(at - near.start);
+        f.object_size = near.size;
+        end_with(e, &f, frame);
+    }
+    uintptr_t apart = nearest_array(l, &f);
+    if (f.kind != READ_ONLY) {
+        for (int k = 0; k < e->slab_count; ++k)
+            if (at - (uintptr_t)e->slabs[k] < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB)
+                f.kind = IN_OTHER_STACK;
+        if (e->native_high && at - e->native_low < e->native_high - e->native_low)
+            f.kind = IN_OTHER_STACK;
+        /* An array of the allocator's begins no sooner behind another. */
+        if (apart >= LEAST_GAP && f.kind != IN_OTHER_STACK && may_wander(e, l) && is_mapped(at))
+            return;
+    }
+    end_with(e, &f, frame);
+}
+
+static void call_check(const void *address, size_t size, unsigned how, const void *frame) {
+    struct engine *e = own_engine;
+    struct grid_launch *l = e ? atomic_load_explicit(&e->launch, memory_order_relaxed) : NULL;
+    if (!l || !e->unit || !size) return; /* not in a kernel yet */
+    uintptr_t at = (uintptr_t)address;
+    const struct array_note *a = l->arrays;
+    for (int k = 0; k < l->array_count; ++k)
+        if (is_inside(at, size, a[k].start, a[k].size) && (!(how & WRITES) || a[k].flags & WRITABLE))
+            return;
+    check_elsewhere(e, l, at, size, how, frame);
+}
+
+static void *call_move(void *to, const void *from, size_t size, const void *frame) {
+    call_check(from, size, 0, frame);
+    call_check(to, size, WRITES, frame);
+    return memmove(to, from, size);
+}
+
+static void *call_fill(void *to, int value, size_t size, const void *frame) {
+    call_check(to, size, WRITES, frame);
+    return memset(to, value, size);
+}
+
+static void call_release(void *block, const void *frame) {
+    struct engine *e = own_engine;
+    if (!block) return;
+    int before = lock_heap(e), found;
+    size_t rank = heap_rank((uintptr_t)block);
+    found = rank && heap[rank - 1].start == (uintptr_t)block;
+    if (found) {
+        free(((void **)block)[-1]);
+        memmove(heap + rank - 1, heap + rank, (heap_count - rank) * sizeof *heap);
+        --heap_count;
+    }
+    unlock_heap(e, before);
+    if (!found) {
+        struct finding f = {.address = (uintptr_t)block, .kind = NOT_ALLOCATED};
+        end_with(e, &f, frame);
+    }
+}
+
+static void call_misaligned(const void *address, unsigned alignment, const char *type,
+                            const char *file, unsigned line) {
+    struct engine *e = own_engine;
+    if (!e || !atomic_load(&e->launch) || !e->unit) return;
+    struct finding f = {.address = (uintptr_t)address, .kind = MISALIGNED, .name = type,
+                        .file = file, .line = (int32_t)line, .alignment = (int32_t)alignment};
+    end_with(e, &f, NULL);
+}
+
+const struct memory_calls kt_memory_calls = {call_check,    call_move,    call_fill,
+                                             call_allocate, call_release, call_misaligned};
+
+/* Says what the arguments of this thread's next launches are. */
+EXPORT void kt_note_arrays(const struct array_note *arrays, int count) {
+    noted_arrays = arrays;
+    noted_array_count = count;
+}
+
+/* The access that ended this thread's last launch that failed; NULL if it was something else. */
+EXPORT const void *kt_finding(void) { return fault_finding.kind ? &fault_finding : NULL; }

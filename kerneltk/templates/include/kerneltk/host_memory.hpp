@@ -1,0 +1,139 @@
+// Checks of every access to memory, in units that are built for it.
+//
+// The compiler calls a function before each access (its checks for the kernel of an operating system,
+// which need no library). Here these hand the address to the runtime (memory.c), which knows the
+// arrays of the launch, and ends the launch where an access is in none of them.
+#pragma once
+
+#define KERNELTK_UNCHECKED __attribute__((no_sanitize("kernel-address", "alignment")))
+#define KERNELTK_CHECK extern "C" __attribute__((visibility("hidden"), used, noinline)) KERNELTK_UNCHECKED
+
+namespace kerneltk::memory {
+
+using size = __SIZE_TYPE__;
+enum access : unsigned int { reads = 0, writes = 1 };
+
+// A frame is where a function's caller's frame and its return address are noted.
+struct calls {
+    void (*check)(const void*, size bytes, unsigned int how, const void* frame);
+    void* (*move)(void*, const void*, size, const void* frame);
+    void* (*fill)(void*, int, size, const void* frame);
+    void* (*allocate)(size);
+    void (*release)(void*, const void* frame);
+    void (*misaligned)(const void*, unsigned int alignment, const char* type, const char* file,
+                       unsigned int line);
+};
+
+// As compilers describe a variable. The memory between the two sizes is left free.
+struct global {
+    const char* begin;
+    size bytes, bytes_with_gap;
+    const char *name, *file;
+    size is_initialized_late;
+    const void* place;
+    size other;
+};
+
+// What the runtime knows of the unit; the rest of it is filled in when it is loaded.
+struct unit {
+    const calls* checks;  // none before the first launch has begun
+    const global* globals;
+    size global_count;
+    const char* (*origin)();
+    const char *image, *image_end;
+    long long shared_begin, shared_end;
+    const void* shared;
+    size shared_count;
+};
+
+// What the addresses of this OS thread's shared variables are told from.
+static thread_local char _kt_origin;
+KERNELTK_UNCHECKED inline const char* origin() { return &_kt_origin; }
+
+}  // namespace kerneltk::memory
+
+extern "C" {
+__attribute__((visibility("default"))) kerneltk::memory::unit _kt_memory = {
+    nullptr, nullptr, 0, kerneltk::memory::origin};
+}
+
+// The C library's, for device code: the label is what calls of them become.
+extern "C" {
+void* memcpy(void* __restrict__, const void* __restrict__, __SIZE_TYPE__) noexcept __asm__("_kt_move");
+void* memmove(void*, const void*, __SIZE_TYPE__) noexcept __asm__("_kt_move");
+void* memset(void*, int, __SIZE_TYPE__) noexcept __asm__("_kt_fill");
+void* malloc(__SIZE_TYPE__) noexcept __asm__("_kt_allocate");
+void free(void*) noexcept __asm__("_kt_release");
+}
+
+KERNELTK_CHECK void* _kt_move(void* to, const void* from, __SIZE_TYPE__ bytes) {
+    return _kt_memory.checks->move(to, from, bytes, __builtin_frame_address(0));
+}
+KERNELTK_CHECK void* _kt_fill(void* to, int value, __SIZE_TYPE__ bytes) {
+    return _kt_memory.checks->fill(to, value, bytes, __builtin_frame_address(0));
+}
+KERNELTK_CHECK void* __asan_memcpy(void* to, const void* from, __SIZE_TYPE__ bytes) {
+    return _kt_memory.checks->move(to, from, bytes, __builtin_frame_address(0));
+}
+KERNELTK_CHECK void* __asan_memmove(void* to, const void* from, __SIZE_TYPE__ bytes) {
+    return _kt_memory.checks->move(to, from, bytes, __builtin_frame_address(0));
+}
+KERNELTK_CHECK void* __asan_memset(void* to, int value, __SIZE_TYPE__ bytes) {
+    return _kt_memory.checks->fill(to, value, bytes, __builtin_frame_address(0));
+}
+KERNELTK_CHECK void* _kt_allocate(__SIZE_TYPE__ bytes) {
+    return _kt_memory.checks->allocate(bytes);
+}
+KERNELTK_CHECK void _kt_release(void* p) {
+    _kt_memory.checks->release(p, __builtin_frame_address(0));
+}
+
+#define KERNELTK_ACCESS(name, how)                                                                \
+    KERNELTK_CHECK void __asan_##name##N_noabort(const void* p, __SIZE_TYPE__ bytes) {            \
+        if (const auto* const c = _kt_memory.checks)                                       \
+            c->check(p, bytes, kerneltk::memory::how, __builtin_frame_address(0));                \
+    }                                                                                             \
+    KERNELTK_ACCESS_OF(name, how, 1)                                                              \
+    KERNELTK_ACCESS_OF(name, how, 2)                                                              \
+    KERNELTK_ACCESS_OF(name, how, 4)                                                              \
+    KERNELTK_ACCESS_OF(name, how, 8)                                                              \
+    KERNELTK_ACCESS_OF(name, how, 16)
+#define KERNELTK_ACCESS_OF(name, how, bytes)                                                      \
+    KERNELTK_CHECK void __asan_##name##bytes##_noabort(const void* p) {                           \
+        if (const auto* const c = _kt_memory.checks)                                       \
+            c->check(p, bytes, kerneltk::memory::how, __builtin_frame_address(0));                \
+    }
+KERNELTK_ACCESS(load, reads)
+KERNELTK_ACCESS(store, writes)
+#undef KERNELTK_ACCESS
+#undef KERNELTK_ACCESS_OF
+
+KERNELTK_CHECK void __asan_register_globals(const kerneltk::memory::global* globals,
+                                            __SIZE_TYPE__ count) {
+    _kt_memory.globals = globals;
+    _kt_memory.global_count = count;
+}
+KERNELTK_CHECK void __asan_unregister_globals(const void*, __SIZE_TYPE__) {}
+KERNELTK_CHECK void __asan_before_dynamic_init(const void*) {}
+KERNELTK_CHECK void __asan_after_dynamic_init() {}
+KERNELTK_CHECK void __asan_handle_no_return() {}
+
+namespace kerneltk::memory {
+struct type_description {
+    unsigned short kind, info;
+    char name[1];
+};
+struct mismatch {
+    const char* file;
+    unsigned int line, column;
+    const type_description* type;
+    unsigned char log_alignment, kind;
+};
+}  // namespace kerneltk::memory
+
+KERNELTK_CHECK void __ubsan_handle_type_mismatch_v1(const kerneltk::memory::mismatch* found,
+                                                    const void* p) {
+    if (const auto* const c = _kt_memory.checks)
+        c->misaligned(p, 1u << found->log_alignment, found->type->name, found->file, found->line);
+}
+#undef KERNELTK_CHECK
