@@ -117,6 +117,7 @@ struct engine {
     struct fiber *by_thread[MOST_THREADS];
     struct warp warps[MOST_WARPS];
     uint32_t grid_turn; /* the last generation for which the grid was waited for */
+    uint32_t idle;   /* how often threads have yielded since anything else happened */
     uint32_t always; /* differs from what a thread that only yields waits for */
 
     char **slabs; /* of STACKS_A_SLAB stacks each */
@@ -418,6 +419,7 @@ static void complete_group(struct engine *e, uint32_t warp, struct group *g) {
         w->out[__builtin_ctz(rest)] = results[__builtin_ctz(rest)];
     g->arrived = 0;
     ++g->generation;
+    e->idle = 0;
     w->pending &= ~lanes;
     if (!w->pending) w->groups = 0;
 }
@@ -437,11 +439,13 @@ static inline void release_barrier(struct engine *e) {
     e->sums[e->generation & 1] = e->sum | (unsigned long long)e->arrived << 32;
     e->sum = 0;
     e->arrived = 0;
+    e->idle = 0;
     ++e->generation;
 }
 
 static void threads_exited(struct engine *e, uint32_t first, uint32_t end) {
     e->exited += end - first;
+    e->idle = 0;
     for (uint32_t t = first; t < end;) {
         uint32_t warp = t / WARP, lane = t % WARP, count = WARP - lane;
         if (count > end - t) count = end - t;
@@ -484,14 +488,8 @@ static void leave_ring(struct engine *e, struct fiber *f) {
     if (e->ring == f) e->ring = f->next;
 }
 
-/* Returns who can run, from `from` on. When nobody can, lanes that wait for whoever comes have
- * waited long enough. */
-static struct fiber *find_runnable(struct engine *e, struct fiber *from) {
-    struct fiber *f = from;
-    do {
-        if (is_runnable(f)) return f;
-        f = f->next;
-    } while (f != from);
+/* Lets lanes go on that wait for whoever comes; 0 if there are none. */
+static __attribute__((noinline)) int end_open_groups(struct engine *e) {
     int found = 0;
     for (uint32_t warp = 0; warp * WARP < e->total; ++warp) {
         struct warp *w = &e->warps[warp];
@@ -502,7 +500,18 @@ static struct fiber *find_runnable(struct engine *e, struct fiber *from) {
             break; /* its lanes may join those of the next */
         }
     }
-    if (!found) fail_waiting(e, NULL);
+    return found;
+}
+
+/* Returns who can run, from `from` on. When nobody can, lanes that wait for whoever comes have
+ * waited long enough. */
+static struct fiber *find_runnable(struct engine *e, struct fiber *from) {
+    struct fiber *f = from;
+    do {
+        if (is_runnable(f)) return f;
+        f = f->next;
+    } while (f != from);
+    if (!end_open_groups(e)) fail_waiting(e, NULL);
     do {
         if (is_runnable(f)) return f;
         f = f->next;
@@ -558,6 +567,7 @@ static inline __attribute__((always_inline)) void wait_while(struct engine *e, u
         enter_ring(e, self);
         e->cursor = thread + 1;
         if (e->cursor < e->total) {
+            e->idle = 0;
             switch_to(e, self, take_fiber(e));
             return;
         }
@@ -623,6 +633,7 @@ static inline __attribute__((always_inline)) int arrive(struct engine *e, uint32
     self->file = file;
     self->line = line;
     self->waiting = AT_BARRIER;
+    e->idle = 0;
     if (e->arrived == 0) {
         e->place_file = file;
         e->place_line = line;
@@ -666,6 +677,7 @@ static int call_warp(struct engine *e, unsigned mask, combine_function combine,
     self->file = file;
     self->line = line;
     self->waiting = mask ? AT_WARP : AT_ANY;
+    e->idle = 0;
     if (mask && !(mask >> lane & 1)) fail_waiting(e, "a lane is not in the mask that it names");
     for (; k < w->groups; ++k) {
         struct group *g = &w->group[k];
@@ -708,12 +720,19 @@ static int call_warp(struct engine *e, unsigned mask, combine_function combine,
     return 1;
 }
 
-/* Lets the others of the block run. */
+/* Lets the others of the block run. When all that can run have but yielded in turn, they may be
+ * waiting for a lane that waits for whoever comes, or for another block. */
 static int call_yield(struct engine *e) {
     uint32_t thread = current_thread(e);
     if (e->current->bound ? e->current->next == e->current
-                          : !e->ring && thread + 1 == e->total)
+                          : !e->ring && thread + 1 == e->total) {
+        sched_yield();
         return 0;
+    }
+    if (++e->idle > e->total - e->exited) {
+        if (!end_open_groups(e)) sched_yield();
+        e->idle = 0;
+    }
     e->current->waiting = AT_YIELD;
     wait_while(e, thread, &e->always, e->always - 1);
     return 1;
@@ -739,8 +758,10 @@ static void append_thread(const struct engine *e, char *text, size_t size, uint3
            thread / block[0] / block[1]);
 }
 
-/* Appends "16 threads wait at kernel.cu:3, 48 at kernel.cu:5". */
-static void append_places(const struct engine *e, char *text, size_t size) {
+/* Appends "16 threads wait at kernel.cu:3, 48 at kernel.cu:5" behind `before`; nothing if none
+ * waits. With `still`, those are left out that can go on. */
+static void append_places(const struct engine *e, char *text, size_t size, const char *before,
+                          int still) {
     struct {
         const char *file;
         int line;
@@ -752,6 +773,7 @@ static void append_places(const struct engine *e, char *text, size_t size) {
         int k = 0;
         if (!f && !e->current->bound && t == e->cursor) f = e->current;
         if (!f || f->waiting == AT_NOTHING || f->waiting == AT_YIELD) continue;
+        if (still && (f == e->current || is_runnable(f))) continue;
         while (k < known && (places[k].line != f->line || strcmp(places[k].file, f->file))) ++k;
         if (k == (int)(sizeof places / sizeof *places)) continue;
         if (k == known) {
@@ -763,7 +785,7 @@ static void append_places(const struct engine *e, char *text, size_t size) {
     }
     for (int k = 0; k < known; ++k) {
         const char *unit = k ? "" : places[k].count == 1 ? " thread waits" : " threads wait";
-        append(text, size, "%s%u%s at %s:%d", k ? ", " : "", places[k].count, unit, places[k].file,
+        append(text, size, "%s%u%s at %s:%d", k ? ", " : before, places[k].count, unit, places[k].file,
                places[k].line);
     }
 }

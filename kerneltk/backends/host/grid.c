@@ -14,6 +14,7 @@
 #define KT_TOO_LARGE 4
 #define STOP (SIGRTMAX - 5)
 #define SIGNAL_STACK (64u << 10)
+#define WORTH_A_THREAD 10000 /* nanoseconds; waking one takes about as long */
 #define MOST_COOPERATIVE 256
 #define MOST_FREE 8 /* engines that keep their stacks though no thread has them, beside the workers' */
 #define STOP_ANYWAY 2000 /* milliseconds after which no regard is paid to locks */
@@ -43,6 +44,7 @@ struct grid_launch {
     struct code_range code; /* of the unit */
     struct grid_launch *next;
     long long blocks; /* of a cooperative launch, else 0 */
+    long long first;  /* of the blocks that the pool shares */
     _Atomic uint32_t generation, arrived;
     _Atomic long long finished;
     const struct array_note *arrays; /* what memory.c knows of the arguments */
@@ -230,8 +232,7 @@ static void fail_waiting(struct engine *e, const char *what) {
         if (what) {
             append(text, size, "%s", what);
             if (e->arrived) {
-                append(text, size, ": ");
-                append_places(e, text, size);
+                append_places(e, text, size, ": ", 0);
             } else if (e->current->file) {
                 append(text, size, " at %s:%d", e->current->file, e->current->line);
             }
@@ -239,11 +240,9 @@ static void fail_waiting(struct engine *e, const char *what) {
             uint32_t gone = first_exited(e);
             if (gone < e->total) {
                 append_thread(e, text, size, gone);
-                append(text, size, " has left the kernel, while ");
-                append_places(e, text, size);
+                append_places(e, text, size, " has left the kernel, while ", 0);
             } else {
-                append(text, size, "its threads wait for each other: ");
-                append_places(e, text, size);
+                append_places(e, text, size, "its threads wait for each other: ", 0);
             }
         }
     }
@@ -387,6 +386,8 @@ static void on_stop(int number, siginfo_t *info, void *context) {
         append_position(e, l->text, sizeof l->text, 1);
         append(l->text, sizeof l->text, ": the launch did not end within %lld ms",
                atomic_load(&time_limit));
+        if (e->at_block[0] != NO_BLOCK)
+            append_places(e, l->text, sizeof l->text, "; meanwhile ", 1);
     }
     leave_kernel(e, KT_FAULT);
 }
@@ -539,6 +540,12 @@ static void grid_chunk(const void *args, long long begin, long long end) {
     }
 }
 
+/* The same for blocks that are counted from the first that is left. */
+static void later_chunk(const void *args, long long begin, long long end) {
+    long long first = ((const struct grid_launch *)args)->first;
+    grid_chunk(args, begin + first, end + first);
+}
+
 static int end_launch(struct grid_launch *l) {
     end_watch(l);
     if (!ftrylockfile(stdout)) { /* else a thread that was stopped keeps it */
@@ -567,7 +574,8 @@ static void install_grid_handlers(void) {
     atomic_store_explicit(&installed, 1, memory_order_release);
 }
 
-/* Runs a kernel's entry over blocks [0, total), as kt_launch does. Returns 0, or why not all blocks
+/* Runs a kernel's entry over blocks [0, total), as kt_launch does; `grain` counts where there are no
+ * more blocks than threads, else it is measured. Returns 0, or why not all blocks
  * are done; kt_fault tells more. */
 EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long total,
                           long long grain, int threads) {
@@ -580,7 +588,17 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
     l.array_count = noted_array_count;
     install_grid_handlers();
     begin_watch(&l);
-    kt_launch(grid_chunk, &l, total, grain, threads);
+    if (total > threads && threads > 1) {
+        /* How long one block takes says how many are worth another thread's waking. */
+        int64_t begin = nanoseconds();
+        grid_chunk(&l, 0, 1);
+        int64_t each = nanoseconds() - begin + 1;
+        l.first = 1;
+        grain = WORTH_A_THREAD / each + 1;
+        kt_launch(later_chunk, &l, total - 1, grain, threads);
+    } else {
+        kt_launch(grid_chunk, &l, total, grain, threads);
+    }
     return end_launch(&l);
 }
 
