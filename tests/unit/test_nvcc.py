@@ -208,6 +208,7 @@ def test_kernels_that_are_called_like_functions_of_cuda(compiler: str, clean: No
 
 def test_places(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_program("nvcc") == fake / "nvcc"
+    monkeypatch.delenv("CUDA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.setenv("CUDA_PATH", str(fake.parent))
     get_settings.cache_clear()

@@ -355,7 +355,7 @@ def test_object_code_without_a_device() -> None:
     assert kernel.compile_for("lto_90").kind == "ltoir"
     assert kernel.compile_for("host").kind == "shared-library"
     module = kerneltk.RawModule(code=MODULE, name_expressions=["shapes::scale<float, 2>"])
-    symbols = dict(module.compile_for("sm_70").symbols)
+    symbols = dict(module.compile_for("sm_75").symbols)
     assert symbols["shapes::scale<float, 2>"].startswith("_ZN6shapes5scale")
     assert symbols["&weights"] == "weights"
 

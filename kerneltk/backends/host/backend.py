@@ -84,8 +84,8 @@ def _grid_failure(failure: int) -> LaunchError:
     hint = ""
     if " has left the kernel" in told:
         hint = (
-            "\n  Hint: let all threads reach the barrier; or say 'exited_threads=\"arrive\"', which "
-            "is what GPUs do, though CUDA does not promise it."
+            "\n  Hint: let all threads reach the barrier; or say 'exited_threads=\"arrive\"', "
+            "which is what GPUs do, though CUDA does not promise it."
         )
     elif "did not end within" in told:
         hint = "\n  Hint: KERNELTK_HOST_TIME_LIMIT sets the limit in seconds; 0 is none."

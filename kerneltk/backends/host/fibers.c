@@ -678,6 +678,7 @@ static int call_warp(struct engine *e, unsigned mask, combine_function combine,
     self->line = line;
     self->waiting = mask ? AT_WARP : AT_ANY;
     e->idle = 0;
+    if (!combine) fail_waiting(e, "a mask names no lane");
     if (mask && !(mask >> lane & 1)) fail_waiting(e, "a lane is not in the mask that it names");
     for (; k < w->groups; ++k) {
         struct group *g = &w->group[k];

@@ -17,6 +17,7 @@
 #define WORTH_A_THREAD 10000 /* nanoseconds; waking one takes about as long */
 #define MOST_COOPERATIVE 256
 #define MOST_FREE 8 /* engines that keep their stacks though no thread has them, beside the workers' */
+#define GRACE 100 /* milliseconds in which a launch that was interrupted may still end by itself */
 #define STOP_ANYWAY 2000 /* milliseconds after which no regard is paid to locks */
 
 /* Where a library's machine code lies. */
@@ -43,6 +44,8 @@ struct grid_launch {
     int64_t deadline, stopped_at; /* nanoseconds; 0 is none */
     struct code_range code; /* of the unit */
     struct grid_launch *next;
+    int is_main;     /* the process's first thread began it, where interrupts are handled */
+    int interrupted; /* what its deadline is for */
     long long blocks; /* of a cooperative launch, else 0 */
     long long first;  /* of the blocks that the pool shares */
     _Atomic uint32_t generation, arrived;
@@ -72,6 +75,8 @@ static int free_count;
 static int watching; /* there is a watchdog */
 static int dormant;  /* it sleeps until there is news */
 static uint64_t registrations;
+static _Atomic int interrupted;   /* news for the watchdog */
+static _Atomic int main_launches; /* of the process's first thread */
 static _Atomic long long time_limit; /* milliseconds */
 static pthread_key_t engine_key;
 static int has_key;
@@ -115,6 +120,8 @@ static void lock_watch(void) {
                 watch_lock = heap_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
                 launches = NULL;
                 watching = dormant = 0;
+                atomic_store(&interrupted, 0);
+                atomic_store(&main_launches, 0);
                 for (struct engine *e = engines; e; e = e->next_engine)
                     if (e != own_engine) atomic_store(&e->launch, NULL);
                 if (own_engine) atomic_store(&own_engine->tid, (pid_t)syscall(SYS_gettid));
@@ -384,17 +391,69 @@ static void on_stop(int number, siginfo_t *info, void *context) {
     }
     if (claim_text(e, KT_FAULT)) {
         append_position(e, l->text, sizeof l->text, 1);
-        append(l->text, sizeof l->text, ": the launch did not end within %lld ms",
-               atomic_load(&time_limit));
+        if (l->interrupted)
+            append(l->text, sizeof l->text, ": the launch was interrupted");
+        else
+            append(l->text, sizeof l->text, ": the launch did not end within %lld ms",
+                   atomic_load(&time_limit));
         if (e->at_block[0] != NO_BLOCK)
             append_places(e, l->text, sizeof l->text, "; meanwhile ", 1);
     }
     leave_kernel(e, KT_FAULT);
 }
 
+/* ---- interrupts ----
+ *
+ * Python's own handler only makes a note, for its next instruction; until the launch is over there
+ * is none. So the handler is followed by one of ours, which ends the launch.
+ */
+
+static struct sigaction other_interrupt;
+
+static void on_interrupt(int number, siginfo_t *info, void *context) {
+    static _Thread_local volatile int inside;
+    if (inside) return; /* the other handler calls this one in turn */
+    int error = errno;
+    inside = 1;
+    if (other_interrupt.sa_flags & SA_SIGINFO)
+        other_interrupt.sa_sigaction(number, info, context);
+    else
+        other_interrupt.sa_handler(number);
+    inside = 0;
+    if (atomic_load(&main_launches)) {
+        atomic_store(&interrupted, 1);
+        atomic_fetch_add(&watch_news, 1);
+        futex_wake(&watch_news, 1);
+    }
+    errno = error;
+}
+
+/* Takes interrupts over where the process handles them; tells whether it does. */
+static int take_interrupt(void) {
+    struct sigaction now;
+    if (sigaction(SIGINT, NULL, &now)) return 0;
+    if (now.sa_sigaction == on_interrupt) return 1;
+    if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return 0;
+    struct sigaction own = now;
+    own.sa_sigaction = on_interrupt;
+    own.sa_flags |= SA_SIGINFO | SA_ONSTACK;
+    other_interrupt = now;
+    return !sigaction(SIGINT, &own, NULL);
+}
+
 /* ---- the watchdog ---- */
 
+static void take_stop(void) {
+    struct sigaction now, own = {.sa_sigaction = on_stop,
+                                 .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART};
+    if (!sigaction(STOP, NULL, &now) && now.sa_sigaction == on_stop) return;
+    sigemptyset(&own.sa_mask);
+    sigaction(STOP, &own, NULL);
+}
+
 static void stop_launch(struct grid_launch *l) {
+    take_stop();
+    if (!l->code.end) l->code = code_of((const void *)l->entry);
     l->stopped_at = nanoseconds();
     atomic_store(&l->stop, 1);
     if (l->blocks) { /* those at the grid's barrier look why they were woken */
@@ -408,9 +467,15 @@ static void *watch(void *argument) {
     uint64_t seen = 0;
     lock_watch();
     for (;;) {
+        uint32_t news = atomic_load(&watch_news);
         int64_t now = nanoseconds(), limit = atomic_load(&time_limit) * 1000000;
         int64_t sleep = limit / 8 < 1000000 ? 1000000 : limit / 8;
+        int is_interrupted = atomic_exchange(&interrupted, 0);
         for (struct grid_launch *l = launches; l; l = l->next) {
+            if (is_interrupted && l->is_main && !l->interrupted && !atomic_load(&l->stop)) {
+                l->interrupted = 1;
+                l->deadline = now + GRACE * 1000000ll;
+            }
             if (!atomic_load(&l->stop) && l->deadline) {
                 if (now >= l->deadline)
                     stop_launch(l);
@@ -425,7 +490,6 @@ static void *watch(void *argument) {
         }
         dormant = !launches && (registrations == seen || !limit);
         seen = registrations;
-        uint32_t news = atomic_load(&watch_news);
         pthread_mutex_unlock(&watch_lock);
         struct timespec time = {sleep / 1000000000, sleep % 1000000000};
         syscall(SYS_futex, &watch_news, FUTEX_WAIT_PRIVATE, news, dormant ? NULL : &time, NULL, 0);
@@ -436,10 +500,15 @@ static void *watch(void *argument) {
 
 /* The signals that a thread of ours has to take: blocked, a kernel's own would end the process. */
 static void kernel_signals(sigset_t *blocked) {
-    static const int own[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS};
+    const int needed[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP};
     sigfillset(blocked);
-    for (unsigned k = 0; k < sizeof own / sizeof *own; ++k) sigdelset(blocked, own[k]);
-    sigdelset(blocked, STOP);
+    for (unsigned k = 0; k < sizeof needed / sizeof *needed; ++k) sigdelset(blocked, needed[k]);
+}
+
+static void needed_signals(sigset_t *needed) {
+    const int each[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP};
+    sigemptyset(needed);
+    for (unsigned k = 0; k < sizeof each / sizeof *each; ++k) sigaddset(needed, each[k]);
 }
 
 /* Makes sure that a watchdog is awake. With the lock held. */
@@ -474,7 +543,10 @@ static void begin_watch(struct grid_launch *l) {
     l->next = launches;
     launches = l;
     ++registrations;
-    if (limit) need_watchdog();
+    pid_t own = own_engine ? atomic_load(&own_engine->tid) : (pid_t)syscall(SYS_gettid);
+    l->is_main = own == atomic_load(&watch_owner) && take_interrupt();
+    if (l->is_main && !atomic_fetch_add(&main_launches, 1)) atomic_store(&interrupted, 0);
+    if (limit || (l->is_main && !watching)) need_watchdog();
     pthread_mutex_unlock(&watch_lock);
 }
 
@@ -482,7 +554,10 @@ static void end_watch(struct grid_launch *l) {
     lock_watch();
     struct grid_launch **link = &launches;
     while (*link && *link != l) link = &(*link)->next;
-    if (*link) *link = l->next;
+    if (*link) {
+        *link = l->next;
+        if (l->is_main) atomic_fetch_sub(&main_launches, 1);
+    }
     pthread_mutex_unlock(&watch_lock);
 }
 
@@ -490,7 +565,6 @@ static void end_watch(struct grid_launch *l) {
 static void abandon(struct grid_launch *l, int shared) {
     lock_watch();
     if (!atomic_load(&l->stop)) {
-        if (shared && !l->code.end) l->code = code_of((const void *)l->entry);
         stop_launch(l);
         if (shared) need_watchdog();
     }
@@ -566,12 +640,34 @@ static void install_grid_handlers(void) {
     take_signal(SIGSEGV);
     take_signal(SIGBUS);
     if (atomic_load_explicit(&installed, memory_order_acquire)) return;
-    struct sigaction own = {.sa_sigaction = on_stop,
-                            .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART};
-    sigemptyset(&own.sa_mask);
-    sigaction(STOP, &own, NULL);
+    take_stop();
     own_code = code_of((const void *)&kt_runtime);
     atomic_store_explicit(&installed, 1, memory_order_release);
+}
+
+/* Begins a launch by this thread; 0 if it is in one. Its signals are those that a kernel needs until
+ * leave_launch. */
+static int enter_launch(const struct grid_launch *l, sigset_t *before) {
+    if (own_engine && atomic_load(&own_engine->launch)) {
+        fault_text[0] = 0;
+        fault_finding.kind = 0;
+        append(fault_text, sizeof fault_text,
+               "kernel '%s': it was launched from inside a kernel, by the thread that runs it",
+               l->head->kernel ? l->head->kernel : "?");
+        return 0;
+    }
+    sigset_t needed;
+    needed_signals(&needed);
+    pthread_sigmask(SIG_UNBLOCK, &needed, before);
+    return 1;
+}
+
+/* Ends what enter_launch has begun. */
+static void leave_launch(const sigset_t *before) {
+    sigset_t needed;
+    needed_signals(&needed);
+    sigandset(&needed, &needed, before);
+    if (!sigisemptyset(&needed)) pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 /* Runs a kernel's entry over blocks [0, total), as kt_launch does; `grain` counts where there are no
@@ -586,6 +682,9 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
     if (total <= 0) return 0;
     l.arrays = noted_arrays;
     l.array_count = noted_array_count;
+    sigset_t before;
+    if (!enter_launch(&l, &before)) return KT_FAULT;
+    install_handlers();
     install_grid_handlers();
     begin_watch(&l);
     if (total > threads && threads > 1) {
@@ -599,6 +698,7 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
     } else {
         kt_launch(grid_chunk, &l, total, grain, threads);
     }
+    leave_launch(&before);
     return end_launch(&l);
 }
 
@@ -680,12 +780,13 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
     }
     l.arrays = noted_arrays;
     l.array_count = noted_array_count;
+    sigset_t blocked, before, at_first;
+    if (!enter_launch(&l, &at_first)) return KT_FAULT;
     install_handlers();
     install_grid_handlers();
     begin_watch(&l);
     pthread_t threads[MOST_COOPERATIVE];
     struct crew_member members[MOST_COOPERATIVE];
-    sigset_t blocked, before;
     kernel_signals(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     long long started = 1;
@@ -702,6 +803,7 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
         crew(&members[0]);
     }
     while (started-- > 1) pthread_join(threads[started], NULL);
+    leave_launch(&at_first);
     return end_launch(&l);
 }
 

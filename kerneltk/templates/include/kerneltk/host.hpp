@@ -13,12 +13,12 @@
 #ifdef KERNELTK_CHECK_MEMORY
 #define __forceinline__ inline  // so that each call has a frame to be told by
 #else
-#define __forceinline__ inline __attribute__((always_inline))
+#define __forceinline__ inline __attribute__((__always_inline__))
 #endif
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __maxnreg__(...)
-#define __align__(n) __attribute__((aligned(n)))
+#define __align__(n) __attribute__((__aligned__(n)))
 #ifndef __has_builtin
 #define __has_builtin(x) 0
 #endif
@@ -209,9 +209,22 @@ KERNELTK_STORE(__stcs)
 KERNELTK_STORE(__stwb)
 KERNELTK_STORE(__stwt)
 #undef KERNELTK_STORE
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+// What an operation that may belong to a loop of waiting tells: whether it failed; that it changed
+// nothing at an address.
+#ifndef KERNELTK_CONTENDED
+#define KERNELTK_CONTENDED(failed) void()
+#define KERNELTK_UNCHANGED(p) void()
+#endif
+
+#define KERNELTK_FENCE(name)                       \
+    inline void name() {                           \
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);   \
+        KERNELTK_CONTENDED(true);                  \
+    }
+KERNELTK_FENCE(__threadfence)
+KERNELTK_FENCE(__threadfence_block)
+KERNELTK_FENCE(__threadfence_system)
+#undef KERNELTK_FENCE
 [[noreturn]] inline void __trap() { __builtin_trap(); }
 
 namespace kerneltk {
@@ -256,11 +269,6 @@ inline T atomic_update(T* p, F update) {
 
 }  // namespace kerneltk
 
-// What an operation that may belong to a loop of waiting tells: whether it changed nothing.
-#ifndef KERNELTK_CONTENDED
-#define KERNELTK_CONTENDED(failed) void()
-#endif
-
 // Templates, so that a kernel's own atomicAdd(double*, double) is preferred.
 #define KERNELTK_ATOMIC_SCOPES(name)                                                         \
     template <class T>                                                                       \
@@ -274,17 +282,20 @@ inline T atomic_update(T* p, F update) {
 #define KERNELTK_ATOMIC(name, expression)                                                    \
     template <class T>                                                                       \
     inline T name(T* p, typename kerneltk::identity<T>::type value) {                        \
-        return kerneltk::atomic_update(                                                      \
-            p, [value]([[maybe_unused]] T old) -> T {                                        \
-                return static_cast<T>(expression);                                           \
-            });                                                                              \
+        const auto update = [value]([[maybe_unused]] T old) -> T {                           \
+            return static_cast<T>(expression);                                               \
+        };                                                                                   \
+        const T old = kerneltk::atomic_update(p, update);                                    \
+        if constexpr (kerneltk::is_integer<T>::value)                                        \
+            if (update(old) == old) KERNELTK_UNCHANGED(p);                                   \
+        return old;                                                                          \
     }                                                                                        \
     KERNELTK_ATOMIC_SCOPES(name)
 #define KERNELTK_ATOMIC_FETCH(name, fetch, expression)                                       \
     template <class T>                                                                       \
     inline T name(T* p, typename kerneltk::identity<T>::type value) {                        \
         if constexpr (kerneltk::is_integer<T>::value)                                        \
-            if (value == T(0)) KERNELTK_CONTENDED(true); /* a way to read */                 \
+            if (value == T(0)) KERNELTK_UNCHANGED(p); /* a way to read */                    \
         if constexpr (kerneltk::is_integer<T>::value)                                        \
             return fetch(p, value, __ATOMIC_RELAXED);                                        \
         else                                                                                 \

@@ -50,17 +50,33 @@ inline int __syncthreads_or(int predicate, KERNELTK_PLACE) {
 
 namespace kerneltk::grid {
 
-static thread_local unsigned int failures;
+constexpr unsigned int patience = 32;  // times
+static thread_local unsigned int failures;  // in parts of one: `patience` are one
+static thread_local const volatile void* last_unchanged;
+static thread_local unsigned int last_thread;
 
-// An atomic operation that changed nothing may be one of a loop that waits for another thread of the
-// block, which cannot run until this one lets it.
-inline void contended(bool failed) {
-    if (!failed) {
+inline void count_failure(unsigned int weight) {
+    if (threadIdx.x != last_thread) {
+        last_thread = threadIdx.x;
         failures = 0;
-    } else if (++failures >= 32) {
+    }
+    if ((failures += weight) >= patience * patience) {
         failures = 0;
         _kt_yield();
     }
+}
+// What has failed may be part of a loop that waits for another thread of the block, which cannot run
+// until this one lets it.
+inline void contended(bool failed) {
+    if (failed)
+        count_failure(patience);
+    else
+        failures = 0;
+}
+// So may an atomic operation that changed nothing, above all if it was the same one before.
+inline void unchanged(const volatile void* p) {
+    count_failure(p == last_unchanged ? patience : 1);
+    last_unchanged = p;
 }
 
 }  // namespace kerneltk::grid
@@ -83,6 +99,7 @@ inline long long clock64() {
     return kerneltk::grid::own_engine->runtime->time();
 #endif
 }
+using clock_t = long;  // the C library's, too
 // A template, so that the C library's is preferred where it is declared.
 template <class None = void>
 inline long clock() {

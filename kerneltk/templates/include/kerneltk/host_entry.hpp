@@ -191,13 +191,20 @@ struct kernel<F, void (*)(P...)> {
 
 }  // namespace kerneltk::grid
 
+// A kernel's own text may have macros of any name that is not reserved.
+template <auto _kt_F>
+inline __attribute__((always_inline)) void _kt_run(const void* block, long long begin,
+                                                   long long end) {
+    kerneltk::grid::kernel<_kt_F>::blocks(block, begin, end);
+}
+
 #define KERNELTK_UNWRAP(...) __VA_ARGS__
 
 // Defines the entry of a kernel, which is named in parentheses: KERNELTK_ENTRY(f_double, (f<double>))
 #define KERNELTK_ENTRY(symbol, name)                                                             \
     extern "C" __attribute__((__visibility__("default"))) void symbol(                           \
         const void* _kt_block, long long _kt_begin, long long _kt_end) {                         \
-        ::kerneltk::grid::kernel<&KERNELTK_UNWRAP name>::blocks(_kt_block, _kt_begin, _kt_end);  \
+        ::_kt_run<&KERNELTK_UNWRAP name>(_kt_block, _kt_begin, _kt_end);                         \
     }
 
 // Defines what `extern __shared__ T s[];` declares, by its mangled name. All such arrays of a unit

@@ -11,6 +11,7 @@
 
 namespace kerneltk::grid {
 inline void contended(bool failed);
+inline void unchanged(const volatile void* p);
 [[noreturn]] __attribute__((cold)) inline void assertion_failed(const char*, const char*, int);
 }  // namespace kerneltk::grid
 
@@ -24,13 +25,14 @@ extern "C" [[noreturn]] __attribute__((visibility("hidden"), cold)) inline void 
     ((condition) ? void() : ::__assert_fail(#condition, __FILE__, __LINE__, __func__))
 #endif
 #define KERNELTK_CONTENDED(failed) ::kerneltk::grid::contended(failed)
+#define KERNELTK_UNCHANGED(p) ::kerneltk::grid::unchanged(p)
 
 #include <kerneltk/core.hpp>
 #include <kerneltk/host_vector.hpp>
 #ifndef KERNELTK_EXACT_THREADS
 // Inlined into its entry, a kernel becomes the body of a loop.
 #undef __global__
-#define __global__ __attribute__((always_inline))
+#define __global__ __attribute__((__always_inline__))
 #endif
 
 #include <kerneltk/host_threads.hpp>

@@ -9,6 +9,11 @@
 #endif
 inline void* operator new(size_t bytes) { return malloc(bytes); }
 inline void* operator new[](size_t bytes) { return malloc(bytes); }
+// Templates, so that those of <new> are preferred where it is included.
+template <class None = void>
+inline void* operator new(size_t, void* place) noexcept { return place; }
+template <class None = void>
+inline void* operator new[](size_t, void* place) noexcept { return place; }
 inline void operator delete(void* p) noexcept { free(p); }
 inline void operator delete[](void* p) noexcept { free(p); }
 inline void operator delete(void* p, size_t) noexcept { free(p); }

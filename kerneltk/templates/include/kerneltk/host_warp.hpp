@@ -7,11 +7,24 @@
 
 namespace kerneltk::grid {
 
+// Instead of a mask.
+struct whoever_comes {};
+constexpr whoever_comes whoever;
+
 inline word collective(unsigned int mask, combine compute, word value, unsigned int extra,
                        const char* file, int line) {
     word result;
     wait_in([&](engine* e) {
-        return e->runtime->warp(e, mask, compute, value, extra, &result, file, line);
+        return e->runtime->warp(e, mask, mask != 0 ? compute : nullptr, value, extra, &result, file,
+                                line);
+    });
+    return result;
+}
+inline word collective(whoever_comes, combine compute, word value, unsigned int extra,
+                       const char* file, int line) {
+    word result;
+    wait_in([&](engine* e) {
+        return e->runtime->warp(e, 0, compute, value, extra, &result, file, line);
     });
     return result;
 }
@@ -81,19 +94,17 @@ inline void compute_reduction(const word* in, const unsigned int*, word* out, un
     for (unsigned int lane = 0; lane < 32; ++lane) out[lane] = to_word(total);
 }
 
-inline word ballot(unsigned int mask, bool predicate, const char* file, int line) {
+template <class Mask>
+inline word ballot(Mask mask, bool predicate, const char* file, int line) {
     return collective(mask, compute_ballot, predicate, 0, file, line);
 }
 
-template <shuffle KIND, class T>
-inline T exchange(unsigned int mask, const T& value, unsigned int operand, int width,
+template <shuffle KIND, class T, class Mask>
+inline T exchange(Mask mask, const T& value, unsigned int operand, int width,
                   const char* file, int line) {
     const unsigned int extra = (operand & 31) | static_cast<unsigned int>(width) << 8;
     return from_word<T>(collective(mask, compute_shuffle<KIND>, to_word(value), extra, file, line));
 }
-
-// Nobody is in it, which says: whoever comes.
-constexpr unsigned int whoever = 0;
 
 }  // namespace kerneltk::grid
 
@@ -134,6 +145,12 @@ KERNELTK_VOTE(, , kerneltk::grid::whoever)
     inline T name(parameter const T& value, operand, int width = 32, KERNELTK_PLACE) {             \
         return kerneltk::grid::exchange<kerneltk::grid::shuffle::kind>(                            \
             mask, value, static_cast<unsigned int>(_kt_operand), width, _kt_file, _kt_line);       \
+    }                                                                                              \
+    template <class T>                                                                             \
+    inline T name(parameter const volatile T& value, operand, int width = 32, KERNELTK_PLACE) {    \
+        const T copy = value;                                                                      \
+        return kerneltk::grid::exchange<kerneltk::grid::shuffle::kind>(                            \
+            mask, copy, static_cast<unsigned int>(_kt_operand), width, _kt_file, _kt_line);        \
     }
 #define KERNELTK_SHUFFLES(name, kind, operand)                                                     \
     KERNELTK_SHUFFLE(name##_sync, unsigned int mask KERNELTK_COMMA, mask, kind, operand)           \
@@ -160,6 +177,18 @@ inline unsigned int __match_all_sync(unsigned int mask, const T& value, int* all
     const unsigned int same = static_cast<unsigned int>(found);
     *all = same == static_cast<unsigned int>(found >> 32);
     return *all ? same : 0;
+}
+
+template <class T>
+inline unsigned int __match_any_sync(unsigned int mask, const volatile T& value, KERNELTK_PLACE) {
+    const T copy = value;
+    return __match_any_sync(mask, copy, _kt_file, _kt_line);
+}
+template <class T>
+inline unsigned int __match_all_sync(unsigned int mask, const volatile T& value, int* all,
+                                     KERNELTK_PLACE) {
+    const T copy = value;
+    return __match_all_sync(mask, copy, all, _kt_file, _kt_line);
 }
 
 #define KERNELTK_REDUCE(name, T, expression)                                                     \

@@ -21,7 +21,7 @@
 #else
 #define _KT_REFLECT_FUNCTION constexpr
 #define _KT_REFLECT_OBJECT
-#define _KT_REFLECT_EXPORTED __attribute__((visibility("default")))
+#define _KT_REFLECT_EXPORTED __attribute__((__visibility__("default")))
 #endif
 
 namespace kerneltk {
