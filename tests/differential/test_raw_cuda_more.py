@@ -139,7 +139,8 @@ def test_linked_object_code(kind: str, options: tuple[str, ...]) -> None:
 def test_a_function_of_numba() -> None:
     try:
         from numba import cuda
-    except (ImportError, AttributeError) as error:  # or numba and NumPy do not fit together
+    # Or numba and NumPy do not fit together.
+    except (ImportError, AttributeError, DeprecationWarning) as error:
         pytest.skip(f"numba cannot be imported: {error}")
     from numba import float32
 

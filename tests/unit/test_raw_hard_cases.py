@@ -242,6 +242,13 @@ def test_what_cpu_cores_do_not_have_is_named() -> None:
     assert 'code:2:     asm("mov.u32' in str(caught.value)
 
 
+def test_lanes_that_take_no_part_give_zero() -> None:
+    body = "int v = threadIdx.x + 1; if (v < 9) o[v - 1] = __shfl_down_sync(0xff, v, 4);"
+    out = np.zeros(8, np.int32)
+    kernel("int* o", body)(1, 32, (out,))
+    np.testing.assert_array_equal(out, [5, 6, 7, 8, 0, 0, 0, 0])
+
+
 # -- modules --------------------------------------------------------------------------------------
 
 VARIABLES = """

@@ -84,11 +84,14 @@ def _grid_failure(failure: int) -> LaunchError:
     hint = ""
     if " has left the kernel" in told:
         hint = (
-            "\n  Hint: let all threads reach the barrier; or say 'exited_threads=\"arrive\"', "
-            "which is what GPUs do, though CUDA does not promise it."
+            "\n  Hint: let all threads reach the barrier; or let those that have left count as "
+            "arrived, with 'exited_threads=\"arrive\"' where the kernel is made or "
+            "'exited_arrive=True' at a launch."
         )
     elif "did not end within" in told:
         hint = "\n  Hint: KERNELTK_HOST_TIME_LIMIT sets the limit in seconds; 0 is none."
+        if not get_settings().host_debug:
+            hint += " With KERNELTK_HOST_DEBUG=symbols the source line is told, too."
     end = "" if told.endswith(".") else "."
     return LaunchError(f"In {told}{end}{hint}")
 

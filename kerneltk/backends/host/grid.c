@@ -113,7 +113,7 @@ EXPORT const void *kt_runtime(void) { return &calls; }
 
 /* After a fork other threads are gone, and one of them may have held the lock. */
 static void lock_watch(void) {
-    pid_t process = getpid(), known = atomic_load(&watch_owner);
+    pid_t process = this_process(), known = atomic_load(&watch_owner);
     if (__builtin_expect(known != process, 0)) {
         while (known != process) {
             if (known != -1 && atomic_compare_exchange_strong(&watch_owner, &known, -1)) {

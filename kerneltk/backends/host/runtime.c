@@ -26,6 +26,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,6 +76,28 @@ static int workers;
 static _Atomic pid_t tids[MAX_THREADS + 1]; /* of the workers, by their numbers */
 static cpu_set_t steered;                  /* where they may run; of who has the pool */
 static _Atomic int failure; /* of the launch that has the pool */
+
+/* This process's number, written in a page that is empty again after a fork: asking the system takes
+ * longer. */
+static pid_t this_process(void) {
+    static _Atomic(_Atomic pid_t *) page;
+    _Atomic pid_t *kept = atomic_load_explicit(&page, memory_order_acquire);
+    if (__builtin_expect(!kept, 0)) {
+        void *memory = mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) return getpid();
+        if (madvise(memory, sizeof *kept, MADV_WIPEONFORK) ||
+            !atomic_compare_exchange_strong(&page, &kept, (_Atomic pid_t *)memory)) {
+            munmap(memory, sizeof *kept);
+            return getpid();
+        }
+        kept = (_Atomic pid_t *)memory;
+    }
+    pid_t known = atomic_load_explicit(kept, memory_order_relaxed);
+    if (__builtin_expect(!known, 0))
+        atomic_store_explicit(kept, known = getpid(), memory_order_relaxed);
+    return known;
+}
 
 /* Where this thread goes on if the kernel that it is in raises a signal; NULL outside kernels. */
 static _Thread_local sigjmp_buf *volatile landing;
@@ -265,7 +288,7 @@ static void create_workers(int wanted) {
 
 /* Takes the pool for this launch; 0 if somebody else has it. */
 static int acquire(void) {
-    pid_t process = getpid(), known = atomic_load(&owner);
+    pid_t process = this_process(), known = atomic_load(&owner);
     if (known != process) {
         /* The first launch, or the first after a fork: threads are not inherited, and the parent
          * may have held the pool. -1 lets one thread of this process do the reset. */

@@ -61,7 +61,8 @@ inline void compute_shuffle(const word* in, const unsigned int* extra, word* out
         if (KIND == shuffle::down && within + operand < width) source = lane + operand;
         if (KIND == shuffle::exclusive && (lane ^ operand) < first + width) source = lane ^ operand;
         source &= 31;
-        out[lane] = in[lanes >> source & 1 ? source : lane];
+        // Undefined where the source takes no part; GPUs give zero, and programs rely on it.
+        out[lane] = lanes >> source & 1 ? in[source] : 0;
     }
 }
 
