@@ -584,7 +584,7 @@ def _random_kernel(rng: random.Random, threads: int) -> tuple[str, np.ndarray[An
         elif step == 2:
             lines.append(f"v ^= __shfl_sync(~0u, v, (t + {k}) % 32);")
             source = warp + (lane + k) % 32
-            v = v ^ np.where(source < threads, v[np.minimum(source, threads - 1)], v)
+            v = v ^ np.where(source < threads, v[np.minimum(source, threads - 1)], 0)
         elif step == 3:
             lines.append(f"v += __syncthreads_count(v >> {k} & 1);")
             v = v + np.uint32(np.count_nonzero(v >> np.uint32(k) & 1))

@@ -809,7 +809,10 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
 
 /* Limits how long a launch of a grid may take; 0 is no limit. */
 EXPORT void kt_set_time_limit(long long milliseconds) {
-    atomic_store(&time_limit, milliseconds < 0 ? 0 : milliseconds);
+    long long limit = milliseconds < 0 ? 0 : milliseconds;
+    if (atomic_exchange(&time_limit, limit) == limit) return;
+    atomic_fetch_add(&watch_news, 1); /* the watchdog may sleep by a longer one */
+    futex_wake(&watch_news, 1);
 }
 
 /* Why this thread's last launch that failed did so. */
