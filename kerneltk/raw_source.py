@@ -35,7 +35,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 # As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
 # in its place has the same length, so that columns stay.
 _NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
-_EXPORTED = 'extern "C" __attribute__((visibility("default")))'
+_EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
 _SHIMS = (_HOST_INCLUDES, INCLUDE_DIRECTORY / "nvrtc")

@@ -188,7 +188,7 @@ def test_parameters_of_every_layout(basic: Kernels) -> None:
     mixed = struct.pack("<b7xdh6x", 2, 0.5, 7)
     wide = struct.pack("<8f", *range(8))
     y: np.ndarray[Any, Any] = np.zeros(40)
-    # Behind the head, as in a struct: c at 0, m at 8, s at 32, w at 64, d at 96, b at 104, y at 112.
+    # Behind the head, as a struct: c at 0, m at 8, s at 32, w at 64, d at 96, b at 104, y at 112.
     packed = struct.pack("<b7x24sh30x32sd?7xQ", 1, mixed, 3, wide, 0.25, True, y.ctypes.data)
     assert basic.launch("parameters", 1, 40, packed) == 0
     assert np.array_equal(y, 1 + 2 + 0.5 + 7 + 3 + 7 + 0.25 + 1 + np.arange(40))

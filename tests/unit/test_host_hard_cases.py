@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -97,18 +98,24 @@ import numpy as np
 from test_host_hard_cases import STACKS, Kernels, runtime
 from test_host_grid import _COOPERATIVE
 text = STACKS + '''
-__global__ void overflows(int* y, int bytes) {{
+__device__ __attribute__((noinline)) int deep(int n) {{
+    volatile int own[64];
+    own[n % 64] = n;
+    return n == 0 ? 0 : deep(n - 1) + own[3];
+}}
+__global__ void overflows(int depth, int block) {{
     _kt_grid_barrier("", 1);  // until then no block gives its stacks to another
-    if (blockIdx.x == 255 && threadIdx.x == 99) leap(bytes, 77);
+    if (blockIdx.x == block && threadIdx.x == 99) deep(depth);
     __syncthreads();
 }}'''
 k = Kernels(text, ["rounds", "overflows"])
 y = np.zeros(1, np.int32)
 found = 0
-for _ in range(3):
-    found += k.launch("overflows", 256, 128, y, np.int32(576 << 10), flags=_COOPERATIVE) == 3
-    assert "its stack is full" in runtime.last_fault()
-    assert k.launch("rounds", 256, 128, y, flags=_COOPERATIVE) == 0
+for block in range(0, 256, 32):  # most of them have no guards
+    arguments = (np.int32(2250), np.int32(block))
+    found += k.launch("overflows", 256, 128, *arguments, flags=_COOPERATIVE) == 3
+    assert f"block ({{block}}, 0, 0), thread (99, 0, 0): its stack is full" in runtime.last_fault()
+assert k.launch("rounds", 256, 128, y, flags=_COOPERATIVE) == 0
 print(found, int(y[0]))
 """
 
@@ -121,7 +128,7 @@ def test_an_overflow_is_found_without_a_guard() -> None:
         text=True,
         check=False,
     )
-    assert done.stdout == f"3 {3 * 256 * 128}\n", done.stderr
+    assert done.stdout == f"8 {256 * 128}\n", done.stderr
 
 
 SPINS = """
@@ -217,6 +224,7 @@ def test_the_time_limit_tells_what_others_wait_at(spins: Kernels) -> None:
 
 
 ODD = """
+#include <kerneltk/host_device.hpp>
 struct alignas(32) Wide { float v[8]; };
 __global__ void wide(char c, Wide w, double d, float* y) {
     y[threadIdx.x] = c + w.v[threadIdx.x] + (float)d;
@@ -234,7 +242,8 @@ __global__ void changing(int* y) {
     s[threadIdx.x] = threadIdx.x;
     __syncthreads();
     y[threadIdx.x] = __shfl_down_sync(~0u, s[threadIdx.x], 16)
-        + __shfl_xor_sync(~0u, s[threadIdx.x], 1) + __popc(__match_any_sync(~0u, s[0])) + __any_sync(~0u, s[threadIdx.x] > 30);
+        + __shfl_xor_sync(~0u, s[threadIdx.x], 1) + __popc(__match_any_sync(~0u, s[0]))
+        + __any_sync(~0u, s[threadIdx.x] > 30);
 }
 __global__ void nobody(int* y) { y[threadIdx.x] = __shfl_sync(0, 1, 0); }
 __global__ void calls(int* y, void (*other)()) {
@@ -257,7 +266,10 @@ def test_parameters_that_are_aligned_beyond_the_head(odd: Kernels) -> None:
     assert odd.launch("wide", 1, 8, packed) == 0
     assert np.array_equal(y, np.arange(8) + 3.5)
     kernel = RawKernel(
-        ODD[: ODD.index("struct Point")].replace("__global__", 'extern "C" __global__'), "wide"
+        ODD[ODD.index("struct alignas") : ODD.index("struct Point")].replace(
+            "__global__", 'extern "C" __global__'
+        ),
+        "wide",
     )
     y[:] = 0
     wide = np.arange(8, dtype=np.float32)
@@ -412,3 +424,122 @@ def test_hints_of_exited_threads_and_of_the_time_limit(monkeypatch: pytest.Monke
     assert "'exited_arrive=True' at a launch" in str(caught.value)
     RawKernel(code, "f")(1, 8, (np.zeros(8, np.int32),), exited_arrive=True)
     RawKernel(code, "f", exited_threads="arrive")(1, 8, (np.zeros(8, np.int32),))
+
+
+LINKAGE = """
+__device__ float first() {
+    extern __shared__ float shared[];
+    return shared[0];
+}
+extern "C" __launch_bounds__(64) __global__ void f(float* y) {
+    extern __shared__ float shared[];
+    shared[threadIdx.x] = threadIdx.x + 3;
+    __syncthreads();
+    y[threadIdx.x] = first();
+}
+"""
+
+
+def test_shared_memory_of_kernels_with_c_linkage_and_of_functions() -> None:
+    y = np.zeros(8, np.float32)
+    RawKernel(LINKAGE, "f")(1, 8, (y,), shared_mem=32)
+    assert np.array_equal(y, np.full(8, 3))
+
+
+COLUMNS = """
+__global__ void scale(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.y + threadIdx.y;
+    if (i < n) y[i] = 2 * x[i] + y[i] + threadIdx.x;
+}
+__global__ void turned(const float* x, float* y, int n) {
+    __shared__ float s[64];
+    s[threadIdx.y + blockDim.y * threadIdx.z] = x[threadIdx.y + blockDim.y * threadIdx.z];
+    __syncthreads();
+    const int t = threadIdx.y + blockDim.y * threadIdx.z;
+    if (t % 3) __syncwarp(1u << t % 32);
+    y[t] = s[n - 1 - t];
+}
+"""
+
+
+def test_blocks_of_one_column() -> None:
+    kernels = Kernels(COLUMNS, ["scale", "turned"], [], "-DKERNELTK_COLUMNS")
+    plain = Kernels(COLUMNS, ["scale", "turned"])
+    n = 1 << 16
+    x = np.random.default_rng(0).random(n, np.float32)
+    seconds = []
+    for each in (plain, kernels):
+        y, times = np.ones(n, np.float32), []
+        for _ in range(20):
+            start = time.perf_counter()
+            arguments = (x, y, np.int32(n - 3))
+            assert each.launch("scale", n // 256, (1, 256), *arguments, threads=1) == 0
+            times.append(time.perf_counter() - start)
+        expected = np.ones(n, np.float32)
+        for _ in range(20):
+            expected[:-3] += 2 * x[:-3]
+        assert np.allclose(y, expected)
+        seconds.append(min(times))
+        z = np.zeros(64, np.float32)
+        for shape in ((1, 64), (1, 16, 4), (1, 1, 64)):
+            z[:] = 0
+            assert each.launch("turned", 2, shape, x, z, np.int32(64)) == 0
+            assert np.array_equal(z, x[:64][::-1])
+    assert seconds[1] < seconds[0] / 2
+
+
+LINES = """
+import numpy as np
+import kerneltk
+code = '''extern "C" __global__ void f(volatile int* y) {
+    __syncthreads();
+    if (threadIdx.x == 9)
+        while (y[0] == 0) {
+        }
+    __syncthreads();
+}'''
+try:
+    kerneltk.RawKernel(code, "f")(1, 64, (np.zeros(1, np.int32),))
+except kerneltk.LaunchError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("debug", ["symbols", "memory", ""])
+def test_the_time_limit_tells_the_line_where_it_can(debug: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LINES],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "KERNELTK_HOST_TIME_LIMIT": "0.3", "KERNELTK_HOST_DEBUG": debug},
+    )
+    told = done.stdout.partition("\n")[0]
+    assert "thread (9, 0, 0)" in told
+    assert "the launch did not end within 300 ms; meanwhile " in told
+    assert ":6." in told  # where the others wait
+    assert (":4: the launch" in told) == bool(debug)
+    assert ("KERNELTK_HOST_DEBUG=symbols" in done.stdout) == (not debug)
+
+
+def test_a_recursion_ends_where_the_process_sets_no_limit() -> None:
+    # Compilers for GPUs take the limit of the first thread's stack away.
+    code = """
+import resource
+import numpy as np
+import kerneltk
+resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+text = "__device__ int deep(int n) { volatile int a[8]; a[3] = n; return n ? deep(n + 1) + a[3] : 0; }"
+kernel = kerneltk.RawKernel(text + "__global__ void f(int* y) { y[0] = deep(1); }", "f")
+try:
+    kernel(1, 4, (np.zeros(4, np.int32),))
+except kerneltk.LaunchError as error:
+    print(error)
+"""
+    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if hard != resource.RLIM_INFINITY:
+        code = code.replace("(resource.RLIM_INFINITY, resource.RLIM_INFINITY)", f"({hard}, {hard})")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "its stack is full" in done.stdout

@@ -129,6 +129,7 @@ struct engine {
     struct engine *next_engine, *next_free;
     void *signal_stack;
     const char *origin; /* of this thread's shared variables, where memory is checked */
+    uintptr_t native_end; /* of what a kernel uses of that stack */
     uintptr_t native_low, native_high; /* the stack that the entry was called on; 0 if unknown */
 };
 

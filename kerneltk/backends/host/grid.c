@@ -15,6 +15,10 @@
 #define STOP (SIGRTMAX - 5)
 #define SIGNAL_STACK (64u << 10)
 #define WORTH_A_THREAD 10000 /* nanoseconds; waking one takes about as long */
+#define FIRST_STACK (64u << 20)
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 #define MOST_COOPERATIVE 256
 #define MOST_FREE 8 /* engines that keep their stacks though no thread has them, beside the workers' */
 #define GRACE 100 /* milliseconds in which a launch that was interrupted may still end by itself */
@@ -24,6 +28,8 @@
 struct code_range {
     uintptr_t begin, end;
 };
+
+#define ONLY_PLACE 100 /* kind of a finding that only tells where; memory.c has the others */
 
 /* An access to memory that was wrong; what is told of it is written elsewhere. */
 struct finding {
@@ -152,6 +158,17 @@ static void give_engine(void *engine) {
     pthread_mutex_unlock(&watch_lock);
 }
 
+/* The first thread's stack grows as far as the process's limit lets it, and compilers for GPUs take
+ * that limit away: a recursion without end would then take all memory. */
+static void bound_first_stack(void) {
+    static _Atomic int bounded;
+    if (atomic_exchange(&bounded, 1)) return;
+    uintptr_t end = ((uintptr_t)__builtin_frame_address(0) - FIRST_STACK) & ~(uintptr_t)(STACK_GUARD - 1);
+    /* Where something lies there already, that is the bound. */
+    mmap((void *)end, STACK_GUARD, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 /* The engine of this thread; NULL if there is no memory for one. */
 static __attribute__((noinline)) struct engine *make_engine(void) {
     lock_watch();
@@ -172,6 +189,7 @@ static __attribute__((noinline)) struct engine *make_engine(void) {
     if (has_key) pthread_setspecific(engine_key, e);
     atomic_store(&e->tid, (pid_t)syscall(SYS_gettid));
     e->native_low = e->native_high = 0;
+    if (atomic_load(&e->tid) == getpid()) bound_first_stack();
 #ifdef KT_ADDRESS_SANITIZER
     e->native.bottom = NULL;
 #endif
@@ -216,15 +234,18 @@ static int claim_text(struct engine *e, int code) {
 }
 
 /* Appends where the thread that runs now is. In a loop that was vectorised no thread is written
- * down: its x is then beyond the block. */
+ * down: its x, or its y, is then beyond the block. */
 static void append_position(struct engine *e, char *text, size_t size, int with_thread) {
     if (!e->unit) return;
     uint32_t at[6];
     e->unit->where(at);
     append(text, size, ", block (%u, %u, %u)", at[0], at[1], at[2]);
     if (!with_thread) return;
-    if (at[3] < e->head->block[0])
+    const uint32_t *block = e->head->block;
+    if (at[3] < block[0] && at[4] < block[1])
         append(text, size, ", thread (%u, %u, %u)", at[3], at[4], at[5]);
+    else if (at[3] < block[0])
+        append(text, size, ", one of threads (%u, 0 to %u, %u)", at[3], block[1] - 1, at[5]);
     else
         append(text, size, ", one of threads (0 to %u, %u, %u)", e->head->block[0] - 1, at[4], at[5]);
 }
@@ -314,6 +335,18 @@ static uintptr_t program_counter(void *context) {
 #endif
 }
 
+static uintptr_t frame_of(void *context) {
+    const mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    return (uintptr_t)machine->gregs[REG_RBP];
+#elif defined(__aarch64__)
+    return (uintptr_t)machine->regs[29];
+#else
+    (void)machine;
+    return 0;
+#endif
+}
+
 static uintptr_t stack_pointer_of(void *context) {
     const mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -326,6 +359,28 @@ static uintptr_t stack_pointer_of(void *context) {
 #endif
 }
 
+/* Writes down where the machine code is that a signal has come to, with its callers: where it was
+ * built to be debugged, Python finds the line. */
+static void note_place(struct engine *e, struct grid_launch *l, void *context) {
+    uintptr_t frame = frame_of(context), low = (uintptr_t)e->current->low;
+    l->finding.kind = ONLY_PLACE;
+    l->finding.frame[0] = program_counter(context) + 1;
+    l->finding.frames = 1;
+    l->has_finding = 1;
+    uintptr_t high = (uintptr_t)e->current->top;
+    if (e->current == &e->native) { /* what is in use of it */
+        low = stack_pointer_of(context);
+        high = e->native_end;
+    }
+    while (frame >= low && frame + 16 <= high && frame % sizeof(void *) == 0 &&
+           l->finding.frames < 16) {
+        const uintptr_t *words = (const uintptr_t *)frame;
+        l->finding.frame[l->finding.frames++] = words[1];
+        if (words[0] <= frame) break;
+        frame = words[0];
+    }
+}
+
 /* Writes down what the CPU refused; 0 if this thread is in no launch of a grid. */
 static int describe_signal(int number, siginfo_t *info, void *context) {
     struct engine *e = own_engine;
@@ -335,6 +390,7 @@ static int describe_signal(int number, siginfo_t *info, void *context) {
         return 1;
     char *text = l->text;
     size_t size = sizeof l->text;
+    note_place(e, l, context);
     append_position(e, text, size, 1);
     if (number == SIGFPE) {
         append(text, size, ": an integer divided by zero, or the most negative one by -1");
@@ -390,6 +446,7 @@ static void on_stop(int number, siginfo_t *info, void *context) {
         if (since < STOP_ANYWAY * 1000000ll) return;
     }
     if (claim_text(e, KT_FAULT)) {
+        note_place(e, l, context);
         append_position(e, l->text, sizeof l->text, 1);
         if (l->interrupted)
             append(l->text, sizeof l->text, ": the launch was interrupted");
@@ -596,6 +653,7 @@ static void grid_chunk(const void *args, long long begin, long long end) {
     int code = sigsetjmp(here, 0);
     if (!code) {
         landing = &here;
+        e->native_end = (uintptr_t)__builtin_frame_address(0);
         atomic_store_explicit(&e->launch, l, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
         l->entry(l->head, begin, end);
@@ -694,9 +752,9 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
         int64_t each = nanoseconds() - begin + 1;
         l.first = 1;
         grain = WORTH_A_THREAD / each + 1;
-        kt_launch(later_chunk, &l, total - 1, grain, threads);
+        launch_items(later_chunk, &l, total - 1, grain, threads);
     } else {
-        kt_launch(grid_chunk, &l, total, grain, threads);
+        launch_items(grid_chunk, &l, total, grain, threads);
     }
     leave_launch(&before);
     return end_launch(&l);

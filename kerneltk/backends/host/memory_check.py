@@ -20,7 +20,7 @@ from kerneltk.backends.host import elf
 from kerneltk.backends.host.line_table import LineTable
 from kerneltk.units import INCLUDE_DIRECTORY
 
-__all__ = ["ArrayNotes", "describe", "register", "unit_symbol"]
+__all__ = ["ArrayNotes", "describe", "register", "register_lines", "unit_symbol"]
 
 unit_symbol = "_kt_memory"
 """The symbol of what a unit that checks memory offers to the runtime."""
@@ -46,6 +46,7 @@ _FINDING = struct.Struct("<QQqQQQ6i16Q")
     _MISALIGNED,
     _NOT_ALLOCATED,
 ) = range(1, 11)
+_ONLY_PLACE = 100
 _WRITABLE, _HOLDS_ADDRESSES, _IS_PARAMETERS = 1, 2, 4
 _NEAR = 4096  # bytes within which an access is taken to be meant for an array, whatever its size
 
@@ -113,6 +114,23 @@ def register(code: bytes, address: int) -> None:
         *(ctypes.addressof(table), len(sized)),
     )
     ctypes.memmove(address + _UNIT_IMAGE_OFFSET, _UNIT.pack(*fields), _UNIT.size)
+    _units.append(_Unit(base + begin, base + end, base, code))
+
+
+def register_lines(code: bytes, symbol: str, address: int) -> None:
+    """Tell lines of a loaded library that is built for a debugger.
+
+    Parameters
+    ----------
+    code : bytes
+        The library.
+    symbol : str
+        One of its symbols.
+    address : int
+        Where that is.
+    """
+    base = address - next(each.value for each in elf.symbols(code) if each.name == symbol)
+    begin, end = elf.extent(code)
     _units.append(_Unit(base + begin, base + end, base, code))
 
 
@@ -213,6 +231,9 @@ def describe(finding: int, told: str) -> str:
     address, size, offset, have, name_at, file_at = fields[:6]
     kind, how, index, line, alignment, count = fields[6:12]
     place = _user_place(fields[12 : 12 + count])
+    if kind == _ONLY_PLACE:
+        position, end, what = told.partition("): ")
+        return f"{position}), {place}: {what}" if place and end else told
     name = ctypes.string_at(name_at).decode(errors="replace") if name_at else ""
     if kind == _MISALIGNED:
         place = f"{ctypes.string_at(file_at).decode(errors='replace')}:{line}"

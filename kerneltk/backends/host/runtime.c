@@ -317,13 +317,10 @@ static void finish(void) {
     atomic_store(&gate, 0);
 }
 
-/* Runs `function` over [0, total) on up to `threads` threads, the caller among them, and returns
- * when all of it is done. A chunk has a multiple of `grain` items; with no more than `grain` items
- * the caller runs them alone. Returns 0, or why some elements are not done. */
-EXPORT int kt_launch(kernel_function function, const void *args, long long total, long long grain,
-                     int threads) {
+/* kt_launch, with the signal handlers in place. */
+static int launch_items(kernel_function function, const void *args, long long total,
+                        long long grain, int threads) {
     if (total <= 0) return 0;
-    install_handlers();
     if (grain < 1) grain = 1;
     if (total <= grain || threads <= 1) {
         return run(function, args, 0, total);
@@ -362,6 +359,15 @@ EXPORT int kt_launch(kernel_function function, const void *args, long long total
     int result = atomic_load(&failure);
     atomic_store(&busy, 0);
     return result;
+}
+
+/* Runs `function` over [0, total) on up to `threads` threads, the caller among them, and returns
+ * when all of it is done. A chunk has a multiple of `grain` items; with no more than `grain` items
+ * the caller runs them alone. Returns 0, or why some elements are not done. */
+EXPORT int kt_launch(kernel_function function, const void *args, long long total, long long grain,
+                     int threads) {
+    install_handlers();
+    return launch_items(function, args, total, grain, threads);
 }
 
 /* How many threads the pool has created in this process. */

@@ -210,6 +210,10 @@ def load_library(code: ObjectCode) -> HostLibrary:
     library = HostLibrary(_open_library(code.code))
     if code.symbols and "memory" in get_settings().host_debug:
         memory_check.register(code.code, library.address(memory_check.unit_symbol))
+    elif code.symbols and get_settings().host_debug:
+        symbol = next((symbol for _, symbol in code.symbols if symbol), None)
+        if symbol is not None:
+            memory_check.register_lines(code.code, symbol, library.address(symbol))
     return library
 
 

@@ -672,6 +672,16 @@ def _with_gaps(assembly: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+# Only such a kernel gains from a loop for blocks of one column; a long one takes long to compile
+# twice.
+_ROWS = re.compile(r"\bthreadIdx\s*\.\s*y\b")
+_LONGEST_TWICE = 16 << 10
+_VERY_LONG = 96 << 10
+
+# What stands before a kernel of C linkage.
+_C_LINKAGE = re.compile(r'\bextern\s+"C"(?=(?:\s+\w+(?:\s*\([^()"]*\))?)*?\s+__global__\b)')
+
+
 def compile_unit(unit: TranslationUnit) -> ObjectCode:
     """Compile a host unit for this machine.
 
@@ -695,6 +705,11 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
     if unit.raw:
         name, declaration = "unit.cpp", ""
+        if len(unit.source) < _LONGEST_TWICE and _ROWS.search(unit.source):
+            options += ("-DKERNELTK_COLUMNS",)
+        if len(unit.source) > _VERY_LONG and find_compiler().family == "gcc":
+            # Most of the time would go there: it grows faster than the text.
+            options += ("-fno-tree-pre", "-fno-code-hoisting")
     else:
         # Everything is hidden but the entry; a first declaration decides, and checks the signature.
         name = f"{unit.entry}.cpp"
@@ -704,6 +719,11 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
         )
     has_gaps = unit.raw and "memory" in get_settings().host_debug
     code, log = build(name, declaration + unit.source, options, has_gaps=has_gaps)
+    if code is None and unit.raw and "different language linkage" in log:
+        # To clang a variable that is declared inside of such a kernel has C linkage, too, and is
+        # another one than what device functions declare: g++ and NVRTC take the two for one.
+        source = _C_LINKAGE.sub('extern "C++"', unit.source)
+        code, log = build(name, source, options, has_gaps=has_gaps)
     if code is None:
         from kerneltk import messages  # only who has an error needs its reader
 

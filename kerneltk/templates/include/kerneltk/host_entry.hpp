@@ -3,6 +3,9 @@
 
 namespace kerneltk::grid {
 
+#ifdef KERNELTK_CHECK_MEMORY
+KERNELTK_UNCHECKED  // it is called on the stack of a signal, too, which is no thread's
+#endif
 inline void where(unsigned int* at) {
     at[0] = blockIdx.x;
     at[3] = threadIdx.x;
@@ -117,6 +120,36 @@ struct kernel<F, void (*)(P...)> {
         return false;
     }
 
+#ifdef KERNELTK_COLUMNS
+    // The same for blocks that are one thread wide: the threads of a column in a row.
+    template <int... K>
+    static __attribute__((noinline)) bool column(const char* block, unsigned int y, unsigned int z,
+                                                 indices<K...>) {
+        const arguments<indices<K...>, P...> own = {
+            {parameter<P>(block + parameter_offset<P...>(K))}...};
+        const unsigned int height = blockDim.y, depth = blockDim.z;
+        __builtin_assume(height <= most_threads);
+        __builtin_assume(depth <= 64);
+        for (; z < depth; ++z, y = 0) {
+            set_thread(0, height, z);
+            apart();
+            __builtin_assume(blockIdx.x <= farthest);
+            __builtin_assume(blockIdx.y <= most_rows);
+            __builtin_assume(blockIdx.z <= most_rows);
+            for (int k = static_cast<int>(y & (most_threads - 1)); k < static_cast<int>(height); ++k) {
+                const unsigned int before = suspensions;
+                threadIdx.y = static_cast<unsigned int>(k);
+#ifdef KERNELTK_EXACT_THREADS
+                apart();
+#endif
+                F(static_cast<const argument<K, P>&>(own).value...);
+                if (suspensions != before) return true;
+            }
+        }
+        return false;
+    }
+#endif
+
     // The same for blocks so far along x that indices may wrap around: nothing is assumed.
     template <int... K>
     static __attribute__((noinline, cold)) bool far(const char* block, unsigned int x,
@@ -139,8 +172,11 @@ struct kernel<F, void (*)(P...)> {
                                                            unsigned int y, unsigned int z) {
         using every = typename count_up<sizeof...(P)>::type;
         const char* const start = static_cast<const char*>(block);
-        return __builtin_expect(is_near(), true) ? near(start, x, y, z, every())
-                                                 : far(start, x, y, z, every());
+        if (__builtin_expect(!is_near(), false)) return far(start, x, y, z, every());
+#ifdef KERNELTK_COLUMNS
+        if (__builtin_expect(blockDim.x == 1, false)) return column(start, y, z, every());
+#endif
+        return near(start, x, y, z, every());
     }
 
     static void go_on(const void* block, unsigned int first) {
