@@ -529,8 +529,8 @@ import resource
 import numpy as np
 import kerneltk
 resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-text = "__device__ int deep(int n) { volatile int a[8]; a[3] = n; return n ? deep(n + 1) + a[3] : 0; }"
-kernel = kerneltk.RawKernel(text + "__global__ void f(int* y) { y[0] = deep(1); }", "f")
+deep = "__device__ int deep(int n) { volatile int a = n; return n ? deep(n + 1) + a : 0; }"
+kernel = kerneltk.RawKernel(deep + "__global__ void f(int* y) { y[0] = deep(1); }", "f")
 try:
     kernel(1, 4, (np.zeros(4, np.int32),))
 except kerneltk.LaunchError as error:
