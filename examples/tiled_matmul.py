@@ -47,4 +47,5 @@ if xp.__name__ == "numpy":
     except kerneltk.LaunchError as error:
         message = str(error)
     print(f"\n{message}")
-    assert "has left the kernel, while 160 threads wait at code:" in message
+    assert "has left the kernel, while " in message
+    assert "threads wait at code:" in message

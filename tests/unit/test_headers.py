@@ -41,7 +41,7 @@ def compile_cuda(source: str, architecture: str = "sm_90") -> tuple[bool, str]:
     encoded = [argument.encode() for argument in arguments]
     (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * size
+    log = b" " * max(size, 2)  # CPython shares bytes of length one
     nvrtc.nvrtcGetProgramLog(program, log)
     nvrtc.nvrtcDestroyProgram(program)
     return result == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode().strip("\0 \n")

@@ -85,13 +85,13 @@ def compile_cuda(architecture: str, text: str = TEXT + TAIL) -> bytes:
     options = [f"-I{INCLUDE_DIRECTORY}", f"-arch={architecture}", "-std=c++17"]
     (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * size
+    log = b" " * max(size, 2)  # CPython shares bytes of length one
     nvrtc.nvrtcGetProgramLog(program, log)
     assert int(result) == 0, log.decode()
     get: Any = nvrtc.nvrtcGetCUBIN if architecture.startswith("sm") else nvrtc.nvrtcGetPTX
     size_of: Any = nvrtc.nvrtcGetCUBINSize if get is nvrtc.nvrtcGetCUBIN else nvrtc.nvrtcGetPTXSize
     _, size = size_of(program)
-    code = b" " * size
+    code = b" " * max(size, 2)  # CPython shares bytes of length one
     get(program, code)
     nvrtc.nvrtcDestroyProgram(program)
     return code
