@@ -109,7 +109,9 @@ def test_templates_of_a_number_take_arrays_of_it() -> None:
 )
 def test_values_that_would_become_others(parameter: str, value: Any, error: Any) -> None:
     with pytest.raises(error, match="'v'"):
-        kernel(parameter, before="enum class E : unsigned char { a };")(1, 1, (value,))
+        kernel(parameter, before="enum class E : unsigned char { a };")(
+            1, 1, (value,), backend="host"
+        )
 
 
 def test_values_that_are_the_same_in_another_type() -> None:
