@@ -262,11 +262,13 @@ static void new_stack(struct fiber *f, void (*begin)(struct engine *)) {
 static inline __attribute__((always_inline)) void switch_to(struct engine *e, struct fiber *from, struct fiber *to) {
     e->current = to;
 #ifdef KT_ADDRESS_SANITIZER
+    atomic_store(&e->critical, 1); /* left between the two, the sanitizer would end the process */
     __sanitizer_start_switch_fiber(&from->fake_stack, to->bottom, to->size);
 #endif
     SWITCH(from, to, e);
 #ifdef KT_ADDRESS_SANITIZER
     __sanitizer_finish_switch_fiber(from->fake_stack, NULL, NULL);
+    atomic_store(&e->critical, 0);
 #endif
 }
 
@@ -617,6 +619,7 @@ static void fiber_begin(struct engine *e) {
     const void *bottom;
     size_t size;
     __sanitizer_finish_switch_fiber(NULL, &bottom, &size);
+    atomic_store(&e->critical, 0);
     if (!e->native.bottom) { /* the first switch of an engine comes from there */
         e->native.bottom = bottom;
         e->native.size = size;
