@@ -25,6 +25,9 @@ __all__ = [
     "ScalarOverflowError",
     "SignatureError",
     "Snippet",
+    "SourceError",
+    "TypingError",
+    "UnsupportedError",
     "render_message",
 ]
 
@@ -93,6 +96,18 @@ class BackendUnavailableError(KernelToolkitError, RuntimeError):
 
 class LaunchError(KernelToolkitError, RuntimeError):
     """The driver or the host runtime refused a launch."""
+
+
+class SourceError(KernelToolkitError, ValueError):
+    """A decorated function's text cannot be had, or is not the function's."""
+
+
+class UnsupportedError(KernelToolkitError, NotImplementedError):
+    """A decorated function uses something of Python that kernels do not have."""
+
+
+class TypingError(KernelToolkitError, TypeError):
+    """The types in a decorated function do not fit each other."""
 
 
 class DivisionError(LaunchError, ZeroDivisionError):

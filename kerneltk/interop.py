@@ -27,6 +27,8 @@ __all__ = [
     "first_way_back",
     "host_backend",
     "import_array",
+    "own_array",
+    "stream_handle",
 ]
 
 Caller = Callable[[Any], Any]
@@ -130,6 +132,38 @@ def import_array(value: Any) -> tuple[Any, Caller] | None:
     if hasattr(value, "__array_interface__"):
         return host_backend().adopt(value), _way_back(value)
     return None
+
+
+def own_array(value: Any) -> tuple[Backend | None, Any]:
+    """Return the backend that takes a value as an array, and the array as its own, without a copy;
+    None and the value itself if it is no array. Raises as :func:`import_array`.
+    """
+    own = backend_of(value)
+    if own is None or (own.name == "host" and type(value) is not np.ndarray):
+        adopted = import_array(value)
+        if adopted is not None:
+            value = adopted[0]
+            own = backend_of(value)
+    return own, value
+
+
+def stream_handle(stream: Any) -> int:
+    """Return the handle of a stream: CuPy's, one with ``__cuda_stream__``, or a handle itself.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is none of them.
+    """
+    handle = getattr(stream, "ptr", None)
+    if handle is None:
+        protocol = getattr(stream, "__cuda_stream__", None)
+        handle = protocol()[1] if protocol else stream
+    if not isinstance(handle, int | np.integer) or isinstance(handle, bool):
+        raise ArgumentTypeError(
+            f"'stream' must be a CuPy stream, not an object of type '{type(stream).__name__}'."
+        )
+    return int(handle)
 
 
 def _detached(value: Any) -> Any:

@@ -12,11 +12,10 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 from kerneltk.backends.base import Backend, LaunchDialect
+from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
 
 __all__ = ["MAX_PLANS", "Pattern", "Plan", "make_launcher"]
 
@@ -137,10 +136,6 @@ def overlap_pairs(pattern: Pattern) -> list[tuple[int, int]]:
     ]
 
 
-def _indent(lines: Sequence[str]) -> str:
-    return "\n".join("    " + line for line in lines)
-
-
 def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
     count = len(pattern.arrays)
     arrays = [k for k in range(count) if pattern.arrays[k]]
@@ -210,10 +205,7 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
         *([f"    pack_checked({', '.join(scalars)})"] if scalars else []),
         f"    return {result}",
         *([*stream, f"room = {dialect.scratch} if scratch else 0"] if takes_scratch else []),
-        "try:",
-        "    buffer = buffers.pop()",
-        "except IndexError:",
-        "    buffer = new_buffer()",
+        *take_buffer(),
     ]
     if scalars:
         lines += [
@@ -226,23 +218,11 @@ def _launcher_text(pattern: Pattern, dialect: LaunchDialect) -> str:
         lines.append(f"pack_into(buffer[0], 0, {packed})")
     lines += [
         *([] if takes_scratch else stream),
-        "try:",
-        f"    failure = launch({dialect.launch})",
-        "except LaunchErrors as error:",
-        "    failure = error",
-        "if failure:",
-        f"    launch_failed(failure, launch, ({dialect.launch}))",
-        "buffers.append(buffer)",
+        *launch_lines(dialect.launch),
         f"return {result}",
     ]
-    lines = [line for block in lines for line in block.split("\n")]
-    head = f"def run({arguments}{', ' if arguments else ''}stream=None, extra=None):"
-    return f"{head}\n{_indent(lines)}\n"
-
-
-@lru_cache(maxsize=512)
-def _compiled(text: str) -> CodeType:
-    return compile(text, "<launcher>", "exec")
+    head = f"run({arguments}{', ' if arguments else ''}stream=None, extra=None)"
+    return function_text(head, lines)
 
 
 def _made_late(names: dict[str, Any], name: str, make: Callable[[], Any]) -> Callable[..., Any]:
@@ -298,6 +278,6 @@ def make_launcher(
     }
     for name, make in dialect.late.items():
         names[name] = _made_late(names, name, make)
-    exec(_compiled(_launcher_text(pattern, dialect)), names)
+    exec(compiled(_launcher_text(pattern, dialect)), names)
     launcher: Callable[..., Any] = names["run"]
     return launcher

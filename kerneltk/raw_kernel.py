@@ -17,9 +17,10 @@ from kerneltk.errors import (
     CompileError,
     render_message,
 )
+from kerneltk.grids import as_extents
 from kerneltk.raw_arguments import passing_of, wrong_count
 from kerneltk.raw_binary import BinaryProgram
-from kerneltk.raw_launch import LoadedKernel, as_extents, make_launcher
+from kerneltk.raw_launch import LoadedKernel, make_launcher
 from kerneltk.raw_options import with_absolute_directories
 from kerneltk.raw_program import RawProgram
 from kerneltk.raw_source import RawSource
@@ -258,7 +259,7 @@ class RawKernel:
             The launch failed, or on the host: a barrier that not all threads reach, an access
             outside of memory, a failed assertion.
         """
-        handle = stream if stream is None else _stream_handle(stream)
+        handle = stream if stream is None else interop.stream_handle(stream)
         run = self._variant(mode) if mode else self._recent
         run(grid, block, args, shared_mem, handle)
 
@@ -325,13 +326,8 @@ class RawKernel:
         values: list[Any] = []
         owners: dict[int, Backend] = {}
         for index, argument in enumerate(args):
-            own, value = interop.backend_of(argument), argument
-            is_scalar = own is not None and own.name == "host" and argument.ndim == 0
-            if own is None or (own.name == "host" and type(argument) is not np.ndarray):
-                adopted = interop.import_array(argument)
-                if adopted is not None:
-                    value = adopted[0]
-                    own = interop.backend_of(value)
+            own, value = interop.own_array(argument)
+            is_scalar = isinstance(argument, np.ndarray) and argument.ndim == 0
             if own is not None and not is_scalar:
                 owners[index] = own
             values.append(value)
@@ -620,18 +616,6 @@ def _unpickle(
     kernel._set_up(program, name, cooperative, checks, exited_threads)
     kernel.translate_cucomplex = translate_cucomplex
     return kernel
-
-
-def _stream_handle(stream: Any) -> int:
-    handle = getattr(stream, "ptr", None)
-    if handle is None:
-        protocol = getattr(stream, "__cuda_stream__", None)
-        handle = protocol()[1] if protocol else stream
-    if not isinstance(handle, int | np.integer) or isinstance(handle, bool):
-        raise ArgumentTypeError(
-            f"'stream' must be a CuPy stream, not an object of type '{type(stream).__name__}'."
-        )
-    return int(handle)
 
 
 def _mode_words(mode: LaunchMode) -> dict[str, Any]:

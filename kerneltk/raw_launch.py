@@ -10,21 +10,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from kerneltk.backends.base import Backend, Function, GridDialect, GridLimits, LaunchMode
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.grids import GridShapes
+from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
 from kerneltk.raw_arguments import Passing, check_array, check_values, doubts_of
 from kerneltk.raw_signature import KernelSignature
 
-__all__ = ["LoadedKernel", "as_extents", "make_launcher"]
-
-_MAX_SHAPES = 4096
-_Shape = tuple[int, int, int, int, int, int, int, bool]
+__all__ = ["LoadedKernel", "make_launcher"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,73 +39,6 @@ class LoadedKernel:
     function: Function
     signature: KernelSignature
     limits: GridLimits
-
-
-def as_extents(value: Any, what: str, kernel: str) -> tuple[int, int, int]:
-    """Return a grid or a block, an int or a tuple of up to three, as three extents.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It is neither.
-    ArgumentValueError
-        It has more than three extents, or none, or a negative one.
-    """
-    extents = (value,) if isinstance(value, int | np.integer) else value
-    if not isinstance(extents, tuple | list) or not all(
-        isinstance(extent, int | np.integer) and not isinstance(extent, bool) for extent in extents
-    ):
-        raise ArgumentTypeError(
-            f"The {what} of kernel '{kernel}' must be an int or a tuple of up to three ints, not "
-            f"{value!r}."
-        )
-    if not 1 <= len(extents) <= 3:
-        raise ArgumentValueError(
-            f"The {what} of kernel '{kernel}' has one to three extents, not {len(extents)}."
-        )
-    x, y, z = (*map(int, extents), 1, 1)[:3]
-    if min(x, y, z) < 0:
-        raise ArgumentValueError(f"The {what} of kernel '{kernel}' has a negative extent: {value}.")
-    return x, y, z
-
-
-def _configure(loaded: LoadedKernel, grid: Any, block: Any, shared: Any) -> _Shape:
-    """Check a launch's shape; return its extents and whether it has no threads at all."""
-    kernel, limits = loaded.signature.kernel, loaded.limits
-    grid_extents = as_extents(grid, "grid", kernel)
-    block_extents = as_extents(block, "block", kernel)
-    gx, gy, gz = grid_extents
-    bx, by, bz = block_extents
-    if not isinstance(shared, int | np.integer) or isinstance(shared, bool) or shared < 0:
-        raise ArgumentValueError(
-            f"'shared_mem' of kernel '{kernel}' must be a number of bytes, not {shared!r}."
-        )
-    threads = bx * by * bz
-    if threads > limits.threads:
-        raise ArgumentValueError(
-            f"A block of kernel '{kernel}' can have {limits.threads} threads, and {block_extents} "
-            f"is {threads}.\n  Hint: use a smaller block and a larger grid."
-        )
-    for what, extents, most in (
-        ("block", block_extents, limits.block),
-        ("grid", grid_extents, limits.grid),
-    ):
-        for axis, extent, limit in zip("xyz", extents, most, strict=True):
-            if extent > limit:
-                raise ArgumentValueError(
-                    f"The {what} of kernel '{kernel}' can have {limit} along {axis}, not {extent}."
-                )
-    if shared > limits.shared:
-        raise ArgumentValueError(
-            f"Kernel '{kernel}' can have {limits.shared} bytes of dynamic shared memory, and "
-            f"{shared} were asked for."
-        )
-    loaded.backend.allow_shared(loaded.function, int(shared))
-    return gx, gy, gz, bx, by, bz, int(shared), gx * gy * gz * threads == 0
-
-
-def _indent(lines: Sequence[str]) -> str:
-    return "\n".join("    " + line for line in lines)
 
 
 def _launcher_text(
@@ -153,10 +80,7 @@ def _launcher_text(
         "    gx, gy, gz, bx, by, bz, shared, empty = shapes[grid, block, shared]",
         "except (KeyError, TypeError):",
         "    gx, gy, gz, bx, by, bz, shared, empty = configure(grid, block, shared)",
-        "try:",
-        "    buffer = buffers.pop()",
-        "except IndexError:",
-        "    buffer = new_buffer()",
+        *take_buffer(),
         "try:",
         f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
         "except PackErrors:",
@@ -168,20 +92,9 @@ def _launcher_text(
         "    return",
         *([f"note(buffer[1], [{', '.join(f'a{k}' for k in arrays)}])"] if dialect.note else []),
         *(["if stream is None:", f"    stream = {dialect.stream}"] if dialect.stream else []),
-        "try:",
-        f"    failure = launch({dialect.launch})",
-        "except LaunchErrors as error:",
-        "    failure = error",
-        "if failure:",
-        f"    launch_failed(failure, launch, ({dialect.launch}))",
-        "buffers.append(buffer)",
+        *launch_lines(dialect.launch),
     ]
-    return f"def run(grid, block, args, shared=0, stream=None):\n{_indent(lines)}\n"
-
-
-@lru_cache(maxsize=512)
-def _compiled(text: str) -> CodeType:
-    return compile(text, "<launcher>", "exec")
+    return function_text("run(grid, block, args, shared=0, stream=None)", lines)
 
 
 def make_launcher(
@@ -216,15 +129,7 @@ def make_launcher(
         end = place + struct.calcsize("<" + passing.format)
     size = dialect.head_size + signature.size
     offsets = [dialect.head_size + parameter.offset for parameter in signature.parameters]
-    shapes: dict[Any, _Shape] = {}
-
-    def configure(grid: Any, block: Any, shared: Any) -> _Shape:
-        shape = _configure(loaded, grid, block, shared)
-        if len(shapes) >= _MAX_SHAPES:
-            shapes.clear()
-        if not isinstance(grid, list) and not isinstance(block, list):
-            shapes[grid, block, shared] = shape
-        return shape
+    shapes = GridShapes(signature.kernel, backend, loaded.function, loaded.limits)
 
     def look_closely(*found: tuple[int, Any, int]) -> None:
         for k, array, address in found:
@@ -243,8 +148,8 @@ def make_launcher(
     further_doubts = [doubts_of(parameter) for parameter in signature.parameters]
     names: dict[str, Any] = {
         **dialect.names,
-        "shapes": shapes,
-        "configure": configure,
+        "shapes": shapes.known,
+        "configure": shapes.configure,
         "look_closely": look_closely,
         "refused": refused,
         "mistyped": mistyped,
@@ -269,6 +174,6 @@ def make_launcher(
         ]
         names["note"] = dialect.note(size, taken)
     text = _launcher_text(passings, written, further_doubts, dialect, checks)
-    exec(_compiled(text), names)
+    exec(compiled(text), names)
     launcher: Callable[..., None] = names["run"]
     return launcher

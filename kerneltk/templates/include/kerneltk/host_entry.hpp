@@ -59,6 +59,54 @@ struct arguments;
 template <int... K, class... P>
 struct arguments<indices<K...>, P...> : argument<K, P>... {};
 
+#ifdef KERNELTK_CHECK_MEMORY
+constexpr const void* checked_memory = &_kt_memory;
+#else
+constexpr const void* checked_memory = nullptr;
+#endif
+
+// Tells the runtime that an entry has begun.
+inline __attribute__((always_inline)) engine* enter(const void* block, const unit& own) {
+    const launch& l = *static_cast<const launch*>(block);
+#ifdef KERNELTK_CHECK_MEMORY
+    _kt_memory.checks = static_cast<const memory::calls*>(l.runtime->memory);
+#endif
+    own_launch = &l;
+    return l.runtime->enter(&l, &own);
+}
+
+// Calls `run` for each block of a range, when the coordinates are those of the block.
+template <class Run>
+inline __attribute__((always_inline)) void each_block(const void* block, long long begin,
+                                                      long long end, Run run) {
+    const launch& l = *static_cast<const launch*>(block);
+    gridDim.x = l.grid[0];
+    blockDim.x = l.block[0];
+    apart();
+    gridDim.y = l.grid[1];
+    blockDim.y = l.block[1];
+    apart();
+    gridDim.z = l.grid[2];
+    blockDim.z = l.block[2];
+    const long long row = begin / l.grid[0];
+    unsigned int x = static_cast<unsigned int>(begin % l.grid[0]);
+    unsigned int y = static_cast<unsigned int>(row % l.grid[1]);
+    unsigned int z = static_cast<unsigned int>(row / l.grid[1]);
+    for (; begin < end; ++begin) {
+        blockIdx.x = x;
+        apart();
+        blockIdx.y = y;
+        apart();
+        blockIdx.z = z;
+        run();
+        if (++x < l.grid[0]) continue;
+        x = 0;
+        if (++y < l.grid[1]) continue;
+        y = 0;
+        ++z;
+    }
+}
+
 constexpr unsigned int most_threads = 1024, most_rows = 65535;
 constexpr unsigned int farthest = 0x7fffffffu - most_threads;
 
@@ -186,42 +234,12 @@ struct kernel<F, void (*)(P...)> {
 
     static inline __attribute__((always_inline)) void blocks(const void* block, long long begin,
                                                              long long end) {
-#ifdef KERNELTK_CHECK_MEMORY
-        static constexpr unit own = {where, go_on, &_kt_memory};
-        const launch& l = *static_cast<const launch*>(block);
-        _kt_memory.checks = static_cast<const memory::calls*>(l.runtime->memory);
-#else
-        static constexpr unit own = {where, go_on, nullptr};
-        const launch& l = *static_cast<const launch*>(block);
-#endif
-        engine* const e = l.runtime->enter(&l, &own);
+        static constexpr unit own = {where, go_on, checked_memory};
+        engine* const e = enter(block, own);
         own_engine = e;
-        own_launch = &l;
-        gridDim.x = l.grid[0];
-        blockDim.x = l.block[0];
-        apart();
-        gridDim.y = l.grid[1];
-        blockDim.y = l.block[1];
-        apart();
-        gridDim.z = l.grid[2];
-        blockDim.z = l.block[2];
-        const long long row = begin / l.grid[0];
-        unsigned int x = static_cast<unsigned int>(begin % l.grid[0]);
-        unsigned int y = static_cast<unsigned int>(row % l.grid[1]);
-        unsigned int z = static_cast<unsigned int>(row / l.grid[1]);
-        for (; begin < end; ++begin) {
-            blockIdx.x = x;
-            apart();
-            blockIdx.y = y;
-            apart();
-            blockIdx.z = z;
+        each_block(block, begin, end, [=]() __attribute__((always_inline)) {
             if (walk(block, 0, 0, 0)) e->runtime->leave(e);
-            if (++x < l.grid[0]) continue;
-            x = 0;
-            if (++y < l.grid[1]) continue;
-            y = 0;
-            ++z;
-        }
+        });
     }
 };
 

@@ -1,0 +1,38 @@
+"""Kernels in restricted Python: ``from kerneltk import jit``.
+
+The names are those of ``cupyx.jit``, and more; numba's spellings are in ``jit.cuda``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kerneltk.jit.intrinsics import atomics, bits, memory, threads, warp
+from kerneltk.jit.intrinsics.base import Intrinsic
+from kerneltk.jit.intrinsics.loops import RANGE
+from kerneltk.jit.kernel import JitKernel, rawkernel
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_TABLES: tuple[dict[str, Any], ...] = (
+    threads.INTRINSICS,
+    memory.INTRINSICS,
+    atomics.INTRINSICS,
+    warp.INTRINSICS,
+    bits.INTRINSICS,
+)
+for _table in _TABLES:
+    globals().update(_table)
+range = RANGE  # noqa: A001 (cupyx.jit's name)
+
+__all__ = ["Intrinsic", "JitKernel", "rawkernel", "range"]  # noqa: PLE0604
+__all__ += [name for table in _TABLES for name in table]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in ("cg", "cub", "cuda"):
+        import importlib
+
+        return importlib.import_module(f"kerneltk.jit.{name}")
+    raise AttributeError(f"module 'kerneltk.jit' has no attribute '{name}'")

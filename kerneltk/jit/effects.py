@@ -1,0 +1,71 @@
+"""What a program does to its arguments, and what it wants from a launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kerneltk.jit import ir
+
+__all__ = ["needs_grid", "written_parameters"]
+
+
+def _roots(node: Any, sources: dict[str, set[str]]) -> set[str]:
+    """Return the parameters whose memory an array, or a place in one, may belong to."""
+    found: set[str] = set()
+    for item in ir.walk(node):
+        if isinstance(item, ir.Local):
+            found |= sources.get(item.name, set())
+    return found
+
+
+def _array_of(place: Any) -> Any:
+    """Return what a place is in: the array of an element, however deep the field."""
+    while isinstance(place, ir.Field):
+        place = place.value
+    return place.array if isinstance(place, ir.Element) else place
+
+
+def written_parameters(program: ir.Program) -> frozenset[str]:
+    """Return the names of the kernel's parameters whose arrays may be written to.
+
+    A view counts as what it is a view of; it is not followed which of several.
+    """
+    summaries: dict[str, frozenset[str]] = {}
+    for function in program.functions:
+        sources: dict[str, set[str]] = {p.name: {p.name} for p in function.parameters}
+        changed = True
+        while changed:
+            changed = False
+            for node in ir.walk(*function.body):
+                if isinstance(node, ir.Store) and isinstance(node.target, ir.Local):
+                    found = _roots(node.value, sources)
+                    known = sources.setdefault(node.target.name, set())
+                    if not found <= known:
+                        known |= found
+                        changed = True
+        by_name = {f.name: f for f in program.functions}
+        written: set[str] = set()
+        for node in ir.walk(*function.body):
+            if isinstance(node, ir.Store | ir.Update) and not isinstance(node.target, ir.Local):
+                written |= _roots(_array_of(node.target), sources)
+            elif isinstance(node, ir.Call):
+                for k in node.operation.writes:
+                    written |= _roots(_array_of(node.arguments[k]), sources)
+            elif isinstance(node, ir.Invoke):
+                callee = by_name[node.function]
+                for parameter, argument in zip(callee.parameters, node.arguments, strict=True):
+                    if parameter.name in summaries[node.function]:
+                        written |= _roots(argument, sources)
+        summaries[function.name] = frozenset(
+            written & {parameter.name for parameter in function.parameters}
+        )
+    return summaries[program.kernel.name]
+
+
+def needs_grid(program: ir.Program) -> bool:
+    """Return whether blocks wait for each other: all of them must be resident."""
+    return any(
+        isinstance(node, ir.Call) and "grid" in node.operation.effects
+        for function in program.functions
+        for node in ir.walk(*function.body)
+    )

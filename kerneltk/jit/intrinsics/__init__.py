@@ -1,0 +1,37 @@
+"""What kernels can call beside Python functions: one row an operation.
+
+`rule_of` finds the rule for a Python object: a function of `builtins`, `math` or NumPy. The names of
+``jit`` are objects that carry their own (`base.Intrinsic`).
+"""
+
+from __future__ import annotations
+
+import builtins
+from functools import cache
+from typing import Any
+
+from kerneltk.jit.intrinsics.base import Intrinsic, Rule
+
+__all__ = ["is_range", "rule_of"]
+
+
+@cache
+def _tables() -> dict[Any, Rule]:
+    from kerneltk.jit.intrinsics import conversions, mathematics, python
+
+    return {**mathematics.TABLE, **conversions.TABLE, **python.TABLE}
+
+
+def rule_of(function: Any) -> Rule | None:
+    """Return the rule of a Python object that kernels can call; None if they cannot."""
+    try:
+        return _tables().get(function)
+    except TypeError:  # what cannot be hashed is no function
+        return None
+
+
+def is_range(function: Any) -> bool:
+    """Return whether an object makes the numbers of a loop."""
+    return function is builtins.range or (
+        isinstance(function, Intrinsic) and function.__name__ == "range"
+    )

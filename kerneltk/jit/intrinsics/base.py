@@ -1,0 +1,190 @@
+"""What an intrinsic is: a row that says how its calls are typed and what text they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from kerneltk.jit import ir
+
+if TYPE_CHECKING:
+    from kerneltk.jit.types import Number, Type
+
+__all__ = ["Builder", "CallSite", "Intrinsic", "Operation", "Rule", "Static", "Value"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """A Python object that is known when the kernel is compiled.
+
+    Parameters
+    ----------
+    value : object
+    """
+
+    value: Any
+
+
+Value: TypeAlias = "ir.Expression | Static"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """What an intrinsic's call is in the IR and in the text.
+
+    Parameters
+    ----------
+    name : str
+        For messages and for passes that know it.
+    text : str or callable
+        C++ text with ``{0}``, ``{1}``, ... for the arguments, ``{type}`` for the result's C type,
+        ``{type0}`` for that of an argument, and ``{static0}`` for a static fact.
+    effects : frozenset of str
+        ``"barrier"``: a plain barrier of the block. ``"waits"``: waits for other threads in another
+        way. ``"thread"``: depends on which thread asks. ``"memory"``: reads or writes memory.
+    headers : tuple of str
+        Package headers that the text needs.
+    places : tuple of int
+        Arguments, elements or fields, whose address is passed.
+    writes : tuple of int
+        Of these, those that may be written to.
+    """
+
+    name: str
+    text: str | Callable[..., str]
+    effects: frozenset[str] = frozenset()
+    headers: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call in the user's text.
+
+    Parameters
+    ----------
+    name : str
+        The callee as the user spells it.
+    arguments : tuple of Value
+    keywords : dict of str to Value
+    span : Span
+        Of the whole call.
+    spans : tuple of Span
+        Of the positional arguments.
+    keyword_spans : dict of str to Span
+    """
+
+    name: str
+    arguments: tuple[Value, ...]
+    keywords: dict[str, Value]
+    span: ir.Span
+    spans: tuple[ir.Span, ...]
+    keyword_spans: dict[str, ir.Span] = field(default_factory=dict)
+
+    def span_of(self, index: int) -> ir.Span:
+        """Return the place of an argument."""
+        return self.spans[index] if index < len(self.spans) else self.span
+
+
+class Builder(Protocol):
+    """What the lowering offers to the rules of intrinsics."""
+
+    @property
+    def mode(self) -> str:
+        """``"cuda"`` or ``"numpy"``."""
+
+    def fail(self, sentence: str, span: ir.Span, hint: str = "", label: str = "") -> Exception:
+        """Return the error for types that do not fit."""
+
+    def refuse(self, sentence: str, span: ir.Span, hint: str = "", label: str = "") -> Exception:
+        """Return the error for what restricted Python does not have."""
+
+    def as_expression(self, value: Value, span: ir.Span) -> ir.Expression:
+        """Return a value as an expression; raises for what has no value at run time."""
+
+    def as_number(self, value: Value, span: ir.Span, what: str = "") -> ir.Expression:
+        """Return a value as a number; raises for anything else."""
+
+    def cast(self, value: ir.Expression, target: Number) -> ir.Expression:
+        """Return a number as one of another type."""
+
+    def convert(self, value: Value, target: Type, span: ir.Span, what: str) -> ir.Expression:
+        """Return a value as one of a type that it can be stored to; raises where it cannot."""
+
+    def truth(self, value: Value, span: ir.Span) -> ir.Expression | Static:
+        """Return whether a value is true."""
+
+    def declare(
+        self,
+        element: Any,
+        shape: tuple[int, ...] | None,
+        space: str,
+        span: ir.Span,
+        alignment: int = 0,
+        data: bytes = b"",
+    ) -> ir.Expression:
+        """Declare memory where the call stands, and return it; a shape of None is the block's
+        dynamic shared memory.
+        """
+
+    def declare_opaque(self, kind: Type, span: ir.Span, stem: str, shared: bool) -> ir.Expression:
+        """Declare a variable of a type that only intrinsics know."""
+
+    def temporary(self, value: ir.Expression) -> ir.Expression:
+        """Return an expression that can be used several times and is evaluated once, now."""
+
+    def element(self, array: Value, index: Value, span: ir.Span) -> ir.Element:
+        """Return an element of an array."""
+
+    def emit(self, statement: ir.Statement) -> None:
+        """Add a statement before the one that is being lowered."""
+
+    def call(self, function: Any, arguments: tuple[Value, ...], site: CallSite) -> Value:
+        """Call a Python function or another intrinsic."""
+
+    def binary(self, op: str, left: Value, right: Value, span: ir.Span) -> Value:
+        """Return an operation with Python's meaning."""
+
+
+Rule: TypeAlias = "Callable[[Builder, CallSite], Value]"
+
+
+class Intrinsic:
+    """A function that only kernels can call.
+
+    Parameters
+    ----------
+    name : str
+        As users spell it behind ``jit.``.
+    rule : callable
+        Types a call and returns its value.
+    doc : str
+        Its documentation.
+    """
+
+    def __init__(self, name: str, rule: Rule, doc: str = "") -> None:
+        self.__name__ = self.__qualname__ = name
+        self.rule = rule
+        self.__doc__ = doc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise: there is no thread here."""
+        raise RuntimeError(f"'{self.__name__}' can only be called inside of a kernel.")
+
+    def __repr__(self) -> str:
+        return f"<intrinsic {self.__name__}>"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return _named, (self.__name__,)
+
+
+def _named(name: str) -> Any:
+    """Return an intrinsic by its name: what a pickle refers to."""
+    from kerneltk import jit
+
+    found: Any = jit
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found

@@ -1,0 +1,571 @@
+"""``math.*`` and NumPy's scalar functions. The two spellings of one function mean the same.
+
+A function of real numbers is computed in its argument's own floating type; integers count as float64
+(as in NumPy), float16 and bfloat16 are computed in float32 and rounded.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.attributes import CONJUGATE, number_attribute
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.python import absolute, folded
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    call,
+    common_number,
+    floating_of,
+    integer,
+)
+from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number
+
+__all__ = ["TABLE", "choose"]
+
+_NUMBERS = ("jit_numbers.hpp",)
+_MORE = ("jit_numbers.hpp", "jit_numbers_more.hpp")
+_FLOAT = Number(np.dtype(np.float32))
+_INT = Number(np.dtype(np.int32))
+
+# C name, objects; those with a star also take complex numbers.
+_UNARY: dict[str, tuple[Any, ...]] = {
+    "sin*": (math.sin, np.sin, cmath.sin),
+    "cos*": (math.cos, np.cos, cmath.cos),
+    "tan*": (math.tan, np.tan, cmath.tan),
+    "asin*": (math.asin, np.arcsin, cmath.asin),
+    "acos*": (math.acos, np.arccos, cmath.acos),
+    "atan*": (math.atan, np.arctan, cmath.atan),
+    "sinh*": (math.sinh, np.sinh, cmath.sinh),
+    "cosh*": (math.cosh, np.cosh, cmath.cosh),
+    "tanh*": (math.tanh, np.tanh, cmath.tanh),
+    "asinh*": (math.asinh, np.arcsinh, cmath.asinh),
+    "acosh*": (math.acosh, np.arccosh, cmath.acosh),
+    "atanh*": (math.atanh, np.arctanh, cmath.atanh),
+    "exp*": (math.exp, np.exp, cmath.exp),
+    "exp2": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
+    "expm1": (math.expm1, np.expm1),
+    "log*": (np.log,),
+    "log2": (math.log2, np.log2),
+    "log10*": (math.log10, np.log10, cmath.log10),
+    "log1p": (math.log1p, np.log1p),
+    "sqrt*": (math.sqrt, np.sqrt, cmath.sqrt),
+    "cbrt": (math.cbrt, np.cbrt) if hasattr(math, "cbrt") else (np.cbrt,),
+    "erf": (math.erf,),
+    "erfc": (math.erfc,),
+    "tgamma": (math.gamma,),
+    "lgamma": (math.lgamma,),
+    "fabs": (math.fabs, np.fabs),
+}
+_OWN_UNARY: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
+    "degrees": ((math.degrees, np.degrees, np.rad2deg), _MORE),
+    "radians": ((math.radians, np.radians, np.deg2rad), _MORE),
+    "sinc": ((np.sinc,), _MORE),
+}
+_BINARY: dict[str, tuple[Any, ...]] = {
+    "atan2": (math.atan2, np.arctan2),
+    "hypot": (np.hypot,),
+    "fmod": (math.fmod,),
+    "copysign": (math.copysign, np.copysign),
+    "nextafter": (math.nextafter, np.nextafter),
+    "remainder": (math.remainder,),
+}
+
+
+# Parsing them takes a compiler long: what is not needed is left out.
+_COMPLEX_POWERS = ("exp", "log", "log10", "sqrt")
+
+
+def _complex_operation(name: str) -> Operation:
+    header = "complex_powers.hpp" if name in _COMPLEX_POWERS else "complex_circular.hpp"
+    return Operation(name, f"{name}({{0}})", headers=("complex.hpp", header))
+
+
+def _through_float(
+    low: Builder, values: Sequence[ir.Expression], kind: Number, make: Callable[..., ir.Expression]
+) -> ir.Expression:
+    """Return a function of numbers of `kind`; the 16-bit types are computed in float32."""
+    if kind.dtype.name in ("float16", "bfloat16"):
+        found = make([low.cast(low.cast(v, kind), _FLOAT) for v in values], _FLOAT)
+        return low.cast(found, kind)
+    return make([low.cast(value, kind) for value in values], kind)
+
+
+def _unary(
+    name: str, functions: tuple[Any, ...], text: str = "", headers: tuple[str, ...] = ()
+) -> Rule:
+    takes_complex = name.endswith("*")
+    plain = name.rstrip("*")
+    operation = Operation(plain, text or f"::{plain}({{0}})", headers=headers)
+    complex_operation = _complex_operation(plain)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(functions[0] if functions else None, site, low)
+        if known is not None:
+            return known
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        assert isinstance(value.type, Number)
+        if value.type.is_complex:
+            if not takes_complex:
+                raise low.fail(f"'{site.name}' cannot be computed for '{value.type}'.", site.span)
+            return call(complex_operation, [value], value.type, site)
+        kind = floating_of(value.type)
+        return _through_float(
+            low, [value], kind, lambda values, result: call(operation, values, result, site)
+        )
+
+    return rule
+
+
+def _binary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
+    operation = Operation(name, text or f"::{name}({{0}}, {{1}})", headers=headers)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        found = arguments_of(low, site, ("x", "y"))
+        values = [low.as_number(v, site.span_of(k)) for k, v in enumerate(found.values())]
+        kind = common_number(low, values, site)
+        if kind.is_complex:
+            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        return _through_float(
+            low, values, floating_of(kind), lambda v, result: call(operation, v, result, site)
+        )
+
+    return rule
+
+
+def _operator(op: str) -> Rule:
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("x", "y"))
+        return low.binary(op, values["x"], values["y"], site.span)
+
+    return rule
+
+
+def _comparison(op: Any) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("x", "y"))
+        return low.compare(op, values["x"], values["y"], site.span)  # type: ignore[no-any-return]
+
+    return rule
+
+
+def _same_type(
+    name: str, function: Any, parameters: tuple[str, ...], headers: tuple[str, ...] = _NUMBERS,
+    *, integers: bool = True, reals: bool = True, complexes: bool = False,
+) -> Rule:  # fmt: skip
+    """Return the rule of a function whose arguments and result have one type."""
+    places = ", ".join(f"{{{k}}}" for k in range(len(parameters)))
+    operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=headers)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        found = arguments_of(low, site, parameters)
+        values = [low.as_number(v, site.span_of(k)) for k, v in enumerate(found.values())]
+        kind = common_number(low, values, site)
+        if kind == BOOL:
+            kind = PY_INT
+        if not integers and kind.is_integer:
+            kind = floating_of(kind)
+        if (kind.is_complex and not complexes) or (not reals and not kind.is_integer):
+            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        return call(operation, [low.cast(value, kind) for value in values], kind, site)
+
+    return rule
+
+
+def _test(name: str, function: Any, headers: tuple[str, ...] = _NUMBERS) -> Rule:
+    operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=headers)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        assert isinstance(value.type, Number)
+        if name == "signbit" and value.type.is_complex:
+            raise low.fail("'signbit' cannot be computed for complex numbers.", site.span)
+        return call(operation, [value], BOOL, site)
+
+    return rule
+
+
+def _rounding(name: str, function: Any, to_integer: bool) -> Rule:
+    operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=_NUMBERS)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        kind = value.type
+        assert isinstance(kind, Number)
+        if kind.is_complex:
+            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        if kind == BOOL:
+            value, kind = low.cast(value, PY_INT), PY_INT
+        if kind.is_integer:
+            if name == "rint":
+                return low.cast(value, floating_of(kind))
+            return low.cast(value, PY_INT) if to_integer else value
+        rounded = call(operation, [value], kind, site)
+        return low.cast(rounded, PY_INT) if to_integer else rounded
+
+    return rule
+
+
+def _log(low: Builder, site: CallSite) -> Value:
+    """``math.log(x, base)``."""
+    if len(site.arguments) < 2:
+        return _unary("log*", (math.log,))(low, site)
+    known = folded(math.log, site, low)
+    if known is not None:
+        return known
+    one = _unary("log", (math.log,))
+    parts = []
+    for argument, span in zip(site.arguments, site.spans, strict=False):
+        inner = CallSite(site.name, (argument,), {}, span, (span,))
+        parts.append(one(low, inner))
+    return low.binary("/", parts[0], parts[1], site.span)
+
+
+def _pow(low: Builder, site: CallSite) -> Value:
+    """``math.pow(x, y)``: always of floats."""
+    values = arguments_of(low, site, ("x", "y"))
+    known = folded(math.pow, site, low)
+    if known is not None:
+        return known
+    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
+    kind = floating_of(common_number(low, numbers, site))
+    return low.binary("**", *(low.cast(number, kind) for number in numbers), site.span)
+
+
+def _hypot(low: Builder, site: CallSite) -> Value:
+    if len(site.arguments) != 2:
+        raise low.refuse("'math.hypot' takes two numbers in a kernel.", site.span)
+    return _binary("hypot", math.hypot)(low, site)
+
+
+_LDEXP = Operation("ldexp", "kerneltk::jit::ldexp({0}, {1})", headers=_MORE)
+
+
+def _ldexp(low: Builder, site: CallSite) -> Value:
+    known = folded(math.ldexp, site, low)
+    if known is not None:
+        return known
+    values = arguments_of(low, site, ("x", "i"))
+    x = low.as_number(values["x"], site.span_of(0))
+    assert isinstance(x.type, Number)
+    kind = floating_of(x.type)
+    exponent = low.cast(integer(low, values["i"], site.span_of(1), "The exponent"), _INT)
+    return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
+
+
+_FREXP_FRACTION = Operation("frexp", "kerneltk::jit::frexp({0}).fraction", headers=_MORE)
+_FREXP_EXPONENT = Operation("frexp", "kerneltk::jit::frexp({0}).exponent", headers=_MORE)
+_MODF_FRACTION = Operation("modf", "kerneltk::jit::modf({0}).fraction", headers=_MORE)
+_MODF_WHOLE = Operation("modf", "kerneltk::jit::modf({0}).whole", headers=_MORE)
+
+
+def _pair(first: Operation, second: Operation, second_kind: Number | None, function: Any) -> Rule:
+    """Return the rule of a function with two results."""
+
+    def rule(low: Any, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        kind = floating_of(value.type)
+        once = low.temporary(low.cast(value, kind))
+        parts = [
+            call(first, [once], kind, site),
+            call(second, [once], second_kind or kind, site),
+        ]
+        if second_kind is not None:
+            parts[1] = low.cast(parts[1], PY_INT)
+        return low.make_tuple(parts, site.span)  # type: ignore[no-any-return]
+
+    return rule
+
+
+def choose(low: Any, site: CallSite, names: tuple[str, str, str]) -> Value:
+    """Return one of two numbers, by a condition."""
+    values = arguments_of(low, site, names)
+    condition = low.truth(values[names[0]], site.span_of(0))
+    numbers = [low.as_number(values[names[k]], site.span_of(k)) for k in (1, 2)]
+    kind = common_number(low, numbers, site)
+    then, orelse = (low.cast(number, kind) for number in numbers)
+    if isinstance(condition, Static):
+        return then if condition.value else orelse  # type: ignore[no-any-return]
+    return ir.Select(condition, then, orelse, kind, site.span)
+
+
+def _logical(name: str) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        values = list(arguments_of(low, site, ("x", "y")).values())
+        truths = [low.as_expression(low.truth(v, site.span), site.span) for v in values]
+        if name == "xor":
+            return ir.Compare("!=", truths[0], truths[1], site.span)
+        # Both are evaluated, as in NumPy; there is no effect by which that could be told.
+        return ir.Logical("and" if name == "and" else "or", tuple(truths), site.span)
+
+    return rule
+
+
+def _logical_not(low: Builder, site: CallSite) -> Value:
+    truth = low.truth(arguments_of(low, site, ("x",))["x"], site.span)
+    return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, site.span)
+
+
+def _unary_operator(op: str) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        kind = value.type
+        if op == "~":
+            if kind == BOOL:
+                return ir.Not(value, site.span)
+            if not kind.is_integer:
+                raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+            return ir.Unary("~", value, kind, site.span)
+        if kind == BOOL:
+            value, kind = low.cast(value, PY_INT), PY_INT
+        return value if op == "+" else ir.Unary("-", value, kind, site.span)  # type: ignore[no-any-return]
+
+    return rule
+
+
+def _part(name: str) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        return number_attribute(low, value, name, site.span)
+
+    return rule
+
+
+def _conjugate(low: Builder, site: CallSite) -> Value:
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    assert isinstance(value.type, Number)
+    return call(CONJUGATE, [value], value.type, site) if value.type.is_complex else value
+
+
+_ANGLE = Operation("angle", "arg({0})", headers=("complex.hpp",))
+
+
+def _angle(low: Any, site: CallSite) -> Value:
+    value = low.as_number(arguments_of(low, site, ("z",))["z"], site.span_of(0))
+    kind = value.type
+    if not kind.is_complex:
+        floating = floating_of(kind)
+        zero = low.cast(ir.Literal_(0, PY_INT, site.span), floating)
+        inner = CallSite(site.name, (zero, low.cast(value, floating)), {}, site.span, site.spans)
+        return _binary("atan2", math.atan2)(low, inner)
+    part = PY_FLOAT
+    if not kind.weak:
+        part = Number(np.dtype(np.float32 if kind.dtype == np.complex64 else np.float64))
+    return call(_ANGLE, [value], part, site)
+
+
+def _square(low: Builder, site: CallSite) -> Value:
+    value = low.temporary(low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0)))
+    return low.binary("*", value, value, site.span)
+
+
+def _float_power(low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("x", "y"))
+    double = Number(np.dtype(np.float64))
+    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
+    for number in numbers:
+        assert isinstance(number.type, Number)
+        if number.type.is_complex:
+            double = Number(np.dtype(np.complex128))
+    return low.binary("**", *(low.cast(number, double) for number in numbers), site.span)
+
+
+_POPCOUNT = Operation("bitwise_count", "__popcll((unsigned long long){0})")
+
+
+def _bitwise_count(low: Builder, site: CallSite) -> Value:
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    kind = value.type
+    assert isinstance(kind, Number)
+    if not kind.is_integer:
+        raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+    magnitude = absolute(low, CallSite(site.name, (value,), {}, site.span, site.spans))
+    found = call(_POPCOUNT, [low.as_number(magnitude, site.span)], _INT, site)
+    return low.cast(found, Number(np.dtype(np.uint8)))
+
+
+def _integers(name: str, function: Any, count: int) -> Rule:
+    """Return the rule of a function of integers, which are Python's: 64 bits of them."""
+    places = ", ".join(f"{{{k}}}" for k in range(count))
+    operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=("jit_math.hpp",))
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        names = ("n", "k")[:count]
+        values = [
+            low.cast(integer(low, value, site.span_of(k), "The argument"), PY_INT)
+            for k, value in enumerate(arguments_of(low, site, names).values())
+        ]
+        return call(operation, values, PY_INT, site)
+
+    return rule
+
+
+_IS_CLOSE = Operation(
+    "isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=("jit_math.hpp",)
+)
+
+
+def _isclose(low: Builder, site: CallSite) -> Value:
+    if not site.keywords:
+        known = folded(math.isclose, site, low)
+        if known is not None:
+            return known
+    values = arguments_of(
+        low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
+    )
+    numbers = [low.as_number(value, site.span) for value in values.values()]
+    kind = floating_of(common_number(low, numbers, site))
+    if kind.is_complex:
+        raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+    if kind.dtype.itemsize < 4:
+        kind = _FLOAT
+    return call(_IS_CLOSE, [low.cast(number, kind) for number in numbers], BOOL, site)
+
+
+def _divmod(low: Any, site: CallSite) -> Value:
+    from kerneltk.jit.intrinsics.python import TABLE as PYTHON
+
+    return PYTHON[divmod](low, site)
+
+
+_ROUND_DIGITS = Operation("round", "kerneltk::jit::round_even({0}, {1})", headers=_MORE)
+
+
+def _round(low: Builder, site: CallSite) -> Value:
+    """``np.round(x, decimals)``: of the argument's own type."""
+    values = arguments_of(low, site, ("a", "decimals"), {"decimals": 0})
+    value = low.as_number(values["a"], site.span_of(0))
+    kind = value.type
+    assert isinstance(kind, Number)
+    if not kind.is_floating:
+        if kind.is_complex:
+            raise low.fail("A complex number cannot be rounded.", site.span)
+        return low.cast(value, PY_INT) if kind == BOOL else value
+    decimals = values["decimals"]
+    if isinstance(decimals, Static) and decimals.value == 0:
+        inner = CallSite(site.name, (value,), {}, site.span, site.spans)
+        return _rounding("rint", np.rint, False)(low, inner)
+    places = low.cast(integer(low, decimals, site.span_of(1), "'decimals'"), _INT)
+    return call(_ROUND_DIGITS, [value, places], kind, site)
+
+
+def _table() -> dict[Any, Rule]:
+    import ast
+
+    table: dict[Any, Rule] = {}
+
+    def add(rule: Rule, *functions: Any) -> None:
+        for function in functions:
+            table[function] = rule
+
+    for name, functions in _UNARY.items():
+        for function in functions:
+            add(_unary(name, (function,)), function)
+    for name, (functions, headers) in _OWN_UNARY.items():
+        add(_unary(name, functions, f"kerneltk::jit::{name}({{0}})", headers), *functions)
+    for name, functions in _BINARY.items():
+        add(_binary(name, functions[0]), *functions)
+    for op, functions in {
+        "+": (np.add,),
+        "-": (np.subtract,),
+        "*": (np.multiply,),
+        "/": (np.divide, np.true_divide),
+        "//": (np.floor_divide,),
+        "%": (np.mod, np.remainder),
+        "**": (np.power,),
+        "<<": (np.left_shift,),
+        ">>": (np.right_shift,),
+        "&": (np.bitwise_and,),
+        "|": (np.bitwise_or,),
+        "^": (np.bitwise_xor,),
+    }.items():
+        add(_operator(op), *functions)
+    for node, function in (
+        (ast.Lt(), np.less),
+        (ast.LtE(), np.less_equal),
+        (ast.Gt(), np.greater),
+        (ast.GtE(), np.greater_equal),
+        (ast.Eq(), np.equal),
+        (ast.NotEq(), np.not_equal),
+    ):
+        add(_comparison(node), function)
+    for name in ("maximum", "minimum", "fmax", "fmin"):
+        add(_same_type(name, getattr(np, name), ("x", "y")), getattr(np, name))
+    add(_same_type("sign", np.sign, ("x",), complexes=True), np.sign)
+    add(_same_type("reciprocal", np.reciprocal, ("x",), complexes=True), np.reciprocal)
+    add(_same_type("clip", np.clip, ("a", "a_min", "a_max")), np.clip)
+    add(_same_type("heaviside", np.heaviside, ("x", "h0"), _MORE, integers=False), np.heaviside)
+    add(_same_type("logaddexp", np.logaddexp, ("x", "y"), _MORE, integers=False), np.logaddexp)
+    add(_same_type("logaddexp2", np.logaddexp2, ("x", "y"), _MORE, integers=False), np.logaddexp2)
+    add(_same_type("gcd", np.gcd, ("x", "y"), _MORE, reals=False), np.gcd, math.gcd)
+    add(_same_type("lcm", np.lcm, ("x", "y"), _MORE, reals=False), np.lcm, math.lcm)
+    add(_binary("fmod", np.fmod), np.fmod)
+    for name in ("isnan", "isinf", "isfinite"):
+        for module in (math, np, cmath):
+            function = getattr(module, name)
+            add(_test(name, function), function)
+    add(_test("signbit", np.signbit, _MORE), np.signbit)
+    for name in ("floor", "ceil", "trunc"):
+        add(_rounding(name, getattr(math, name), True), getattr(math, name))
+        add(_rounding(name, getattr(np, name), False), getattr(np, name))
+    add(_rounding("rint", np.rint, False), np.rint)
+    add(_rounding("trunc", np.fix, False), np.fix)
+    add(_log, math.log)
+    add(_pow, math.pow)
+    add(_hypot, math.hypot)
+    add(_ldexp, math.ldexp, np.ldexp)
+    add(_pair(_FREXP_FRACTION, _FREXP_EXPONENT, _INT, math.frexp), math.frexp, np.frexp)
+    add(_pair(_MODF_FRACTION, _MODF_WHOLE, None, math.modf), math.modf, np.modf)
+    add(lambda low, site: choose(low, site, ("condition", "x", "y")), np.where)
+    add(_logical("and"), np.logical_and)
+    add(_logical("or"), np.logical_or)
+    add(_logical("xor"), np.logical_xor)
+    add(_logical_not, np.logical_not)
+    add(_unary_operator("-"), np.negative)
+    add(_unary_operator("+"), np.positive)
+    add(_unary_operator("~"), np.invert)
+    add(absolute, np.abs, np.absolute)
+    add(_part("real"), np.real)
+    add(_part("imag"), np.imag)
+    add(_conjugate, np.conjugate)
+    add(_angle, np.angle, cmath.phase)
+    add(_square, np.square)
+    add(_float_power, np.float_power)
+    for name, count in (("isqrt", 1), ("factorial", 1), ("comb", 2), ("perm", 2)):
+        add(_integers(name, getattr(math, name), count), getattr(math, name))
+    add(_isclose, math.isclose)
+    spacing = _unary("spacing", (np.spacing,), "kerneltk::jit::spacing({0})", ("jit_math.hpp",))
+    ulp = _unary("ulp", (math.ulp,), "::fabs(kerneltk::jit::spacing({0}))", ("jit_math.hpp",))
+    add(spacing, np.spacing)
+    add(ulp, math.ulp)
+    add(_divmod, np.divmod)
+    add(_round, np.round, np.around)
+    if hasattr(np, "bitwise_count"):
+        add(_bitwise_count, np.bitwise_count)
+    return table
+
+
+TABLE = _table()

@@ -1,0 +1,138 @@
+"""Memory that a kernel declares: shared, local, constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    element_of,
+    shape_of,
+    static_value,
+)
+from kerneltk.jit.types import Number, Record
+
+__all__ = ["INTRINSICS", "array_like", "local_array", "shared_array"]
+
+_MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
+
+
+def _alignment(low: Any, value: Value, site: CallSite) -> int:
+    found = static_value(low, value, site.span, "An alignment")
+    if found is None:
+        return 0
+    if not isinstance(found, int | np.integer) or found < 1 or found & (found - 1):
+        raise low.fail(f"An alignment is a power of two (bytes), not {found!r}.", site.span)
+    return int(found)
+
+
+def _declared(
+    low: Any, site: CallSite, dtype: Value, shape: Value, align: Value, space: str
+) -> Any:
+    element = element_of(low, dtype, site.span)
+    known = shape.value if isinstance(shape, Static) else shape
+    is_dynamic = known is None or (known == 0 and isinstance(known, int)) or known == (0,)
+    if is_dynamic:
+        if space != "shared":
+            raise low.fail("Local memory needs a shape.", site.span)
+        return low.declare(element, None, space, site.span, _alignment(low, align, site))
+    extents = shape_of(low, shape, site.span)
+    size = int(np.prod(extents)) * element.dtype.itemsize
+    if space == "local" and size > _MOST_LOCAL:
+        raise low.fail(
+            f"{size} bytes of local memory are more than a thread can have ({_MOST_LOCAL}).",
+            site.span,
+            "use an array argument with a part for each thread.",
+        )
+    if space == "shared" and size > 232448:
+        raise low.fail(
+            f"{size} bytes of shared memory are more than a block can have.",
+            site.span,
+            "use smaller tiles.",
+        )
+    return low.declare(element, extents, space, site.span, _alignment(low, align, site))
+
+
+def _shared_memory(low: Any, site: CallSite) -> Value:
+    """``shared_memory(dtype, size, alignment)``: CuPy's order."""
+    values = arguments_of(low, site, ("dtype", "size", "alignment"), {"alignment": None})
+    found: Value = _declared(
+        low, site, values["dtype"], values["size"], values["alignment"], "shared"
+    )
+    return found
+
+
+def _local_memory(low: Any, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("dtype", "shape", "alignment"), {"alignment": None})
+    found: Value = _declared(
+        low, site, values["dtype"], values["shape"], values["alignment"], "local"
+    )
+    return found
+
+
+def _array(space: str) -> Any:
+    """``shared.array(shape, dtype)``: numba's order."""
+
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(
+            low, site, ("shape", "dtype", "alignment"), {"alignment": None, "dtype": np.float64}
+        )
+        found: Value = _declared(
+            low, site, values["dtype"], values["shape"], values["alignment"], space
+        )
+        return found
+
+    return rule
+
+
+def _array_like(low: Any, site: CallSite) -> Value:
+    """``const.array_like(x)``: a copy of an array from outside, in constant memory."""
+    values = arguments_of(low, site, ("ary",))
+    found = static_value(low, values["ary"], site.span_of(0), "The array")
+    if not isinstance(found, np.ndarray | tuple | list):
+        raise low.fail(
+            f"An object of type '{type(found).__name__}' is no NumPy array.", site.span_of(0)
+        )
+    array = np.ascontiguousarray(found)
+    element = element_of(low, Static(array.dtype), site.span_of(0))
+    if isinstance(element, Record):
+        raise low.refuse("Records cannot be constants.", site.span_of(0), "use one array a field.")
+    if array.ndim == 0 or array.size == 0:
+        raise low.fail("An array without elements cannot be copied.", site.span_of(0))
+    if array.nbytes > 65536:
+        raise low.fail(
+            f"The array has {array.nbytes} bytes; constant memory has 65536.",
+            site.span_of(0),
+            "pass it as an argument.",
+        )
+    assert isinstance(element, Number)
+    result: Value = low.declare(element, array.shape, "constant", site.span, 0, array.tobytes())
+    return result
+
+
+shared_array = Intrinsic(
+    "shared.array", _array("shared"), "Return shared memory of a shape and a dtype."
+)
+local_array = Intrinsic(
+    "local.array", _array("local"), "Return memory of the thread's own, of a shape and a dtype."
+)
+array_like = Intrinsic(
+    "const.array_like", _array_like, "Return a NumPy array from outside as constant memory."
+)
+
+INTRINSICS: dict[str, Any] = {
+    "shared_memory": Intrinsic(
+        "shared_memory",
+        _shared_memory,
+        "Return memory that the threads of a block share.\n\n"
+        "Parameters\n----------\ndtype : dtype\nsize : int, tuple of int or None\n"
+        "    Its shape (elements); None is the block's dynamic shared memory, whose size the launch "
+        "gives.\nalignment : int, optional\n    Bytes.",
+    ),
+    "local_memory": Intrinsic(
+        "local_memory", _local_memory, "Return memory of the thread's own: dtype and shape."
+    ),
+}

@@ -1,0 +1,212 @@
+"""Python's own functions: ``abs``, ``min``, ``len``, ``divmod``, ``round``."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit.attributes import extent
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import (
+    all_static,
+    arguments_of,
+    call,
+    common_number,
+    count_error,
+    integer,
+)
+from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Tuple
+
+__all__ = ["TABLE", "absolute"]
+
+_HEADERS = ("jit_numbers.hpp",)
+ABSOLUTE = Operation("abs", "kerneltk::jit::absolute({0})", headers=_HEADERS)
+MIN = Operation("min", "kerneltk::jit::py_min({0}, {1})", headers=_HEADERS)
+MAX = Operation("max", "kerneltk::jit::py_max({0}, {1})", headers=_HEADERS)
+ROUND = Operation("round", "kerneltk::jit::rint({0})", headers=_HEADERS)
+ROUND_DIGITS = Operation(
+    "round",
+    "kerneltk::jit::round_even({0}, {1})",
+    headers=("jit_numbers.hpp", "jit_numbers_more.hpp"),
+)
+
+
+def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
+    """Return what Python computes, where all arguments are known."""
+    if site.keywords or not all_static(site.arguments):
+        return None
+    values = [value.value for value in site.arguments]  # type: ignore[union-attr]
+    try:
+        with np.errstate(all="ignore"):
+            return Static(function(*values))
+    except Exception as error:
+        raise low.fail(f"This expression cannot be computed: {error}.", site.span) from error
+
+
+def absolute(low: Builder, site: CallSite) -> Value:
+    """Type ``abs(x)``: of a complex number its modulus."""
+    known = folded(abs, site, low)
+    if known is not None:
+        return known
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    kind = value.type
+    assert isinstance(kind, Number)
+    if kind == BOOL:
+        return low.cast(value, PY_INT)
+    if kind.dtype.kind == "u":
+        return value
+    result = kind
+    if kind.is_complex:
+        part = np.float32 if kind.dtype == np.complex64 else np.float64
+        result = PY_FLOAT if kind.weak else Number(np.dtype(part))
+    return call(ABSOLUTE, [value], result, site)
+
+
+def _extreme(operation: Operation, function: Any) -> Rule:
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        values = list(site.arguments)
+        if site.keywords:
+            raise low.refuse(
+                f"'{site.name}' takes no keywords in a kernel.", site.span, "write the loop."
+            )
+        if len(values) == 1:
+            only = values[0]
+            if isinstance(only, Static) or not isinstance(only.type, Tuple):
+                raise low.refuse(
+                    f"'{site.name}' of one value needs a tuple.", site.span, "write the loop."
+                )
+            values = low.items_of(only, site.span)  # type: ignore[attr-defined]
+        numbers = [low.as_number(value, site.span_of(k)) for k, value in enumerate(values)]
+        if not numbers:
+            raise count_error(low, site, "two arguments or more")
+        kind = common_number(low, numbers, site)
+        if kind.is_complex:
+            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        if kind == BOOL:
+            kind = PY_INT
+        found = low.cast(numbers[0], kind)
+        for number in numbers[1:]:
+            found = call(operation, [found, low.cast(number, kind)], kind, site)
+        return found
+
+    return rule
+
+
+def _len(low: Builder, site: CallSite) -> Value:
+    value = arguments_of(low, site, ("x",))["x"]
+    if isinstance(value, Static):
+        return folded(len, site, low) or Static(0)
+    if isinstance(value.type, Array):
+        if value.type.ndim == 0:
+            raise low.fail("An array without dimensions has no length.", site.span)
+        return extent(value, 0, site.span)
+    if isinstance(value.type, Tuple):
+        return Static(len(value.type.items))
+    raise low.fail(f"{low.describe(value)} has no length.", site.span)  # type: ignore[attr-defined]
+
+
+def _divmod(low: Builder, site: CallSite) -> Value:
+    known = folded(divmod, site, low)
+    if known is not None:
+        return known
+    values = arguments_of(low, site, ("a", "b"))
+    a = low.temporary(low.as_number(values["a"], site.span_of(0)))
+    b = low.temporary(low.as_number(values["b"], site.span_of(1)))
+    parts = [low.binary(op, a, b, site.span) for op in ("//", "%")]
+    return low.make_tuple(parts, site.span)  # type: ignore[attr-defined, no-any-return]
+
+
+def _pow(low: Builder, site: CallSite) -> Value:
+    if len(site.arguments) == 3:
+        raise low.refuse("'pow' with a modulus cannot be used in a kernel.", site.span)
+    values = arguments_of(low, site, ("base", "exp"))
+    return low.binary("**", values["base"], values["exp"], site.span)
+
+
+def _round(low: Builder, site: CallSite) -> Value:
+    known = folded(round, site, low)
+    if known is not None:
+        return known
+    values = arguments_of(low, site, ("number", "ndigits"), {"ndigits": None})
+    value = low.as_number(values["number"], site.span_of(0))
+    kind = value.type
+    assert isinstance(kind, Number)
+    digits = values["ndigits"]
+    none = isinstance(digits, Static) and digits.value is None
+    if kind.is_complex:
+        raise low.fail("A complex number cannot be rounded.", site.span)
+    if not kind.is_floating:
+        if not none:
+            raise low.refuse("An integer cannot be rounded to digits in a kernel.", site.span)
+        return low.cast(value, PY_INT) if kind == BOOL else value
+    if none:  # as Python: an integer
+        return low.cast(call(ROUND, [value], kind, site), PY_INT)
+    places = low.cast(integer(low, digits, site.span_of(1), "'ndigits'"), Number(np.dtype("i4")))
+    return call(ROUND_DIGITS, [value, places], kind, site)
+
+
+def _sum(low: Builder, site: CallSite) -> Value:
+    known = folded(sum, site, low)
+    if known is not None:
+        return known
+    values = arguments_of(low, site, ("iterable", "start"), {"start": 0})
+    only = values["iterable"]
+    if isinstance(only, Static) or not isinstance(only.type, Tuple):
+        raise low.refuse("'sum' needs a tuple in a kernel.", site.span, "write the loop.")
+    found = values["start"]
+    for item in low.items_of(only, site.span):  # type: ignore[attr-defined]
+        found = low.binary("+", found, item, site.span)
+    return found
+
+
+def _tuple(low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("iterable",), {"iterable": ()})
+    items = low.items_of(values["iterable"], site.span_of(0))  # type: ignore[attr-defined]
+    return low.make_tuple(items, site.span)  # type: ignore[attr-defined, no-any-return]
+
+
+def _range(low: Builder, site: CallSite) -> Value:
+    known = folded(range, site, low)
+    if known is not None:
+        return known
+    raise low.refuse("'range' can only be looped over.", site.span, "for i in range(n): ...")
+
+
+def _operator(op: str) -> Rule:
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("a", "b"))
+        return low.binary(op, values["a"], values["b"], site.span)
+
+    return rule
+
+
+TABLE: dict[Any, Rule] = {
+    builtins.abs: absolute,
+    builtins.min: _extreme(MIN, min),
+    builtins.max: _extreme(MAX, max),
+    builtins.len: _len,
+    builtins.divmod: _divmod,
+    builtins.pow: _pow,
+    builtins.round: _round,
+    builtins.sum: _sum,
+    builtins.tuple: _tuple,
+    builtins.range: _range,
+    operator.add: _operator("+"),
+    operator.sub: _operator("-"),
+    operator.mul: _operator("*"),
+    operator.truediv: _operator("/"),
+    operator.floordiv: _operator("//"),
+    operator.mod: _operator("%"),
+    operator.pow: _operator("**"),
+    operator.and_: _operator("&"),
+    operator.or_: _operator("|"),
+    operator.xor: _operator("^"),
+    operator.lshift: _operator("<<"),
+    operator.rshift: _operator(">>"),
+}

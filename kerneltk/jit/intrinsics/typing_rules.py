@@ -1,0 +1,155 @@
+"""How arguments of intrinsics are checked and typed: what several tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.dtypes import as_dtype, is_supported
+from kerneltk.jit import ir
+from kerneltk.jit.expressions import element_type
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
+from kerneltk.jit.rules import common_type
+from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number, Record, Type
+
+__all__ = [
+    "all_static",
+    "arguments_of",
+    "call",
+    "common_number",
+    "count_error",
+    "element_of",
+    "floating_of",
+    "integer",
+    "shape_of",
+    "static_value",
+]
+
+
+def count_error(low: Builder, site: CallSite, wanted: str) -> Exception:
+    """Return the error for a wrong number of arguments."""
+    given = len(site.arguments) + len(site.keywords)
+    were = "was" if given == 1 else "were"
+    return low.fail(f"'{site.name}' takes {wanted}, and {given} {were} given.", site.span)
+
+
+def arguments_of(
+    low: Builder, site: CallSite, names: Sequence[str], defaults: dict[str, Any] | None = None
+) -> dict[str, Value]:
+    """Return a call's values by name; those that are not given are constants of `defaults`.
+
+    Raises
+    ------
+    TypingError
+        Too many values, too few, or a keyword that there is not.
+    """
+    defaults = defaults or {}
+    found: dict[str, Value] = dict(zip(names, site.arguments, strict=False))
+    if len(site.arguments) > len(names):
+        most = len(names)
+        raise count_error(low, site, f"{most} argument{'' if most == 1 else 's'}")
+    for key, value in site.keywords.items():
+        if key not in names or key in found:
+            raise low.fail(
+                f"'{site.name}' takes no keyword '{key}' here.",
+                site.keyword_spans.get(key, site.span),
+                f"its parameters are {', '.join(names)}.",
+            )
+        found[key] = value
+    for name in names:
+        if name not in found:
+            if name not in defaults:
+                raise low.fail(f"'{site.name}' needs a value for '{name}'.", site.span)
+            found[name] = Static(defaults[name])
+    return {name: found[name] for name in names}
+
+
+def static_value(low: Builder, value: Value, span: ir.Span, what: str) -> Any:
+    """Return a value that has to be known when the kernel is compiled."""
+    if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+        return value.value
+    raise low.fail(
+        f"{what} must be known when the kernel is compiled.",
+        span,
+        "use a literal, a global, or a variable that is assigned once, to a constant.",
+    )
+
+
+def all_static(values: Sequence[Value]) -> bool:
+    """Return whether all values are plain Python objects."""
+    return all(
+        isinstance(value, Static) and not hasattr(value.value, "value_rule") for value in values
+    )
+
+
+def element_of(low: Builder, value: Value, span: ir.Span) -> Number | Record:
+    """Return the type of elements that a dtype argument names."""
+    found = static_value(low, value, span, "A dtype")
+    plain = {int: PY_INT.dtype, float: PY_FLOAT.dtype, bool: BOOL.dtype}
+    try:
+        dtype = plain.get(found) if isinstance(found, type) else None
+        if dtype is None:
+            named = getattr(found, "__name__", "") == "bfloat16"
+            dtype = as_dtype("bfloat16" if named else found)
+    except TypeError:
+        raise low.fail(f"{found!r} is no dtype.", span, "for example 'np.float32'.") from None
+    if not is_supported(dtype):
+        raise low.fail(f"Kernels have no memory of dtype '{dtype}'.", span)
+    kind = element_type(dtype)
+    assert isinstance(kind, Number | Record)
+    return kind
+
+
+def shape_of(low: Builder, value: Value, span: ir.Span) -> tuple[int, ...]:
+    """Return a shape: an integer or a tuple of them, all known."""
+    found = static_value(low, value, span, "A shape")
+    extents = found if isinstance(found, tuple | list) else (found,)
+    for extent in extents:
+        if not isinstance(extent, int | np.integer) or isinstance(extent, bool) or extent < 1:
+            raise low.fail(f"A shape is made of positive integers, not {extent!r}.", span)
+    if not extents:
+        raise low.fail("A shape needs at least one extent.", span)
+    return tuple(int(extent) for extent in extents)
+
+
+def integer(low: Builder, value: Value, span: ir.Span, what: str) -> ir.Expression:
+    """Return an argument as an integer; a bool counts as one."""
+    found = low.as_number(value, span, what)
+    assert isinstance(found.type, Number)
+    if found.type == BOOL:
+        return low.cast(found, PY_INT)
+    if not found.type.is_integer:
+        raise low.fail(f"{what} must be an integer, not '{found.type}'.", span)
+    return found
+
+
+def floating_of(kind: Number) -> Number:
+    """Return the type that a real function is computed in: of integers float64, as in NumPy."""
+    if kind.is_floating or kind.is_complex:
+        return kind
+    return PY_FLOAT if kind.weak or kind == BOOL else Number(np.dtype(np.float64))
+
+
+def common_number(low: Builder, values: Sequence[ir.Expression], site: CallSite) -> Number:
+    """Return the type that all arguments meet in."""
+    kind = values[0].type
+    assert isinstance(kind, Number)
+    for value in values[1:]:
+        assert isinstance(value.type, Number)
+        joined = common_type(kind, value.type, low.mode)
+        if joined is None:
+            raise low.fail(
+                f"'{site.name}' cannot be computed for '{kind}' and '{value.type}'.", site.span
+            )
+        kind = joined
+    return kind
+
+
+def call(
+    operation: Operation, arguments: Sequence[ir.Expression], kind: Type, site: CallSite,
+    *static: Any,
+) -> ir.Call:  # fmt: skip
+    """Return a call of an operation."""
+    return ir.Call(operation, tuple(arguments), kind, site.span, tuple(static))

@@ -1,0 +1,536 @@
+"""The typed intermediate representation: what a restricted Python function means, with no Python
+and no C++ in it.
+
+A `Function` is a body of statements. An expression has a type; every node has a span, which is the
+place in the user's own text that it comes from. Nodes are immutable. Conversions are explicit: the
+operands of an operation have the type that it is computed in (`verify` checks that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from kerneltk.jit.types import BOOL, PY_INT, VOID, Array, Number, Type
+
+if TYPE_CHECKING:
+    from kerneltk.jit.intrinsics.base import Operation
+    from kerneltk.jit.source import FunctionSource
+
+__all__ = [
+    "Assert",
+    "Binary",
+    "Break",
+    "Call",
+    "Cast",
+    "Compare",
+    "Construct",
+    "Continue",
+    "Declare",
+    "Element",
+    "Evaluate",
+    "Expression",
+    "Extent",
+    "Field",
+    "For",
+    "Function",
+    "If",
+    "Invoke",
+    "Literal_",
+    "Local",
+    "Logical",
+    "Not",
+    "Nothing",
+    "Parameter",
+    "Print",
+    "Program",
+    "Return",
+    "Section",
+    "Select",
+    "Slice",
+    "Span",
+    "Statement",
+    "Store",
+    "ThreadLoop",
+    "Unary",
+    "Update",
+    "While",
+    "children",
+    "walk",
+]
+
+
+class Span(NamedTuple):
+    """A place in a function's text: one-based lines, zero-based columns (characters)."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+# -- expressions ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal_:  # noqa: N801 (typing has Literal)
+    """A number that is known: of Python's own class, or a NumPy scalar's value."""
+
+    value: Any
+    type: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A parameter, a variable, or declared memory."""
+
+    name: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A number in another type, converted as C does."""
+
+    operand: Expression
+    type: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``-`` or ``~`` of a number of the same type."""
+
+    op: Literal["-", "~"]
+    operand: Expression
+    type: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``not`` of a bool."""
+
+    operand: Expression
+    span: Span
+
+    @property
+    def type(self) -> Number:
+        """Bool."""
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An operation with Python's meaning on two numbers of the type `type`.
+
+    ``/`` is the true quotient, so that its type is no integer. The right operand of a shift may
+    have another integer type.
+    """
+
+    op: str  # + - * / // % ** << >> & | ^; of integers also div and rem, which truncate as C does
+    left: Expression
+    right: Expression
+    type: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A comparison of two numbers of one type."""
+
+    op: str  # < <= > >= == !=
+    left: Expression
+    right: Expression
+    span: Span
+
+    @property
+    def type(self) -> Number:
+        """Bool."""
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """``and`` or ``or`` of bools; what comes later is evaluated only if it matters."""
+
+    op: Literal["and", "or"]
+    operands: tuple[Expression, ...]
+    span: Span
+
+    @property
+    def type(self) -> Number:
+        """Bool."""
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """One of two values of the same type; the other is not evaluated."""
+
+    condition: Expression
+    then: Expression
+    orelse: Expression
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array, which can be stored to.
+
+    `wrap` tells for each index, an integer, whether it may be negative and then counts from the
+    end.
+    """
+
+    array: Expression
+    indices: tuple[Expression, ...]
+    wrap: tuple[bool, ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of an axis; None is Python's default. Bounds are clipped as Python does."""
+
+    start: Expression | None
+    stop: Expression | None
+    step: Expression | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A view of an array: one part an axis, an integer (which removes it) or a slice."""
+
+    array: Expression
+    parts: tuple[Expression | Slice, ...]
+    type: Array
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The extent of an array along an axis (elements)."""
+
+    array: Expression
+    axis: int
+    span: Span
+
+    @property
+    def type(self) -> Number:
+        """A Python int."""
+        return PY_INT
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a record, by name, or an item of a tuple, by number; can be stored to."""
+
+    value: Expression
+    key: str | int
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """None as an item of a tuple; it has no place in memory."""
+
+    span: Span
+
+    @property
+    def type(self) -> Type:
+        """No value."""
+        return VOID
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A tuple of values."""
+
+    items: tuple[Expression, ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An intrinsic: a row of the tables in `intrinsics`.
+
+    `static` are the facts that its text depends on beside the arguments.
+    """
+
+    operation: Operation
+    arguments: tuple[Expression, ...]
+    type: Type
+    span: Span
+    static: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """A call of another function of the program, by its unique name."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: Type
+    span: Span
+
+
+Expression: TypeAlias = (
+    Literal_
+    | Local
+    | Cast
+    | Unary
+    | Not
+    | Binary
+    | Compare
+    | Logical
+    | Select
+    | Element
+    | Section
+    | Extent
+    | Field
+    | Construct
+    | Nothing
+    | Call
+    | Invoke
+)
+
+
+# -- statements -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """Memory of a fixed shape that begins to exist here: shared, local or constant.
+
+    `data` are the bytes of constant memory. A dynamic one is the block's dynamic shared memory.
+    """
+
+    name: str
+    type: Array | Type
+    span: Span
+    alignment: int = 0
+    dynamic: bool = False
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An assignment to a local, an element or a field, of a value of its type."""
+
+    target: Local | Element | Field
+    value: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """An assignment to an element or a field that its value is computed from: ``x[i] += 1``.
+
+    The place is evaluated once; in `value` it is the local `name`.
+    """
+
+    target: Element | Field
+    name: str
+    value: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """An expression for its effect."""
+
+    value: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """A branch."""
+
+    condition: Expression
+    body: tuple[Statement, ...]
+    orelse: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """A loop as long as a condition holds."""
+
+    condition: Expression
+    body: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """A loop over ``range(start, stop, step)``, integers of the variable's type.
+
+    Bounds are evaluated once. `ascending` is None where the step's sign is not known. `private`
+    says that the variable is neither assigned in the body nor used outside. `unroll` is None, a
+    number of times, or True for all.
+    """
+
+    variable: Local
+    start: Expression
+    stop: Expression
+    step: Expression
+    ascending: bool | None
+    private: bool
+    unroll: int | bool | None
+    body: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Leaves the innermost loop."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Goes on with the innermost loop."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Leaves the function."""
+
+    value: Expression | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """Ends the launch with an error unless a condition holds."""
+
+    condition: Expression
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """A line of text: strings, and numbers with their formats (of C's printf)."""
+
+    parts: tuple[str | tuple[str, Expression], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLoop:
+    """The threads of a block one after the other: what stands between two barriers.
+
+    Only `split` makes it, for CPU cores.
+    """
+
+    body: tuple[Statement, ...]
+    span: Span
+
+
+Statement: TypeAlias = (
+    Declare
+    | Store
+    | Update
+    | Evaluate
+    | If
+    | While
+    | For
+    | Break
+    | Continue
+    | Return
+    | Assert
+    | Print
+    | ThreadLoop
+)
+
+
+# -- functions ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function; its place for messages is `span`."""
+
+    name: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function with all types decided.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the program, and a C++ identifier.
+    parameters : tuple of Parameter
+        Those that exist at run time.
+    result : Type
+    body : tuple of Statement
+    locals : tuple of (str, Type)
+        Its variables in the order of their first assignment; loop variables that are private, and
+        declared memory, are not among them.
+    source : FunctionSource
+    is_kernel : bool
+    per_thread : frozenset of str
+        Locals of a split function of which each thread has its own, across thread loops.
+    is_split : bool
+        Whether it runs a whole block at a time (`split`).
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: Type
+    body: tuple[Statement, ...]
+    locals: tuple[tuple[str, Type], ...]
+    source: FunctionSource
+    is_kernel: bool = False
+    per_thread: frozenset[str] = field(default=frozenset())
+    is_split: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A kernel and the functions that it calls, callees first; the kernel is the last."""
+
+    functions: tuple[Function, ...]
+
+    @property
+    def kernel(self) -> Function:
+        """The entry point."""
+        return self.functions[-1]
+
+
+def children(node: Any) -> Iterator[Any]:
+    """Yield the nodes directly below a node, in the order of evaluation."""
+    for name in node.__slots__:
+        value = getattr(node, name)
+        if isinstance(value, tuple) and not isinstance(value, Span):
+            for item in value:
+                if isinstance(item, tuple) and len(item) == 2 and hasattr(item[1], "span"):
+                    yield item[1]  # a part of Print
+                elif hasattr(item, "span"):
+                    yield item
+        elif hasattr(value, "span") and not isinstance(value, type):
+            yield value
+
+
+def walk(*nodes: Any) -> Iterator[Any]:
+    """Yield nodes and everything below them."""
+    for node in nodes:
+        yield node
+        yield from walk(*children(node))

@@ -1,0 +1,439 @@
+"""``@rawkernel``: a function in restricted Python as a kernel that is launched on a grid."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from kerneltk import pipeline
+from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    NotCompiledError,
+    Snippet,
+)
+from kerneltk.jit import ir
+from kerneltk.jit.effects import needs_grid, written_parameters
+from kerneltk.jit.launch import CompiledKernel, Launcher
+from kerneltk.jit.program import lower_program
+from kerneltk.jit.ranges import narrow
+from kerneltk.jit.scope import parameters_of
+from kerneltk.jit.source import FunctionSource, source_of
+from kerneltk.jit.types import Type, Void
+from kerneltk.jit.units import unit_of
+from kerneltk.jit.verify import verify
+from kerneltk.units import BackendName, TranslationUnit
+
+__all__ = ["Configured", "JitKernel", "rawkernel"]
+
+Mode = Literal["cuda", "numpy"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A decorated function and how it is compiled.
+
+    Parameters
+    ----------
+    function : function
+    mode : {"cuda", "numpy"}
+    options : tuple of str
+    launch_bounds : tuple of int
+        The most threads of a block and, if there is a second, the fewest resident blocks.
+    fastmath : bool
+    """
+
+    function: types.FunctionType
+    mode: Mode = "cuda"
+    options: tuple[str, ...] = ()
+    launch_bounds: tuple[int, ...] = ()
+    fastmath: bool = False
+
+    @functools.cached_property
+    def source(self) -> FunctionSource:
+        """Its text and syntax tree."""
+        return source_of(self.function)
+
+    @functools.cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(argument.arg for argument in parameters_of(self.source.node))
+
+    def spans(self) -> tuple[ir.Span, ...]:
+        """Return where the parameters are declared."""
+        return tuple(self.source.span(argument) for argument in parameters_of(self.source.node))
+
+    def program(self, kinds: Sequence[Type]) -> ir.Program:
+        """Return the program for arguments of these types, verified.
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function's text does not fit.
+        """
+        run_time, static = [], {}
+        for name, kind, span in zip(self.parameters, kinds, self.spans(), strict=True):
+            if isinstance(kind, Void):
+                static[name] = None
+            else:
+                run_time.append((name, kind, span))
+        program = lower_program(self.function, self.source, run_time, static, self.mode)
+        program = ir.Program(tuple(narrow(function) for function in program.functions))
+        verify(program)
+        return program
+
+    def unit(self, program: ir.Program, backend: BackendName) -> TranslationUnit:
+        """Return a program's translation unit."""
+        options = self.options
+        if self.fastmath and backend == "cuda":
+            options += ("--use_fast_math",)
+        bounds = ", ".join(map(str, self.launch_bounds))
+        return unit_of(program, backend, options, f"__launch_bounds__({bounds}) " if bounds else "")
+
+
+class JitKernel:
+    """A function in restricted Python that runs on a grid of threads.
+
+    Made by :func:`rawkernel`. ``kernel[grid, block](*args)`` launches it, with NumPy arrays on the
+    cores of this machine, with CuPy arrays on their GPU. It is compiled for each combination of
+    argument types when it is first launched with it.
+
+    Attributes
+    ----------
+    __wrapped__ : function
+        The function itself.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        self._definition = definition
+        functools.update_wrapper(self, definition.function)
+        self._units: dict[tuple[str, tuple[Type, ...]], TranslationUnit] = {}
+        self._launcher = Launcher(self)
+        self._configured: dict[Any, Configured] = {}
+
+    # -- launching -----------------------------------------------------------------------------
+
+    def __getitem__(self, configuration: Any) -> Configured:
+        """Return what launches with ``[grid, block]`` or ``[grid, block, shared_mem, stream]``.
+
+        Parameters
+        ----------
+        configuration : tuple
+            The grid (blocks) and the block (threads), each an int or a tuple of up to three; then,
+            if wanted, dynamic shared memory (bytes) and a stream. As in numba, a third value that
+            is a stream and a fourth that is a number are taken for what they are.
+        """
+        try:
+            known = self._configured.get(configuration)
+        except TypeError:  # a list
+            known = None
+        return known if known is not None else self._configure(configuration)
+
+    def _configure(self, configuration: Any) -> Configured:
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' is launched as '{self.name}[grid, block](...)'; "
+                "dynamic shared memory (bytes) and a stream may follow."
+            )
+        grid, block, *rest = configuration
+        shared, stream = 0, None
+        for value in rest:
+            if isinstance(value, int | np.integer) and not isinstance(value, bool):
+                shared = int(value)
+            elif value is not None:
+                stream = value
+        if (
+            len(rest) == 2
+            and isinstance(rest[0], int)
+            and isinstance(rest[1], int)
+            and rest[0] == 0
+        ):
+            shared = rest[1]  # numba's order: a stream of 0, then shared memory
+        found = Configured(self, grid, block, shared, stream)
+        if stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
+            try:
+                self._configured[configuration] = found
+            except TypeError:  # a list cannot be a key
+                return found
+        return found
+
+    def __call__(
+        self,
+        grid: Any,
+        block: Any,
+        args: Sequence[Any],
+        shared_mem: int = 0,
+        stream: Any = None,
+    ) -> None:
+        """Launch the kernel.
+
+        Parameters
+        ----------
+        grid, block : int or tuple of int
+            Blocks; threads of a block.
+        args : tuple
+            The arguments.
+        shared_mem : int
+            Dynamic shared memory of a block (bytes).
+        stream : cupy.cuda.Stream, optional
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function does not fit these arguments, at its line.
+        ArgumentTypeError, ArgumentValueError
+            An argument, the grid or the block cannot be taken.
+        CompileError, LaunchError
+            Compiling or launching failed.
+        """
+        if not isinstance(args, tuple | list):
+            raise ArgumentTypeError(
+                f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
+                f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
+            )
+        self._launcher(grid, block, self._complete(tuple(args), {}), shared_mem, stream)
+
+    def _complete(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments in the parameters' order, defaults filled in."""
+        if not named and len(args) == len(self._definition.parameters):
+            return args
+        try:
+            bound = inspect.signature(self._definition.function).bind(*args, **named)
+        except TypeError as error:
+            raise ArgumentTypeError(f"Kernel '{self.name}': {error}.") from None
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in self._definition.parameters)
+
+    # -- what launchers ask (`launch.FrontEnd`) --------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._definition.function.__name__
+
+    def parameter(self, index: int) -> str:
+        """Return how messages name a parameter."""
+        return f"'{self._definition.parameters[index]}'"
+
+    def snippet(self, index: int) -> Snippet | None:
+        """Return where a parameter is declared."""
+        return self._definition.source.snippet(self._definition.spans()[index])
+
+    def compiled(self, backend: Backend, types: tuple[Type, ...]) -> CompiledKernel:
+        """Return the kernel for argument types on the current device."""
+        self._check_count(len(types))
+        program = self._definition.program(types)
+        unit = self._definition.unit(program, backend.name)
+        self._units[backend.name, types] = unit
+        if unit.raw:
+            module, code = pipeline.get_module(unit, backend)
+            function = module.function(dict(code.symbols)[unit.exports[0][0]])
+        else:
+            function = pipeline.get_function(unit, backend)
+        names = iter(program.kernel.parameters)
+        stored = written_parameters(program)
+        written = tuple(not isinstance(t, Void) and next(names).name in stored for t in types)
+        mode = LaunchMode(cooperative=needs_grid(program))
+        return CompiledKernel(function, backend.limits(function), written, mode)
+
+    def _check_count(self, given: int) -> None:
+        wanted = len(self._definition.parameters)
+        if given != wanted:
+            self._complete((None,) * given, {})
+
+    # -- what was made -------------------------------------------------------------------------
+
+    @property
+    def cached_codes(self) -> dict[tuple[str, tuple[Type, ...]], str]:
+        """The text of each specialization, by backend and argument types."""
+        return {key: unit.source for key, unit in self._units.items()}
+
+    @property
+    def cached_code(self) -> str:
+        """The text, if there is one specialization.
+
+        Raises
+        ------
+        NotCompiledError
+            There is none, or there are several: see `cached_codes`.
+        """
+        codes = self.cached_codes
+        if len(codes) != 1:
+            raise NotCompiledError(
+                f"Kernel '{self.name}' is compiled for {len(codes)} combinations of argument "
+                "types.\n  Hint: launch it first; with several, take one of 'cached_codes'."
+            )
+        return next(iter(codes.values()))
+
+    @property
+    def jit_function(self) -> types.FunctionType:
+        """The function that kernels call: of another kernel as a device function."""
+        return self._definition.function
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+_MOST_CONFIGURATIONS = 4096
+
+
+class Configured:
+    """A kernel with a grid and a block: what ``kernel[grid, block]`` is.
+
+    Parameters
+    ----------
+    kernel : JitKernel
+    grid, block : int or tuple of int
+    shared : int
+        Bytes.
+    stream : optional
+    """
+
+    __slots__ = ("_block", "_count", "_grid", "_kernel", "_launcher", "_shared", "_stream")
+
+    def __init__(self, kernel: JitKernel, grid: Any, block: Any, shared: int, stream: Any) -> None:
+        from kerneltk import interop
+
+        self._kernel = kernel
+        self._launcher = kernel._launcher
+        self._count = len(kernel._definition.parameters)
+        self._grid, self._block, self._shared = grid, block, shared
+        self._stream = None if stream is None else interop.stream_handle(stream)
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch the kernel with these arguments."""
+        if named or len(args) != self._count:
+            args = self._kernel._complete(args, named)
+        self._launcher.run(self._grid, self._block, args, self._shared, self._stream)
+
+
+class DeviceFunction:
+    """A function that only kernels call; made by ``rawkernel(device=True)``."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        functools.update_wrapper(self, function)
+        self.jit_function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise: it has no grid."""
+        raise RuntimeError(f"'{self.jit_function.__name__}' can only be called inside of a kernel.")
+
+    def __repr__(self) -> str:
+        return f"<DeviceFunction {self.jit_function.__name__}>"
+
+
+def checked_function(function: Any, decorator: str) -> types.FunctionType:
+    """Return a decorated function; raises ArgumentTypeError for anything else."""
+    if isinstance(function, JitKernel | DeviceFunction):
+        return function.jit_function
+    if not isinstance(function, types.FunctionType):
+        raise ArgumentTypeError(
+            f"'{decorator}' decorates functions, not objects of type '{type(function).__name__}'."
+        )
+    return function
+
+
+def checked_bounds(value: Any) -> tuple[int, ...]:
+    """Return launch bounds as a tuple."""
+    if value is None:
+        return ()
+    bounds = (value,) if isinstance(value, int) else value
+    if (
+        not isinstance(bounds, tuple)
+        or not 1 <= len(bounds) <= 2
+        or not all(isinstance(bound, int) and bound > 0 for bound in bounds)
+        or bounds[0] > 1024
+    ):
+        raise ArgumentValueError(
+            "'launch_bounds' is the most threads of a block, up to 1024, or a tuple of that and the "
+            f"fewest resident blocks, not {value!r}."
+        )
+    return bounds
+
+
+@overload
+def rawkernel(function: Callable[..., Any], /) -> JitKernel: ...
+@overload
+def rawkernel(
+    *,
+    mode: Mode = ...,
+    device: bool = ...,
+    options: Sequence[str] = ...,
+    launch_bounds: int | tuple[int, int] | None = ...,
+    fastmath: bool = ...,
+) -> Callable[[Callable[..., Any]], Any]: ...
+
+
+def rawkernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    mode: Mode = "cuda",
+    device: bool = False,
+    options: Sequence[str] = (),
+    launch_bounds: int | tuple[int, int] | None = None,
+    fastmath: bool = False,
+) -> Any:
+    """Make a kernel of a function in restricted Python.
+
+    Parameters
+    ----------
+    mode : {"cuda", "numpy"}
+        How numbers of two dtypes meet: as in CUDA C++ (int32 and float32 make float32), or as in
+        NumPy (float64). Python's own numbers take the other's dtype in both.
+    device : bool
+        Whether it is a function that kernels call, instead of a kernel.
+    options : tuple of str
+        Compile options, as NVRTC takes them.
+    launch_bounds : int or tuple of int, optional
+        The most threads of a block; then the fewest blocks to be resident.
+    fastmath : bool
+        Whether GPUs may use their fast, less exact functions.
+
+    Returns
+    -------
+    JitKernel
+        ``kernel[grid, block](*args)`` launches it.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        A parameter cannot be taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kerneltk import jit
+    >>> @jit.rawkernel()
+    ... def scale(x, a, y):
+    ...     i = jit.grid(1)
+    ...     if i < y.size:
+    ...         y[i] = a * x[i]
+    >>> x, y = np.arange(4, dtype=np.float32), np.empty(4, np.float32)
+    >>> scale[1, 32](x, 0.5, y)
+    >>> y
+    array([0. , 0.5, 1. , 1.5], dtype=float32)
+    """
+    if mode not in ("cuda", "numpy"):
+        raise ArgumentValueError(f"'mode' must be 'cuda' or 'numpy', not {mode!r}.")
+    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
+    bounds = checked_bounds(launch_bounds)
+
+    def decorate(decorated: Callable[..., Any]) -> Any:
+        plain = checked_function(decorated, "rawkernel")
+        if device:
+            return DeviceFunction(plain)
+        return JitKernel(Definition(plain, mode, tuple(options), bounds, bool(fastmath)))
+
+    return decorate if function is None else decorate(function)
+
+
+rawkernel.makes_device_function = True  # type: ignore[attr-defined]

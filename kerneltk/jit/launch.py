@@ -1,0 +1,579 @@
+"""Launchers of decorated kernels: what a repeated launch touches, and nothing else.
+
+For each combination of Python types of the arguments a launcher is written as text, tuples and
+dataclasses taken apart, and compiled once. What depends on dtypes, shapes, strides and on how
+addresses are aligned is decided once a combination and kept in a plan: which kernel it is, its
+extents, whether the arrays may be used at all. A repeated launch compares its key with the last
+one.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from kerneltk import interop
+from kerneltk.backends.base import Backend, Function, GridDialect, GridLimits, LaunchMode
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
+from kerneltk.grids import GridShapes
+from kerneltk.jit.passing import (
+    Form,
+    Leaf,
+    Node,
+    Place,
+    alignment_of,
+    field_names,
+    form_of,
+    items_of,
+    leaves_of,
+    members_of,
+    packed_expression,
+    rebuilt,
+    refuse_number,
+    type_of,
+)
+from kerneltk.jit.types import Array, Type
+from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
+
+__all__ = ["MAX_PLANS", "CompiledKernel", "FrontEnd", "Launcher"]
+
+MAX_PLANS = 4096
+"""Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
+
+_MAX_LAUNCHERS = 1024
+_PLACES = {"host": "host memory", "cuda": "a GPU"}
+_PACK_ERRORS = (struct.error, OverflowError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledKernel:
+    """A kernel for one tuple of argument types, on one device.
+
+    Parameters
+    ----------
+    function : Function
+        Takes the arguments' bytes as `kerneltk.jit.passing` lays them out.
+    limits : GridLimits
+    written : tuple of bool
+        One an argument: whether the kernel writes to the array, or to one inside the structure.
+    mode : LaunchMode
+    """
+
+    function: Function
+    limits: GridLimits
+    written: tuple[bool, ...]
+    mode: LaunchMode
+
+
+class FrontEnd(Protocol):
+    """What a decorated function is to its launcher."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name in messages."""
+
+    def compiled(self, backend: Backend, types: tuple[Type, ...]) -> CompiledKernel:
+        """Return the kernel for arguments of these types on the current device.
+
+        It is asked once for each of them and each device.
+        """
+
+    def parameter(self, index: int) -> str:
+        """Return how messages name the parameter that an argument is for."""
+
+    def snippet(self, index: int) -> Snippet | None:
+        """Return where that parameter is declared."""
+
+
+# -- a compiled kernel and how it is launched ------------------------------------------------------
+
+
+class _Variant:
+    """A compiled kernel, with what all its launches share."""
+
+    def __init__(
+        self,
+        name: str,
+        backend: Backend,
+        types: tuple[Type, ...],
+        kernel: CompiledKernel,
+        place_of: Callable[[int], Place],
+    ) -> None:
+        self.backend, self.types, self.kernel = backend, types, kernel
+        self.dialect = backend.grid_dialect(kernel.mode, name)
+        self._place_of = place_of
+        self._places: dict[tuple[Any, ...], Place] = {}
+        offsets, layout = members_of(types, backend.name)
+        head = self.dialect.head_size
+        self._size = head + layout.size
+        self._offsets = [head + offset for offset in offsets if offset is not None]
+        gap = head - struct.calcsize("<" + self.dialect.head_format)
+        self.pack_into = struct.Struct(
+            f"<{self.dialect.head_format}{gap}x{layout.format}"
+        ).pack_into
+        self.launchers: dict[tuple[Form, ...], _Specialized] = {}
+        self.buffers: list[Any] = []
+        self.new_buffer()  # raises here for parameters that a launch has no room for
+        shapes = GridShapes(name, backend, kernel.function, kernel.limits)
+        self.shapes, self.configure = shapes.known, shapes.configure
+        self.note: Callable[[int, Any], None] | None = None
+
+    def new_buffer(self) -> Any:
+        """Return a block of parameters."""
+        return self.backend.make_parameters(self._size, self._offsets)
+
+    def leaves(self, values: Sequence[Any]) -> list[Leaf]:
+        """Return the leaves of a call's arguments."""
+        return [
+            leaf
+            for k, (value, type_) in enumerate(zip(values, self.types, strict=True))
+            for leaf in leaves_of(value, type_, k)
+        ]
+
+    def place(self, leaf: Leaf) -> Place:
+        """Return where a leaf goes, for messages."""
+        way = (leaf.argument, *leaf.path)
+        place = self._places.get(way)
+        if place is None:
+            place = self._places[way] = self._place_of(leaf.argument).at(*leaf.path)
+        return place
+
+    def prepare(self, leaves: Sequence[Leaf]) -> None:
+        """Check arrays that a plan is made for; it holds for all of their shape and alignment."""
+        arrays = [leaf for leaf in leaves if isinstance(leaf.type, Array)]
+        for leaf in arrays:
+            self._check(leaf, self.kernel.written[leaf.argument])
+        if self.dialect.note is not None and self.note is None:
+            named = [(self.place(leaf).name, self.kernel.written[leaf.argument]) for leaf in arrays]
+            self.note = self.dialect.note(self._size, named)
+
+    def _check(self, leaf: Leaf, written: bool) -> None:
+        array, place = leaf.value, self.place(leaf)
+        if array.size == 0:
+            return
+        address = self.backend.describe(array)[1]
+        problem, hint = "", "pass a copy."
+        alignment = alignment_of(array.dtype, self.backend.name)
+        steps = zip(array.shape, array.strides, strict=True)
+        if not address:
+            problem, hint = f"has {array.size} elements and no memory: it was freed", ""
+        elif beyond := address % alignment:
+            many = "byte" if beyond == 1 else "bytes"
+            problem = f"begins {beyond} {many} beyond a multiple of {alignment}"
+            problem += f", and elements of dtype '{array.dtype}' lie at multiples of that"
+        elif any(extent > 1 and stride % alignment for extent, stride in steps):
+            problem = f"has strides of {array.strides} bytes"
+            problem += f", and elements of dtype '{array.dtype}' lie at multiples of {alignment}"
+        elif written and not getattr(array.flags, "writeable", True):
+            problem = "is read-only, and the kernel writes to it"
+            hint = "pass a copy, or set 'array.flags.writeable = True' if you own it."
+        if problem:
+            raise ArgumentValueError(place.message(f"The array for {place} {problem}.", hint))
+        self.backend.check_usable(array, place.name, written)
+
+    def check_memory(self, args: Sequence[Any]) -> None:
+        """Raise for an array at address zero, unless it is empty."""
+        self.prepare(self.leaves(args))
+
+    def refused(self, args: Sequence[Any]) -> None:
+        """Raise for the first number that is not packed."""
+        for leaf in self.leaves(args):
+            refuse_number(leaf.type, leaf.value, self.place(leaf))
+
+
+# -- their text ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """What a launcher's text depends on, beside the dialects.
+
+    Parameters
+    ----------
+    forms : tuple of Form
+        One an argument.
+    geometry : tuple of int
+        For each array, how many numbers are passed with its address.
+    written : tuple of bool
+        One an argument.
+    """
+
+    forms: tuple[Form, ...]
+    geometry: tuple[int, ...]
+    written: tuple[bool, ...]
+
+
+class _Parts:
+    """An argument's leaves and structures as variables of a launcher.
+
+    Attributes
+    ----------
+    lines : list of str
+        Take the arguments apart.
+    kinds : list of (str, type)
+        All variables and the types that they must have.
+    leaves : list of (str, type, int)
+        The leaves: variable, type, index of the argument.
+    """
+
+    def __init__(self, forms: tuple[Form, ...]) -> None:
+        self.lines: list[str] = []
+        self.kinds: list[tuple[str, type]] = []
+        self.leaves: list[tuple[str, type, int]] = []
+        names = [f"a{k}" for k in range(len(forms))]
+        self._unpack("args", names)
+        for k, form in enumerate(forms):
+            self._add(names[k], form, k)
+
+    def _unpack(self, name: str, items: Sequence[str]) -> None:
+        self.lines.append(f"({''.join(f'{item}, ' for item in items)}) = {name}")
+
+    def _add(self, name: str, form: Form, argument: int) -> None:
+        if not isinstance(form, Node):
+            self.kinds.append((name, form))
+            self.leaves.append((name, form, argument))
+            return
+        self.kinds.append((name, form.kind))
+        items = [f"{name}_{k}" for k in range(len(form.items))]
+        if issubclass(form.kind, tuple):
+            self._unpack(name, items)
+        else:
+            fields = zip(items, form.names, strict=True)
+            self.lines += [f"{item} = {name}.{field}" for item, field in fields]
+        for item, inner in zip(items, form.items, strict=True):
+            self._add(item, inner, argument)
+
+
+def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: GridDialect) -> str:
+    """Return the text of ``run``, which launches, and of ``key_of``, which tells a call's key."""
+    keys = backend.dialect
+    other = "return dispatch(grid, block, args, shared, stream)"
+    arrays = [
+        (name, f"p{name}", argument)
+        for name, kind, argument in parts.leaves
+        if issubclass(kind, backend.array_type)
+    ]
+    reads = [dialect.read.format(a=a, p=p) for a, p, _ in arrays]
+    key = [keys.array_key.format(a=a) for a, _, _ in arrays]
+    if keys.output_key:
+        key += [keys.output_key.format(a=a) for a, _, k in arrays if pattern.written[k]]
+    key += [f"{name}.dtype" for name, kind, _ in parts.leaves if issubclass(kind, np.void)]
+    if arrays:
+        every = " | ".join(p for _, p, _ in arrays)
+        each = ", ".join(f"{p} & 15" for _, p, _ in arrays)
+        key.append(f"({every}) & 15 and ({each},)")
+    key_line = f"key = ({''.join(f'{part}, ' for part in key)})"
+    wrong = [f"type({name}) is not type_{name}" for name, _ in parts.kinds]
+    wrong += ["device() != own_device"] if "device" in dialect.names else []
+
+    extents = {
+        a: [f"{a}_e{d}" for d in range(count)]
+        for (a, _, _), count in zip(arrays, pattern.geometry, strict=True)
+    }
+    flat = ["_", "function", "shapes", "buffers", "pack_into", "variant"]
+    flat += [name for own in extents.values() for name in own]
+    values = [dialect.head_values] if dialect.head_values else []
+    for name, kind, _ in parts.leaves:
+        if name in extents:
+            values += [f"p{name}", *extents[name]]
+        elif expression := packed_expression(kind):
+            values.append(expression.format(a=name))
+    given = ", ".join(a for a, _, _ in arrays)
+    run = [
+        "global last",
+        "try:",
+        *(f"    {line}" for line in parts.lines),
+        "except (ValueError, TypeError, AttributeError):",
+        f"    {other}",
+        *([f"if {' or '.join(wrong)}:", f"    {other}"] if wrong else []),
+        *reads,
+        key_line,
+        # Calls repeat: comparing with the last key is cheaper than hashing.
+        "last_key, plan = last",
+        "if key != last_key:",
+        "    plan = plans.get(key)",
+        "    if plan is None:",
+        f"        {other}",
+        "    if plan[0] is not run:",
+        "        return plan[0](grid, block, args, shared, stream)",
+        "    last = (key, plan)",
+        f"{', '.join(flat)} = plan",
+    ]
+    if arrays:
+        present = " and ".join(p for _, p, _ in arrays)
+        run += [f"if not ({present}):", "    variant.check_memory(args)"]
+    run += [
+        "try:",
+        "    gx, gy, gz, bx, by, bz, shared, empty = shapes[grid, block, shared]",
+        "except (KeyError, TypeError):",
+        "    gx, gy, gz, bx, by, bz, shared, empty = variant.configure(grid, block, shared)",
+        *take_buffer("variant.new_buffer"),
+        "try:",
+        f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
+        "except PackErrors:",
+        "    variant.refused(args)",
+        "    raise",
+        # Numbers are checked also where nothing is computed with them.
+        "if empty:",
+        "    buffers.append(buffer)",
+        "    return",
+        *([f"variant.note(buffer[1], [{given}])"] if dialect.note else []),
+        *(["if stream is None:", f"    stream = {dialect.stream}"] if dialect.stream else []),
+        *launch_lines(dialect.launch),
+    ]
+    text = function_text("run(grid, block, args, shared=0, stream=None)", run)
+    return text + function_text("key_of(args)", [*parts.lines, *reads, key_line, "return key"])
+
+
+class _Specialized:
+    """The launcher of one pattern on one device.
+
+    Those for the same Python types share their plans, each of which says whose it is: calls that
+    differ in dtypes, dimensions or strides find each other's.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(grid, block, args, shared=0, stream=None)``.
+    """
+
+    def __init__(
+        self,
+        pattern: _Pattern,
+        variant: _Variant,
+        device: int,
+        plans: dict[Any, tuple[Any, ...]],
+        dispatch: Callable[..., None],
+    ) -> None:
+        backend, dialect = variant.backend, variant.dialect
+        parts = _Parts(pattern.forms)
+        self._plans = plans
+        names: dict[str, Any] = {
+            **dialect.names,
+            "plans": self._plans,
+            "last": (None, None),
+            "dispatch": dispatch,
+            "own_device": device,
+            "launch_failed": backend.launch_failed,
+            "LaunchErrors": dialect.errors,
+            "PackErrors": _PACK_ERRORS,
+            **{f"type_{name}": kind for name, kind in parts.kinds},
+        }
+        exec(compiled(_launcher_text(pattern, parts, backend, dialect)), names)
+        self.run: Callable[..., None] = names["run"]
+        self._key_of: Callable[[Sequence[Any]], tuple[Any, ...]] = names["key_of"]
+
+    def learn(self, variant: _Variant, leaves: Sequence[Leaf], values: Sequence[Any]) -> None:
+        """Make the plan for a call's arguments, if there is none; raises for those that the
+        kernel cannot be launched with.
+        """
+        key = self._key_of(values)
+        if key in self._plans:
+            return
+        variant.prepare(leaves)
+        if len(self._plans) >= MAX_PLANS:
+            self._plans.clear()
+        self._plans[key] = (
+            self.run,
+            variant.kernel.function.handle,
+            variant.shapes,
+            variant.buffers,
+            variant.pack_into,
+            variant,
+            *(number for leaf in leaves for number in _geometry(leaf)),
+        )
+
+
+def _geometry(leaf: Leaf) -> tuple[int, ...]:
+    """Return the numbers that are passed with an array's address."""
+    if not isinstance(leaf.type, Array):
+        return ()
+    extents: tuple[int, ...] = leaf.value.shape
+    return (*extents, *leaf.value.strides) if leaf.type.layout == "strided" else extents
+
+
+# -- all launches of a kernel ----------------------------------------------------------------------
+
+
+class Launcher:
+    """Launches one decorated kernel, whatever its arguments are.
+
+    Parameters
+    ----------
+    front_end : FrontEnd
+
+    Attributes
+    ----------
+    run : callable
+        ``run(grid, block, args, shared=0, stream=None)`` with a stream's handle: what was made for
+        the last kind of arguments, and calls the others' by itself.
+    """
+
+    __slots__ = ("_front_end", "_launchers", "_places", "_plans", "_variants", "run")
+
+    def __init__(self, front_end: FrontEnd) -> None:
+        self._front_end = front_end
+        self._variants: dict[Any, _Variant] = {}
+        self._launchers: dict[Any, _Specialized] = {}
+        self._plans: dict[Any, dict[Any, tuple[Any, ...]]] = {}
+        self._places: dict[int, Place] = {}
+        self.run: Callable[..., None] = self._dispatch
+
+    def __call__(
+        self, grid: Any, block: Any, args: Sequence[Any], shared: Any = 0, stream: Any = None
+    ) -> None:
+        """Launch the kernel.
+
+        Parameters
+        ----------
+        grid : int or tuple of int
+            Blocks along x, y and z; with none along one of them nothing is launched.
+        block : int or tuple of int
+            Threads of a block along x, y and z.
+        args : tuple
+            One argument a parameter, in order.
+        shared : int
+            Dynamic shared memory of a block (bytes).
+        stream : cupy.cuda.Stream, optional
+            The current one if it is not given. The host runs at once.
+
+        Raises
+        ------
+        ArgumentTypeError
+            An argument that no kernel takes; arrays in different places.
+        ArgumentValueError
+            An array that is read-only and written, misaligned, freed or on another device; a
+            grid, a block or shared memory that the device does not have.
+        ScalarOverflowError
+            A Python int has more than 64 bits.
+        LaunchError
+            The launch failed.
+        """
+        self.run(
+            grid,
+            block,
+            args,
+            shared,
+            stream if stream is None else interop.stream_handle(stream),
+        )
+
+    def _dispatch(
+        self, grid: Any, block: Any, args: Sequence[Any], shared: Any = 0, stream: Any = None
+    ) -> None:
+        """Launch with arguments that no plan is known for, which is made."""
+        backend, values, has_arrays = self._adopt(args)
+        types = tuple(
+            type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
+        )
+        device = backend.device_key()
+        variant = self._variant(backend, device, types)
+        leaves = variant.leaves(values)
+        own = self._specialized(variant, device, leaves, values)
+        own.learn(variant, leaves, values)
+        # Where nothing but the default says that it is the host, a later launch may go elsewhere.
+        if has_arrays or backend.name == "cuda":
+            self.run = own.run
+        own.run(grid, block, values, shared, stream)
+
+    def _variant(self, backend: Backend, device: int, types: tuple[Type, ...]) -> _Variant:
+        key = (backend.name, device, types)
+        variant = self._variants.get(key)
+        if variant is None:
+            kernel = self._front_end.compiled(backend, types)
+            variant = _Variant(self._front_end.name, backend, types, kernel, self._place)
+            # One of two threads that come at once wins; both work.
+            variant = self._variants.setdefault(key, variant)
+        return variant
+
+    def _specialized(
+        self, variant: _Variant, device: int, leaves: Sequence[Leaf], values: Sequence[Any]
+    ) -> _Specialized:
+        forms = tuple(map(form_of, values))
+        known = variant.launchers.get(forms)
+        if known is not None:
+            return known
+        geometry = tuple(len(_geometry(leaf)) for leaf in leaves if isinstance(leaf.type, Array))
+        pattern = _Pattern(forms, geometry, variant.kernel.written)
+        key = (pattern, variant.backend.name, device, variant.kernel.mode)
+        own = self._launchers.get(key)
+        if own is None:
+            if len(self._launchers) >= _MAX_LAUNCHERS:
+                self._launchers.clear()
+                self._plans.clear()
+                for other in list(self._variants.values()):
+                    other.launchers.clear()
+            place = (pattern.forms, variant.backend.name, device)
+            plans = self._plans.setdefault(place, {})
+            own = _Specialized(pattern, variant, device, plans, self._dispatch)
+            self._launchers[key] = own
+        variant.launchers[forms] = own
+        return own
+
+    def _place(self, index: int) -> Place:
+        place = self._places.get(index)
+        if place is None:
+            front_end = self._front_end
+            place = Place(front_end.name, front_end.parameter(index), front_end.snippet(index))
+            self._places[index] = place
+        return place
+
+    # -- where the arrays are ----------------------------------------------------------------------
+
+    def _adopt(self, args: Sequence[Any]) -> tuple[Backend, tuple[Any, ...], bool]:
+        """Return the backend whose arrays the arguments are, the arguments as its own, and whether
+        there are arrays among them.
+        """
+        found: list[_Found] = []
+        values = tuple(_adopted(value, k, (), found) for k, value in enumerate(args))
+        if not found:
+            return interop.default_backend(), values, False
+        for other in found:
+            if other.backend.name != found[0].backend.name:
+                raise self._mixed_places(found[0], other, found)
+        return found[0].backend, values, True
+
+    def _mixed_places(
+        self, first: _Found, second: _Found, found: Sequence[_Found]
+    ) -> ArgumentTypeError:
+        """Return the error for arrays in different places."""
+        names = [self._place(one.argument).at(*one.path).name for one in (first, second)]
+        hint = "move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
+        if all(one.array.ndim == 0 for one in found if one.backend.name == "host"):
+            hint = "pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
+        return ArgumentTypeError(
+            self._place(second.argument).message(
+                f"The array for parameter '{names[0]}' of kernel '{self._front_end.name}' is in "
+                f"{_PLACES[first.backend.name]}, and the one for '{names[1]}' is in "
+                f"{_PLACES[second.backend.name]}.",
+                hint,
+            )
+        )
+
+
+class _Found(NamedTuple):
+    """An array among the arguments: whose it is, in which argument, and the way into that."""
+
+    backend: Backend
+    array: Any
+    argument: int
+    path: tuple[int | str, ...]
+
+
+def _adopted(value: Any, argument: int, path: tuple[int | str, ...], found: list[_Found]) -> Any:
+    """Return a value with the arrays in it as a backend's own, and list them in `found`."""
+    own, value = interop.own_array(value)
+    if own is not None:
+        found.append(_Found(own, value, argument, path))
+        return value
+    names = field_names(type(value))
+    if names is None:
+        return value
+    items = list(items_of(value, names))
+    adopted = tuple(_adopted(item, argument, (*path, key), found) for key, item in items)
+    if all(new is old for new, (_, old) in zip(adopted, items, strict=True)):
+        return value
+    return rebuilt(value, adopted)

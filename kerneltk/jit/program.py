@@ -1,0 +1,439 @@
+"""A kernel and the functions that it calls, lowered for one combination of argument types."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kerneltk.dtypes import CXX_KEYWORDS, LIBRARY_NAMES
+from kerneltk.errors import KernelToolkitError, UnsupportedError
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics import rule_of
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
+from kerneltk.jit.rules import join_numbers
+from kerneltk.jit.scope import parameters_of, scope_of
+from kerneltk.jit.source import FunctionSource, source_of
+from kerneltk.jit.types import VOID, Array, Number, Tuple, Type
+
+if TYPE_CHECKING:
+    from kerneltk.jit.expressions import Expressions
+    from kerneltk.jit.lower import FunctionLowering
+
+__all__ = ["LocalFunction", "ProgramBuilder", "Signature", "identifier", "lower_program"]
+
+_MOST_PASSES = 16  # over one function's types; each pass widens at least one of them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalFunction:
+    """A function that is defined inside of one that is being lowered.
+
+    Parameters
+    ----------
+    source : FunctionSource
+    around : FunctionLowering
+        Where its free names are looked up.
+    defaults : dict of str to Value
+    """
+
+    source: FunctionSource
+    around: FunctionLowering
+    defaults: dict[str, Value]
+
+    @property
+    def __name__(self) -> str:  # noqa: A003
+        """Its name."""
+        return self.source.name
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function was lowered to.
+
+    Parameters
+    ----------
+    name : str
+        In the IR.
+    result : Type
+    is_pure : bool
+        Whether a call neither writes to memory nor waits.
+    """
+
+    name: str
+    result: Type
+    is_pure: bool
+
+
+def identifier(name: str, taken: Callable[[str], bool]) -> str:
+    """Return a C++ name like a Python one that is not taken."""
+    plain = (
+        name
+        if name.isascii()
+        else "".join(part if part.isascii() else f"u{ord(part):x}" for part in name)
+    )
+    if plain.startswith("_"):
+        plain = "v" + plain
+    found = plain
+    number = 1
+    while (
+        found in CXX_KEYWORDS
+        or found in LIBRARY_NAMES
+        or "__" in found
+        or found in _USED_BY_TEXT
+        or taken(found)
+    ):
+        number += 1
+        found = f"{plain.replace('__', '_')}_{number}"
+    return found
+
+
+# What generated text itself mentions.
+_USED_BY_TEXT = frozenset(
+    "array fixed strided tuple warp block grid lane thread rank assert isnan isinf signbit "
+    "atomicAdd conj real imag popcount NULL EOF errno linux unix".split()
+)
+
+
+class ProgramBuilder:
+    """Lowers a kernel and what it calls.
+
+    Parameters
+    ----------
+    mode : {"cuda", "numpy"}
+    """
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+        self.functions: list[ir.Function] = []
+        self._signatures: dict[Any, Signature] = {}
+        self._stack: list[tuple[Any, str]] = []
+        self._names: set[str] = set()
+        # Keys hold the identities of objects: these must live as long.
+        self._kept: list[Any] = []
+
+    def join(self, first: Type, second: Type) -> Type | None:
+        """Return the type of a variable that values of both types are assigned to."""
+        if first == second:
+            return first
+        if isinstance(first, Number) and isinstance(second, Number):
+            return join_numbers(first, second, self.mode)
+        if isinstance(first, Tuple) and isinstance(second, Tuple):
+            if len(first.items) != len(second.items) or first.maker is not second.maker:
+                return None
+            items = [self.join(a, b) for a, b in zip(first.items, second.items, strict=True)]
+            if None in items:
+                return None
+            return Tuple(tuple(items), first.names, first.maker)  # type: ignore[arg-type]
+        if isinstance(first, Array) and isinstance(second, Array):
+            general = "strided" if "strided" in (first.layout, second.layout) else "C"
+            found = [
+                dataclasses.replace(kind, layout=general, shape=()) for kind in (first, second)
+            ]
+            return found[0] if found[0] == found[1] else None
+        return None
+
+    def unique(self, name: str) -> str:
+        """Return a name for a function of the program."""
+        found = identifier(name, self._names.__contains__)
+        self._names.add(found)
+        return found
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def call(self, low: Expressions, function: Any, site: CallSite) -> Value | None:
+        """Return the value of a call; None if kernels cannot call `function`."""
+        if isinstance(function, Intrinsic):
+            return function.rule(low, site)
+        rule = rule_of(function)
+        if rule is not None:
+            return rule(low, site)
+        function = getattr(function, "jit_function", function)
+        if isinstance(function, LocalFunction):
+            return self._call_local(low, function, site)
+        if isinstance(function, types.FunctionType):
+            return self._call_function(low, function, site)
+        if isinstance(function, type):
+            return self._construct(low, function, site)
+        return None
+
+    def _construct(self, low: Expressions, kind: type, site: CallSite) -> Value | None:
+        """Return a named tuple or a dataclass."""
+        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            names = tuple(kind._fields)
+            defaults = {
+                key: Static(value) for key, value in getattr(kind, "_field_defaults", {}).items()
+            }
+        elif dataclasses.is_dataclass(kind):
+            names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
+            defaults = {
+                field.name: Static(field.default)
+                for field in dataclasses.fields(kind)
+                if field.default is not dataclasses.MISSING
+            }
+        else:
+            return None
+        values = bind_arguments(low, names, defaults, site)
+        items = tuple(low.as_item(values[name], site.span) for name in names)
+        types_ = tuple(item.type for item in items)
+        return ir.Construct(items, Tuple(types_, names, kind), site.span)
+
+    def _call_function(
+        self, low: Expressions, function: types.FunctionType, site: CallSite
+    ) -> Value:
+        try:
+            source = source_of(function)
+        except KernelToolkitError as error:
+            sentence, _, hint = str(error.args[0]).partition("\n  Hint: ")
+            raise low.refuse(
+                f"'{site.name}' cannot be called: {sentence[:1].lower()}{sentence[1:]}",
+                site.span,
+                hint,
+            ) from None
+        node = source.node
+        positional = [*node.args.posonlyargs, *node.args.args]
+        given = function.__defaults__ or ()
+        defaults: dict[str, Value] = {
+            argument.arg: Static(value)
+            for argument, value in zip(
+                positional[len(positional) - len(given) :], given, strict=True
+            )
+        }
+        defaults.update((k, Static(v)) for k, v in (function.__kwdefaults__ or {}).items())
+        return self._invoke(low, source, function, defaults, None, site)
+
+    def _call_local(self, low: Expressions, function: LocalFunction, site: CallSite) -> Value:
+        return self._invoke(low, function.source, None, function.defaults, function.around, site)
+
+    def _invoke(
+        self,
+        low: Expressions,
+        source: FunctionSource,
+        function: types.FunctionType | None,
+        defaults: dict[str, Value],
+        around: FunctionLowering | None,
+        site: CallSite,
+    ) -> Value:
+        """Call a function, which is lowered for these types if it was not yet."""
+        from kerneltk.jit.lower import FunctionLowering  # it calls back
+
+        node = source.node
+        if isinstance(node, ast.FunctionDef) and node.args.kwarg is not None:
+            raise low.refuse(
+                f"'{site.name}' takes '**{node.args.kwarg.arg}', which kernels cannot pass.",
+                site.span,
+                "name the keywords.",
+            )
+        names = [argument.arg for argument in parameters_of(node)]
+        values = bind_arguments(low, names, defaults, site, node)
+        captured = self._captured(low, source, around, site)
+        run_time: list[tuple[str, ir.Expression]] = []
+        static: dict[str, Static] = {}
+        for name, value in [*values.items(), *captured.items()]:
+            if isinstance(value, Static) and not _is_run_time(value.value):
+                static[name] = value
+                continue
+            run_time.append((name, _passed(low.as_expression(value, site.span))))
+        key = (
+            id(function) if function is not None else (id(node), id(around)),
+            tuple((name, argument.type) for name, argument in run_time),
+            tuple((name, _identity(value.value)) for name, value in static.items()),
+        )
+        signature = self._signatures.get(key)
+        if signature is None:
+            if any(key[0] == active[0] for active, _ in self._stack):
+                raise self._recursion(low, source.name, site)
+            self._kept.append((function, node, around, static))
+            self._stack.append((key, source.name))
+            try:
+                signature = self._lower(
+                    lambda: FunctionLowering(
+                        self, source, function, around, tuple(run_time), static, False
+                    )
+                )
+            finally:
+                self._stack.pop()
+            self._signatures[key] = signature
+        arguments = tuple(argument for _, argument in run_time)
+        if signature.result == VOID:
+            low.emit(ir.Evaluate(ir.Invoke(signature.name, arguments, VOID, site.span), site.span))
+            return Static(None)
+        call = ir.Invoke(signature.name, arguments, signature.result, site.span)
+        return call if signature.is_pure else low.temporary(call)
+
+    def _captured(
+        self,
+        low: Expressions,
+        source: FunctionSource,
+        around: FunctionLowering | None,
+        site: CallSite,
+    ) -> dict[str, Value]:
+        """Return the variables of the function around that a nested one reads."""
+        if around is None:
+            return {}
+        found: dict[str, Value] = {}
+        for name in sorted(scope_of(source.node).free):
+            if not around.is_own(name):
+                continue
+            value = around.lookup(name, site.span)
+            if isinstance(value, Static) and isinstance(value.value, LocalFunction):
+                continue
+            if not isinstance(value, Static) and around is not low:
+                raise low.refuse(
+                    f"'{source.name}' uses the variable '{name}' of the function that it is "
+                    "defined in, and is called outside of that.",
+                    site.span,
+                    f"pass '{name}' as an argument.",
+                )
+            found[name] = value
+        return found
+
+    def _recursion(self, low: Expressions, name: str, site: CallSite) -> UnsupportedError:
+        chain = " -> ".join(f"'{active}'" for _, active in [*self._stack, (None, name)])
+        return low.refuse(
+            f"'{name}' calls itself ({chain}), which kernels cannot do.",
+            site.span,
+            "write a loop, with an array of local memory for what is pending.",
+        )
+
+    def _lower(self, make: Callable[[], FunctionLowering]) -> Signature:
+        """Lower a function until its types are settled."""
+        functions, names = len(self.functions), set(self._names)
+        signatures = dict(self._signatures)
+        lowering = make()
+        for _ in range(_MOST_PASSES):
+            if lowering.lower():
+                function = lowering.function
+                self.functions.append(function)
+                return Signature(function.name, function.result, lowering.is_pure)
+            # What was lowered for types that are not final is lowered again.
+            del self.functions[functions:]
+            self._names = set(names)
+            self._signatures = dict(signatures)
+        raise AssertionError("types do not settle")
+
+    def lower_kernel(
+        self,
+        function: types.FunctionType,
+        source: FunctionSource,
+        parameters: Sequence[tuple[str, Type, ir.Span]],
+        static: dict[str, Static],
+        name: str = "",
+    ) -> ir.Program:
+        """Lower a kernel for the types of its arguments."""
+        from kerneltk.jit.lower import FunctionLowering
+
+        key = (id(function), (), ())
+        self._stack.append((key, source.name))
+        arguments = tuple((name, ir.Local(name, kind, span)) for name, kind, span in parameters)
+        self._lower(lambda: FunctionLowering(self, source, function, None, arguments, static, True))
+        return ir.Program(tuple(self.functions))
+
+
+def _is_run_time(value: Any) -> bool:
+    """Return whether a constant is passed to a function as a value: numbers, and tuples of them."""
+    if isinstance(value, tuple):
+        return bool(value) and all(map(_is_run_time, value))
+    if isinstance(value, bool | np.bool_):
+        return True
+    if hasattr(value, "value_rule"):
+        return True
+    return isinstance(value, int | float | complex | np.number)
+
+
+def _identity(value: Any) -> Any:
+    """Return what tells a static argument from another one."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return (type(value), value)
+    return id(value)
+
+
+def _passed(value: ir.Expression) -> ir.Expression:
+    """Return an argument as it is passed: an array of a known shape as a view."""
+    kind = value.type
+    if isinstance(kind, Array) and kind.layout == "fixed":
+        target = Array(kind.element, kind.ndim, "C", (), kind.space, kind.writable)
+        every = tuple(ir.Slice(None, None, None, value.span) for _ in range(kind.ndim))
+        return ir.Section(value, every, target, value.span)
+    return value
+
+
+def bind_arguments(
+    low: Expressions,
+    names: Sequence[str],
+    defaults: dict[str, Value],
+    site: CallSite,
+    node: ast.FunctionDef | ast.Lambda | None = None,
+) -> dict[str, Value]:
+    """Return a call's values by the names of the parameters."""
+    keyword_only = {argument.arg for argument in node.args.kwonlyargs} if node else set()
+    positional_only = {argument.arg for argument in node.args.posonlyargs} if node else set()
+    positional = [name for name in names if name not in keyword_only]
+    rest = node.args.vararg.arg if node and node.args.vararg else None
+    values: dict[str, Value] = dict(zip(positional, site.arguments, strict=False))
+    surplus = list(site.arguments[len(positional) :])
+    if surplus and rest is None:
+        raise low.fail(
+            f"'{site.name}' takes {_arguments(len(positional))}, and {len(site.arguments)} "
+            f"{'was' if len(site.arguments) == 1 else 'were'} given.",
+            site.span_of(len(positional)),
+        )
+    for key, value in site.keywords.items():
+        if key not in names or key in positional_only:
+            raise low.fail(
+                f"'{site.name}' has no parameter '{key}'.",
+                site.keyword_spans.get(key, site.span),
+                f"its parameters are {', '.join(names) or 'none'}.",
+            )
+        if key in values:
+            raise low.fail(
+                f"'{site.name}' got two values for '{key}'.",
+                site.keyword_spans.get(key, site.span),
+            )
+        values[key] = value
+    for name in names:
+        if name not in values:
+            if name not in defaults:
+                raise low.fail(f"'{site.name}' needs a value for '{name}'.", site.span)
+            values[name] = defaults[name]
+    found = {name: values[name] for name in names}
+    if rest is not None:
+        found[rest] = low.make_tuple(surplus, site.span)
+    return found
+
+
+def _arguments(count: int) -> str:
+    return f"{count} argument{'' if count == 1 else 's'}"
+
+
+def lower_program(
+    function: types.FunctionType,
+    source: FunctionSource,
+    parameters: Sequence[tuple[str, Type, ir.Span]],
+    static: dict[str, Any],
+    mode: str,
+) -> ir.Program:
+    """Return a kernel's program for the types of its arguments.
+
+    Parameters
+    ----------
+    function : function
+    source : FunctionSource
+    parameters : sequence of (str, Type, Span)
+        Those that exist at run time.
+    static : dict of str to object
+        The others, which are known.
+    mode : {"cuda", "numpy"}
+
+    Raises
+    ------
+    TypingError, UnsupportedError
+        At the user's line.
+    """
+    known = {name: Static(value) for name, value in static.items()}
+    return ProgramBuilder(mode).lower_kernel(function, source, parameters, known)

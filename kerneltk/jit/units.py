@@ -1,0 +1,67 @@
+"""Programs -> translation units."""
+
+from __future__ import annotations
+
+from kerneltk.jit import ir
+from kerneltk.jit.emit import emit_program
+from kerneltk.jit.split import NotSplit, split_program
+from kerneltk.units import BackendName, TranslationUnit
+
+__all__ = ["unit_of"]
+
+_HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
+
+
+def unit_of(
+    program: ir.Program,
+    backend: BackendName,
+    options: tuple[str, ...] = (),
+    launch_bounds: str = "",
+) -> TranslationUnit:
+    """Return the unit of a verified program.
+
+    Parameters
+    ----------
+    program : Program
+    backend : {"cuda", "host"}
+    options : tuple of str
+        Compile options.
+    launch_bounds : str
+        What stands before the kernel's name.
+    """
+    entry = program.kernel.name
+    sources = {function.source.path: function.source.text for function in program.functions}
+    origins = tuple(sources.items())
+    if backend == "cuda":
+        headers, text = emit_program(program, launch_bounds)
+        return TranslationUnit("cuda", _assembled(headers, text), entry, options, origins, entry)
+    split = split_program(program)
+    is_split = not isinstance(split, NotSplit)
+    headers, text = emit_program(program if isinstance(split, NotSplit) else split)
+    host = (*_HOST_HEADERS, *(("host_block.hpp",) if is_split else ()))
+    symbol = f"_kt_entry_{entry}"
+    macro = "KERNELTK_BLOCK_ENTRY" if is_split else "KERNELTK_ENTRY"
+    return TranslationUnit(
+        "host",
+        _assembled((*host, *headers), f"{text}\n\n{macro}({symbol}, ({entry}))"),
+        "",
+        options,
+        origins,
+        entry,
+        exports=((entry, symbol),),
+        raw=True,
+    )
+
+
+# Classes of numbers come before the templates that know them.
+_FIRST = (
+    "host_grid.hpp", "host_device.hpp", "host_block.hpp", "core.hpp", "float16.hpp",
+    "bfloat16.hpp", "complex.hpp", "complex_powers.hpp", "complex_circular.hpp",
+)  # fmt: skip
+
+
+def _assembled(headers: tuple[str, ...], text: str) -> str:
+    ranks = {header: rank for rank, header in enumerate(_FIRST)}
+    ordered = sorted(dict.fromkeys(headers), key=lambda header: ranks.get(header, len(ranks)))
+    lines = [f"#include <kerneltk/{header}>" for header in ordered]
+    return "\n".join([*lines, "", text, ""])

@@ -1,0 +1,164 @@
+// Atomic operations for every dtype that kernels in restricted Python take them for: CUDA's own where
+// there are such, and loops of compare-and-swap on the word that an element lies in.
+#pragma once
+#include <kerneltk/atomics.hpp>
+
+namespace kerneltk::jit {
+
+template <int SIZE>
+struct word_of;
+template <>
+struct word_of<2> {
+    using type = unsigned short;
+};
+template <>
+struct word_of<4> {
+    using type = unsigned int;
+};
+template <>
+struct word_of<8> {
+    using type = unsigned long long;
+};
+
+template <class T, class Word>
+__device__ __forceinline__ T from_bits(Word bits) {
+    T value;
+    __builtin_memcpy(static_cast<void*>(&value), &bits, sizeof(T));
+    return value;
+}
+template <class Word, class T>
+__device__ __forceinline__ Word to_bits(const T& value) {
+    Word bits;
+    __builtin_memcpy(&bits, static_cast<const void*>(&value), sizeof(T));
+    return bits;
+}
+
+// Sets *p to update(*p) and returns what it held.
+template <class T, class F>
+__device__ inline T update(T* p, F next) {
+    using word = typename word_of<sizeof(T)>::type;
+    word* const place = reinterpret_cast<word*>(p);
+    word seen = *const_cast<volatile word*>(place);
+    for (;;) {
+        const T old = from_bits<T>(seen);
+        const word before = seen;
+        seen = atomicCAS(place, before, to_bits<word>(static_cast<T>(next(old))));
+        if (seen == before) return old;
+    }
+}
+
+template <class T>
+struct is_whole {
+    static constexpr bool value = false;
+};
+#define KERNELTK_JIT_WHOLE(T)                  \
+    template <>                                \
+    struct is_whole<T> {                       \
+        static constexpr bool value = true;    \
+    };
+KERNELTK_JIT_WHOLE(int)
+KERNELTK_JIT_WHOLE(unsigned int)
+KERNELTK_JIT_WHOLE(long long)
+KERNELTK_JIT_WHOLE(unsigned long long)
+#undef KERNELTK_JIT_WHOLE
+
+// CUDA has no atomicAdd of long long; two's complement makes it that of unsigned long long.
+template <class T>
+struct unsigned_of {
+    using type = T;
+};
+template <>
+struct unsigned_of<long long> {
+    using type = unsigned long long;
+};
+
+template <class T>
+__device__ __forceinline__ typename unsigned_of<T>::type* as_unsigned(T* p) {
+    return reinterpret_cast<typename unsigned_of<T>::type*>(p);
+}
+
+template <class T>
+__device__ inline T atomic_add(T* p, T value) {
+    if constexpr (sizeof(T) == 8 && is_whole<T>::value) {
+        using word = typename unsigned_of<T>::type;
+        return static_cast<T>(atomicAdd(as_unsigned(p), static_cast<word>(value)));
+    } else {
+        return atomicAdd(p, value);
+    }
+}
+template <class T>
+__device__ inline T atomic_sub(T* p, T value) {
+    if constexpr (is_whole<T>::value) {
+        using word = typename unsigned_of<T>::type;
+        return static_cast<T>(atomicAdd(as_unsigned(p), static_cast<word>(word(0) - word(value))));
+    } else {
+        return atomicAdd(p, static_cast<T>(-value));
+    }
+}
+
+// A number that is none is kept, and wins: NumPy's minimum and maximum.
+#define KERNELTK_JIT_EXTREME(name, function, op)                                                  \
+    template <class T>                                                                            \
+    __device__ inline T name(T* p, T value) {                                                     \
+        if constexpr (is_whole<T>::value)                                                         \
+            return function(p, value);                                                            \
+        else                                                                                      \
+            return update(p, [value](T old) {                                                     \
+                return old != old || !(value op old || value != value) ? old : value;             \
+            });                                                                                   \
+    }                                                                                             \
+    template <class T>                                                                            \
+    __device__ inline T name##_of_numbers(T* p, T value) {                                        \
+        if constexpr (is_whole<T>::value)                                                         \
+            return function(p, value);                                                            \
+        else                                                                                      \
+            return update(p, [value](T old) { return old != old || value op old ? value : old; }); \
+    }
+KERNELTK_JIT_EXTREME(atomic_min, atomicMin, <)
+KERNELTK_JIT_EXTREME(atomic_max, atomicMax, >)
+#undef KERNELTK_JIT_EXTREME
+template <class T>
+__device__ inline T atomic_nanmin(T* p, T value) {
+    return value != value ? update(p, [](T old) { return old; }) : atomic_min_of_numbers(p, value);
+}
+template <class T>
+__device__ inline T atomic_nanmax(T* p, T value) {
+    return value != value ? update(p, [](T old) { return old; }) : atomic_max_of_numbers(p, value);
+}
+
+template <class T>
+__device__ inline T atomic_inc(T* p, T value) {
+    return update(p, [value](T old) { return old >= value ? T(0) : static_cast<T>(old + 1); });
+}
+template <class T>
+__device__ inline T atomic_dec(T* p, T value) {
+    return update(p, [value](T old) {
+        return old == 0 || old > value ? value : static_cast<T>(old - 1);
+    });
+}
+
+#define KERNELTK_JIT_BITWISE(name, function)                                                      \
+    template <class T>                                                                            \
+    __device__ inline T name(T* p, T value) {                                                     \
+        using word = typename unsigned_of<T>::type;                                               \
+        return static_cast<T>(function(as_unsigned(p), static_cast<word>(value)));                \
+    }
+KERNELTK_JIT_BITWISE(atomic_and, atomicAnd)
+KERNELTK_JIT_BITWISE(atomic_or, atomicOr)
+KERNELTK_JIT_BITWISE(atomic_xor, atomicXor)
+#undef KERNELTK_JIT_BITWISE
+
+template <class T>
+__device__ inline T atomic_exch(T* p, T value) {
+    using word = typename word_of<sizeof(T)>::type;
+    return from_bits<T>(atomicExch(reinterpret_cast<word*>(p), to_bits<word>(value)));
+}
+// Equal as numbers, except that what is stored must be what was seen, bit by bit.
+template <class T>
+__device__ inline T atomic_cas(T* p, T expected, T value) {
+    using word = typename word_of<sizeof(T)>::type;
+    return from_bits<T>(
+        atomicCAS(reinterpret_cast<word*>(p), to_bits<word>(expected), to_bits<word>(value)));
+}
+
+}  // namespace kerneltk::jit

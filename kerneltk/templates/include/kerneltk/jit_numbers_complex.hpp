@@ -1,0 +1,50 @@
+// Functions of jit_numbers.hpp that have formulas of their own for complex numbers; the others are
+// the same for all. `power` needs complex_powers.hpp where it is used.
+#pragma once
+#include <kerneltk/complex.hpp>
+#include <kerneltk/jit_numbers.hpp>
+
+namespace kerneltk::jit {
+
+// As NumPy's: 0 to a power whose real part is not positive is NaN, but for 0 itself.
+template <class T>
+__device__ inline complex<T> power(const complex<T>& x, const complex<T>& y) {
+    if (x == T(0) && y != T(0)) {
+        const T result = y.real() > T(0) ? T(0) : static_cast<T>(NAN);
+        return {result, result};
+    }
+    return pow(x, y);
+}
+template <class T>
+__device__ __forceinline__ complex<T> power_half(const complex<T>& x) {
+    return sqrt(x);
+}
+
+template <class T>
+__device__ __forceinline__ bool isinf(const complex<T>& x) {
+    return ::isinf(x.real()) || ::isinf(x.imag());
+}
+template <class T>
+__device__ __forceinline__ bool isfinite(const complex<T>& x) {
+    return ::isfinite(x.real()) && ::isfinite(x.imag());
+}
+
+template <class T>
+__device__ __forceinline__ T absolute(const complex<T>& x) {
+    return ::hypot(x.real(), x.imag());
+}
+// The number of the same direction on the unit circle.
+template <class T>
+__device__ inline complex<T> sign(const complex<T>& x) {
+    const T re = x.real(), im = x.imag(), size = ::hypot(re, im);
+    if (size == T(0)) return {T(0), T(0)};
+    if (!::isinf(size)) return {re / size, im / size};
+    if (::isinf(re) == ::isinf(im)) return {static_cast<T>(NAN), static_cast<T>(NAN)};
+    return {::isinf(re) ? ::copysign(T(1), re) : T(0), ::isinf(im) ? ::copysign(T(1), im) : T(0)};
+}
+template <class T>
+__device__ __forceinline__ complex<T> rint(const complex<T>& x) {
+    return {::rint(x.real()), ::rint(x.imag())};
+}
+
+}  // namespace kerneltk::jit

@@ -1,0 +1,26 @@
+"""The table of programs in restricted Python."""
+
+from __future__ import annotations
+
+from . import (
+    jit_programs_arrays,
+    jit_programs_dtypes,
+    jit_programs_expressions,
+    jit_programs_functions,
+    jit_programs_math,
+    jit_programs_numba,
+    jit_programs_statements,
+    jit_programs_threads,
+)
+from .jit_programs_support import Program
+
+PROGRAMS: tuple[Program, ...] = (
+    *jit_programs_statements.TABLE,
+    *jit_programs_expressions.TABLE,
+    *jit_programs_dtypes.TABLE,
+    *jit_programs_arrays.TABLE,
+    *jit_programs_functions.TABLE,
+    *jit_programs_threads.TABLE,
+    *jit_programs_math.TABLE,
+    *jit_programs_numba.TABLE,
+)

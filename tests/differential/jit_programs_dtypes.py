@@ -1,0 +1,497 @@
+"""Programs about dtypes: promotion, weak numbers, types of variables, casts."""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+
+from kerneltk import jit
+
+from .jit_programs_support import BFLOAT16, N, Table, bools, complexes, floats, ints, out
+
+TABLE = Table()
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64")
+bfloat16 = ml_dtypes.bfloat16
+
+
+# -- weak numbers -------------------------------------------------------------------------------
+
+
+def with_python_ints(x, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] + 100
+    y[1, i] = 100 - x[i]
+    y[2, i] = x[i] * 3
+    y[3, i] = x[i] // 3
+    y[4, i] = x[i] % 3
+    y[5, i] = x[i] + i
+    y[6, i] = x[i] * x.size
+    y[7, i] = x[i] + jit.threadIdx.x * 2
+
+
+def with_python_floats(x, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] + 0.1
+    y[1, i] = 0.1 - x[i]
+    y[2, i] = x[i] * 0.3
+    y[3, i] = x[i] / 3.0
+    y[4, i] = x[i] * (i * 0.5)
+    y[5, i] = x[i] < 0.1
+
+
+def with_python_complex_numbers(x, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] + 1j
+    y[1, i] = x[i] * 2j
+    y[2, i] = x[i] - (0.5 + 1j)
+
+
+def sample(name):
+    """Return an array of values near the ends of an integer dtype's range, or of fractions."""
+    if name in INTEGERS:
+        info = np.iinfo(name)
+        return ints(N, int(info.max) // 2, int(info.max) - 1, name)
+    if name == "bool":
+        return bools()
+    return complexes(N, name) if name.startswith("complex") else floats(N, -9, 9, name)
+
+
+for _name in INTEGERS:
+    _wide = "u8" if _name == "uint64" else "i8"
+    TABLE.program(sample(_name), out((8, N), _wide), name=f"{_name}_with_python_ints")(
+        with_python_ints
+    )
+    TABLE.program(ints(N, 0, 99, _name), out((6, N), "f8"), name=f"{_name}_with_python_floats")(
+        with_python_floats
+    )
+for _name in FLOATS:
+    TABLE.program(sample(_name), out((8, N), "f8"), name=f"{_name}_with_python_ints")(
+        with_python_ints
+    )
+    TABLE.program(sample(_name), out((6, N), "f8"), name=f"{_name}_with_python_floats")(
+        with_python_floats
+    )
+for _name in ("int32", "float16", "float32", "float64", "complex64", "complex128"):
+    TABLE.program(
+        ints(N, -9, 9, _name) if not _name.startswith("complex") else complexes(N, _name),
+        out((3, N), "c16"),
+        name=f"{_name}_with_python_complex_numbers",
+    )(with_python_complex_numbers)
+
+
+@TABLE.program(floats(N, -9, 9, BFLOAT16), out((4, N)))
+def bfloat16_with_python_ints(x, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] + 3
+    y[1, i] = x[i] * 5
+    y[2, i] = x[i] / 3
+    y[3, i] = x[i] - i
+
+
+@TABLE.program(floats(N, -9, 9, BFLOAT16), floats(N, 1, 9, BFLOAT16), out((6, N)))
+def arithmetic_of_bfloat16(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] + z[i]
+    y[1, i] = x[i] - z[i]
+    y[2, i] = x[i] * z[i]
+    y[3, i] = x[i] / z[i]
+    y[4, i] = -x[i]
+    y[5, i] = x[i] < z[i]
+
+
+@TABLE.program(floats(N, -9, 9, BFLOAT16), floats(), out((3, N)), out(N, BFLOAT16))
+def bfloat16_with_float32(x, z, y, w):
+    i = jit.grid(1)
+    y[0, i] = x[i] + z[i]
+    y[1, i] = z[i] * x[i]
+    y[2, i] = bfloat16(z[i])
+    w[i] = z[i] * 3
+
+
+@TABLE.program(floats(N, -9, 9, "f8"), out(N, BFLOAT16), out(N, "f2"))
+def stores_into_half_precision(x, y, z):
+    i = jit.grid(1)
+    y[i] = np.float32(x[i])
+    z[i] = np.float32(x[i])
+
+
+# -- two strong dtypes --------------------------------------------------------------------------
+
+
+def meeting(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] + z[i]
+    y[1, i] = z[i] - x[i]
+    y[2, i] = x[i] * z[i]
+
+
+for _one, _two in (
+    ("int8", "uint8"),
+    ("int8", "int32"),
+    ("uint16", "int16"),
+    ("uint32", "int32"),
+    ("uint32", "int64"),
+    ("uint64", "int64"),
+    ("bool", "uint8"),
+    ("bool", "float32"),
+    ("int8", "float16"),
+    ("int16", "float16"),
+    ("int16", "float32"),
+    ("int32", "float32"),
+    ("int64", "float32"),
+    ("uint8", "float64"),
+    ("float16", "float32"),
+    ("float16", "float64"),
+    ("float32", "float64"),
+    ("float32", "complex64"),
+    ("float64", "complex64"),
+    ("int32", "complex64"),
+    ("complex64", "complex128"),
+):
+    _make = [ints(N, 1, 60, name) if name in INTEGERS else sample(name) for name in (_one, _two)]
+    TABLE.program(
+        *_make,
+        out((3, N), "c16" if _two.startswith("complex") else "f8"),
+        name=f"{_one}_meets_{_two}",
+    )(meeting)
+
+for _one, _two in (
+    ("int32", "float32"),
+    ("int64", "float32"),
+    ("int8", "int32"),
+    ("uint32", "int32"),
+    ("float16", "float32"),
+    ("float32", "float64"),
+):
+    TABLE.program(
+        ints(N, 1, 60, _one),
+        ints(N, 60, 120, _two),
+        out((3, N), "f8"),
+        name=f"{_one}_meets_{_two}_as_in_cuda",
+        mode="cuda",
+    )(meeting)
+
+
+@TABLE.program(ints(N, -9, 9), floats(N, -9, 9), out((4, N)), mode="cuda", tolerance=1e-6)
+def int32_with_float32_stays_float32(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] * z[i]
+    y[1, i] = x[i] + z[i]
+    y[2, i] = z[i] / (x[i] * x[i] + 1)
+    y[3, i] = x[i] * 0.5 + z[i]
+
+
+# -- variables ----------------------------------------------------------------------------------
+
+
+@TABLE.program(ints(), out(N, "f8"))
+def variable_of_int_then_float(x, y):
+    i = jit.grid(1)
+    v = 3
+    if x[i] > 0:
+        v = 0.25
+    y[i] = v + x[i]
+
+
+@TABLE.program(floats(), out(N, "f8"))
+def variable_of_weak_then_float32(x, y):
+    i = jit.grid(1)
+    v = 2
+    if x[i] > 0:
+        v = x[i]
+    y[i] = v
+
+
+@TABLE.program(floats(), floats(N, -4, 4, "f8"), out(N, "f8"))
+def variable_of_float32_and_float64(x, z, y):
+    i = jit.grid(1)
+    v = x[i]
+    if i % 3 == 0:
+        v = z[i]
+    y[i] = v
+
+
+@TABLE.program(ints(N, -9, 9, "i2"), floats(), out(N, "f8"))
+def variable_of_int16_and_float32(x, z, y):
+    i = jit.grid(1)
+    v = x[i]
+    if i % 2:
+        v = z[i]
+    y[i] = v
+
+
+@TABLE.program(bools(), ints(), out(N, "i4"))
+def variable_of_bool_then_int(flags, x, y):
+    i = jit.grid(1)
+    v = flags[i]
+    if x[i] > 0:
+        v = x[i]
+    y[i] = v
+
+
+@TABLE.program(ints((N, 6)), out(N, "?"))
+def flag_that_a_loop_sets(x, y):
+    i = jit.grid(1)
+    found = False
+    for k in range(6):
+        if x[i, k] == 3:
+            found = True
+    y[i] = found
+
+
+@TABLE.program(ints((N, 40), 0, 100, "i1"), out(N, "i8"))
+def int_accumulator_of_int8_wraps(x, y):
+    i = jit.grid(1)
+    s = 0
+    for k in range(40):
+        s += x[i, k]
+    y[i] = s
+
+
+@TABLE.program(floats((N, 20)), out(N, "f8"))
+def int_accumulator_of_float32(x, y):
+    i = jit.grid(1)
+    s = 0
+    for k in range(20):
+        s += x[i, k] * x[i, k]
+    y[i] = s
+
+
+@TABLE.program(floats((N, 20)), out(N, "f8"))
+def float_accumulator_of_float32(x, y):
+    i = jit.grid(1)
+    s = 0.0
+    for k in range(20):
+        s += x[i, k]
+    y[i] = s
+
+
+@TABLE.program(floats((N, 20), -4, 4, "f2"), out(N, "f8"))
+def float_accumulator_of_float16(x, y):
+    i = jit.grid(1)
+    s = 0.0
+    for k in range(20):
+        s += x[i, k]
+    y[i] = s
+
+
+@TABLE.program(floats((N, 20), -4, 4, BFLOAT16), out(N))
+def int_accumulator_of_bfloat16(x, y):
+    i = jit.grid(1)
+    s = 0
+    for k in range(20):
+        s += x[i, k]
+    y[i] = s
+
+
+@TABLE.program(ints((N, 20)), out(N, "f8"))
+def float_accumulator_of_int32(x, y):
+    i = jit.grid(1)
+    s = 0.0
+    for k in range(20):
+        s += x[i, k] / 4
+    y[i] = s
+
+
+@TABLE.program(floats((N, 20)), out(N, "f8"))
+def float64_accumulator_of_float32(x, y):
+    i = jit.grid(1)
+    s = np.float64(0)
+    for k in range(20):
+        s += x[i, k]
+    y[i] = s
+
+
+@TABLE.program(complexes((N, 8)), out(N, "c16"))
+def int_accumulator_of_complex64(x, y):
+    i = jit.grid(1)
+    s = 0
+    for k in range(8):
+        s += x[i, k] * 0.5
+    y[i] = s
+
+
+@TABLE.program(bools((N, 8)), out(N, "i4"))
+def int_accumulator_of_bools(x, y):
+    i = jit.grid(1)
+    count = 0
+    for k in range(8):
+        count += x[i, k]
+    y[i] = count
+
+
+@TABLE.program(out(N, "i8"))
+def python_ints_have_64_bits(y):
+    i = jit.grid(1)
+    n = 1 << 40
+    for _ in range(3):
+        n = n * 5 + i
+    y[i] = n
+
+
+@TABLE.program(floats(N, -9, 9, "f4"), out(N, "f8"))
+def accumulator_that_changes_its_dtype(x, y):
+    i = jit.grid(1)
+    s = x[i]
+    s = s + np.float64(0.1)
+    y[i] = s
+
+
+@TABLE.program(ints(N, -9, 9), floats(), out((2, N), "f8"))
+def conditional_expression_of_two_dtypes(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] if i % 2 else z[i]
+    y[1, i] = (1 if i % 2 else 2.5) * z[i]
+
+
+@TABLE.program(ints((N, 9)), out(N, "i4"), out(N, "i4"))
+def position_of_the_largest(x, y, z):
+    i = jit.grid(1)
+    best, where = x[i, 0], 0
+    for k in range(1, 9):
+        if x[i, k] > best:
+            best, where = x[i, k], k
+    y[i] = best
+    z[i] = where
+
+
+# -- casts --------------------------------------------------------------------------------------
+
+
+@TABLE.program(ints(N, -(2**31), 2**31 - 1), out((8, N), "i8"), out(N, "u8"))
+def casts_of_int32_wrap(x, y, w):
+    i = jit.grid(1)
+    y[0, i] = np.int8(x[i])
+    y[1, i] = np.int16(x[i])
+    y[2, i] = np.int32(x[i])
+    y[3, i] = np.int64(x[i])
+    y[4, i] = np.uint8(x[i])
+    y[5, i] = np.uint16(x[i])
+    y[6, i] = np.uint32(x[i])
+    y[7, i] = np.bool_(x[i])
+    w[i] = np.uint64(x[i])
+
+
+@TABLE.program(floats(N, 0, 99), out((12, N), "f8"))
+def casts_of_float32(x, y):
+    i = jit.grid(1)
+    y[0, i] = np.int8(x[i])
+    y[1, i] = np.int16(x[i])
+    y[2, i] = np.int32(x[i])
+    y[3, i] = np.int64(-x[i])
+    y[4, i] = np.uint8(x[i])
+    y[5, i] = np.uint16(x[i])
+    y[6, i] = np.uint32(x[i])
+    y[7, i] = np.uint64(x[i])
+    y[8, i] = np.float16(x[i])
+    y[9, i] = np.float32(x[i])
+    y[10, i] = np.float64(x[i])
+    y[11, i] = np.bool_(x[i])
+
+
+@TABLE.program(floats(N, -9, 9, "f8"), out((6, N), "f8"))
+def casts_to_floats_round(x, y):
+    i = jit.grid(1)
+    y[0, i] = np.float32(x[i])
+    y[1, i] = np.float16(x[i])
+    y[2, i] = np.float32(0.1) * np.float32(x[i])
+    y[3, i] = np.float32(i) / 3
+    y[4, i] = np.float16(i) / 3
+    y[5, i] = np.float32(1) / np.float32(3)
+
+
+@TABLE.program(floats(), complexes(), out((4, N), "c16"))
+def casts_to_complex(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = np.complex64(x[i])
+    y[1, i] = np.complex128(z[i])
+    y[2, i] = complex(x[i])
+    y[3, i] = complex(x[i], 2)
+
+
+@TABLE.program(floats(N, -9, 9), ints(N, -128, 127, "i1"), out((7, N), "f8"))
+def builtin_casts(x, k, y):
+    i = jit.grid(1)
+    y[0, i] = int(x[i])
+    y[1, i] = int(k[i]) * 1000
+    y[2, i] = float(x[i]) * 0.1
+    y[3, i] = float(k[i]) / 3
+    y[4, i] = bool(k[i])
+    y[5, i] = int(k[i] > 3) + int(x[i] > 0)
+    y[6, i] = int(x[i] * 10) // 7
+
+
+@TABLE.program(ints(N, -99, 99, "i1"), out((4, N), "i8"))
+def casts_decide_the_dtype_of_sums(x, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] + x[i]
+    y[1, i] = np.int16(x[i]) * x[i]
+    y[2, i] = np.uint8(x[i]) + np.uint8(200)
+    y[3, i] = np.int64(x[i]) << 33
+
+
+@TABLE.program(floats(), out((4, N), "f8"))
+def numpy_constants_are_strong(x, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] * np.float64(0.1)
+    y[1, i] = x[i] * np.float32(0.1)
+    y[2, i] = x[i] * np.pi
+    y[3, i] = math.pi * i
+
+
+@TABLE.program(ints(N, 0, 128), out(N, "i1"), out(N, "u2"), out(N, "?"), out(N, "f4"))
+def stores_convert(x, a, b, c, d):
+    i = jit.grid(1)
+    a[i] = x[i]
+    b[i] = x[i]
+    c[i] = x[i]
+    d[i] = x[i]
+
+
+@TABLE.program(floats(N, -99, 99, "f8"), out(N, "i4"), out(N, "?"), out(N, "f4"))
+def stores_of_floats_convert(x, a, b, c):
+    i = jit.grid(1)
+    a[i] = x[i]
+    b[i] = x[i]
+    c[i] = x[i]
+
+
+@TABLE.program(floats(), out(N, "f8"))
+def dtype_is_known(x, y):
+    i = jit.grid(1)
+    if x.dtype == np.float32:
+        y[i] = x[i] * 2
+    else:
+        y[i] = -1
+
+
+@TABLE.program(floats(), 3, 0.1, np.float64(0.1), np.int32(5), True, out((6, N), "f8"))
+def numbers_as_arguments(x, n, weak, strong, k, flag, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] * n
+    y[1, i] = x[i] * weak
+    y[2, i] = x[i] * strong
+    y[3, i] = x[i] * k
+    y[4, i] = x[i] if flag else 0
+    y[5, i] = n / 2 + k // 2
+
+
+@TABLE.program(
+    np.int8(100),
+    np.uint16(65535),
+    np.float16(0.1),
+    1 + 2j,
+    np.complex64(3 - 1j),
+    out((3, N), "f8"),
+    out((2, N), "c16"),
+)
+def numpy_scalars_as_arguments(a, b, c, d, e, y, z):
+    i = jit.grid(1)
+    y[0, i] = a + a
+    y[1, i] = b + b
+    y[2, i] = c * 3
+    z[0, i] = d * i
+    z[1, i] = e * d

@@ -1,0 +1,306 @@
+"""Programs in the spellings of numba-cuda, and whole algorithms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kerneltk import jit
+
+from .jit_programs_support import N, Table, floats, ints, out, zeros
+
+TABLE = Table()
+cuda = jit.cuda
+CONSTANTS = np.array([2.0, -1.0, 0.5, 3.0], "f4")
+ALL = 0xFFFF_FFFF
+
+
+@TABLE.program(ints(), out((3, N), "i4"))
+def numba_coordinates(x, y):
+    i = cuda.grid(1)
+    y[0, i] = x[i]
+    y[1, i] = cuda.threadIdx.x + cuda.blockIdx.x * cuda.blockDim.x
+    y[2, i] = cuda.gridsize(1) + cuda.gridDim.x
+
+
+@TABLE.program(out((4, 8), "i4"), grid=(2, 2), block=(4, 2))
+def numba_grid_of_two_dimensions(y):
+    c, r = cuda.grid(2)
+    w, h = cuda.gridsize(2)
+    if r < y.shape[0] and c < y.shape[1]:
+        y[r, c] = r * 10 + c + w * h * 100
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def numba_names_of_the_module(x, y):
+    i = jit.cuda.grid(1)
+    y[i] = x[i] + jit.cuda.threadIdx.x
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def numba_shared_array(x, y):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    kept = cuda.shared.array(16, np.int32)
+    kept[t] = x[i]
+    cuda.syncthreads()
+    y[i] = kept[15 - t]
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def numba_shared_array_of_two_dimensions(x, y):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    kept = cuda.shared.array(shape=(4, 4), dtype=np.int32)
+    kept[t // 4, t % 4] = x[i]
+    cuda.syncthreads()
+    y[i] = kept[t % 4, t // 4]
+
+
+@TABLE.program(ints(), out(N, "i4"), shared=64)
+def numba_dynamic_shared_array(x, y):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    kept = cuda.shared.array(0, dtype=np.int32)
+    kept[t] = x[i]
+    cuda.syncthreads()
+    y[i] = kept[t ^ 3]
+
+
+@TABLE.program(floats((N, 3)), out(N))
+def numba_local_array(x, y):
+    i = cuda.grid(1)
+    kept = cuda.local.array((3,), np.float32)
+    for k in range(3):
+        kept[k] = x[i, 2 - k]
+    y[i] = kept[0] - kept[1] * kept[2]
+
+
+@TABLE.program(floats(), out())
+def numba_constant_array(x, y):
+    i = cuda.grid(1)
+    weights = cuda.const.array_like(CONSTANTS)
+    total = np.float32(0)
+    for k in range(4):
+        total += weights[k] * x[(i + k) % N]
+    y[i] = total
+
+
+@TABLE.program(ints(N, 0, 8), zeros(8, "i4"), zeros((2, 8), "i4"), out(N, "i4"))
+def numba_atomic_sums(x, counts, table, before):
+    i = cuda.grid(1)
+    cuda.atomic.add(counts, x[i], 1)
+    cuda.atomic.add(table, (i % 2, x[i]), 2)
+    cuda.atomic.sub(counts, 0, 1)
+    before[i] = cuda.atomic.add(x, i, 5)
+
+
+@TABLE.program(floats(), zeros(1), zeros(1), zeros(1), zeros(1))
+def numba_atomic_extremes(x, low, high, nanlow, nanhigh):
+    i = cuda.grid(1)
+    cuda.atomic.min(low, 0, x[i])
+    cuda.atomic.max(high, 0, x[i])
+    cuda.atomic.nanmin(nanlow, 0, x[i])
+    cuda.atomic.nanmax(nanhigh, 0, x[i])
+
+
+@TABLE.program(ints(N, 0, 99, "u4"), out((7, N), "u4"))
+def numba_atomics_that_return_the_old_value(x, y):
+    i = cuda.grid(1)
+    y[0, i] = cuda.atomic.and_(x, i, 60)
+    y[1, i] = cuda.atomic.or_(x, i, 3)
+    y[2, i] = cuda.atomic.xor(x, i, 10)
+    y[3, i] = cuda.atomic.inc(x, i, 30)
+    y[4, i] = cuda.atomic.dec(x, i, 40)
+    y[5, i] = cuda.atomic.exch(x, i, i)
+    y[6, i] = cuda.atomic.cas(x, i, 5, 77)
+
+
+@TABLE.program(zeros(1, "i4"), out(N, "i4"))
+def numba_compare_and_swap(x, y):
+    i = cuda.grid(1)
+    y[i] = 1
+    if i == 7:
+        y[i] = cuda.atomic.compare_and_swap(x, 0, 9)
+
+
+@TABLE.program(ints(64), out((5, 64), "i4"), grid=2, block=32)
+def numba_shuffles(x, y):
+    i = cuda.grid(1)
+    y[0, i] = cuda.shfl_sync(ALL, x[i], 3)
+    y[1, i] = cuda.shfl_up_sync(ALL, x[i], 1)
+    y[2, i] = cuda.shfl_down_sync(ALL, x[i], 2)
+    y[3, i] = cuda.shfl_xor_sync(ALL, x[i], 4)
+    y[4, i] = cuda.laneid + cuda.warpsize
+
+
+@TABLE.program(ints(64, -2, 3), out((6, 64), "i8"), grid=2, block=32)
+def numba_votes(x, y):
+    i = cuda.grid(1)
+    y[0, i] = 1 if cuda.all_sync(ALL, x[i] > -5) else 0
+    y[1, i] = 1 if cuda.any_sync(ALL, x[i] > 5) else 0
+    y[2, i] = cuda.ballot_sync(ALL, x[i] > 0)
+    y[3, i] = cuda.match_any_sync(ALL, x[i])
+    mask, _ = cuda.match_all_sync(ALL, x[0])
+    y[4, i] = mask
+    y[5, i] = cuda.popc(cuda.activemask() & cuda.lanemask_lt())
+
+
+@TABLE.program(ints(), out((3, N), "i4"))
+def numba_barriers_that_count(x, y):
+    i = cuda.grid(1)
+    y[0, i] = cuda.syncthreads_count(x[i] > 0)
+    y[1, i] = 1 if cuda.syncthreads_and(x[i] < 20) else 0
+    y[2, i] = 1 if cuda.syncthreads_or(x[i] > 20) else 0
+
+
+@TABLE.program(ints(N, 1, 2**20), out((4, N), "i4"), out((2, N), "f4"), tolerance=1e-6)
+def numba_numbers(x, y, z):
+    i = cuda.grid(1)
+    y[0, i] = cuda.popc(x[i])
+    y[1, i] = cuda.clz(x[i])
+    y[2, i] = cuda.brev(x[i])
+    y[3, i] = cuda.ffs(x[i])
+    z[0, i] = cuda.fma(np.float32(i), np.float32(2), np.float32(1))
+    z[1, i] = cuda.selp(x[i] > 5, np.float32(1), np.float32(2))
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def numba_fences_and_sleep(x, y):
+    i = cuda.grid(1)
+    y[i] = x[i]
+    cuda.threadfence()
+    cuda.threadfence_block()
+    cuda.threadfence_system()
+    cuda.nanosleep(5)
+    cuda.syncwarp()
+
+
+@TABLE.program(
+    floats((8, 8)), floats((8, 8)), out((8, 8)), grid=(2, 2), block=(4, 4), tolerance=1e-5
+)
+def numba_matrix_product(a, b, y):
+    r, c = cuda.grid(2)
+    tile_a = cuda.shared.array((4, 4), np.float32)
+    tile_b = cuda.shared.array((4, 4), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    total = np.float32(0.0)
+    for k in range(cuda.gridDim.x):
+        tile_a[tx, ty] = a[r, ty + k * 4]
+        tile_b[tx, ty] = b[tx + k * 4, c]
+        cuda.syncthreads()
+        for j in range(4):
+            total += tile_a[tx, j] * tile_b[j, ty]
+        cuda.syncthreads()
+    y[r, c] = total
+
+
+# -- algorithms ---------------------------------------------------------------------------------
+
+
+@TABLE.program(floats(N, -2, 1, "f8"), floats(N, -1, 1, "f8"), out(N, "i4"))
+def mandelbrot(re, im, y):
+    i = jit.grid(1)
+    c = complex(re[i], im[i])
+    z = 0j
+    n = 0
+    while n < 50 and z.real * z.real + z.imag * z.imag < 4:
+        z = z * z + c
+        n += 1
+    y[i] = n
+
+
+@TABLE.program(lambda rng: np.sort(ints(40, 0, 99)(rng)), ints(N, 0, 99), out(N, "i4"))
+def binary_search(x, wanted, y):
+    i = jit.grid(1)
+    low, high = 0, len(x)
+    while low < high:
+        middle = (low + high) // 2
+        if x[middle] < wanted[i]:
+            low = middle + 1
+        else:
+            high = middle
+    y[i] = low
+
+
+@TABLE.program(floats((6, 10)), out((6, 10)), grid=(5, 3), block=(2, 2), tolerance=1e-6)
+def five_point_stencil(x, y):
+    c, r = jit.grid(2)
+    h, w = x.shape
+    if 0 < r < h - 1 and 0 < c < w - 1:
+        y[r, c] = (x[r - 1, c] + x[r + 1, c] + x[r, c - 1] + x[r, c + 1]) / 4 - x[r, c]
+    else:
+        y[r, c] = 0
+
+
+@TABLE.program(floats((N, 3)), floats((9, 3)), out(N, "i4"), out(), tolerance=1e-6)
+def nearest_point(points, centres, which, distance):
+    i = jit.grid(1)
+    best = np.inf
+    for k in range(len(centres)):
+        d = 0.0
+        for axis in range(3):
+            step = points[i, axis] - centres[k, axis]
+            d += step * step
+        if d < best:
+            best = d
+            which[i] = k
+    distance[i] = math.sqrt(best)
+
+
+@TABLE.program(ints(N, 0, 2**32, "u4"), out(N, "u4"))
+def hash_of_uint32(x, y):
+    i = jit.grid(1)
+    h = x[i]
+    h ^= h >> 16
+    h *= np.uint32(0x85EBCA6B)
+    h ^= h >> 13
+    h *= np.uint32(0xC2B2AE35)
+    h ^= h >> 16
+    y[i] = h
+
+
+@TABLE.program(out((N, 4), "u8"))
+def random_numbers_by_xorshift(y):
+    i = jit.grid(1)
+    state = np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
+    for k in range(4):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        y[i, k] = state
+
+
+@TABLE.program(ints(40, 0, 9), out(40, "i4"), lambda _: np.zeros(41, "i4"), grid=1, block=8)
+def rows_of_different_lengths(x, y, ends):
+    t = jit.threadIdx.x
+    if t == 0:
+        total = 0
+        for k in range(len(x)):
+            total += x[k]
+            ends[k + 1] = total
+    jit.syncthreads()
+    for k in range(t, len(x), jit.blockDim.x):
+        y[k] = ends[k + 1] - ends[k] + ends[-1]
+
+
+@TABLE.program(ints(64, -99, 99), grid=2, block=32)
+def bitonic_sort_of_blocks(x):
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 32)
+    kept[t] = x[jit.grid(1)]
+    jit.syncthreads()
+    size = 2
+    while size <= 32:
+        step = size // 2
+        while step > 0:
+            other = t ^ step
+            if other > t:
+                up = t & size == 0
+                if (kept[t] > kept[other]) == up:
+                    kept[t], kept[other] = kept[other], kept[t]
+            jit.syncthreads()
+            step //= 2
+        size *= 2
+    x[jit.grid(1)] = kept[t]

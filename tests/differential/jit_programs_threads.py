@@ -1,0 +1,887 @@
+"""Programs about threads: coordinates, shared memory, barriers, warps, atomics, groups."""
+
+# ruff: noqa: N806
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kerneltk import jit
+
+from .jit_programs_support import N, Table, bools, floats, ints, out, zeros
+
+TABLE = Table()
+ALL = 0xFFFF_FFFF
+
+
+# -- coordinates --------------------------------------------------------------------------------
+
+
+@TABLE.program(out((7, 24), "i4"), grid=3, block=8)
+def coordinates_of_one_dimension(y):
+    i = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x
+    y[0, i] = jit.threadIdx.x
+    y[1, i] = jit.blockIdx.x
+    y[2, i] = jit.blockDim.x
+    y[3, i] = jit.gridDim.x
+    y[4, i] = jit.threadIdx.y + jit.blockIdx.z
+    y[5, i] = jit.blockDim.z + jit.gridDim.y
+    y[6, i] = jit.grid(1)
+
+
+@TABLE.program(out((6, 8, 2), "i4"), grid=(2, 3), block=(4, 2))
+def coordinates_of_two_dimensions(y):
+    i, j = jit.grid(2)
+    y[j, i, 0] = jit.threadIdx.x + 10 * jit.threadIdx.y
+    y[j, i, 1] = jit.blockIdx.x + 10 * jit.blockIdx.y + 100 * jit.gridDim.x + jit.blockDim.y
+
+
+@TABLE.program(out((4, 6, 4), "i4"), grid=(2, 2, 2), block=(2, 3, 2))
+def coordinates_of_three_dimensions(y):
+    i, j, k = jit.grid(3)
+    y[k, j, i] = (
+        jit.threadIdx.z * 100 + jit.blockIdx.z * 1000 + jit.gridDim.z * jit.blockDim.z + i * j
+    )
+
+
+@TABLE.program(out(3, "i4"), grid=(2, 3, 2), block=(4, 2, 1))
+def sizes_of_the_grid(y):
+    i, j, k = jit.grid(3)
+    if i == 0 and j == 0 and k == 0:
+        y[0] = jit.gridsize(1)
+        a, b = jit.gridsize(2)
+        y[1] = a * 100 + b
+        c, d, e = jit.gridsize(3)
+        y[2] = c * 10000 + d * 100 + e
+
+
+@TABLE.program(out((2, 80), "i4"), grid=2, block=40)
+def lane_and_warp_size(y):
+    i = jit.grid(1)
+    y[0, i] = jit.laneid()
+    y[1, i] = jit.warpsize
+
+
+@TABLE.program(out((8, 8), "i4"), grid=1, block=(8, 8))
+def lanes_of_a_block_of_two_dimensions(y):
+    i, j = jit.grid(2)
+    y[j, i] = jit.laneid()
+
+
+@TABLE.program(ints((5, 7)), out((7, 5), "i4"), grid=(2, 2), block=(4, 3))
+def grid_that_is_larger_than_the_array(x, y):
+    c, r = jit.grid(2)
+    if r < x.shape[0] and c < x.shape[1]:
+        y[c, r] = x[r, c]
+
+
+@TABLE.program(out((13, 9), "i4"), grid=(2, 2), block=(2, 2))
+def grid_stride_loops_of_two_dimensions(y):
+    i, j = jit.grid(2)
+    si, sj = jit.gridsize(2)
+    for r in range(i, y.shape[0], si):
+        for c in range(j, y.shape[1], sj):
+            y[r, c] = r * 100 + c
+
+
+# -- shared memory and barriers -----------------------------------------------------------------
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def block_reversed_in_shared_memory(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    kept[t] = x[i]
+    jit.syncthreads()
+    y[i] = kept[15 - t]
+
+
+@TABLE.program(ints(), out(N, "i4"), shared=64)
+def block_reversed_in_dynamic_shared_memory(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, None)
+    kept[t] = x[i]
+    jit.syncthreads()
+    y[i] = kept[jit.blockDim.x - 1 - t]
+
+
+@TABLE.program(floats(64), out(2), grid=2, block=32, tolerance=1e-6)
+def block_sum_in_shared_memory(x, y):
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.float32, 32)
+    kept[t] = x[jit.grid(1)]
+    jit.syncthreads()
+    step = 16
+    while step > 0:
+        if t < step:
+            kept[t] += kept[t + step]
+        jit.syncthreads()
+        step //= 2
+    if t == 0:
+        y[jit.blockIdx.x] = kept[0]
+
+
+@TABLE.program(ints(32), out(32, "i4"), grid=2, block=16)
+def block_scan_in_shared_memory(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory("i4", (2, 16))
+    kept[0, t] = x[i]
+    jit.syncthreads()
+    now = 0
+    for k in range(4):
+        step = 1 << k
+        kept[1 - now, t] = kept[now, t] + (kept[now, t - step] if t >= step else 0)
+        now = 1 - now
+        jit.syncthreads()
+    y[i] = kept[now, t]
+
+
+@TABLE.program(
+    floats((8, 8)), floats((8, 8)), out((8, 8)), grid=(2, 2), block=(4, 4), tolerance=1e-5
+)
+def matrix_product_of_tiles(a, b, y):
+    c, r = jit.grid(2)
+    tx, ty = jit.threadIdx.x, jit.threadIdx.y
+    left = jit.shared_memory(np.float32, (4, 4))
+    right = jit.shared_memory(np.float32, (4, 4))
+    total = np.float32(0)
+    for k in range(2):
+        left[ty, tx] = a[r, k * 4 + tx]
+        right[ty, tx] = b[k * 4 + ty, c]
+        jit.syncthreads()
+        for j in range(4):
+            total += left[ty, j] * right[j, tx]
+        jit.syncthreads()
+    y[r, c] = total
+
+
+@TABLE.program(ints((8, 8)), out((8, 8), "i4"), grid=(2, 2), block=(4, 4))
+def transposition_by_tiles(x, y):
+    tile = jit.shared_memory(np.int32, (4, 5))
+    bx, by = jit.blockIdx.x, jit.blockIdx.y
+    tx, ty = jit.threadIdx.x, jit.threadIdx.y
+    tile[ty, tx] = x[by * 4 + ty, bx * 4 + tx]
+    jit.syncthreads()
+    y[bx * 4 + ty, by * 4 + tx] = tile[tx, ty]
+
+
+@TABLE.program(floats(), out(N), grid=2, block=16)
+def two_shared_arrays_of_two_dtypes(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    flags = jit.shared_memory(np.bool_, 16)
+    values = jit.shared_memory(dtype=np.float64, size=16, alignment=16)
+    flags[t] = x[i] > 0
+    values[t] = x[i] * 2
+    jit.syncthreads()
+    other = (t + 3) % 16
+    y[i] = values[other] if flags[other] else -1
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def shared_memory_keeps_its_values_in_a_loop(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    total = jit.shared_memory(np.int32, 1)
+    if t == 0:
+        total[0] = 0
+    jit.syncthreads()
+    for k in range(16):
+        if t == k:
+            total[0] = total[0] * 3 % 1000 + x[i]
+        jit.syncthreads()
+    y[i] = total[0]
+
+
+def shared_neighbour(x, i, t):
+    kept = jit.shared_memory(np.int32, 16)
+    kept[t] = x[i]
+    jit.syncthreads()
+    value = kept[(t + 1) % 16]
+    jit.syncthreads()
+    return value
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def barrier_in_a_function(x, y):
+    i = jit.grid(1)
+    y[i] = shared_neighbour(x, i, jit.threadIdx.x) * 10
+    y[i] += shared_neighbour(y, i, jit.threadIdx.x)
+
+
+@TABLE.program(ints(), 1, out(N, "i4"))
+def barrier_in_a_uniform_branch(x, flag, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    kept[t] = x[i]
+    if flag > 0:
+        jit.syncthreads()
+        y[i] = kept[t ^ 1]
+    else:
+        y[i] = 0
+
+
+@TABLE.program(ints(N, 1, 50), out(N, "i4"), out(2, "i4"))
+def barriers_until_all_are_done(x, y, rounds):
+    i = jit.grid(1)
+    v = x[i]
+    n = 0
+    while jit.syncthreads_or(v > 1):
+        if v > 1:
+            v //= 2
+        n += 1
+    y[i] = n
+    if jit.threadIdx.x == 0:
+        rounds[jit.blockIdx.x] = n
+
+
+@TABLE.program(ints(), out((3, N), "i4"))
+def barriers_that_vote(x, y):
+    i = jit.grid(1)
+    y[0, i] = jit.syncthreads_count(x[i] > 0)
+    y[1, i] = 1 if jit.syncthreads_and(x[i] > -20) else 0
+    y[2, i] = 1 if jit.syncthreads_or(x[i] > 20) else 0
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def slice_of_shared_memory(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, (2, 16))
+    kept[t % 2][t] = x[i]
+    kept[1 - t % 2, t] = -1
+    jit.syncthreads()
+    half = kept[0, 8:]
+    y[i] = half[t % 8] + len(half) + kept.shape[0] * kept.size
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def variables_across_barriers(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    first = x[i]
+    pair = (first * 2, t)
+    row = x[i:]
+    flag = first > 0
+    kept[t] = first
+    jit.syncthreads()
+    near = kept[(t + 1) % 16]
+    if flag:
+        near += pair[0]
+    jit.syncthreads()
+    kept[t] = near
+    jit.syncthreads()
+    a, b = pair
+    y[i] = kept[15 - t] + a * b + row[0] + first
+
+
+@TABLE.program(ints((N, 4)), out(N, "i4"))
+def barriers_in_nested_loops(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    total = 0
+    for k in range(4):
+        for j in range(k):
+            kept[t] = x[i, k] * 2 + j
+            jit.syncthreads()
+            total += kept[(t + k) % 16]
+            jit.syncthreads()
+        if k == 2:
+            continue
+        total *= 2
+        jit.syncthreads()
+    y[i] = total
+
+
+@TABLE.program(ints(), 3, out(N, "i4"))
+def barriers_and_a_uniform_break(x, n, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    value = x[i]
+    count = 0
+    while True:
+        kept[t] = value
+        jit.syncthreads()
+        value = kept[t ^ 1] + kept[t] * 2
+        jit.syncthreads()
+        count += 1
+        if count == n:
+            break
+    else:
+        value = -1
+    y[i] = value
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def barrier_between_branches_of_threads(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    if t < 8:
+        for k in range(t + 1):
+            if x[i] < 0:
+                break
+            kept[t] = x[i] + k
+        else:
+            kept[t] = 99
+    else:
+        kept[t] = x[i] * 3
+    if x[i] < 0:
+        kept[t] = -5
+    jit.syncthreads()
+    y[i] = kept[15 - t]
+
+
+@TABLE.program(ints(), 0, out(N, "i4"))
+def uniform_return_before_a_barrier(x, n, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    y[i] = -1
+    if jit.blockIdx.x == n:
+        return
+    kept[t] = x[i]
+    jit.syncthreads()
+    y[i] = kept[(t + 5) % 16]
+
+
+@TABLE.program(ints(N - 5), out(N, "i4"))
+def threads_that_return_before_a_barrier(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    kept[t] = -7
+    jit.syncthreads()
+    if i >= x.size:
+        return
+    kept[t] = x[i]
+    jit.syncthreads()
+    y[i] = kept[t // 2]
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def local_memory_across_barriers(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    own = jit.local_memory(np.int32, (2, 2))
+    for k in range(4):
+        own[k // 2, k % 2] = x[(i + k) % N]
+    kept[t] = own[1, 0]
+    jit.syncthreads()
+    own[0, 0] += kept[15 - t]
+    jit.syncthreads()
+    y[i] = own[0, 0] * 2 - own[1, 1]
+
+
+def rounds_of_neighbours(kept, t, rounds):
+    for _ in range(rounds):
+        value = kept[t ^ 1] - kept[t]
+        jit.syncthreads()
+        kept[t] = value
+        jit.syncthreads()
+    return value
+
+
+@TABLE.program(ints(), out((2, N), "i4"))
+def barriers_in_a_loop_of_a_function(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    for k in range(2):
+        kept[t] = x[i] + k
+        jit.syncthreads()
+        y[k, i] = rounds_of_neighbours(kept, t, k + 2) * 10
+        jit.syncthreads()
+
+
+@TABLE.program(ints((4, 6)), out((4, 6), "i4"), grid=(3, 2), block=(2, 2))
+def barrier_of_a_block_of_two_dimensions(x, y):
+    c, r = jit.grid(2)
+    tx, ty = jit.threadIdx.x, jit.threadIdx.y
+    kept = jit.shared_memory(np.int32, (2, 2))
+    kept[ty, tx] = x[r, c]
+    jit.syncthreads()
+    y[r, c] = kept[tx, ty] * 10 + kept[1 - ty, 1 - tx]
+
+
+@TABLE.program(floats(), floats(), out((2, N)), tolerance=1e-6)
+def values_of_several_types_across_barriers(x, z, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.float32, 16)
+    c = complex(x[i], z[i])
+    h = np.float16(x[i])
+    n = t * 3
+    kept[t] = x[i]
+    jit.syncthreads()
+    c += kept[(t + 1) % 16]
+    n += t
+    jit.syncthreads()
+    y[0, i] = c.real * c.imag + h
+    y[1, i] = n
+
+
+POINT = np.dtype([("a", "f4"), ("b", "i4")])
+
+
+@TABLE.program(ints(), out((2, N)))
+def shared_memory_of_records(x, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(POINT, 16)
+    kept[t].a = x[i] * 0.5
+    kept[t].b = i
+    jit.syncthreads()
+    y[0, i] = kept[15 - t].a
+    y[1, i] = kept[15 - t].b
+
+
+@TABLE.program(ints(N, 0, 5), zeros(5, "i4"))
+def histogram_in_shared_memory(x, y):
+    t = jit.threadIdx.x
+    counts = jit.shared_memory(np.int32, 5)
+    if t < 5:
+        counts[t] = 0
+    jit.syncthreads()
+    jit.atomic_add(counts, x[jit.grid(1)], 1)
+    jit.syncthreads()
+    if t < 5:
+        jit.atomic_add(y, t, counts[t])
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def thread_that_ends_before_a_warp_barrier(x, y):
+    i = jit.grid(1)
+    jit.syncwarp(0xFFFF)
+    jit.threadfence()
+    jit.threadfence_block()
+    jit.threadfence_system()
+    jit.nanosleep(10)
+    y[i] = x[i]
+
+
+@TABLE.program(ints(64), out(64, "i4"), grid=1, block=64)
+def warp_barrier(x, y):
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 64)
+    kept[t] = x[t]
+    jit.syncwarp()
+    y[t] = kept[t ^ 31]
+
+
+# -- warps --------------------------------------------------------------------------------------
+
+
+def shuffles(x, y):
+    t = jit.threadIdx.x
+    y[0, t] = jit.shfl_sync(ALL, x[t], 5)
+    y[1, t] = jit.shfl_sync(ALL, x[t], (t * 7) % 32)
+    y[2, t] = jit.shfl_up_sync(ALL, x[t], 3)
+    y[3, t] = jit.shfl_down_sync(ALL, x[t], 4)
+    y[4, t] = jit.shfl_xor_sync(ALL, x[t], 9)
+
+
+for _dtype in ("i4", "u4", "i8", "u8", "f4", "f8"):
+    _info = "int" if _dtype[0] == "i" else "uint" if _dtype[0] == "u" else "float"
+    TABLE.program(
+        floats(64, -1, 1, _dtype)
+        if _info == "float"
+        else ints(64, 0, 2 ** (8 * int(_dtype[1]) - 1), _dtype),
+        out((5, 64), _dtype),
+        name=f"shuffles_of_{_info}{8 * int(_dtype[1])}",
+        grid=1,
+        block=64,
+    )(shuffles)
+
+
+@TABLE.program(ints(32), out((5, 32), "i4"), grid=1, block=32)
+def shuffles_of_a_width(x, y):
+    t = jit.threadIdx.x
+    y[0, t] = jit.shfl_sync(ALL, x[t], 2, width=8)
+    y[1, t] = jit.shfl_sync(ALL, x[t], t + 3, 4)
+    y[2, t] = jit.shfl_up_sync(ALL, x[t], 2, width=8)
+    y[3, t] = jit.shfl_down_sync(ALL, x[t], 3, width=16)
+    y[4, t] = jit.shfl_xor_sync(ALL, x[t], 1, width=2)
+
+
+@TABLE.program(ints(32), out(32, "i4"), grid=1, block=32)
+def shuffle_of_half_a_warp(x, y):
+    t = jit.threadIdx.x
+    if t < 16:
+        y[t] = jit.shfl_xor_sync(0xFFFF, x[t], 5)
+    else:
+        y[t] = jit.shfl_down_sync(0xFFFF0000, x[t], 1)
+
+
+@TABLE.program(out((2, 32), "i8"), grid=1, block=32)
+def shuffles_of_python_numbers(y):
+    t = jit.threadIdx.x
+    y[0, t] = jit.shfl_sync(ALL, t * t, 3)
+    y[1, t] = jit.shfl_xor_sync(ALL, t * 0.5, 1)
+
+
+@TABLE.program(floats(64), out(2), grid=2, block=32, tolerance=1e-6)
+def warp_sum_by_shuffles(x, y):
+    value = x[jit.grid(1)]
+    for k in range(5):
+        value += jit.shfl_down_sync(ALL, value, 16 >> k)
+    if jit.laneid() == 0:
+        y[jit.blockIdx.x] = value
+
+
+@TABLE.program(ints(32), out(32, "i4"), grid=1, block=32)
+def warp_scan_by_shuffles(x, y):
+    t = jit.laneid()
+    value = x[t]
+    step = 1
+    while step < 32:
+        before = jit.shfl_up_sync(ALL, value, step)
+        if t >= step:
+            value += before
+        step *= 2
+    y[t] = value
+
+
+@TABLE.program(ints(64), out((6, 64), "i8"), grid=1, block=64)
+def votes(x, y):
+    t = jit.threadIdx.x
+    y[0, t] = 1 if jit.all_sync(ALL, x[t] > -20) else 0
+    y[1, t] = 1 if jit.all_sync(ALL, x[t] > 0) else 0
+    y[2, t] = 1 if jit.any_sync(ALL, x[t] > 8) else 0
+    y[3, t] = 1 if jit.any_sync(ALL, x[t] > 20) else 0
+    y[4, t] = jit.ballot_sync(ALL, x[t] > 0)
+    y[5, t] = jit.popc(jit.ballot_sync(ALL, x[t] > 0) & jit.lanemask_lt())
+
+
+@TABLE.program(ints(64, 0, 5), out((2, 64), "u4"), grid=2, block=32)
+def lanes_with_the_same_value(x, y):
+    i = jit.grid(1)
+    y[0, i] = jit.match_any_sync(ALL, x[i])
+    y[1, i] = jit.match_any_sync(ALL, np.int64(x[i]) << 40)
+
+
+@TABLE.program(ints(64, 0, 5), out((3, 64), "i8"), grid=2, block=32)
+def warps_with_one_value(x, y):
+    i = jit.grid(1)
+    mask, alike = jit.match_all_sync(ALL, x[i])
+    y[0, i] = mask
+    mask, alike = jit.match_all_sync(ALL, jit.blockIdx.x)
+    y[1, i] = mask
+    y[2, i] = 1 if alike else 0
+
+
+@TABLE.program(out((2, 48), "u4"), grid=1, block=48)
+def active_lanes(y):
+    t = jit.threadIdx.x
+    y[0, t] = jit.activemask()
+    y[1, t] = jit.lanemask_lt()
+
+
+# -- atomics ------------------------------------------------------------------------------------
+
+
+def atomic_sums(x, total, before):
+    i = jit.grid(1)
+    jit.atomic_add(total, i % 4, x[i])
+    before[i] = jit.atomic_add(x, i, 2)
+
+
+for _dtype in ("int32", "uint32", "int64", "uint64", "float16", "float32", "float64"):
+    TABLE.program(
+        ints(N, 0, 50, _dtype), zeros(4, _dtype), out(N, _dtype), name=f"atomic_add_of_{_dtype}"
+    )(atomic_sums)
+
+
+def atomic_extremes(x, low, high, before):
+    i = jit.grid(1)
+    jit.atomic_min(low, i % 4, x[i])
+    jit.atomic_max(high, i % 4, x[i])
+    before[0, i] = jit.atomic_min(x, i, 3)
+    before[1, i] = jit.atomic_max(x, i, 5)
+
+
+for _dtype in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
+    TABLE.program(
+        ints(N, 0, 50, _dtype),
+        lambda _, dtype=_dtype: np.full(4, 20, dtype),
+        zeros(4, _dtype),
+        out((2, N), _dtype),
+        name=f"atomic_min_and_max_of_{_dtype}",
+    )(atomic_extremes)
+
+
+def atomic_bits(x, every, some, odd, before):
+    i = jit.grid(1)
+    jit.atomic_and(every, i % 4, x[i])
+    jit.atomic_or(some, i % 4, x[i])
+    jit.atomic_xor(odd, i % 4, x[i])
+    before[0, i] = jit.atomic_and(x, i, 12)
+    before[1, i] = jit.atomic_or(x, i, 3)
+    before[2, i] = jit.atomic_xor(x, i, 5)
+
+
+for _dtype in ("int32", "uint32", "int64", "uint64"):
+    TABLE.program(
+        ints(N, 0, 999, _dtype),
+        lambda _, dtype=_dtype: np.full(4, 1023, dtype),
+        zeros(4, _dtype),
+        zeros(4, _dtype),
+        out((3, N), _dtype),
+        name=f"atomic_bits_of_{_dtype}",
+    )(atomic_bits)
+
+
+@TABLE.program(ints(N, 0, 9), zeros(4, "i4"), out(N, "i4"))
+def atomic_sub_of_int32(x, total, before):
+    i = jit.grid(1)
+    jit.atomic_sub(total, i % 4, x[i])
+    before[i] = jit.atomic_sub(x, i, 2)
+
+
+@TABLE.program(ints(N, 0, 9, "u4"), ints(N, 0, 9, "u4"), out((3, N), "u4"))
+def atomic_inc_and_dec(x, z, before):
+    i = jit.grid(1)
+    before[0, i] = jit.atomic_inc(x, i, 5)
+    before[1, i] = jit.atomic_dec(z, i, 6)
+    before[2, i] = jit.atomic_dec(z, i, 6)
+
+
+@TABLE.program(zeros(1, "u4"), out(1, "u4"))
+def atomic_inc_by_all(count, y):
+    jit.atomic_inc(count, 0, 9)
+
+
+@TABLE.program(ints(N, 0, 4), floats(), ints(N, 0, 9, "u8"), out((3, N), "f8"))
+def atomic_exchange(x, z, w, before):
+    i = jit.grid(1)
+    before[0, i] = jit.atomic_exch(x, i, i)
+    before[1, i] = jit.atomic_exch(z, i, 0.5)
+    before[2, i] = jit.atomic_exch(w, i, 7)
+
+
+def atomic_swap_if(x, before):
+    i = jit.grid(1)
+    before[0, i] = jit.atomic_cas(x, i, 2, 100)
+    before[1, i] = jit.atomic_cas(x, i, 1, i)
+
+
+for _dtype in ("int32", "uint32", "int64", "uint64"):
+    TABLE.program(ints(N, 0, 4, _dtype), out((2, N), _dtype), name=f"atomic_cas_of_{_dtype}")(
+        atomic_swap_if
+    )
+
+
+@TABLE.program(ints(N, 1, 9), np.ones(1, "i8"))
+def atomic_product_by_compare_and_swap(x, y):
+    i = jit.grid(1)
+    if i < 12:
+        seen = y[0]
+        while True:
+            old = jit.atomic_cas(y, 0, seen, seen * x[i])
+            if old == seen:
+                break
+            seen = old
+
+
+@TABLE.program(ints(N, 0, 3), ints(N, 0, 4), zeros((3, 4), "i4"))
+def atomics_of_two_dimensions(a, b, y):
+    i = jit.grid(1)
+    jit.atomic_add(y, (a[i], b[i]), 1)
+    at = 2, -1
+    jit.atomic_max(y, at, i)
+
+
+@TABLE.program(ints(N, 0, 50), zeros((3, 8), "i4"), lambda _: np.zeros(9, "i4"))
+def atomics_of_views(x, y, z):
+    i = jit.grid(1)
+    jit.atomic_add(y[1], i % 8, x[i])
+    jit.atomic_add(z[::-2], i % 5, 1)
+
+
+@TABLE.program(ints(N, -9, 9), out(N, "i4"), zeros(1, "i4"))
+def atomic_count_of_what_holds(x, y, count):
+    i = jit.grid(1)
+    y[i] = 0
+    if x[i] > 0:
+        jit.atomic_add(count, 0, 1)
+        y[i] = 1
+
+
+# -- numbers ------------------------------------------------------------------------------------
+
+
+def counted_bits(x, y):
+    i = jit.grid(1)
+    y[0, i] = jit.popc(x[i])
+    y[1, i] = jit.clz(x[i])
+    y[2, i] = jit.ffs(x[i])
+    y[3, i] = jit.brev(x[i])
+
+
+def spread(dtype: Any) -> Any:
+    """Return integers of every length in bits, and zero."""
+
+    def make(rng: Any) -> Any:
+        bits = np.dtype(dtype).itemsize * 8
+        values = [int(rng.integers(2**62)) >> int(rng.integers(63)) for _ in range(N)]
+        values[0], values[1] = 0, (1 << bits) - 1
+        unsigned = np.array([v % (1 << bits) for v in values], f"u{bits // 8}")
+        return unsigned.view(dtype)
+
+    return make
+
+
+for _dtype in ("int32", "uint32", "int64", "uint64"):
+    TABLE.program(spread(_dtype), out((4, N), _dtype), name=f"bits_counted_of_{_dtype}")(
+        counted_bits
+    )
+
+
+@TABLE.program(out((3, N), "i8"))
+def bits_counted_of_python_ints(y):
+    i = jit.grid(1)
+    y[0, i] = jit.popc(i * 77)
+    y[1, i] = jit.clz(i * 77)
+    y[2, i] = jit.ffs(i * 8)
+
+
+def fused(x, y):
+    i = jit.grid(1)
+    y[0, i] = jit.fma(x[i], x[i], -1)
+    y[1, i] = jit.fma(x[i], 2, x[i])
+
+
+TABLE.program((1 + np.arange(N) / 2**13).astype("f4"), out((2, N), "f4"), name="fma_of_float32")(
+    fused
+)
+TABLE.program(1 + np.arange(N) / 2**30, out((2, N), "f8"), name="fma_of_float64")(fused)
+
+
+@TABLE.program(floats(N, 0.1, 9), floats(N, 0.1, 9, "f8"), out((4, N), "f8"), tolerance=1e-6)
+def roots(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = jit.rsqrt(x[i])
+    y[1, i] = jit.rsqrt(z[i])
+    y[2, i] = jit.cbrt(x[i])
+    y[3, i] = jit.cbrt(-z[i])
+
+
+@TABLE.program(ints(), bools(), out((2, N), "i4"))
+def selection(x, flags, y):
+    i = jit.grid(1)
+    y[0, i] = jit.selp(flags[i], x[i], -1)
+    y[1, i] = jit.selp(x[i] > 0, 1, 2)
+
+
+@TABLE.program(out(N, "i4"))
+def clocks(y):
+    i = jit.grid(1)
+    start = jit.clock64()
+    jit.nanosleep(1)
+    y[i] = jit.clock64() >= start
+    jit.clock()
+
+
+# -- groups and collectives ---------------------------------------------------------------------
+
+
+@TABLE.program(ints(), out((4, N), "i4"))
+def group_of_a_block(x, y):
+    i = jit.grid(1)
+    block = jit.cg.this_thread_block()
+    kept = jit.shared_memory(np.int32, 16)
+    kept[block.thread_rank()] = x[i]
+    block.sync()
+    y[0, i] = kept[15 - jit.threadIdx.x]
+    y[1, i] = block.size()
+    y[2, i] = block.group_index().x * 100 + block.thread_index().x
+    y[3, i] = block.group_dim().x
+    jit.cg.sync(block)
+
+
+@TABLE.program(out((3, 24), "i4"), grid=(2, 2), block=(3, 2))
+def ranks_in_groups(y):
+    block = jit.cg.this_thread_block()
+    grid = jit.cg.this_grid()
+    rank = grid.thread_rank()
+    y[0, rank] = block.thread_rank()
+    y[1, rank] = grid.size()
+    y[2, rank] = jit.blockIdx.x + 10 * jit.blockIdx.y
+
+
+@TABLE.program(ints(), out(N, "i4"), zeros(N, "i4"))
+def barrier_of_the_grid(x, y, kept):
+    i = jit.grid(1)
+    grid = jit.cg.this_grid()
+    kept[i] = x[i] * 2
+    grid.sync()
+    y[i] = kept[N - 1 - i]
+    jit.cg.sync(grid)
+
+
+@TABLE.program(ints(64), out((3, 2), "i4"), grid=2, block=32)
+def block_reduce(x, y):
+    t, b = jit.threadIdx.x, jit.blockIdx.x
+    BlockReduce = jit.cub.BlockReduce[np.int32, 32]
+    temp = jit.shared_memory(dtype=BlockReduce.TempStorage, size=1)
+    value = x[jit.grid(1)]
+    total = BlockReduce(temp[0]).Sum(value)
+    jit.syncthreads()
+    high = BlockReduce(temp[0]).Reduce(value, jit.cub.Max())
+    jit.syncthreads()
+    low = BlockReduce(temp[0]).Reduce(value, jit.cub.Min())
+    if t == 0:
+        y[0, b] = total
+        y[1, b] = high
+        y[2, b] = low
+
+
+@TABLE.program(floats(128), out(2, "f4"), grid=2, block=64, tolerance=1e-5)
+def block_reduce_of_float32(x, y):
+    BlockReduce = jit.cub.BlockReduce[np.float32, 64]
+    temp = jit.shared_memory(BlockReduce.TempStorage, 1)
+    total = BlockReduce(temp[0]).Reduce(x[jit.grid(1)], jit.cub.Sum())
+    if jit.threadIdx.x == 0:
+        y[jit.blockIdx.x] = total
+
+
+@TABLE.program(ints(64), out((2, 2), "i4"), grid=2, block=32)
+def warp_reduce(x, y):
+    WarpReduce = jit.cub.WarpReduce[np.int32]
+    temp = jit.shared_memory(WarpReduce.TempStorage, 1)
+    value = x[jit.grid(1)]
+    total = WarpReduce(temp[0]).Sum(value)
+    jit.syncthreads()
+    high = WarpReduce(temp[0]).Reduce(value, jit.cub.Max())
+    if jit.laneid() == 0:
+        y[0, jit.blockIdx.x] = total
+        y[1, jit.blockIdx.x] = high
+
+
+@TABLE.program(ints(64), out((2, 64), "i4"), grid=2, block=32)
+def block_scan(x, y):
+    i = jit.grid(1)
+    BlockScan = jit.cub.BlockScan[np.int32, 32]
+    temp = jit.shared_memory(BlockScan.TempStorage, 1)
+    y[0, i] = BlockScan(temp[0]).InclusiveSum(x[i])
+    jit.syncthreads()
+    y[1, i] = BlockScan(temp[0]).ExclusiveSum(x[i])
+
+
+@TABLE.program(ints(64), out((2, 64), "i4"), grid=2, block=32)
+def warp_scan(x, y):
+    i = jit.grid(1)
+    WarpScan = jit.cub.WarpScan[np.int32]
+    temp = jit.shared_memory(WarpScan.TempStorage, 1)
+    y[0, i] = WarpScan(temp[0]).InclusiveSum(x[i])
+    jit.syncthreads()
+    y[1, i] = WarpScan(temp[0]).ExclusiveSum(x[i])
