@@ -12,7 +12,7 @@ from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 from kerneltk.raw_launch import LoadedKernel
 from kerneltk.raw_program import Variable
 from kerneltk.raw_signature import RawParameter, signature_of_sizes
-from kerneltk.units import ObjectCode, Target
+from kerneltk.units import ObjectCode, Target, kind_of_code
 
 __all__ = ["BinaryProgram", "parameter_types"]
 
@@ -82,13 +82,13 @@ class BinaryProgram:
             data = path.read_bytes()
         except OSError as error:
             raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
-        is_ptx = b".version" in data and b".target" in data and b"\0" not in data.rstrip(b"\0")
-        if not is_ptx and data[:4] not in (b"\x7fELF", b"\x50\xed\x55\xba"):
+        kind = kind_of_code(data)
+        if kind not in ("ptx", "cubin", "fatbin", "object"):
             raise ArgumentValueError(f"'{path}' is neither PTX nor a cubin.")
         self._code = ObjectCode(
             Target("cuda", "given", "given"),
-            "ptx" if is_ptx else "cubin",
-            data.rstrip(b"\0") + b"\0" if is_ptx else data,
+            "ptx" if kind == "ptx" else "cubin",
+            data.rstrip(b"\0") + b"\0" if kind == "ptx" else data,
             "",
         )
         self._modules: dict[int, Module] = {}
