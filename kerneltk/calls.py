@@ -256,7 +256,7 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
             )
         values.append(value)
     if chosen is None:
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
     way_back = interop.first_way_back(callers) if callers else None
     return Adopted(tuple(args), tuple(values), chosen, way_back)
 

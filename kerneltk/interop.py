@@ -63,8 +63,13 @@ def cuda_backend() -> Backend:
     return CudaBackend()
 
 
-def backend_named(name: BackendName) -> Backend:
-    """Return the backend of a name. Raises as :func:`cuda_backend`."""
+def backend_named(name: BackendName | None) -> Backend:
+    """Return the backend of a name; without one, that of :func:`default_backend`.
+
+    Raises as :func:`cuda_backend`.
+    """
+    if not name:
+        return default_backend()
     return host_backend() if name == "host" else cuda_backend()
 
 

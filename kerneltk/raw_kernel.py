@@ -337,7 +337,7 @@ class RawKernel:
             values.append(value)
         chosen = self._place_of(owners)
         if chosen is None:
-            chosen = interop.backend_named(wanted) if wanted else interop.default_backend()
+            chosen = interop.backend_named(wanted)
         elif wanted not in (None, chosen.name):
             raise ArgumentTypeError(
                 f"Kernel '{self.name}' was to run on '{wanted}', and its arrays are in "
@@ -464,7 +464,7 @@ class RawKernel:
     # -- what it is ----------------------------------------------------------------------------
 
     def _loaded(self, backend: BackendName | None = None) -> LoadedKernel:
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
         return self._program.kernel(chosen, self.name)
 
     def compile(

@@ -157,7 +157,7 @@ class RawModule:
         """Return a pointer to a ``__constant__`` or ``__device__`` variable on the current device:
         on a GPU a `cupy.cuda.MemoryPointer`, on the host its array (see :meth:`get_array`).
         """
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
         if chosen.name == "host":
             return self.get_array(name, backend="host")
         variable = self._variable(chosen, name)
@@ -185,7 +185,7 @@ class RawModule:
         ArgumentValueError
             There is no such variable.
         """
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
         variable = self._variable(chosen, name)
         dtype, shape = variable.as_array()
         array = chosen.variable_array(variable.address, dtype, shape, self)
@@ -197,7 +197,7 @@ class RawModule:
         self, log_stream: TextIO | None = None, *, backend: BackendName | None = None
     ) -> None:
         """Compile the module and load it. Parameters as for `RawKernel.compile`."""
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
         logged(log_stream, lambda: [program.module(chosen) for program in self._programs])
 
     def compile_for(self, target: str) -> ObjectCode:
