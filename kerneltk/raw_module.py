@@ -14,7 +14,7 @@ from kerneltk.raw_binary import BinaryProgram
 from kerneltk.raw_kernel import RawKernel, checked_compiler, checked_options, logged
 from kerneltk.raw_links import checked_links
 from kerneltk.raw_program import RawProgram, Variable
-from kerneltk.raw_source import RawSource
+from kerneltk.raw_source import RawSource, plain_name
 from kerneltk.units import BackendName, ObjectCode
 
 __all__ = ["RawModule", "checked_names"]
@@ -127,7 +127,7 @@ class RawModule:
             return self._programs[0]
         offering = [program for program in texts if name in program.offered]
         if not offering:
-            plain = name.partition("<")[0].strip()
+            plain = plain_name(name)
             declaring = [
                 program
                 for program in texts

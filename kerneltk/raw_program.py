@@ -23,7 +23,7 @@ from kerneltk.errors import (
 )
 from kerneltk.raw_launch import LoadedKernel
 from kerneltk.raw_signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
-from kerneltk.raw_source import REQUESTS, RawSource, Request
+from kerneltk.raw_source import REQUESTS, RawSource, Request, plain_name
 from kerneltk.reflection import (
     ParameterType,
     decode,
@@ -169,7 +169,7 @@ class RawProgram:
         with self._lock:
             if expression in self.offered or expression.startswith("_Z"):
                 return self
-            plain = expression.partition("<")[0].strip()
+            plain = plain_name(expression)
             declared = [kernel for kernel in self.source.kernels if kernel.name == plain]
             is_template = bool(declared and declared[0].template_parameters)
             is_bare = is_template and plain == expression
@@ -353,7 +353,7 @@ class RawProgram:
         import difflib
 
         known = [kernel.name for kernel in self.source.kernels]
-        plain = expression.partition("<")[0].strip()
+        plain = plain_name(expression)
         for kernel in self.source.kernels:
             if kernel.name == plain and kernel.template_parameters:
                 parameters = ", ".join(kernel.template_parameters)

@@ -26,7 +26,7 @@ from kerneltk.units import INCLUDE_DIRECTORY, BackendName, LinkInput, Translatio
 if TYPE_CHECKING:
     from kerneltk.cuda_source import DeclaredKernel, SourceSummary
 
-__all__ = ["REQUESTS", "RawSource", "Request", "read_file"]
+__all__ = ["REQUESTS", "RawSource", "Request", "plain_name", "read_file"]
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
@@ -39,6 +39,11 @@ _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
 _SHIMS = (_HOST_INCLUDES, INCLUDE_DIRECTORY / "nvrtc")
+
+
+def plain_name(expression: str) -> str:
+    """Return a name expression without template arguments: ``"ns::f"`` of ``"ns::f<float>"``."""
+    return expression.partition("<")[0].strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,7 @@ class RawSource:
 
         Of several with that name, the one with `count` parameters.
         """
-        plain = expression.partition("<")[0].strip().removeprefix("::")
+        plain = plain_name(expression).removeprefix("::")
         found = [
             (source, kernel)
             for source in (self, *self.included)
