@@ -19,6 +19,7 @@ from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
 from kerneltk.units import BackendName
 
 __all__ = [
+    "PLACES",
     "Caller",
     "backend_named",
     "backend_of",
@@ -31,6 +32,9 @@ __all__ = [
 
 Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""
+
+PLACES: dict[BackendName, str] = {"host": "host memory", "cuda": "a GPU"}
+"""What messages call the place of a backend's arrays."""
 
 _CPU_DEVICES = (1,)  # kDLCPU
 _CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged

@@ -186,16 +186,6 @@ def check_array(
         It has gaps, it is read-only and the pointer is not const, or its memory is gone.
     """
     kind = parameter.type
-    if kind is not None and kind.kind != "pointer":
-        raise ArgumentTypeError(
-            place_message(
-                signature,
-                parameter,
-                f"Parameter {parameter.shown} of kernel '{signature.kernel}' is passed by value, "
-                "and an array was given.",
-                "pass a number, for example 'x.item()'.",
-            )
-        )
     dtype = array.dtype
     wanted = "numbers" if dtype.hasobject else ""
     if not wanted and kind is not None and kind.pointee is not None and not _takes_any_dtype(kind):

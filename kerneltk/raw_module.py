@@ -117,7 +117,14 @@ class RawModule:
         """
         kernel = self._functions.get(name)
         if kernel is None:
-            kernel = self._functions[name] = RawKernel._of(self._owner(name), name, self)
+            kernel = self._functions[name] = RawKernel._of(
+                self._owner(name),
+                name,
+                self.enable_cooperative_groups,
+                self.checks,
+                self._exited_threads,
+                self.translate_cucomplex,
+            )
         return kernel
 
     def _owner(self, name: str) -> RawProgram | BinaryProgram:

@@ -10,7 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -301,10 +301,6 @@ class RawSource:
     def _origins(self, name: str) -> tuple[tuple[str, str], ...]:
         included = [(source.name, source.code) for source in self.included]
         return ((name, self.code), *included)
-
-    def with_options(self, *options: str) -> RawSource:
-        """Return the same text with further options."""
-        return replace(self, options=(*self.options, *options))
 
 
 def _title(requests: Sequence[Request], name: str) -> str:
