@@ -12,6 +12,7 @@ from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 from kerneltk.raw_launch import LoadedKernel
 from kerneltk.raw_program import Variable
 from kerneltk.raw_signature import RawParameter, signature_of_sizes
+from kerneltk.reflection import split_at_commas
 from kerneltk.units import ObjectCode, Target, kind_of_code
 
 __all__ = ["BinaryProgram", "parameter_types"]
@@ -46,20 +47,8 @@ def parameter_types(symbol: str) -> tuple[str, ...]:
     text = ctypes.string_at(address).decode()
     ctypes.CDLL(None).free(ctypes.c_void_p(address))
     inside = re.search(r"\((.*)\)[^()]*\Z", text)
-    return _split(inside[1]) if inside else ()
-
-
-def _split(text: str) -> tuple[str, ...]:
-    """Split a list at its outermost commas."""
-    parts, depth, start = [], 0, 0
-    for place, character in enumerate(text):
-        depth += character in "(<[{"
-        depth -= character in ")>]}"
-        if character == "," and depth == 0:
-            parts.append(text[start:place].strip())
-            start = place + 1
-    last = text[start:].strip()
-    return tuple([*parts, last] if last and last != "void" else parts)
+    types = [part.strip() for part in split_at_commas(inside[1])] if inside else []
+    return tuple(types[:-1] if types and types[-1] in ("", "void") else types)
 
 
 class BinaryProgram:

@@ -27,6 +27,7 @@ __all__ = [
     "read_library",
     "read_ptx",
     "read_reflection",
+    "split_at_commas",
 ]
 
 Kind = Literal[
@@ -297,7 +298,7 @@ def _split_names(spelled: str, count: int) -> list[str]:
     if len(parts) != count or count == 1:
         if text[:1] in ("{", "<") and _matching(text) == len(text) - 1:
             text = text[1:-1]
-        parts = _split_at_commas(text)
+        parts = split_at_commas(text)
     if len(parts) == count:
         return parts
     # A type's own name may hold what looks like a separator: sizes and flags say enough.
@@ -317,7 +318,8 @@ def _matching(text: str) -> int:
     return -1
 
 
-def _split_at_commas(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
+    """Split a list of types at its outermost commas."""
     parts: list[str] = []
     depth = start = 0
     for index, character in enumerate(text):
