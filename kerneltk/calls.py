@@ -20,7 +20,6 @@ __all__ = ["Adopted", "CallOptions", "adopt", "arrange", "read_options", "spec_o
 
 _MAX_BLOCK = 1024
 _MOST_ELEMENTS = 2**63 - 1
-_PLACES = {"host": "host memory", "cuda": "a GPU"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,15 +247,15 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
             shown = [name.removeprefix("_kt_") for name in names]  # a mask's is the call's word
             raise ArgumentTypeError(
                 render_message(
-                    f"'{shown[0]}' is in {_PLACES[chosen.name]}, but '{shown[1]}' is in "
-                    f"{_PLACES[own.name]}.",
+                    f"'{shown[0]}' is in {interop.PLACES[chosen.name]}, but '{shown[1]}' is in "
+                    f"{interop.PLACES[own.name]}.",
                     *([signature.snippet(index)] if shown[1] == names[1] else []),
                     hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
                 )
             )
         values.append(value)
     if chosen is None:
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
     way_back = interop.first_way_back(callers) if callers else None
     return Adopted(tuple(args), tuple(values), chosen, way_back)
 

@@ -16,7 +16,7 @@ from kerneltk.raw_kernel import RawKernel, checked_compiler, checked_options
 from kerneltk.raw_links import checked_links
 from kerneltk.raw_module import RawModule, checked_names
 from kerneltk.raw_program import RawProgram
-from kerneltk.raw_source import read_file
+from kerneltk.raw_source import plain_name, read_file
 
 __all__ = ["CudaFile", "KernelTemplate", "load"]
 
@@ -167,7 +167,7 @@ def load(
         source = read_file(Path(path), checked, compiler=compiler, links=links)
         whole = RawProgram(source, None)
         declared = {k.name for k in source.kernels}
-        wanted = [name for name in names if name.partition("<")[0].strip() in declared]
+        wanted = [name for name in names if plain_name(name) in declared]
         for name in wanted:
             whole.offering(name)
         programs.append(whole)

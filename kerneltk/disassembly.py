@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kerneltk.backends.toolkit import find_program, run_program
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
-from kerneltk.units import ObjectCode
+from kerneltk.units import ObjectCode, kind_of_code
 
 __all__ = ["disassemble"]
 
@@ -39,9 +39,10 @@ def disassemble(code: ObjectCode | bytes) -> str:
         raise ArgumentTypeError(
             f"'code' must be an ObjectCode or bytes, not an object of type '{type(code).__name__}'."
         )
-    if b".version" in data and b".target" in data and b"\0" not in data.rstrip(b"\0"):
+    kind = kind_of_code(data)
+    if kind == "ptx":
         return data.rstrip(b"\0").decode(errors="replace")
-    if data[:4] != b"\x7fELF" or data[18:20] != b"\xbe\0":
+    if kind != "cubin":
         raise ArgumentValueError(
             "Only a cubin and PTX can be shown.\n  Hint: compile for 'sm_XX' or 'compute_XX'."
         )

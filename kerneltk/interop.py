@@ -19,6 +19,7 @@ from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
 from kerneltk.units import BackendName
 
 __all__ = [
+    "PLACES",
     "Caller",
     "backend_named",
     "backend_of",
@@ -33,6 +34,9 @@ __all__ = [
 
 Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""
+
+PLACES: dict[BackendName, str] = {"host": "host memory", "cuda": "a GPU"}
+"""What messages call the place of a backend's arrays."""
 
 _CPU_DEVICES = (1,)  # kDLCPU
 _CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
@@ -65,8 +69,13 @@ def cuda_backend() -> Backend:
     return CudaBackend()
 
 
-def backend_named(name: BackendName) -> Backend:
-    """Return the backend of a name. Raises as :func:`cuda_backend`."""
+def backend_named(name: BackendName | None) -> Backend:
+    """Return the backend of a name; without one, that of :func:`default_backend`.
+
+    Raises as :func:`cuda_backend`.
+    """
+    if not name:
+        return default_backend()
     return host_backend() if name == "host" else cuda_backend()
 
 

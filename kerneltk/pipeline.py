@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
 from kerneltk import interop
 from kerneltk.backends.base import Backend, Compiler, Function, Module
@@ -12,6 +14,8 @@ from kerneltk.fingerprint import fingerprint
 from kerneltk.units import ObjectCode, Target, TranslationUnit
 
 __all__ = ["build", "compile_ahead", "get_function", "get_module"]
+
+T = TypeVar("T")
 
 _functions: dict[tuple[str, int], Function] = {}
 _modules: dict[tuple[str, int], tuple[Module, ObjectCode]] = {}
@@ -93,34 +97,37 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
     return build(unit, compilers, compilers.target_for(target, unit))
 
 
+def _loaded(
+    known: dict[tuple[str, int], T],
+    unit: TranslationUnit,
+    backend: Backend,
+    target: Target,
+    load: Callable[[ObjectCode], T],
+) -> T:
+    """Return what is loaded of a unit on the current device; it is built and loaded once."""
+    key = _key_of(unit, backend, target)
+    place = (key, backend.device_key())
+    found = known.get(place)
+    if found is None:
+        with _lock_of(key):
+            found = known.get(place)
+            if found is None:
+                found = known[place] = load(_build(unit, backend, target, key))
+    return found
+
+
 def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectCode]:
     """Return the module of a user's own text, loaded on the current device, and its object code.
 
     Raises as :func:`build`.
     """
-    target = backend.target(unit)
-    key = _key_of(unit, backend, target)
-    place = (key, backend.device_key())
-    loaded = _modules.get(place)
-    if loaded is None:
-        with _lock_of(key):
-            loaded = _modules.get(place)
-            if loaded is None:
-                code = _build(unit, backend, target, key)
-                loaded = _modules[place] = backend.load_module(code), code
-    return loaded
+
+    def load(code: ObjectCode) -> tuple[Module, ObjectCode]:
+        return backend.load_module(code), code
+
+    return _loaded(_modules, unit, backend, backend.target(unit), load)
 
 
 def get_function(unit: TranslationUnit, backend: Backend) -> Function:
     """Return a unit's function, loaded on the current device. Raises as :func:`build`."""
-    target = backend.target()
-    key = _key_of(unit, backend, target)
-    place = (key, backend.device_key())
-    function = _functions.get(place)
-    if function is None:
-        with _lock_of(key):
-            function = _functions.get(place)
-            if function is None:
-                function = backend.load(_build(unit, backend, target, key))
-                _functions[place] = function
-    return function
+    return _loaded(_functions, unit, backend, backend.target(), backend.load)

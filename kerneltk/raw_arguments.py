@@ -20,6 +20,8 @@ from kerneltk.raw_values import (
     INTEGER_FORMATS,
     Conversion,
     by_value,
+    handle_of,
+    is_handle,
     is_packed,
     mismatch,
     number_error,
@@ -186,16 +188,6 @@ def check_array(
         It has gaps, it is read-only and the pointer is not const, or its memory is gone.
     """
     kind = parameter.type
-    if kind is not None and kind.kind != "pointer":
-        raise ArgumentTypeError(
-            place_message(
-                signature,
-                parameter,
-                f"Parameter {parameter.shown} of kernel '{signature.kernel}' is passed by value, "
-                "and an array was given.",
-                "pass a number, for example 'x.item()'.",
-            )
-        )
     dtype = array.dtype
     wanted = "numbers" if dtype.hasobject else ""
     if not wanted and kind is not None and kind.pointee is not None and not _takes_any_dtype(kind):
@@ -299,17 +291,8 @@ def passing_of(
     return _as_pointer(signature, parameter, kind, backend, checks)
 
 
-def _is_handle(kind: type) -> bool:
-    """Return whether ``ptr`` is the value itself: of memory pointers, textures and surfaces."""
-    return hasattr(kind, "ptr") and not is_packed(kind)
-
-
 def _null(value: None) -> tuple[int]:
     return (0,)
-
-
-def _object_address(value: Any) -> tuple[int]:
-    return (int(value.ptr),)
 
 
 def _as_pointer(
@@ -322,8 +305,8 @@ def _as_pointer(
     """Return how something that is no array is passed for a pointer: None, an address."""
     if kind is type(None):
         return Passing("Q", _null)
-    if _is_handle(kind):  # memory pointers
-        return Passing("Q", _object_address)
+    if is_handle(kind):  # memory pointers
+        return Passing("Q", handle_of)
     if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
         raise mismatch(signature, parameter, kind, "pass an array, or None for a null pointer.")
 
@@ -405,8 +388,8 @@ def _by_size(
         return Passing(f"{size}s", lambda value: (struct.pack(form, value.real, value.imag),))
     if is_packed(kind):
         return Passing(f"{size}s", lambda value: (ctypes.string_at(value.ptr, size),))
-    if size == 8 and _is_handle(kind):
-        return Passing("Q", _object_address)
+    if size == 8 and is_handle(kind):
+        return Passing("Q", handle_of)
     if issubclass(kind, np.void | np.ndarray | bytes | ctypes.Structure):
 
         def copied(value: Any) -> tuple[Any, ...]:

@@ -12,7 +12,8 @@ from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 from kerneltk.raw_launch import LoadedKernel
 from kerneltk.raw_program import Variable
 from kerneltk.raw_signature import RawParameter, signature_of_sizes
-from kerneltk.units import ObjectCode, Target
+from kerneltk.reflection import split_at_commas
+from kerneltk.units import ObjectCode, Target, kind_of_code
 
 __all__ = ["BinaryProgram", "parameter_types"]
 
@@ -46,20 +47,8 @@ def parameter_types(symbol: str) -> tuple[str, ...]:
     text = ctypes.string_at(address).decode()
     ctypes.CDLL(None).free(ctypes.c_void_p(address))
     inside = re.search(r"\((.*)\)[^()]*\Z", text)
-    return _split(inside[1]) if inside else ()
-
-
-def _split(text: str) -> tuple[str, ...]:
-    """Split a list at its outermost commas."""
-    parts, depth, start = [], 0, 0
-    for place, character in enumerate(text):
-        depth += character in "(<[{"
-        depth -= character in ")>]}"
-        if character == "," and depth == 0:
-            parts.append(text[start:place].strip())
-            start = place + 1
-    last = text[start:].strip()
-    return tuple([*parts, last] if last and last != "void" else parts)
+    types = [part.strip() for part in split_at_commas(inside[1])] if inside else []
+    return tuple(types[:-1] if types and types[-1] in ("", "void") else types)
 
 
 class BinaryProgram:
@@ -82,13 +71,13 @@ class BinaryProgram:
             data = path.read_bytes()
         except OSError as error:
             raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
-        is_ptx = b".version" in data and b".target" in data and b"\0" not in data.rstrip(b"\0")
-        if not is_ptx and data[:4] not in (b"\x7fELF", b"\x50\xed\x55\xba"):
+        kind = kind_of_code(data)
+        if kind not in ("ptx", "cubin", "fatbin", "object"):
             raise ArgumentValueError(f"'{path}' is neither PTX nor a cubin.")
         self._code = ObjectCode(
             Target("cuda", "given", "given"),
-            "ptx" if is_ptx else "cubin",
-            data.rstrip(b"\0") + b"\0" if is_ptx else data,
+            "ptx" if kind == "ptx" else "cubin",
+            data.rstrip(b"\0") + b"\0" if kind == "ptx" else data,
             "",
         )
         self._modules: dict[int, Module] = {}

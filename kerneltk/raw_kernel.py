@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import numpy as np
 
@@ -26,13 +26,7 @@ from kerneltk.raw_program import RawProgram
 from kerneltk.raw_source import RawSource
 from kerneltk.units import BackendName, ObjectCode
 
-if TYPE_CHECKING:
-    from kerneltk.raw_module import RawModule
-
 __all__ = ["RawKernel", "checked_compiler", "checked_options", "logged"]
-
-_PLACES = {"host": "host memory", "cuda": "a GPU"}
-_DEFAULT_MODE = LaunchMode()
 
 
 def checked_options(options: Any) -> tuple[str, ...]:
@@ -197,12 +191,18 @@ class RawKernel:
         self._forget()
 
     @classmethod
-    def _of(cls, program: RawProgram | BinaryProgram, name: str, like: RawModule) -> RawKernel:
+    def _of(
+        cls,
+        program: RawProgram | BinaryProgram,
+        name: str,
+        cooperative: bool,
+        checks: bool,
+        exited_threads: str,
+        translate_cucomplex: bool,
+    ) -> RawKernel:
         kernel = cls.__new__(cls)
-        kernel._set_up(
-            program, name, like.enable_cooperative_groups, like.checks, like._exited_threads
-        )
-        kernel.translate_cucomplex = like.translate_cucomplex
+        kernel._set_up(program, name, cooperative, checks, exited_threads)
+        kernel.translate_cucomplex = translate_cucomplex
         return kernel
 
     # -- launching ---------------------------------------------------------------------------------
@@ -333,11 +333,11 @@ class RawKernel:
             values.append(value)
         chosen = self._place_of(owners)
         if chosen is None:
-            chosen = interop.backend_named(wanted) if wanted else interop.default_backend()
+            chosen = interop.backend_named(wanted)
         elif wanted not in (None, chosen.name):
             raise ArgumentTypeError(
                 f"Kernel '{self.name}' was to run on '{wanted}', and its arrays are in "
-                f"{_PLACES[chosen.name]}."
+                f"{interop.PLACES[chosen.name]}."
             )
         return chosen, tuple(values)
 
@@ -368,7 +368,8 @@ class RawKernel:
         return ArgumentTypeError(
             render_message(
                 f"The array for parameter {names[0]} of kernel '{self.name}' is in "
-                f"{_PLACES[chosen.name]}, and the one for {names[1]} is in {_PLACES[own.name]}.",
+                f"{interop.PLACES[chosen.name]}, and the one for {names[1]} is in "
+                f"{interop.PLACES[own.name]}.",
                 *([snippet] if snippet else []),
                 hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
             )
@@ -460,7 +461,7 @@ class RawKernel:
     # -- what it is ----------------------------------------------------------------------------
 
     def _loaded(self, backend: BackendName | None = None) -> LoadedKernel:
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
         return self._program.kernel(chosen, self.name)
 
     def compile(
@@ -598,24 +599,10 @@ class RawKernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Kernels are pickled as what they were made from."""
-        return _unpickle, (
+        return RawKernel._of, (
             self._program, self.name, self.enable_cooperative_groups, self.checks,
             self._exited_threads, self.translate_cucomplex,
         )  # fmt: skip
-
-
-def _unpickle(
-    program: RawProgram | BinaryProgram,
-    name: str,
-    cooperative: bool,
-    checks: bool,
-    exited_threads: str,
-    translate_cucomplex: bool,
-) -> RawKernel:
-    kernel = RawKernel.__new__(RawKernel)
-    kernel._set_up(program, name, cooperative, checks, exited_threads)
-    kernel.translate_cucomplex = translate_cucomplex
-    return kernel
 
 
 def _mode_words(mode: LaunchMode) -> dict[str, Any]:

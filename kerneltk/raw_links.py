@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
-from kerneltk.units import LinkInput, LinkKind, ObjectCode
+from kerneltk.units import LinkInput, LinkKind, ObjectCode, kind_of_code
 
 __all__ = ["checked_links"]
-
-_ELF_MACHINE_CUDA = 190
 
 
 def checked_links(links: Any, compiler: str) -> tuple[LinkInput, ...]:
@@ -66,19 +63,10 @@ def _input(link: Any, name: str) -> LinkInput:
 
 
 def _kind_of(code: bytes, name: str) -> LinkKind:
-    """Return what kind of object code bytes are, by how they begin."""
-    if code[:4] == b"\xed\x43\x4e\x7f":
-        return "ltoir"
-    if code[:4] == b"\x50\xed\x55\xba":
-        return "fatbin"
-    if code[:8] == b"!<arch>\n":
-        return "library"
-    if code[:4] == b"\x7fELF" and len(code) >= 20:
-        (machine,) = struct.unpack_from("<H", code, 18)
-        return "cubin" if machine == _ELF_MACHINE_CUDA else "object"
-    if b".version" in code and b".target" in code and b"\0" not in code.rstrip(b"\0"):
-        return "ptx"
-    raise ArgumentValueError(
-        f"'{name}' is no object code for GPUs: neither LTO-IR, PTX, a cubin, a fatbin, an object "
-        "file nor a library."
-    )
+    kind = kind_of_code(code)
+    if kind is None:
+        raise ArgumentValueError(
+            f"'{name}' is no object code for GPUs: neither LTO-IR, PTX, a cubin, a fatbin, an "
+            "object file nor a library."
+        )
+    return kind

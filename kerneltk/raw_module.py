@@ -14,7 +14,7 @@ from kerneltk.raw_binary import BinaryProgram
 from kerneltk.raw_kernel import RawKernel, checked_compiler, checked_options, logged
 from kerneltk.raw_links import checked_links
 from kerneltk.raw_program import RawProgram, Variable
-from kerneltk.raw_source import RawSource
+from kerneltk.raw_source import RawSource, plain_name
 from kerneltk.units import BackendName, ObjectCode
 
 __all__ = ["RawModule", "checked_names"]
@@ -117,7 +117,14 @@ class RawModule:
         """
         kernel = self._functions.get(name)
         if kernel is None:
-            kernel = self._functions[name] = RawKernel._of(self._owner(name), name, self)
+            kernel = self._functions[name] = RawKernel._of(
+                self._owner(name),
+                name,
+                self.enable_cooperative_groups,
+                self.checks,
+                self._exited_threads,
+                self.translate_cucomplex,
+            )
         return kernel
 
     def _owner(self, name: str) -> RawProgram | BinaryProgram:
@@ -127,7 +134,7 @@ class RawModule:
             return self._programs[0]
         offering = [program for program in texts if name in program.offered]
         if not offering:
-            plain = name.partition("<")[0].strip()
+            plain = plain_name(name)
             declaring = [
                 program
                 for program in texts
@@ -157,7 +164,7 @@ class RawModule:
         """Return a pointer to a ``__constant__`` or ``__device__`` variable on the current device:
         on a GPU a `cupy.cuda.MemoryPointer`, on the host its array (see :meth:`get_array`).
         """
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
         if chosen.name == "host":
             return self.get_array(name, backend="host")
         variable = self._variable(chosen, name)
@@ -185,7 +192,7 @@ class RawModule:
         ArgumentValueError
             There is no such variable.
         """
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
         variable = self._variable(chosen, name)
         dtype, shape = variable.as_array()
         array = chosen.variable_array(variable.address, dtype, shape, self)
@@ -197,7 +204,7 @@ class RawModule:
         self, log_stream: TextIO | None = None, *, backend: BackendName | None = None
     ) -> None:
         """Compile the module and load it. Parameters as for `RawKernel.compile`."""
-        chosen = interop.backend_named(backend) if backend else interop.default_backend()
+        chosen = interop.backend_named(backend)
         logged(log_stream, lambda: [program.module(chosen) for program in self._programs])
 
     def compile_for(self, target: str) -> ObjectCode:

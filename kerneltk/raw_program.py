@@ -23,7 +23,7 @@ from kerneltk.errors import (
 )
 from kerneltk.raw_launch import LoadedKernel
 from kerneltk.raw_signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
-from kerneltk.raw_source import REQUESTS, RawSource, Request
+from kerneltk.raw_source import REQUESTS, RawSource, Request, plain_name
 from kerneltk.reflection import (
     ParameterType,
     decode,
@@ -169,7 +169,7 @@ class RawProgram:
         with self._lock:
             if expression in self.offered or expression.startswith("_Z"):
                 return self
-            plain = expression.partition("<")[0].strip()
+            plain = plain_name(expression)
             declared = [kernel for kernel in self.source.kernels if kernel.name == plain]
             is_template = bool(declared and declared[0].template_parameters)
             is_bare = is_template and plain == expression
@@ -191,11 +191,13 @@ class RawProgram:
                 "  Hint: name it when the file is loaded: 'name_expressions=[...]'."
             )
 
-    def declared_parameters(self, expression: str) -> tuple[RawParameter, ...]:
+    def declared_parameters(
+        self, expression: str, count: int | None = None
+    ) -> tuple[RawParameter, ...]:
         """Return a kernel's parameters as its text declares them, without types; empty if the
-        text does not show it.
+        text does not show it. Of several kernels with that name, the one with `count` parameters.
         """
-        found = self.source.declared(expression, None)
+        found = self.source.declared(expression, count)
         if found is None:
             return ()
         source, kernel = found
@@ -353,7 +355,7 @@ class RawProgram:
         import difflib
 
         known = [kernel.name for kernel in self.source.kernels]
-        plain = expression.partition("<")[0].strip()
+        plain = plain_name(expression)
         for kernel in self.source.kernels:
             if kernel.name == plain and kernel.template_parameters:
                 parameters = ", ".join(kernel.template_parameters)
@@ -417,11 +419,10 @@ class RawProgram:
         reflected: bytes | None,
         places: tuple[tuple[int, int], ...] | None,
     ) -> KernelSignature:
-        types = decode(reflected) if reflected is not None else None
-        count = len(types) if types is not None else (len(places) if places is not None else None)
-        found = self.source.declared(expression, count)
-        if types is None:
+        if reflected is None:
+            found = self.source.declared(expression, len(places) if places is not None else None)
             return signature_of_sizes(expression, places or (), found and found[1])
+        types = decode(reflected)
         offsets, size = layout_of(types)
         if places is not None and places != tuple(
             (offset, kind.size) for offset, kind in zip(offsets, types, strict=True)
@@ -430,17 +431,13 @@ class RawProgram:
                 f"The driver places the parameters of kernel '{expression}' at {places} (offset "
                 f"and size in bytes), and its compiler at {offsets}."
             )
-        parameters = []
-        for k, (kind, offset) in enumerate(zip(types, offsets, strict=True)):
-            if found is not None and len(found[1].parameters) == len(types):
-                source, declared = found[0], found[1].parameters[k]
-                snippet = Snippet(source.name, source.code, declared.start, declared.end)
-                shown = f"{declared.type} {declared.name}".strip()
-                parameters.append(
-                    RawParameter(declared.name, shown, kind, offset, kind.size, snippet)
-                )
-            else:
-                parameters.append(RawParameter("", kind.name, kind, offset, kind.size))
+        declared = self.declared_parameters(expression, len(types)) or tuple(
+            RawParameter("", kind.name, None, 0, 0) for kind in types
+        )
+        parameters = (
+            replace(parameter, type=kind, offset=offset, size=kind.size)
+            for parameter, kind, offset in zip(declared, types, offsets, strict=True)
+        )
         return KernelSignature(expression, tuple(parameters), size)
 
     def variable(self, backend: Backend, name: str) -> Variable:

@@ -10,7 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from kerneltk.units import INCLUDE_DIRECTORY, BackendName, LinkInput, Translatio
 if TYPE_CHECKING:
     from kerneltk.cuda_source import DeclaredKernel, SourceSummary
 
-__all__ = ["REQUESTS", "RawSource", "Request", "read_file"]
+__all__ = ["REQUESTS", "RawSource", "Request", "plain_name", "read_file"]
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
@@ -39,6 +39,11 @@ _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
 _SHIMS = (_HOST_INCLUDES, INCLUDE_DIRECTORY / "nvrtc")
+
+
+def plain_name(expression: str) -> str:
+    """Return a name expression without template arguments: ``"ns::f"`` of ``"ns::f<float>"``."""
+    return expression.partition("<")[0].strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,7 @@ class RawSource:
 
         Of several with that name, the one with `count` parameters.
         """
-        plain = expression.partition("<")[0].strip().removeprefix("::")
+        plain = plain_name(expression).removeprefix("::")
         found = [
             (source, kernel)
             for source in (self, *self.included)
@@ -296,10 +301,6 @@ class RawSource:
     def _origins(self, name: str) -> tuple[tuple[str, str], ...]:
         included = [(source.name, source.code) for source in self.included]
         return ((name, self.code), *included)
-
-    def with_options(self, *options: str) -> RawSource:
-        """Return the same text with further options."""
-        return replace(self, options=(*self.options, *options))
 
 
 def _title(requests: Sequence[Request], name: str) -> str:

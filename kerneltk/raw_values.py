@@ -22,6 +22,8 @@ __all__ = [
     "INTEGER_FORMATS",
     "Conversion",
     "by_value",
+    "handle_of",
+    "is_handle",
     "is_packed",
     "mismatch",
     "number_error",
@@ -72,6 +74,16 @@ def is_packed(kind: type) -> bool:
     return any(base.__name__ == "CPointer" for base in kind.__mro__)
 
 
+def is_handle(kind: type) -> bool:
+    """Return whether ``ptr`` is the value itself: of memory pointers, textures and surfaces."""
+    return hasattr(kind, "ptr") and not is_packed(kind)
+
+
+def handle_of(value: Any) -> tuple[int]:
+    """Return the value of an object whose type is a handle's."""
+    return (int(value.ptr),)
+
+
 def by_value(
     signature: KernelSignature, parameter: RawParameter, kind: type
 ) -> tuple[str, Conversion | None]:
@@ -87,9 +99,9 @@ def by_value(
     assert wanted is not None
     if wanted.kind in ("struct", "vector", "complex"):
         return f"{wanted.size}s", _Record(signature, parameter, kind)
-    if hasattr(kind, "ptr") and not is_packed(kind):  # textures and surfaces
+    if is_handle(kind):
         if wanted.kind in ("int", "uint") and wanted.size == 8:
-            return "Q", _handle
+            return "Q", handle_of
         raise mismatch(signature, parameter, kind)
     if wanted.size > 8:
         raise ArgumentTypeError(
@@ -108,10 +120,6 @@ def by_value(
     if _is_packed_right(wanted, kind):
         return format_, None
     return format_, _Number(signature, parameter)
-
-
-def _handle(value: Any) -> tuple[int]:
-    return (int(value.ptr),)
 
 
 def _is_number(kind: type) -> bool:

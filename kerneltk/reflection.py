@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from kerneltk import elf
+
 __all__ = [
     "ParameterType",
     "decode",
@@ -25,6 +27,7 @@ __all__ = [
     "read_library",
     "read_ptx",
     "read_reflection",
+    "split_at_commas",
 ]
 
 Kind = Literal[
@@ -295,7 +298,7 @@ def _split_names(spelled: str, count: int) -> list[str]:
     if len(parts) != count or count == 1:
         if text[:1] in ("{", "<") and _matching(text) == len(text) - 1:
             text = text[1:-1]
-        parts = _split_at_commas(text)
+        parts = split_at_commas(text)
     if len(parts) == count:
         return parts
     # A type's own name may hold what looks like a separator: sizes and flags say enough.
@@ -315,7 +318,8 @@ def _matching(text: str) -> int:
     return -1
 
 
-def _split_at_commas(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
+    """Split a list of types at its outermost commas."""
     parts: list[str] = []
     depth = start = 0
     for index, character in enumerate(text):
@@ -414,12 +418,6 @@ def _pointer_by_name(name: str) -> ParameterType:
 
 # Object code
 
-_ELF_HEAD = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_SYMBOL_TABLE, _NO_BITS, _DYNAMIC_SYMBOLS = 2, 8, 11
-_DYNAMIC = 3
-
 
 def read_cubin(data: bytes, symbols: Iterable[str]) -> dict[str, bytes]:
     """Return the initial contents of variables in a cubin, for those of `symbols` that it has.
@@ -429,11 +427,7 @@ def read_cubin(data: bytes, symbols: Iterable[str]) -> dict[str, bytes]:
     ValueError
         The bytes are not a whole cubin.
     """
-    wanted = {symbol.encode() for symbol in symbols}
-    try:
-        return _read_elf(data, wanted)
-    except struct.error as error:
-        raise ValueError("The cubin is cut off.") from error
+    return _contents(data, symbols, "cubin")
 
 
 def read_library(data: bytes, symbols: Iterable[str]) -> dict[str, bytes]:
@@ -444,48 +438,26 @@ def read_library(data: bytes, symbols: Iterable[str]) -> dict[str, bytes]:
     ValueError
         The bytes are not a whole library.
     """
-    wanted = {symbol.encode() for symbol in symbols}
-    try:
-        return _read_elf(data, wanted)
-    except struct.error as error:
-        raise ValueError("The library is cut off.") from error
+    return _contents(data, symbols, "library")
 
 
-def _read_elf(data: bytes, wanted: set[bytes]) -> dict[str, bytes]:
-    head = _ELF_HEAD.unpack_from(data)
-    if head[0][:6] != b"\x7fELF\x02\x01":
-        raise ValueError("These bytes are not a cubin (64-bit ELF, lower bytes first).")
+def _contents(data: bytes, symbols: Iterable[str], what: str) -> dict[str, bytes]:
+    wanted = set(symbols)
+    file = elf.ElfFile(data, what)
     # In a library symbols are addresses, and those that it offers have a table of their own.
-    is_library = head[1] == _DYNAMIC
-    offset, entry_size, count = head[6], head[11], head[12]
-    if entry_size != _SECTION.size or offset + count * entry_size > len(data):
-        raise ValueError("The cubin's table of sections is damaged.")
-    sections = [_SECTION.unpack_from(data, offset + k * entry_size) for k in range(count)]
-
-    def content(section: tuple[int, ...]) -> bytes:
-        start, size = section[4], section[5]
-        if start + size > len(data):
-            raise ValueError("A section of the cubin is cut off.")
-        return data[start : start + size]
-
+    is_library = what == "library"
     found: dict[str, bytes] = {}
-    for section in sections:
-        if section[1] != (_DYNAMIC_SYMBOLS if is_library else _SYMBOL_TABLE):
+    for symbol in file.symbols(elf.DYNAMIC_SYMBOLS if is_library else elf.SYMBOLS):
+        if symbol.name not in wanted or not 0 < symbol.section < len(file.sections):
             continue
-        if section[6] >= len(sections) or section[5] % _SYMBOL.size:
-            raise ValueError("The cubin's table of symbols is damaged.")
-        strings = content(sections[section[6]])
-        for name, _, _, index, value, size in _SYMBOL.iter_unpack(content(section)):
-            end = strings.find(b"\0", name)
-            if end < 0 or strings[name:end] not in wanted or not 0 < index < len(sections):
-                continue
-            if sections[index][1] == _NO_BITS:
-                continue
-            value -= sections[index][3] if is_library else 0
-            part = content(sections[index])[value : value + size]
-            if len(part) != size:
-                raise ValueError("A symbol of the cubin lies outside of its section.")
-            found[strings[name:end].decode()] = part
+        section = file.sections[symbol.section]
+        if section.kind == elf.NO_BITS:
+            continue
+        start = symbol.value - (section.address if is_library else 0)
+        part = file.content(section)[start : start + symbol.size]
+        if start < 0 or len(part) != symbol.size:
+            raise ValueError(f"A symbol of the {what} lies outside of its section.")
+        found[symbol.name] = part
     return found
 
 

@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["INCLUDE_DIRECTORY", "LinkInput", "ObjectCode", "Target", "TranslationUnit"]
+__all__ = [
+    "INCLUDE_DIRECTORY",
+    "LinkInput",
+    "ObjectCode",
+    "Target",
+    "TranslationUnit",
+    "kind_of_code",
+]
 
 INCLUDE_DIRECTORY = Path(__file__).parent / "templates" / "include"
 """Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
@@ -38,6 +45,23 @@ class Target:
 
 
 LinkKind = Literal["cubin", "ptx", "ltoir", "fatbin", "object", "library"]
+_ELF_MACHINE_CUDA = 190
+
+
+def kind_of_code(code: bytes) -> LinkKind | None:
+    """Return what kind of object code bytes are, by how they begin; None for other bytes."""
+    if code[:4] == b"\xed\x43\x4e\x7f":
+        return "ltoir"
+    if code[:4] == b"\x50\xed\x55\xba":
+        return "fatbin"
+    if code[:8] == b"!<arch>\n":
+        return "library"
+    if code[:4] == b"\x7fELF" and len(code) >= 20:
+        (machine,) = struct.unpack_from("<H", code, 18)
+        return "cubin" if machine == _ELF_MACHINE_CUDA else "object"
+    if b".version" in code and b".target" in code and b"\0" not in code.rstrip(b"\0"):
+        return "ptx"
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,9 +287,9 @@ class CudaBackend:
     def limits(self, function: Function) -> GridLimits:
         """Return what a launch of a raw kernel may ask for."""
         attributes = cupy.cuda.Device().attributes
-        static = self.attributes(function)["shared_size_bytes"]
+        static = _attribute_of(function, "shared_size_bytes")
         return GridLimits(
-            self.attributes(function)["max_threads_per_block"],
+            _attribute_of(function, "max_threads_per_block"),
             tuple(attributes[f"MaxBlockDim{axis}"] for axis in "XYZ"),
             tuple(attributes[f"MaxGridDim{axis}"] for axis in "XYZ"),
             int(attributes["MaxSharedMemoryPerBlockOptin"]) - static,
@@ -297,17 +297,13 @@ class CudaBackend:
 
     def allow_shared(self, function: Function, size: int) -> None:
         """Raise the kernel's own limit of dynamic shared memory to `size` bytes if it is lower."""
-        if size > self.attributes(function)["max_dynamic_shared_size_bytes"]:
-            self.set_attribute(function, "max_dynamic_shared_size_bytes", size)
+        name = "max_dynamic_shared_size_bytes"
+        if size and size > _attribute_of(function, name):
+            self.set_attribute(function, name, size)
 
     def attributes(self, function: Function) -> dict[str, int]:
         """Return a raw kernel's attributes by CuPy's names."""
-        found = {}
-        for name, attribute in _ATTRIBUTES.items():
-            result, value = driver.cuFuncGetAttribute(attribute, function.handle)
-            known = result == driver.CUresult.CUDA_SUCCESS
-            found[name] = int(value) if known else -1
-        return found
+        return {name: _attribute_of(function, name) for name in _ATTRIBUTES}
 
     def set_attribute(self, function: Function, name: str, value: int) -> None:
         """Set an attribute; raises LaunchError where the driver refuses it."""
@@ -403,6 +399,12 @@ _ATTRIBUTES = {
         _Attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
     ),
 }
+
+
+def _attribute_of(function: Function, name: str) -> int:
+    """Return one attribute of a raw kernel; -1 where there is no such attribute."""
+    result, value = driver.cuFuncGetAttribute(_ATTRIBUTES[name], function.handle)
+    return int(value) if result == driver.CUresult.CUDA_SUCCESS else -1
 
 
 def _launch_extended(

@@ -5,18 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from kerneltk.backends import processes
 from kerneltk.settings import get_settings
 
 __all__ = ["find_program", "run_program"]
 
-# What these name would change the result and stand in no key.
-_IGNORED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX")
 _PACKAGES = ("cu13", "cuda_{name}", "cuda_nvcc")
 
 
@@ -52,24 +48,7 @@ def run_program(command: Sequence[str], directory: str, time_limit: float) -> tu
     TimeoutError
         It takes longer than `time_limit` (s); it is ended with its children.
     """
-    # Messages are read by patterns, so they must not be translated.
-    environment = ["/usr/bin/env", *(part for name in _IGNORED for part in ("-u", name))]
-    process = subprocess.Popen(
-        [*environment, "LC_ALL=C", *command],
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
     try:
-        output, messages = process.communicate(timeout=time_limit)
-    except BaseException as error:
-        if process.returncode is None:  # else it is gone, and its number may be another's
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise TimeoutError(f"'{command[0]}' did not end after {time_limit:g} s.") from error
-        raise
-    return process.returncode, output.decode(errors="replace"), messages.decode(errors="replace")
+        return processes.run(command, directory, time_limit)
+    except TimeoutError as error:
+        raise TimeoutError(f"'{command[0]}' did not end after {time_limit:g} s.") from error

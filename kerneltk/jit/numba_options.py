@@ -15,7 +15,7 @@ import numpy as np
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError
 
-__all__ = ["Options", "Parsed", "checked_options", "parse_signature"]
+__all__ = ["Options", "Parsed", "checked_options", "parse_signature", "signatures_of"]
 
 _NAMES: dict[str, str] = {
     "boolean": "bool",
@@ -36,8 +36,9 @@ _NAMES: dict[str, str] = {
     "uintp": "uint64",
     "size_t": "uint64",
     "ssize_t": "int64",
+    "int_": "int64",
+    "uint": "uint64",
     "float_": "float32",
-    "float": "float32",
     "double": "float64",
     **{name: name for name in ("int8", "int16", "int32", "int64")},
     **{name: name for name in ("uint8", "uint16", "uint32", "uint64")},
@@ -225,7 +226,7 @@ _HINTS = {
     "argtypes": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "restype": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "bind": "kernels are compiled when they are first launched.",
-    "boundscheck": "run it on NumPy arrays with KERNELTK_HOST_CHECKS to find such mistakes.",
+    "boundscheck": "run it on NumPy arrays with KERNELTK_HOST_DEBUG=memory to find such mistakes.",
     "abi": "kernels are not called from C.",
     "shared_memory_carveout": "leave it out: the driver chooses it.",
 }

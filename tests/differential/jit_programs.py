@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     jit_programs_arrays,
+    jit_programs_corners,
     jit_programs_dtypes,
     jit_programs_expressions,
     jit_programs_functions,
@@ -23,4 +24,5 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_threads.TABLE,
     *jit_programs_math.TABLE,
     *jit_programs_numba.TABLE,
+    *jit_programs_corners.TABLE,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
 
 import numpy as np
 import pytest
@@ -25,7 +25,9 @@ OLDER = (
 def unit_of(program: Program) -> TranslationUnit:
     """Return the text for GPUs, with the types that the program's own arguments have."""
     definition = Definition(program.function, program.mode, program.options)
-    kinds = [type_of(argument, np.ndarray) for argument in program.make()]
+    call = inspect.signature(program.function).bind(*program.make())
+    call.apply_defaults()
+    kinds = [type_of(argument, np.ndarray) for argument in call.arguments.values()]
     return definition.unit(definition.program(kinds), "cuda")
 
 

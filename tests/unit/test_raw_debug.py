@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kerneltk.backends.host import elf, memory_check, toolchain
+from kerneltk.backends.host import memory_check, toolchain
 from kerneltk.backends.host.line_table import LineTable
+from kerneltk.elf import ElfFile
 from kerneltk.settings import get_settings
 
 HERE = Path(__file__).parent
@@ -236,9 +237,9 @@ def test_symbols(tmp_path: Path) -> None:
     loaded = [path for path in (cache / "debug").glob("*.so") if str(path) in maps]
     assert len(loaded) == 3  # the runtime and two units
     lines = []
-    for library in map(Path.read_bytes, loaded):
-        table = LineTable(elf.section(library, ".debug_line"))
-        lines += [table.place(s.value) for s in elf.symbols(library) if s.name == "twice"]
+    for library in map(ElfFile, map(Path.read_bytes, loaded)):
+        table = LineTable(library.section(".debug_line"))
+        lines += [table.place(s.value) for s in library.symbols() if s.name == "twice"]
     (text,) = (cache / "debug").glob("*/code.cu")
     assert text.read_text() == "\n" + kernel.read_text()
     assert sorted(place for place in lines if place) == sorted([(str(kernel), 1), (str(text), 2)])

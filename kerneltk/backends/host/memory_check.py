@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.host import elf
+from kerneltk import elf
 from kerneltk.backends.host.line_table import LineTable
 from kerneltk.units import INCLUDE_DIRECTORY
 
@@ -90,7 +90,7 @@ def register(code: bytes, address: int) -> None:
     address : int
         Of its symbol :data:`unit_symbol`.
     """
-    found = list(elf.symbols(code))
+    found = list(elf.ElfFile(code).symbols())
     base = address - next(symbol.value for symbol in found if symbol.name == unit_symbol)
     variables = [symbol for symbol in found if symbol.kind == elf.THREAD_LOCAL]
     origin = next(s.value for s in variables if _plain_name(s.name) == _ORIGIN)
@@ -101,7 +101,9 @@ def register(code: bytes, address: int) -> None:
     )
     rows = bytearray()
     for symbol in sized:
-        name = ctypes.create_string_buffer(_plain_name(symbol.name).encode())
+        name = ctypes.create_string_buffer(
+            _plain_name(symbol.name).encode(errors="surrogateescape")
+        )
         _kept.append(name)
         size = 0 if symbol.name == _DYNAMIC else symbol.size
         rows += _SHARED.pack(symbol.value - origin, size, ctypes.addressof(name))
@@ -129,7 +131,7 @@ def register_lines(code: bytes, symbol: str, address: int) -> None:
     address : int
         Where that is.
     """
-    base = address - next(each.value for each in elf.symbols(code) if each.name == symbol)
+    base = address - next(s.value for s in elf.ElfFile(code).symbols() if s.name == symbol)
     begin, end = elf.extent(code)
     _units.append(_Unit(base + begin, base + end, base, code))
 
@@ -140,7 +142,9 @@ def _place(address: int) -> tuple[str, int] | None:
         if unit.begin <= address < unit.end:
             table = _tables.get(unit.base)
             if table is None:
-                table = _tables[unit.base] = LineTable(elf.section(unit.code, ".debug_line"))
+                table = _tables[unit.base] = LineTable(
+                    elf.ElfFile(unit.code).section(".debug_line")
+                )
             return table.place(address - unit.base - 1)
     return None
 

@@ -14,7 +14,6 @@ import ctypes
 import hashlib
 import itertools
 import os
-import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kerneltk import debug_files
+from kerneltk import debug_files, elf
 from kerneltk.backends.host import memory_check, toolchain
 from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, LaunchError
@@ -104,24 +103,9 @@ def num_threads() -> int:
     return get_settings().num_threads or len(os.sched_getaffinity(0))
 
 
-def _is_whole(code: bytes) -> bool:
-    """Tell whether every segment of a shared library lies within it.
-
-    The loader does not ask, and a library that was cut short would end the process.
-    """
-    if len(code) < 64 or not code.startswith(b"\x7fELF\x02\x01"):
-        return False
-    (table,) = struct.unpack_from("<Q", code, 32)
-    size, count = struct.unpack_from("<HH", code, 54)
-    if size < 56 or table + size * count > len(code):
-        return False
-    segments = (struct.unpack_from("<Q16xQ", code, table + size * n + 8) for n in range(count))
-    return all(offset + length <= len(code) for offset, length in segments)
-
-
 def _open_library(code: bytes) -> int:
     """Load a shared library from memory; return its handle."""
-    if not _is_whole(code):
+    if not elf.is_whole(code):
         raise LaunchError("The compiled kernel cannot be loaded: it is not a whole library.")
     mode = os.RTLD_NOW | os.RTLD_LOCAL
     if "symbols" in get_settings().host_debug:  # a debugger reads the file later, and by its name

@@ -22,12 +22,12 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from kerneltk.backends import processes
 from kerneltk.bodytext import foreign_headers, includes_by_option
 from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
@@ -94,43 +94,20 @@ def _check_machine() -> None:
 def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int, str]:
     """Run a compiler in `directory`; return its exit status and its messages.
 
-    A process that exceeds the limit is ended with its children, and TimeoutError is raised.
+    Raises as :func:`kerneltk.backends.processes.run`.
     """
-    import signal
-    import subprocess  # a process whose kernels are all cached needs none of these
-
-    # Messages are read by patterns, so they must not be translated. Zig writes its caches into
-    # the home directory, which may be missing or read-only, and would never clean them up.
-    environment = ["/usr/bin/env"]
-    if get_settings().host_sanitizers:  # LeakSanitizer would make the compiler itself fail
-        environment += ["-u", "LD_PRELOAD"]
-    # What these name would change the result and stand in no key.
-    for name in ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX"):
-        environment += ["-u", name]
-    environment += [
-        "LC_ALL=C",
-        f"ZIG_GLOBAL_CACHE_DIR={directory}",
-        f"ZIG_LOCAL_CACHE_DIR={directory}",
-    ]
-    process = subprocess.Popen(
-        [*environment, *command],
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
+    status, output, _ = processes.run(
+        command,
+        directory,
+        time_limit,
+        # LeakSanitizer would make the compiler itself fail.
+        unset=("LD_PRELOAD",) if get_settings().host_sanitizers else (),
+        # Zig writes its caches into the home directory, which may be missing or read-only, and
+        # would never clean them up.
+        variables=(f"ZIG_GLOBAL_CACHE_DIR={directory}", f"ZIG_LOCAL_CACHE_DIR={directory}"),
+        merged=True,
     )
-    try:
-        output, _ = process.communicate(timeout=time_limit)
-    except BaseException as error:
-        if process.returncode is None:  # else it is gone, and its number may be another's
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise TimeoutError(f"no end after {time_limit:g} s") from error
-        raise
-    return process.returncode, output.decode(errors="replace")
+    return status, output
 
 
 def _parse_version(text: str) -> tuple[Family, str] | None:

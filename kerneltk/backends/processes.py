@@ -1,0 +1,67 @@
+"""Runs compilers and the like, and ends those that take too long."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+
+__all__ = ["run"]
+
+# What these name would change the result and stand in no key.
+_IGNORED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX")
+
+
+def run(
+    command: Sequence[str],
+    directory: str,
+    time_limit: float,
+    *,
+    unset: Sequence[str] = (),
+    variables: Sequence[str] = (),
+    merged: bool = False,
+) -> tuple[int, str, str]:
+    """Run a program in `directory`; return its exit status and what it printed to stdout and to
+    stderr.
+
+    Parameters
+    ----------
+    command, directory, time_limit
+        The limit is in seconds.
+    unset, variables : sequence of str
+        Names of variables that it shall not see, and ``"NAME=value"`` of further ones.
+    merged : bool
+        Whether what it prints to stderr comes with the rest, in the order of printing.
+
+    Raises
+    ------
+    OSError
+        It cannot be started.
+    TimeoutError
+        It takes longer than `time_limit`; it is ended with its children.
+    """
+    import signal
+    import subprocess  # a process whose kernels are all cached needs neither
+
+    # Messages are read by patterns, so they must not be translated.
+    environment = [part for name in (*_IGNORED, *unset) for part in ("-u", name)]
+    process = subprocess.Popen(
+        ["/usr/bin/env", *environment, "LC_ALL=C", *variables, *command],
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        output, messages = process.communicate(timeout=time_limit)
+    except BaseException as error:
+        if process.returncode is None:  # else it is gone, and its number may be another's
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise TimeoutError(f"no end after {time_limit:g} s") from error
+        raise
+    texts = [part.decode(errors="replace") for part in (output, messages or b"")]
+    return process.returncode, texts[0], texts[1]

@@ -1,0 +1,183 @@
+"""Reads sections, symbols and segments of object code: 64-bit ELF, lower bytes first.
+
+Damaged bytes raise ValueError, and nothing else.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = [
+    "DYNAMIC_SYMBOLS",
+    "NO_BITS",
+    "SYMBOLS",
+    "THREAD_LOCAL",
+    "ElfFile",
+    "Section",
+    "Symbol",
+    "extent",
+    "is_whole",
+]
+
+_MAGIC = b"\x7fELF\x02\x01"
+_HEAD = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+_LOADED = 1
+
+SYMBOLS, NO_BITS, DYNAMIC_SYMBOLS = 2, 8, 11
+"""Kinds of sections: a table of all symbols, what has no bytes in the file, a table of the symbols
+that a library offers.
+"""
+
+THREAD_LOCAL = 6
+"""The kind of a symbol whose value is an offset into a thread's own memory."""
+
+
+class Section(NamedTuple):
+    """An entry of the table of sections. `start` and `size` say where its bytes are; of symbols,
+    `link` is the section of their names; of relocations, that of their symbols, and `info` the
+    section that they are for.
+    """
+
+    name: int
+    kind: int
+    flags: int
+    address: int
+    start: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_size: int
+
+
+class Symbol(NamedTuple):
+    """A name, in which bytes that are not UTF-8 are surrogates, and what it stands for: in a
+    library `value` is the address, relative to where that is loaded, in a cubin the offset in its
+    section. Section 0, and one beyond the last, is none. The kind is as ELF numbers it.
+    """
+
+    name: str
+    section: int
+    value: int
+    size: int
+    kind: int
+
+
+class ElfFile:
+    """Object code by its sections.
+
+    Parameters
+    ----------
+    data : bytes
+    what : str
+        What messages call it.
+
+    Raises
+    ------
+    ValueError
+        Here and by all methods: it is not ELF of this kind, or damaged.
+    """
+
+    def __init__(self, data: bytes, what: str = "library") -> None:
+        self._data, self._what = data, what
+        if len(data) < _HEAD.size:
+            raise ValueError(f"The {what} is cut off.")
+        head = _HEAD.unpack_from(data)
+        if head[0][:6] != _MAGIC:
+            raise ValueError(f"These bytes are not a {what} (64-bit ELF, lower bytes first).")
+        table, entry_size, count, self._names = head[6], *head[11:]
+        if entry_size != _SECTION.size or table + count * entry_size > len(data):
+            raise ValueError(f"The {what}'s table of sections is damaged.")
+        entries = _SECTION.iter_unpack(data[table : table + count * entry_size])
+        self.sections = [Section(*entry) for entry in entries]
+
+    def content(self, section: Section) -> bytes:
+        """Return the bytes of a section."""
+        end = section.start + section.size
+        if end > len(self._data):
+            raise ValueError(f"A section of the {self._what} is cut off.")
+        return self._data[section.start : end]
+
+    def section(self, name: str) -> bytes:
+        """Return the bytes of the section of a name; nothing if there is none."""
+        names = self._bytes_of(self._names, "sections")
+        for section in self.sections:
+            if self._text(names, section.name, "sections") == name:
+                return self.content(section)
+        return b""
+
+    def symbols(self, kind: int = SYMBOLS) -> Iterator[Symbol]:
+        """Yield the symbols of all tables of a kind."""
+        for number, section in enumerate(self.sections):
+            if section.kind == kind:
+                yield from self.table(number)
+
+    def table(self, number: int) -> list[Symbol]:
+        """Return the symbols of one table, by the number of its section."""
+        content = self._bytes_of(number, "symbols")
+        names = self._bytes_of(self.sections[number].link, "symbols")
+        if len(content) % _SYMBOL.size:
+            raise self._damaged("symbols")
+        return [
+            Symbol(self._text(names, name, "symbols"), section, value, size, info & 15)
+            for name, info, _, section, value, size in _SYMBOL.iter_unpack(content)
+        ]
+
+    def _bytes_of(self, number: int, table: str) -> bytes:
+        """Return the bytes of the section of a number, which a table has."""
+        if number >= len(self.sections):
+            raise self._damaged(table)
+        return self.content(self.sections[number])
+
+    def _text(self, names: bytes, start: int, table: str) -> str:
+        end = names.find(b"\0", start)
+        if end < 0:
+            raise self._damaged(table)
+        return names[start:end].decode(errors="surrogateescape")
+
+    def _damaged(self, table: str) -> ValueError:
+        return ValueError(f"The {self._what}'s table of {table} is damaged.")
+
+
+def _segments(library: bytes) -> list[tuple[int, ...]]:
+    """Return the table of what is loaded: kind, flags, start, 2 addresses, 2 sizes, alignment."""
+    if len(library) < _HEAD.size or not library.startswith(_MAGIC):
+        raise ValueError("These bytes are not a library (64-bit ELF, lower bytes first).")
+    head = _HEAD.unpack_from(library)
+    table, entry_size, count = head[5], head[9], head[10]
+    if entry_size != _SEGMENT.size or table + count * entry_size > len(library):
+        raise ValueError("The library's table of segments is damaged.")
+    return list(_SEGMENT.iter_unpack(library[table : table + count * entry_size]))
+
+
+def is_whole(library: bytes) -> bool:
+    """Return whether every segment of a shared library lies within it.
+
+    The loader does not ask, and a library that was cut short would end the process.
+    """
+    try:
+        segments = _segments(library)
+    except ValueError:
+        return False
+    return all(start + size <= len(library) for _, _, start, _, _, size, *_ in segments)
+
+
+def extent(library: bytes) -> tuple[int, int]:
+    """Return where a library begins and ends in memory, relative to where it is loaded.
+
+    Raises
+    ------
+    ValueError
+        It is not a whole library.
+    """
+    loaded = [
+        (address, address + size)
+        for kind, _, _, address, _, _, size, _ in _segments(library)
+        if kind == _LOADED
+    ]
+    return min(begin for begin, _ in loaded), max(end for _, end in loaded)

@@ -1,0 +1,626 @@
+"""Programs about what is easily got wrong: order of evaluation, names, extremes, aliases."""
+
+# ruff: noqa: B023, E731, N806
+from __future__ import annotations
+
+import enum
+import math
+import types
+
+import ml_dtypes
+import numpy as np
+
+from kerneltk import jit
+
+from .jit_programs_support import BFLOAT16, N, Table, bools, floats, ints, out, view, zeros
+
+TABLE = Table()
+
+
+# -- order of evaluation ------------------------------------------------------------------------
+
+
+def following(counts, i):
+    counts[i] += 1
+    return counts[i]
+
+
+@TABLE.program(zeros(N, "i4"), out((4, N), "i4"))
+def operands_are_evaluated_from_the_left(counts, y):
+    i = jit.grid(1)
+    y[0, i] = following(counts, i) * 10 + following(counts, i)
+    y[1, i] = following(counts, i) - following(counts, i) * following(counts, i)
+    y[2, i] = counts[i] + following(counts, i)
+    y[3, i] = following(counts, i) + counts[i]
+
+
+@TABLE.program(zeros(N, "i4"), out((N, 12), "i4"))
+def values_are_evaluated_before_targets(counts, y):
+    i = jit.grid(1)
+    y[i, following(counts, i)] = following(counts, i)
+    y[i, following(counts, i)] += following(counts, i)
+    y[i, following(counts, i)], y[i, following(counts, i)] = following(counts, i), 50
+
+
+def noted(a, b, c):
+    return a * 100 + b * 10 + c
+
+
+@TABLE.program(zeros(N, "i4"), out((2, N), "i4"))
+def arguments_are_evaluated_in_order(counts, y):
+    i = jit.grid(1)
+    y[0, i] = noted(following(counts, i), following(counts, i), following(counts, i))
+    y[1, i] = noted(c=following(counts, i), a=following(counts, i), b=counts[i])
+
+
+@TABLE.program(ints(N, -3, 4), ints(N, -2, 3), out((4, N), "i4"))
+def what_is_not_chosen_is_not_computed(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = divmod(x[i], z[i])[0] if z[i] != 0 else -1
+    y[1, i] = z[i] != 0 and x[i] // z[i]
+    y[2, i] = 0
+    if z[i] == 0 or x[i] % z[i] == 0:
+        y[2, i] = 1
+    far = x[z[i] * 100] if z[i] == 0 else 5
+    y[3, i] = far
+
+
+@TABLE.program(ints(N, 0, 9), zeros(N, "i4"), out(N, "i4"))
+def condition_of_a_loop_has_effects(x, counts, y):
+    i = jit.grid(1)
+    n = 0
+    while following(counts, i) < x[i] and n < 4:
+        n += 1
+    k = 0
+    while (k := k + 1) < 5:
+        if k == x[i]:
+            break
+    y[i] = n * 100 + k
+
+
+@TABLE.program(ints(), out((2, N), "i4"))
+def assignment_from_what_it_changes(x, y):
+    i = jit.grid(1)
+    a, b, c = x[i], 1, i
+    a, b, c = b + c, a, a - b
+    y[0, i] = a * 100 + b * 10 + c
+    x[i], a = a, x[i]
+    y[1, i] = a + x[i] * 7
+
+
+# -- names --------------------------------------------------------------------------------------
+
+
+def template(typename, auto):
+    operator = typename + auto
+    return operator
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def words_of_cxx_as_names(double, register):
+    this = jit.grid(1)
+    long = double[this]
+    switch = template(long, 1)
+    int_ = auto = switch * 2
+    goto = namespace = 5
+    register[this] = int_ + auto + goto - namespace
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def names_of_the_text_as_names(x, y):
+    blockIdx = jit.grid(1)
+    threadIdx = x[blockIdx]
+    kerneltk = threadIdx + 1
+    printf = kerneltk * 2
+    M_PI = 3
+    NULL = errno = 1
+    std = printf + M_PI + NULL - errno
+    _kt_rank = assert_ = std
+    y[blockIdx] = _kt_rank + assert_
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def names_beyond_ascii(größe, λ):
+    ß = jit.grid(1)
+    été = größe[ß]
+    λ[ß] = été + 1
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def builtins_as_names(x, y):
+    i = jit.grid(1)
+    min, len, range_ = x[i], 3, 4
+    sum = min + len * range_
+    y[i] = sum
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def names_that_differ_in_case_and_underscores(x, y):
+    i = jit.grid(1)
+    a, A, _a, a_, a__b, a_2 = x[i], 2, 3, 4, 5, 6
+    y[i] = a + A * 10 + _a * 100 + a_ * 1000 + a__b * 10000 + a_2 * 100000
+
+
+def i(k):
+    return k + 1000
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def functions_and_variables_of_one_name(x, y):
+    k = jit.grid(1)
+    template_ = i(x[k])
+    y[k] = template(template_, 1)
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def aliases_of_intrinsics(x, y):
+    place = jit.threadIdx
+    where = jit.grid
+    biggest = max
+    k = where(1)
+    y[k] = biggest(x[k], place.x)
+
+
+# -- closures and constants ---------------------------------------------------------------------
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def nested_functions_see_later_values(x, y):
+    k = jit.grid(1)
+    base = x[k]
+    above = lambda v: v + base
+    first = above(1)
+    base = 100
+    y[k] = first * 1000 + above(1)
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def nested_functions_see_the_variable_of_a_loop(x, y):
+    k = jit.grid(1)
+    total = 0
+    for n in range(4):
+
+        def times(v):
+            return v * n
+
+        total += times(x[k])
+    y[k] = total
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def parameters_of_nested_functions_hide_variables(x, y):
+    k = jit.grid(1)
+    v = x[k]
+
+    def change(v):
+        w = v * 2
+        v = w + 1
+        return v
+
+    w = 5
+    y[k] = change(3) * 1000 + v * 10 + w
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+    GREEN = 5
+
+
+CONFIG = types.SimpleNamespace(size=4, scale=0.5, inner=types.SimpleNamespace(flag=True))
+KIND = "sum"
+
+
+class Limits:
+    LOW = -3
+    HIGH = np.float32(2.5)
+
+
+@TABLE.program(ints(), out((3, N), "f8"))
+def attributes_of_globals(x, y):
+    k = jit.grid(1)
+    y[0, k] = x[k] * CONFIG.size + CONFIG.scale
+    y[1, k] = min(max(x[k], Limits.LOW), Limits.HIGH)
+    if CONFIG.inner.flag:
+        y[2, k] = Colour.GREEN * x[k] + Colour.RED
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def strings_decide_branches(x, y):
+    k = jit.grid(1)
+    if KIND == "sum":
+        y[k] = x[k] + 1
+    elif KIND == "product":
+        y[k] = x[k] * 2
+    else:
+        y[k] = jit.no_such_name(x[k])
+
+
+@TABLE.program(ints(), out((3, N), "i4"))
+def membership_in_tuples(x, y):
+    k = jit.grid(1)
+    y[0, k] = x[k] in (1, 3, 5)
+    y[1, k] = x[k] not in (0, k, x[0])
+    y[2, k] = 1 if x[k] in (-1, -2, -3) else 0
+
+
+@TABLE.program(ints(), out((2, N), "i4"))
+def slices_of_tuples(x, y):
+    k = jit.grid(1)
+    t = (x[k], 10, k, 20)
+    a, b = t[1:3]
+    y[0, k] = a + b
+    y[1, k] = t[::-1][0] + t[-4] + len(t[2:])
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def comparison_of_tuples(x, y):
+    k = jit.grid(1)
+    y[k] = (x[k], k % 2) == (x[0], 0)
+
+
+# -- loops --------------------------------------------------------------------------------------
+
+
+@TABLE.program(ints(N, 0, 5, "u1"), out((2, N), "i4"))
+def ranges_of_unsigned_bounds(x, y):
+    i = jit.grid(1)
+    total = 0
+    for k in range(x[i]):
+        total += k - 3
+    y[0, i] = total
+    total = 0
+    for k in range(int(x[i]) - 1, -1, -1):
+        total = total * 3 + k
+    y[1, i] = total
+
+
+@TABLE.program(ints(N, 0, 3, "u1"), out(N, "i4"))
+def bound_that_wraps_around(x, y):
+    i = jit.grid(1)
+    n = 0
+    for _ in range(x[i] - 1):
+        n += 1
+    y[i] = n
+
+
+@TABLE.program(ints(N, 2, 6), out(N, "i4"))
+def loops_with_one_variable(x, y):
+    i = jit.grid(1)
+    total = 0
+    for k in range(x[i]):
+        for k in range(k, 3):  # noqa: B020
+            total += k
+        total += k * 10
+    y[i] = total * 100 + k
+
+
+@TABLE.program(ints(N, 0, 9), out(N, "i4"))
+def variable_of_a_loop_after_break(x, y):
+    i = jit.grid(1)
+    for k in range(20):
+        if k * k > x[i]:
+            break
+    y[i] = k
+
+
+@TABLE.program(ints(N, 1, 9), out(N, "f8"))
+def types_that_loops_widen(x, y):
+    i = jit.grid(1)
+    a, b, c = 0, 0, 0
+    for k in range(x[i]):
+        c = b
+        b = a
+        a = k / 2
+    y[i] = a + b * 10 + c * 100
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def branches_that_are_known(x, y):
+    i = jit.grid(1)
+    y[i] = 0
+    if True:
+        y[i] += x[i]
+    if False:
+        y[i] = jit.no_such_name
+    while False:
+        y[i] = 5
+    if x.ndim == 2:
+        y[i] = x[i, 0]
+    if not __debug__ and x is None:
+        y[i] = x.nothing
+
+
+@TABLE.program(ints((N, 4)), out(N, "i4"))
+def statements_that_are_never_reached(x, y):
+    i = jit.grid(1)
+    for k in range(4):
+        if x[i, k] > 3:
+            y[i] = k
+            break
+            y[i] = -5
+        continue
+        y[i] = -6
+    else:
+        y[i] = 9
+    return
+    y[i] = -7
+
+
+# -- dtypes -------------------------------------------------------------------------------------
+
+
+@TABLE.program(floats(), out((2, N), "f8"))
+def float16_inside_only(x, y):
+    i = jit.grid(1)
+    h = np.float16(x[i])
+    y[0, i] = h * h + 1
+    y[1, i] = np.sqrt(abs(h))
+
+
+@TABLE.program(floats(), out((2, N), "f8"))
+def bfloat16_inside_only(x, y):
+    i = jit.grid(1)
+    h = ml_dtypes.bfloat16(x[i])
+    y[0, i] = h * h
+    y[1, i] = h < 1
+
+
+@TABLE.program(floats(), out(N, "f8"))
+def complex_inside_only(x, y):
+    i = jit.grid(1)
+    z = complex(x[i], 2)
+    y[i] = (z * z).imag + (1j * x[i]).imag
+
+
+@TABLE.program(floats(), out(N, "f8"))
+def half_precision_memory_inside_only(x, y):
+    i = jit.grid(1)
+    kept = jit.local_memory(np.float16, 2)
+    kept[0] = x[i]
+    kept[1] = kept[0] * 3
+    y[i] = kept[1]
+
+
+@TABLE.program(lambda _: (np.arange(N) / 10).astype("f4"), out((4, N), "?"), ints(N, -3, 4, "i1"))
+def weak_numbers_are_compared_in_the_strong_dtype(x, y, z):
+    i = jit.grid(1)
+    y[0, i] = x[i] == i / 10
+    y[1, i] = x[i] == 0.3
+    y[2, i] = x[i] >= 0.7
+    y[3, i] = z[i] < 1000
+
+
+@TABLE.program(
+    np.array([-128, 127, -1, 0] * 8, "i1"),
+    np.array([-1, 1, 2, -128] * 8, "i1"),
+    out((6, N), "i8"),
+)
+def extremes_of_int8(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = -x[i]
+    y[1, i] = abs(x[i])
+    y[2, i] = x[i] * z[i]
+    y[3, i] = x[i] - z[i]
+    y[4, i] = ~x[i]
+    y[5, i] = x[i] % z[i]
+
+
+@TABLE.program(
+    np.array([-(2**31), 2**31 - 1, -1, 0] * 8, "i4"),
+    np.array([2**31 - 1, 1, -7, 3] * 8, "i4"),
+    out((6, N), "i8"),
+)
+def extremes_of_int32(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = -x[i]
+    y[1, i] = abs(x[i])
+    y[2, i] = x[i] * z[i]
+    y[3, i] = x[i] - z[i]
+    y[4, i] = x[i] // z[i]
+    y[5, i] = x[i] + 1
+
+
+@TABLE.program(
+    np.array([5, -5, 0, -(2**31)] * 8, "i4"),
+    np.array([0, 0, 0, -1] * 8, "i4"),
+    out((2, N), "i8"),
+)
+def integers_divided_by_zero(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] // z[i]
+    y[1, i] = x[i] % z[i]
+
+
+@TABLE.program(
+    np.array([5.0, -5.0, 0.0, -0.0, np.inf, -np.inf, np.nan, 7.5], "f8").repeat(4),
+    np.array([np.inf, -np.inf, 0.0, 2.0] * 8, "f8"),
+    out((2, N), "f8"),
+)
+def floor_division_of_special_floats(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = x[i] // z[i]
+    y[1, i] = x[i] % z[i]
+
+
+@TABLE.program(
+    np.array([np.nan, 1.0, 2.0, -0.0] * 8, "f4"),
+    np.array([0.0, np.nan, 1.0] * 11, "f4"),
+    out((4, N)),
+)
+def min_and_max_of_nan(x, z, y):
+    i = jit.grid(1)
+    y[0, i] = min(x[i], z[i])
+    y[1, i] = max(x[i], z[i])
+    y[2, i] = np.minimum(x[i], z[i])
+    y[3, i] = np.fmax(x[i], z[i])
+
+
+@TABLE.program(ints(N, -50, 50), ints(N, 0, 200, "u1"), zeros((4, N), "i4"), out(N, "?"))
+def augmented_assignments_across_dtypes(x, z, y, w):
+    i = jit.grid(1)
+    y[0, i] += 2.75
+    y[1, i] = x[i]
+    y[1, i] /= 3
+    z[i] += 100
+    y[2, i] -= z[i]
+    w[i] &= x[i] > 0
+    w[i] ^= z[i] > 128
+    y[3, i] |= x[i]
+
+
+@TABLE.program(out((5, N), "f8"))
+def python_numbers_of_every_size(y):
+    i = jit.grid(1)
+    y[0, i] = 0xFFFFFFFF + i
+    y[1, i] = 2**53 - i
+    y[2, i] = 1e300 * i
+    y[3, i] = 5e-324 * (i > 3)
+    y[4, i] = -9223372036854775808 + i
+
+
+@TABLE.program(out((3, N), "u8"))
+def numbers_of_64_bits(y):
+    i = jit.grid(1)
+    y[0, i] = np.uint64(0xFFFFFFFFFFFFFFFF) - np.uint64(i)
+    y[1, i] = np.uint64(1) << np.uint64(i + 32)
+    y[2, i] = np.uint64(0x123456789ABCDEF0) >> np.uint64(i)
+
+
+@TABLE.program(floats(N, -300, 300, "f8"), out((4, N), "i8"))
+def truncation_to_integers(x, y):
+    i = jit.grid(1)
+    y[0, i] = int(x[i])
+    y[1, i] = int(x[i] / 7) * 7
+    y[2, i] = np.int16(x[i])
+    y[3, i] = int(-0.75) + int(i > 5) + int(math.floor(x[i]))
+
+
+# -- arrays and records -------------------------------------------------------------------------
+
+
+@TABLE.program(ints(), view(ints(2 * N), np.s_[::2]), out(N, "i4"))
+def function_of_arrays_of_two_layouts(x, z, y):
+    k = jit.grid(1)
+    y[k] = from_end(x, k) * 100 + from_end(z, k) + from_end(x[::-1], k)
+
+
+def from_end(values, k):
+    return values[len(values) - 1 - k]
+
+
+@TABLE.program(ints(), ints(), bools(), out(N, "i4"))
+def one_of_two_arrays(x, z, flags, y):
+    k = jit.grid(1)
+    source = x if flags[k] else z
+    y[k] = source[k] + len(source)
+
+
+@TABLE.program(ints(), ints())
+def arrays_exchanged_in_a_loop(x, z):
+    k = jit.grid(1)
+    source, target = x, z
+    for _ in range(3):
+        target[k] = source[k] * 2 + 1
+        source, target = target, source
+
+
+@TABLE.program(ints((N, 4)), view(ints((N, 8)), np.s_[:, ::2]), out(N, "i4"))
+def one_of_two_views(x, z, y):
+    k = jit.grid(1)
+    row = x[k]
+    if k % 2:
+        row = z[k]
+    y[k] = row[0] + row[3] * 10
+
+
+def middle_of(values):
+    return values[1:-1]
+
+
+@TABLE.program(ints((N, 5)), out(N, "i4"))
+def function_that_returns_a_view(x, y):
+    k = jit.grid(1)
+    part = middle_of(x[k])
+    part[0] = 7
+    y[k] = part[0] + part[2] * 10 + len(part) * 1000
+
+
+PIXEL = np.dtype([("r", "u1"), ("g", "u1"), ("on", "?"), ("pad", "i1"), ("w", "f4")])
+
+
+def pixels(rng):
+    result = np.zeros(N, PIXEL)
+    for name in ("r", "g", "w"):
+        result[name] = rng.integers(0, 255, N)
+    result["on"] = rng.integers(0, 2, N)
+    return result
+
+
+@TABLE.program(pixels, out((2, N), "i8"))
+def fields_keep_their_dtypes(p, y):
+    k = jit.grid(1)
+    y[0, k] = p[k].r + p[k].g
+    y[1, k] = p[k].g if p[k].on else -1
+    p[k].r += 200
+    p[k].on = not p[k].on
+
+
+@TABLE.program(pixels, out(N))
+def record_in_a_variable_is_a_view(p, y):
+    k = jit.grid(1)
+    one = p[k]
+    p[k].w = 0.5
+    one.r = 9
+    y[k] = one.w
+
+
+def brightest(a, b):
+    if a.r > b.r:
+        return a.r, a.w
+    return b.r, b.w
+
+
+@TABLE.program(pixels, out((2, N)))
+def function_of_two_records(p, y):
+    k = jit.grid(1)
+    y[0, k], y[1, k] = brightest(p[k], p[k - 1])
+
+
+@TABLE.program(pixels, out(N))
+def rows_of_records(p, y):
+    k = jit.grid(1)
+    tail = p[k:]
+    y[k] = tail[0].w + tail[-1].w + len(tail)
+
+
+@TABLE.program(lambda rng: np.zeros(3, PIXEL)[1], out(N))
+def record_as_an_argument(one, y):
+    k = jit.grid(1)
+    y[k] = one.w + one.r + k
+
+
+@TABLE.program(floats(N, -4, 4, BFLOAT16), floats(N, 1, 4, BFLOAT16), out((4, N)), tolerance=1e-2)
+def functions_of_bfloat16(x, z, y):
+    k = jit.grid(1)
+    y[0, k] = np.sqrt(z[k])
+    y[1, k] = abs(x[k])
+    y[2, k] = max(x[k], z[k])
+    y[3, k] = np.exp(x[k])
+
+
+def read_only(rng):
+    values = ints()(rng)
+    values.flags.writeable = False
+    return values
+
+
+@TABLE.program(read_only, out(N, "i4"))
+def arrays_that_are_read_only(x, y):
+    k = jit.grid(1)
+    y[k] = x[k]
+
+
+@TABLE.program(lambda _: np.zeros((2, 0, 3)), out(N, "i4"))
+def array_with_an_empty_axis(x, y):
+    k = jit.grid(1)
+    y[k] = x.size + x.shape[2] + len(x[1])
