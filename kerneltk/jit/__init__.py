@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kerneltk.jit.intrinsics import atomics, bits, memory, threads, warp
 from kerneltk.jit.intrinsics.base import Intrinsic
 from kerneltk.jit.intrinsics.loops import RANGE
+from kerneltk.jit.elementwise import ElementKernel, kernel
 from kerneltk.jit.kernel import JitKernel, rawkernel
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ for _table in _TABLES:
     globals().update(_table)
 range = RANGE  # noqa: A001 (cupyx.jit's name)
 
-__all__ = ["Intrinsic", "JitKernel", "rawkernel", "range"]  # noqa: PLE0604
+__all__ = ["ElementKernel", "Intrinsic", "JitKernel", "kernel", "rawkernel", "range"]  # noqa: PLE0604
 __all__ += [name for table in _TABLES for name in table]
 
 

@@ -1,4 +1,15 @@
-"""numba-cuda's spellings: ``from kerneltk.jit import cuda`` in place of ``from numba import cuda``."""
+"""numba-cuda's spellings: ``from kerneltk.jit import cuda`` in place of ``from numba import cuda``.
+
+In kernels: ``grid``, ``gridsize``, ``threadIdx``, ``blockIdx``, ``blockDim``, ``gridDim``,
+``laneid``, ``warpsize``; barriers, fences, shuffles, votes and matches; ``shared.array``,
+``local.array``, ``const.array_like``; ``atomic.add`` and its kin; ``popc``, ``clz``, ``brev``,
+``ffs``, ``fma``, ``cbrt``, ``rsqrt``, ``selp``; ``cg``.
+
+Around them: :func:`jit`, :func:`to_device`, :func:`device_array`, :func:`device_array_like`,
+:func:`as_cuda_array`, :func:`is_cuda_array`, :func:`stream`, :func:`event`,
+:func:`event_elapsed_time`, :func:`synchronize`, :func:`is_available`, :func:`get_current_device`,
+:func:`select_device`. Without a GPU the device is this machine's cores.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +17,70 @@ from types import SimpleNamespace
 from typing import Any
 
 from kerneltk.jit.intrinsics import atomics, bits, memory, threads, warp
-from kerneltk.jit.kernel import rawkernel
+from kerneltk.jit.numba_host import (
+    INSTEAD,
+    as_cuda_array,
+    default_stream,
+    detect,
+    device_array,
+    device_array_like,
+    event,
+    event_elapsed_time,
+    external_stream,
+    get_current_device,
+    is_available,
+    is_cuda_array,
+    list_devices,
+    select_device,
+    stream,
+    synchronize,
+    to_device,
+)
+from kerneltk.jit.numba_kernel import CudaKernel, jit
 
-for _table in (threads.INTRINSICS, warp.INTRINSICS, bits.INTRINSICS):
+_TABLES: tuple[dict[str, Any], ...] = (threads.INTRINSICS, warp.INTRINSICS, bits.INTRINSICS)
+for _table in _TABLES:
     globals().update(_table)
-laneid = threads.laneid_value
-shared = SimpleNamespace(array=memory.shared_array)
-local = SimpleNamespace(array=memory.local_array)
-const = SimpleNamespace(array_like=memory.array_like)
-atomic = SimpleNamespace(**atomics.NUMBA_ATOMICS)
+laneid = threads.laneid_value  # a value, as in numba
+shared = SimpleNamespace(__name__="cuda.shared", array=memory.shared_array)
+local = SimpleNamespace(__name__="cuda.local", array=memory.local_array)
+const = SimpleNamespace(__name__="cuda.const", array_like=memory.array_like)
+atomic = SimpleNamespace(__name__="cuda.atomic", **atomics.NUMBA_ATOMICS)
+
+__all__ = [
+    "CudaKernel",
+    "as_cuda_array",
+    "atomic",
+    "const",
+    "default_stream",
+    "detect",
+    "device_array",
+    "device_array_like",
+    "event",
+    "event_elapsed_time",
+    "external_stream",
+    "get_current_device",
+    "is_available",
+    "is_cuda_array",
+    "jit",
+    "laneid",
+    "list_devices",
+    "local",
+    "select_device",
+    "shared",
+    "stream",
+    "synchronize",
+    "to_device",
+]
+__all__ += [name for table in _TABLES for name in table]
 
 
-def jit(function: Any = None, *, device: bool = False, **options: Any) -> Any:
-    """Make a kernel of a function, as `kerneltk.jit.rawkernel` does; types meet as in NumPy."""
-    if callable(function):
-        return rawkernel(mode="numpy", device=device)(function)
-    return rawkernel(mode="numpy", device=device, **options)
+def __getattr__(name: str) -> Any:
+    if name == "cg":
+        import importlib
+
+        return importlib.import_module("kerneltk.jit.cg")
+    instead = INSTEAD.get(name)
+    if instead is not None:
+        raise AttributeError(f"'cuda.{name}' is not available.\n  Hint: {instead}")
+    raise AttributeError(f"module 'kerneltk.jit.cuda' has no attribute '{name}'")

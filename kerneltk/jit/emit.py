@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.dtypes import describe
+from kerneltk.dtypes import describe, identifier_problem
 from kerneltk.jit import ir
 from kerneltk.jit.split import block_variables, loop_variables
 from kerneltk.jit.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
@@ -195,7 +195,12 @@ class Emitter:
         return name
 
     def _item_name(self, kind: Tuple, index: int) -> str:
-        return f"item{index}"
+        name = kind.names[index] if kind.names else ""
+        return name if name and not identifier_problem(name) else f"item{index}"
+
+    def item_names(self, kind: Tuple) -> list[str]:
+        """Return what the items of a tuple are called in the text."""
+        return [self._item_name(kind, index) for index in range(len(kind.items))]
 
     # -- expressions ---------------------------------------------------------------------------
 

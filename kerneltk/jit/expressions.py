@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import operator
+import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Never
 
@@ -67,6 +68,26 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
 _BY_SPELLING.update(_COMPARISONS.values())
 
 _EVERYTHING = slice(None)
+
+
+def _is_object(value: Value) -> bool:
+    """Return whether a value is a plain Python object, not one that only a thread has."""
+    return isinstance(value, Static) and not hasattr(value.value, "value_rule")
+
+
+def reason_of(error: Exception) -> str:
+    """Return what an exception of Python's says, as the end of a sentence."""
+    return str(error).rstrip(".")
+
+
+def _is_huge(base: Any, exponent: Any) -> bool:
+    """Return whether a power has so many digits that computing them takes long."""
+    return (
+        isinstance(base, int)
+        and isinstance(exponent, int)
+        and exponent > 64
+        and base.bit_length() * exponent > 4096
+    )
 
 
 def element_type(dtype: np.dtype[Any]) -> Number | Record | Array:
@@ -274,7 +295,7 @@ class Expressions:
         self, values: Sequence[Value], span: ir.Span, like: Tuple | None = None
     ) -> Value:
         """Return a tuple of values."""
-        if all(isinstance(value, Static) for value in values) and like is None:
+        if like is None and all(map(_is_object, values)):
             return Static(tuple(value.value for value in values))  # type: ignore[union-attr]
         items = tuple(self.as_item(value, span) for value in values)
         types = tuple(item.type for item in items)
@@ -313,11 +334,23 @@ class Expressions:
                 return "None"
             if isinstance(found, bool | int | float | complex | str | np.generic):
                 return f"The constant {found!r}"
-            return f"An object of type '{type(found).__name__}'"
+            if isinstance(found, tuple):
+                return "A tuple"
+            name = getattr(found, "__name__", "")
+            if not isinstance(name, str) or not name:
+                return f"An object of type '{type(found).__name__}'"
+            if isinstance(found, type | types.ModuleType):
+                return f"The {'class' if isinstance(found, type) else 'module'} '{name}'"
+            return f"The function '{name}'" if callable(found) else f"'{name}'"
         kind = value.type
         if isinstance(kind, Number):
             return f"A number of type '{kind}'"
         return f"A value of type '{kind}'"
+
+    def phrase(self, value: Value) -> str:
+        """Return what messages call a value within a sentence."""
+        text = self.describe(value)
+        return text if text == "None" else text[:1].lower() + text[1:]
 
     def as_item(self, value: Value, span: ir.Span) -> ir.Expression:
         """Return a value as an item of a tuple, in which None may stand."""
@@ -334,7 +367,8 @@ class Expressions:
             return ir.Literal_(bool(found), BOOL, span)
         if isinstance(found, int) and not isinstance(found, np.generic):
             if not -(2**63) <= found < 2**64:
-                raise self.fail(f"The number {found} does not fit 64 bits.", span)
+                shown = "This number" if found.bit_length() > 200 else f"The number {found}"
+                raise self.fail(f"{shown} does not fit 64 bits.", span)
             if found >= 2**63:
                 return ir.Literal_(np.uint64(found), Number(np.dtype(np.uint64)), span)
             return ir.Literal_(int(found), PY_INT, span)
@@ -387,13 +421,16 @@ class Expressions:
                 "pass it as an argument, or copy it into the kernel with "
                 "'jit.const.array_like(x)'.",
             )
-        if isinstance(found, Intrinsic) or callable(found):
-            name = getattr(found, "__name__", type(found).__name__)
-            return self.fail(f"'{name}' is a function: it has to be called.", span)
-        hint = "pass it as an argument, or use numbers, tuples or NumPy scalars."
-        return self.fail(
-            f"An object of type '{type(found).__name__}' has no value in a kernel.", span, hint
+        name = getattr(found, "__name__", type(found).__name__)
+        hint = getattr(found, "instead", "") or (
+            "use numbers, tuples, named tuples, instances of dataclasses or NumPy scalars; arrays "
+            "are passed as arguments."
         )
+        if isinstance(found, type | types.ModuleType):
+            hint = ""
+        elif isinstance(found, BoundMethod) or callable(found):
+            return self.fail(f"'{name}' is a function: it has to be called.", span)
+        return self.fail(f"{self.describe(Static(found))} has no value in a kernel.", span, hint)
 
     def check_dtype(self, dtype: np.dtype[Any], span: ir.Span) -> None:
         """Raise unless kernels have values of a dtype."""
@@ -408,9 +445,10 @@ class Expressions:
         found = self.as_expression(value, span)
         if isinstance(found.type, Number):
             return found
-        wanted = f"{what} must be a number" if what else "a number is needed"
         hint = "index it, for example 'x[i]'." if isinstance(found.type, Array) else ""
-        raise self.fail(f"{self.describe(found)} was given, and {wanted}.", span, hint)
+        if what:
+            raise self.fail(f"{what} must be a number, not {self.phrase(found)}.", span, hint)
+        raise self.fail(f"{self.describe(found)} was given, and a number is needed.", span, hint)
 
     def cast(self, value: ir.Expression, target: Number) -> ir.Expression:
         """Return a number as one of another type."""
@@ -435,7 +473,7 @@ class Expressions:
                 raise self.fail(
                     f"The number {found} does not fit '{target}'.",
                     value.span,
-                    f"convert the other operand, or write '{target}({found})' to wrap it around.",
+                    f"use a wider dtype, or write 'np.{target}({found})' to wrap it around.",
                 )
         with np.errstate(all="ignore"):
             return ir.Literal_(np.array(found).astype(target.dtype)[()], target, value.span)
@@ -534,25 +572,45 @@ class Expressions:
             words, hint = refusal_of(node.op) or ("This operator", "")
             raise self.refuse(f"{words} cannot be used in a kernel.", self.span(node), hint)
         left, right = self.in_order((node.left, node.right))
-        return self.binary(row[0], left, right, self.span(node))
+        places = (self.span(node.left), self.span(node.right))
+        return self.binary(row[0], left, right, self.span(node), places)
 
     def fold(self, op: str, left: Any, right: Any, span: ir.Span) -> Static:
         """Return an operation on Python objects."""
+        if op == "**" and _is_huge(left, right):
+            raise self.fail("The result of this power does not fit 64 bits.", span)
         try:
             with np.errstate(all="ignore"):
                 return Static(_BY_SPELLING[op](left, right))
         except Exception as error:
-            raise self.fail(f"This expression cannot be computed: {error}.", span) from error
+            raise self.not_computed(error, (left, right), span) from error
 
-    def binary(self, op: str, left: Value, right: Value, span: ir.Span) -> Value:
-        """Return an operation with Python's meaning."""
+    def not_computed(
+        self, error: Exception, operands: Sequence[Any], span: ir.Span
+    ) -> TypingError:
+        """Return the error for constants that Python itself cannot compute with."""
+        for operand in operands:
+            if not isinstance(operand, str | tuple):
+                self.as_expression(Static(operand), span)  # says why, if it is no number
+        return self.fail(f"This expression cannot be computed: {reason_of(error)}.", span)
+
+    def binary(
+        self,
+        op: str,
+        left: Value,
+        right: Value,
+        span: ir.Span,
+        places: tuple[ir.Span, ir.Span] | None = None,
+    ) -> Value:
+        """Return an operation with Python's meaning; `places` are those of the operands."""
         if isinstance(left, Static) and isinstance(right, Static):
             plain = not (hasattr(left.value, "value_rule") or hasattr(right.value, "value_rule"))
             if plain:
                 return self.fold(op, left.value, right.value, span)
         if op in ("+", "*") and (self._is_tuple(left) or self._is_tuple(right)):
             return self._tuple_arithmetic(op, left, right, span)
-        a, b = self.as_number(left, span), self.as_number(right, span)
+        first, second = places or (span, span)
+        a, b = self.as_number(left, first), self.as_number(right, second)
         assert isinstance(a.type, Number) and isinstance(b.type, Number)
         kind = self.operation_type(op, a.type, b.type, span)
         if op == "**":
@@ -589,8 +647,7 @@ class Expressions:
             count = self.static_int(times, span, "The number of repetitions")
             return self.make_tuple(self.items_of(items, span) * count, span)
         raise self.fail(
-            f"'{op}' cannot be computed for {self.describe(left).lower()} and "
-            f"{self.describe(right).lower()}.",
+            f"'{op}' cannot be computed for {self.phrase(left)} and {self.phrase(right)}.",
             span,
         )
 
@@ -625,7 +682,7 @@ class Expressions:
                         return Static(not value.value)
                     return Static(functions[type(node.op)](value.value))
             except TypeError as error:
-                raise self.fail(f"This expression cannot be computed: {error}.", span) from error
+                raise self.not_computed(error, (value.value,), span) from error
         number = self.as_number(value, span)
         kind = number.type
         assert isinstance(kind, Number)
@@ -709,14 +766,15 @@ class Expressions:
         is_and = isinstance(node.op, ast.And)
         found, added = self.captured(lambda: self.value(node.values[0]))
         self.statements += added
+        place = self.span(node.values[0])
         for part in node.values[1:]:
-            truth = self.truth(found, span)
+            truth = self.truth(found, place)
             if isinstance(truth, Static):
                 if bool(truth.value) == is_and:
-                    found = self.value(part)
+                    found, place = self.value(part), self.span(part)
                     continue
                 return found
-            left = self.as_expression(found, span)
+            left = self.as_expression(found, place)
             if left.type == BOOL:
                 right, added = self.captured(lambda part=part: self.value(part))  # type: ignore[misc]
                 right_type = right.type if not isinstance(right, Static) else None
@@ -738,9 +796,11 @@ class Expressions:
                 truth = left
             first: tuple[Value, tuple[ir.Statement, ...]] = (right, added)
             second: tuple[Value, tuple[ir.Statement, ...]] = (left, ())
+            places = (self.span(part), place) if is_and else (place, self.span(part))
             found = self._choose(
-                truth, *(first if is_and else second), *(second if is_and else first), span
+                truth, *(first if is_and else second), *(second if is_and else first), span, places
             )
+            place = span
         return found
 
     def _ternary(self, node: ast.IfExp) -> Value:
@@ -750,7 +810,8 @@ class Expressions:
             return self.value(node.body if condition.value else node.orelse)
         then, then_added = self.captured(lambda: self.value(node.body))
         orelse, orelse_added = self.captured(lambda: self.value(node.orelse))
-        return self._choose(condition, then, then_added, orelse, orelse_added, span)
+        places = (self.span(node.body), self.span(node.orelse))
+        return self._choose(condition, then, then_added, orelse, orelse_added, span, places)
 
     def _choose(
         self,
@@ -760,15 +821,18 @@ class Expressions:
         orelse: Value,
         orelse_added: tuple[ir.Statement, ...],
         span: ir.Span,
+        places: tuple[ir.Span, ir.Span],
     ) -> Value:
         """Return one of two values, of the type that both join to."""
-        a, b = self.as_expression(then, span), self.as_expression(orelse, span)
+        a, b = self.as_expression(then, places[0]), self.as_expression(orelse, places[1])
         kind = self.program.join(a.type, b.type)
         if kind is None:
-            raise self.fail(
-                f"The two values have the types '{a.type}' and '{b.type}', which do not go "
-                "together.",
-                span,
+            raise TypingError(
+                render_message(
+                    "The types of the two values do not go together.",
+                    self.source.snippet(places[0], f"here it is '{a.type}'"),
+                    self.source.snippet(places[1], f"here it is '{b.type}'"),
+                )
             )
         if not (then_added or orelse_added):
             a = self.convert(a, kind, span, "the result")
@@ -792,7 +856,8 @@ class Expressions:
         span = self.span(node)
         if len(node.ops) == 1:
             left, right = self.in_order((node.left, node.comparators[0]))
-            return self.compare(node.ops[0], left, right, span)
+            places = (self.span(node.left), self.span(node.comparators[0]))
+            return self.compare(node.ops[0], left, right, span, places)
         values = self.in_order([node.left, *node.comparators])
         # What stands between two comparisons is evaluated once.
         middle = [
@@ -803,8 +868,9 @@ class Expressions:
         ]
         values = [values[0], *middle, values[-1]]
         operands: list[ir.Expression] = []
-        for op, left, right in zip(node.ops, values, values[1:], strict=False):
-            found = self.compare(op, left, right, span)
+        places = [self.span(part) for part in (node.left, *node.comparators)]
+        for k, (op, left, right) in enumerate(zip(node.ops, values, values[1:], strict=False)):
+            found = self.compare(op, left, right, span, (places[k], places[k + 1]))
             if isinstance(found, Static):
                 if not found.value:
                     return found
@@ -814,8 +880,15 @@ class Expressions:
             return Static(True)
         return operands[0] if len(operands) == 1 else ir.Logical("and", tuple(operands), span)
 
-    def compare(self, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
-        """Return a comparison."""
+    def compare(
+        self,
+        op: ast.cmpop,
+        left: Value,
+        right: Value,
+        span: ir.Span,
+        places: tuple[ir.Span, ir.Span] | None = None,
+    ) -> Value:
+        """Return a comparison; `places` are those of the operands."""
         if isinstance(op, ast.Is | ast.IsNot):
             return self._identity(op, left, right, span)
         if isinstance(op, ast.In | ast.NotIn):
@@ -828,7 +901,8 @@ class Expressions:
             return self._names_dtype(spelling, left, right, span)
         if self._is_tuple(left) and self._is_tuple(right):
             return self._compare_tuples(op, left, right, span)
-        a, b = self.as_number(left, span), self.as_number(right, span)
+        first, second = places or (span, span)
+        a, b = self.as_number(left, first), self.as_number(right, second)
         assert isinstance(a.type, Number) and isinstance(b.type, Number)
         kind = self.operation_type(spelling, a.type, b.type, span)
         for literal, other in ((a, b), (b, a)):
@@ -848,8 +922,7 @@ class Expressions:
 
     def _names_dtype(self, spelling: str, left: Value, right: Value, span: ir.Span) -> Value:
         raise self.fail(
-            f"'{spelling}' cannot be computed for {self.describe(left).lower()} and "
-            f"{self.describe(right).lower()}.",
+            f"'{spelling}' cannot be computed for {self.phrase(left)} and {self.phrase(right)}.",
             span,
         )
 
@@ -884,12 +957,16 @@ class Expressions:
         return Static(same == isinstance(op, ast.Is))
 
     def _membership(self, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
-        if isinstance(left, Static) and isinstance(right, Static):
+        if _is_object(left) and isinstance(right, Static):
             try:
-                found = left.value in right.value
-            except TypeError as error:
-                raise self.fail(f"This expression cannot be computed: {error}.", span) from error
+                found = left.value in right.value  # type: ignore[union-attr]
+            except TypeError:
+                raise self._not_searched(right, span) from None
             return Static(bool(found) == isinstance(op, ast.In))
+        if not self._is_tuple(right) and not (
+            isinstance(right, Static) and isinstance(right.value, list | range)
+        ):
+            raise self._not_searched(right, span)
         items = self.items_of(right, span)
         once = left if isinstance(left, Static) else self.temporary(left)
         operands: list[ir.Expression] = []
@@ -905,6 +982,12 @@ class Expressions:
         whole = operands[0] if len(operands) == 1 else ir.Logical("or", tuple(operands), span)
         return whole if isinstance(op, ast.In) else ir.Not(whole, span)
 
+    def _not_searched(self, value: Value, span: ir.Span) -> TypingError:
+        hint = "compare the elements in a loop."
+        if isinstance(value, Static) or not isinstance(value.type, Array):
+            hint = "write a tuple: 'x in (1, 2)'."
+        return self.fail(f"{self.describe(value)} cannot be searched by 'in'.", span, hint)
+
     # -- attributes and items ------------------------------------------------------------------
 
     def _attribute_node(self, node: ast.Attribute) -> Value:
@@ -918,7 +1001,10 @@ class Expressions:
             if not hasattr(found, "value_rule") or hasattr(found, name):
                 try:
                     return Static(getattr(found, name))
-                except AttributeError:
+                except AttributeError as error:
+                    sentence, _, hint = str(error).partition("\n  Hint: ")
+                    if hint:  # a namespace that knows what to use instead
+                        raise self.refuse(sentence, span, hint) from None
                     label = getattr(found, "__name__", type(found).__name__)
                     raise self.fail(f"'{label}' has no attribute '{name}'.", span) from None
             value = self.as_expression(value, span)
@@ -963,7 +1049,7 @@ class Expressions:
             key = self.value(node.slice) if not isinstance(node.slice, ast.Slice) else None
             if key is None:
                 key = Static(self._static_slice(node.slice))  # type: ignore[arg-type]
-            if isinstance(key, Static):
+            if isinstance(key, Static) and _is_object(key):
                 return self._static_item(value.value, key.value, span)
             value = self.as_expression(value, span)
             return self._tuple_item(value, key, span)
@@ -971,6 +1057,8 @@ class Expressions:
         kind = value.type
         if isinstance(kind, Array):
             return self.subscript(value, node.slice, span)
+        if not isinstance(kind, Tuple | Record):
+            raise self.fail(f"{self.describe(value)} has no items.", span)
         if isinstance(node.slice, ast.Slice):
             if isinstance(kind, Tuple):
                 items = self.items_of(value, span)[self._static_slice(node.slice)]
@@ -1003,11 +1091,21 @@ class Expressions:
         return slice(*bounds)
 
     def _static_item(self, container: Any, key: Any, span: ir.Span) -> Static:
+        if not hasattr(container, "__getitem__") or isinstance(container, np.generic | type):
+            raise self.fail(f"{self.describe(Static(container))} has no items.", span)
+        if isinstance(container, tuple) and isinstance(key, int | np.integer):
+            if not -len(container) <= key < len(container):
+                raise self._no_item(len(container), int(key), span)
         try:
             return Static(container[key])
+        except KeyError:
+            raise self.fail(f"There is no item {key!r}.", span) from None
         except Exception as error:
-            shown = f"{type(error).__name__}: {error}"
-            raise self.fail(f"This item cannot be had: {shown}.", span) from error
+            raise self.fail(f"This item cannot be had: {reason_of(error)}.", span) from error
+
+    def _no_item(self, count: int, index: int, span: ir.Span) -> TypingError:
+        items = "1 item" if count == 1 else f"{count or 'no'} items"
+        return self.fail(f"The tuple has {items}, and no item {index}.", span)
 
     def _tuple_item(self, value: ir.Expression, key: Value, span: ir.Span) -> Value:
         kind = value.type
@@ -1016,9 +1114,7 @@ class Expressions:
         if isinstance(key, Static) and isinstance(key.value, int | np.integer):
             index = int(key.value)
             if not -len(kind.items) <= index < len(kind.items):
-                raise self.fail(
-                    f"The tuple has {len(kind.items)} items, and no item {index}.", span
-                )
+                raise self._no_item(len(kind.items), index, span)
             return self._item(value, index % len(kind.items), span)
         joined: Type | None = kind.items[0] if kind.items else None
         for item in kind.items[1:]:
@@ -1293,6 +1389,14 @@ class Expressions:
         hint = REFUSED_CALLS.get(getattr(function, "__name__", ""), "")
         if hint and getattr(function, "__module__", "") == "builtins":
             raise self.refuse(f"'{site.name}' cannot be used in a kernel.", site.span, hint)
+        if not callable(function):
+            raise self.fail(f"{self.describe(Static(function))} cannot be called.", site.span)
+        if function in (enumerate, zip, reversed):
+            raise self.refuse(
+                f"'{site.name}' can only be looped over.",
+                site.span,
+                f"for item in {site.name}(...): ...",
+            )
         raise self.refuse(
             f"'{site.name}' is no function that kernels can call.",
             site.span,
@@ -1318,3 +1422,7 @@ class BoundMethod:
     value: ir.Expression
     rule: Callable[[Any, CallSite], Value]
     name: str
+
+    @property
+    def __name__(self) -> str:  # noqa: A003 (what messages call it)
+        return self.name

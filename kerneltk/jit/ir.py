@@ -490,6 +490,9 @@ class Function:
         Locals of a split function of which each thread has its own, across thread loops.
     is_split : bool
         Whether it runs a whole block at a time (`split`).
+    index_ndim : int
+        How many of the parameters, the last ones, are the place of the element that a function of
+        elements computes.
     """
 
     name: str
@@ -501,6 +504,7 @@ class Function:
     is_kernel: bool = False
     per_thread: frozenset[str] = field(default=frozenset())
     is_split: bool = False
+    index_ndim: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,10 @@ class Definition:
         """Return where the parameters are declared."""
         return tuple(self.source.span(argument) for argument in parameters_of(self.source.node))
 
-    def program(self, kinds: Sequence[Type]) -> ir.Program:
+    def program(self, kinds: Sequence[Type], of_elements: bool = False) -> ir.Program:
         """Return the program for arguments of these types, verified.
+
+        With `of_elements` it is a function of one element that returns its results.
 
         Raises
         ------
@@ -84,16 +86,21 @@ class Definition:
                 static[name] = None
             else:
                 run_time.append((name, kind, span))
-        program = lower_program(self.function, self.source, run_time, static, self.mode)
+        program = lower_program(
+            self.function, self.source, run_time, static, self.mode, of_elements=of_elements
+        )
         program = ir.Program(tuple(narrow(function) for function in program.functions))
-        verify(program)
+        verify(program, of_elements=of_elements)
         return program
+
+    def all_options(self, backend: BackendName) -> tuple[str, ...]:
+        """Return the compile options for a backend."""
+        fast = self.fastmath and backend == "cuda"
+        return (*self.options, "--use_fast_math") if fast else self.options
 
     def unit(self, program: ir.Program, backend: BackendName) -> TranslationUnit:
         """Return a program's translation unit."""
-        options = self.options
-        if self.fastmath and backend == "cuda":
-            options += ("--use_fast_math",)
+        options = self.all_options(backend)
         bounds = ", ".join(map(str, self.launch_bounds))
         return unit_of(program, backend, options, f"__launch_bounds__({bounds}) " if bounds else "")
 

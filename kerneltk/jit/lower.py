@@ -57,6 +57,8 @@ class FunctionLowering(Expressions):
     static : dict of str to Static
         Parameters that are known.
     is_kernel : bool
+    is_of_elements : bool
+        Whether it is a function of one element, which may ask for its place.
     """
 
     def __init__(
@@ -68,6 +70,8 @@ class FunctionLowering(Expressions):
         arguments: tuple[tuple[str, ir.Expression], ...],
         static: dict[str, Static],
         is_kernel: bool,
+        *,
+        is_of_elements: bool = False,
     ) -> None:
         super().__init__(program, source)
         self._function = function
@@ -75,6 +79,7 @@ class FunctionLowering(Expressions):
         self._arguments = arguments
         self._static = static
         self._is_kernel = is_kernel
+        self._is_of_elements = is_of_elements
         self._scope = scope_of(source.node)
         self._private = _private_loops(source.node)
         self._closure: dict[str, Any] = {}
@@ -117,7 +122,7 @@ class FunctionLowering(Expressions):
         self._taken: set[str] = set()
         self._variables: set[str] = set()
         self._loops: list[tuple[str, str]] = []
-        self._memory = 0
+        self._place: tuple[ir.Local, ...] = ()
         self.is_pure = True
         self.statements = []
         self._check_definition()
@@ -145,6 +150,7 @@ class FunctionLowering(Expressions):
                 "return a value on every way.",
             )
         self.is_pure = not any(map(_has_effect, self.statements))
+        parameters += tuple(ir.Parameter(i.name, i.type, i.span) for i in self._place)
         self.function = ir.Function(
             self.program.unique(self.source.name if self.source.name != "<lambda>" else "lambda"),
             parameters,
@@ -153,6 +159,7 @@ class FunctionLowering(Expressions):
             tuple(self._locals.items()),
             self.source,
             self._is_kernel,
+            index_ndim=len(self._place),
         )
         return True
 
@@ -337,7 +344,7 @@ class FunctionLowering(Expressions):
             self._bindings[name] = self._aliased(value)
             return
         if name in self._bindings:
-            self._object_conflict(name, span)
+            self._object_conflict(name, value, span)
         found = self.as_expression(value, span)
         if isinstance(found.type, Array) and found.type.layout == "fixed":
             found = self.convert(
@@ -377,36 +384,61 @@ class FunctionLowering(Expressions):
         """Bind a name that is assigned several times to an object that has no run-time value."""
         known = self._bindings.get(name)
         if name in self._types:
-            raise self._object_error(name, span)
+            raise self._object_error(name, f"'{self._types[name]}'", value, span)
         if known is not None and (not isinstance(known, Static) or known.value is not value.value):
-            raise self._object_error(name, span)
+            raise self._object_error(name, self.phrase(known), value, span)
         self._bindings[name] = value
         self._origins.setdefault(name, span)
 
-    def _object_conflict(self, name: str, span: ir.Span) -> None:
+    def _object_conflict(self, name: str, value: Value, span: ir.Span) -> None:
         bound = self._bindings[name]
         if name in self._loop_names():
             return
         if isinstance(bound, Static):
-            raise self._object_error(name, span)
+            raise self._object_error(name, self.phrase(bound), value, span)
 
     def _loop_names(self) -> set[str]:
         return {name for _, name in self._loops if name}
 
-    def _object_error(self, name: str, span: ir.Span) -> Exception:
+    def _object_error(self, name: str, known: str, value: Value, span: ir.Span) -> Exception:
+        """Return the error for a variable that is an object without a value and something else."""
         from kerneltk.errors import TypingError, render_message
 
-        snippets = [self.source.snippet(span)]
+        shown = self.phrase(value) if isinstance(value, Static) else f"'{value.type}'"
+        snippets = [self.source.snippet(span, f"here it is {shown}")]
         if name in self._origins and self._origins[name] != span:
-            snippets.insert(0, self.source.snippet(self._origins[name]))
+            first = self.source.snippet(self._origins[name], f"here it is {known}")
+            snippets.insert(0, first)
         return TypingError(
             render_message(
-                f"'{name}' is assigned None, a function or another object here, and something "
-                "else elsewhere.",
+                f"'{name}' is assigned values that do not go together.",
                 *snippets,
-                hint="use a second variable; for numbers, begin with a number.",
+                hint="begin with a number instead of None, or use a second variable."
+                if "None" in (known, shown)
+                else "use a second variable.",
             )
         )
+
+    def index(self, ndim: int, span: ir.Span) -> tuple[ir.Local, ...]:
+        """Return the place of the element that the function computes."""
+        if not self._is_of_elements:
+            raise self.refuse(
+                "'jit.index' asks for the place of an element, and belongs into a '@jit.kernel'.",
+                span,
+                "use 'jit.grid(ndim)', and pass the place to functions that are called.",
+            )
+        if self._place and len(self._place) != ndim:
+            raise self.fail(
+                f"'jit.index' was asked for {len(self._place)} dimensions before, and for {ndim} "
+                "here.",
+                span,
+            )
+        if not self._place:
+            self._place = tuple(
+                ir.Local(self.fresh("index" if ndim == 1 else f"index_{axis}"), PY_INT, span)
+                for axis in range(ndim)
+            )
+        return self._place
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -514,20 +546,24 @@ class FunctionLowering(Expressions):
         else:
             items = self.items_of(value, span)
         if len(items) != len(target.elts):
-            raise self.fail(
-                f"{len(items)} values cannot be assigned to {len(target.elts)} names.", span
-            )
+            raise self._wrong_unpacking(len(items), len(target.elts), span)
         if not isinstance(value, Static):
             items = [self._settled(item) for item in items]  # as in 'a, b = b, a'
         for part, item in zip(target.elts, items, strict=True):
             self.assign(part, item, span)
+
+    def _wrong_unpacking(self, values: int, names: int, span: ir.Span) -> Exception:
+        given = "1 value" if values == 1 else f"{values or 'No'} values"
+        return self.fail(
+            f"{given} cannot be assigned to {names} name{'' if names == 1 else 's'}.", span
+        )
 
     def _rows(self, value: ir.Expression, count: int, span: ir.Span) -> list[Value]:
         """Return the elements of an array that is unpacked, of which there must be `count`."""
         kind = value.type
         assert isinstance(kind, Array)
         if kind.layout == "fixed" and kind.shape[0] != count:
-            raise self.fail(f"{kind.shape[0]} values cannot be assigned to {count} names.", span)
+            raise self._wrong_unpacking(kind.shape[0], count, span)
         return [self._index_array(value, [(Static(k), span)], span) for k in range(count)]
 
     def _store(self, place: Value, value: Value, place_span: ir.Span, span: ir.Span) -> None:
@@ -598,6 +634,7 @@ class FunctionLowering(Expressions):
 
             words, hint = refusal_of(node.op) or ("This operator", "")
             raise self.refuse(f"{words} cannot be used in a kernel.", span, hint)
+        places = (self.span(node.target), self.span(node.value))
         if isinstance(node.target, ast.Name):
             left = self.lookup(node.target.id, self.span(node.target))
             before = len(self.statements)
@@ -607,7 +644,7 @@ class FunctionLowering(Expressions):
                 del self.statements[before:]
                 left = self._settled(left)
                 self.statements += late
-            self.assign_name(node.target.id, self.binary(spelling, left, value, span), span)
+            self.assign_name(node.target.id, self.binary(spelling, left, value, span, places), span)
             return
         place = self.value(node.target)
         if not isinstance(place, ir.Element | ir.Field):
@@ -617,7 +654,7 @@ class FunctionLowering(Expressions):
         value = self.value(node.value)
         name = self.fresh("place")
         local = ir.Local(name, place.type, self.span(node.target))
-        result = self.binary(spelling, local, value, span)
+        result = self.binary(spelling, local, value, span, places)
         what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
         self.emit(ir.Update(place, name, self.convert(result, place.type, span, what), span))
 
@@ -742,7 +779,9 @@ class FunctionLowering(Expressions):
                     "loop over 'range(len(x))' and index.",
                 )
             lists.append(self._iterated(value, self.span(argument)))
-        if function is reversed and len(lists) == 1:
+        if function is not zip and len(lists) != 1:
+            raise self.fail(f"'{function.__name__}' takes one tuple.", span)
+        if function is reversed:
             return list(reversed(lists[0]))
         if function is zip:
             return [self.make_pair(items, span) for items in zip(*lists, strict=False)]
@@ -920,10 +959,8 @@ class FunctionLowering(Expressions):
         elif isinstance(node.target, ast.Tuple):
             parts = self.items_of(item, span)
             if len(parts) != len(node.target.elts):
-                raise self.fail(
-                    f"{len(parts)} values cannot be assigned to {len(node.target.elts)} names.",
-                    self.span(node.target),
-                )
+                place = self.span(node.target)
+                raise self._wrong_unpacking(len(parts), len(node.target.elts), place)
             targets = list(zip(node.target.elts, parts, strict=True))
         else:
             targets = [(node.target, item)]

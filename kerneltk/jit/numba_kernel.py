@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.kernel import (
+    _MOST_CONFIGURATIONS,
     Configured,
     Definition,
     DeviceFunction,
@@ -62,9 +64,7 @@ class CudaKernel(JitKernel):
         grid, block, stream, shared = (*configuration, 0, 0)[:4]
         return self._with(grid, block, stream, shared, configuration)
 
-    def _with(
-        self, grid: Any, block: Any, stream: Any, shared: Any, key: Any = None
-    ) -> Configured:
+    def _with(self, grid: Any, block: Any, stream: Any, shared: Any, key: Any = None) -> Configured:
         if not isinstance(shared, int | np.integer):
             raise ArgumentTypeError(
                 f"Kernel '{self.name}' is given dynamic shared memory of type "
@@ -72,11 +72,12 @@ class CudaKernel(JitKernel):
                 f"{self.name}[griddim, blockdim, stream, sharedmem]."
             )
         # numba's stream 0 is the default one.
-        stream = None if stream is None or isinstance(stream, int) and stream == 0 else stream
+        stream = None if stream is None or (isinstance(stream, int) and stream == 0) else stream
         kind = Configured if self._signature is None else _Adapting
         found = kind(self, grid, block, int(shared), stream)
-        if key is not None and stream is None:
-            self._remember(key, found)
+        if key is not None and stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
+            with suppress(TypeError):  # a list cannot be a key
+                self._configured[key] = found
         return found
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
@@ -98,11 +99,9 @@ class CudaKernel(JitKernel):
             `ntasks` is negative.
         """
         if ntasks < 0:
-            raise ArgumentValueError(
-                f"Kernel '{self.name}' cannot be launched for {ntasks} tasks."
-            )
+            raise ArgumentValueError(f"Kernel '{self.name}' cannot be launched for {ntasks} tasks.")
         bounds = self._definition.launch_bounds
-        threads = tpb or min(_THREADS, *bounds[:1])
+        threads = tpb or min((_THREADS, *bounds[:1]))
         return self._with(-(-ntasks // threads), threads, stream, sharedmem)
 
     def adapted(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

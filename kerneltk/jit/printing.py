@@ -81,7 +81,10 @@ def _argument(low: FunctionLowering, node: ast.expr) -> list[Part]:
         if not text:
             parts += _shown(low, value, span)
         elif isinstance(value, Static) and not hasattr(value.value, "value_rule"):
-            parts.append(format(value.value, text))
+            try:
+                parts.append(format(value.value, text))
+            except (TypeError, ValueError) as error:
+                raise low.not_computed(error, (value.value,), span) from None
         else:
             parts += _formatted(low, low.as_number(value, span), text, span)
     return parts

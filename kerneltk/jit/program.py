@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kerneltk.dtypes import CXX_KEYWORDS, LIBRARY_NAMES
-from kerneltk.errors import KernelToolkitError, UnsupportedError
+from kerneltk.errors import KernelToolkitError, Snippet, TypingError, UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics import rule_of
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
@@ -45,6 +45,9 @@ class LocalFunction:
     source: FunctionSource
     around: FunctionLowering
     defaults: dict[str, Value]
+
+    def __repr__(self) -> str:
+        return f"<function {self.source.name}>"
 
     @property
     def __name__(self) -> str:  # noqa: A003
@@ -256,6 +259,8 @@ class ProgramBuilder:
                         self, source, function, around, tuple(run_time), static, False
                     )
                 )
+            except (TypingError, UnsupportedError) as error:
+                raise _called_from(error, low.source.snippet(site.span)) from error.__cause__
             finally:
                 self._stack.pop()
             self._signatures[key] = signature
@@ -323,7 +328,7 @@ class ProgramBuilder:
         source: FunctionSource,
         parameters: Sequence[tuple[str, Type, ir.Span]],
         static: dict[str, Static],
-        name: str = "",
+        of_elements: bool = False,
     ) -> ir.Program:
         """Lower a kernel for the types of its arguments."""
         from kerneltk.jit.lower import FunctionLowering
@@ -331,7 +336,18 @@ class ProgramBuilder:
         key = (id(function), (), ())
         self._stack.append((key, source.name))
         arguments = tuple((name, ir.Local(name, kind, span)) for name, kind, span in parameters)
-        self._lower(lambda: FunctionLowering(self, source, function, None, arguments, static, True))
+        self._lower(
+            lambda: FunctionLowering(
+                self,
+                source,
+                function,
+                None,
+                arguments,
+                static,
+                not of_elements,
+                is_of_elements=of_elements,
+            )
+        )
         return ir.Program(tuple(self.functions))
 
 
@@ -351,6 +367,15 @@ def _identity(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return (type(value), value)
     return id(value)
+
+
+def _called_from(
+    error: TypingError | UnsupportedError, snippet: Snippet
+) -> TypingError | UnsupportedError:
+    """Return the error of a function's text with the place of a call that led there."""
+    message, separator, hint = str(error.args[0]).partition("\n  Hint: ")
+    called = dataclasses.replace(snippet, label="called here")
+    return type(error)(f"{message}\n{called.render()}{separator}{hint}")
 
 
 def _passed(value: ir.Expression) -> ir.Expression:
@@ -408,7 +433,7 @@ def bind_arguments(
 
 
 def _arguments(count: int) -> str:
-    return f"{count} argument{'' if count == 1 else 's'}"
+    return f"{count or 'no'} argument{'' if count == 1 else 's'}"
 
 
 def lower_program(
@@ -417,6 +442,8 @@ def lower_program(
     parameters: Sequence[tuple[str, Type, ir.Span]],
     static: dict[str, Any],
     mode: str,
+    *,
+    of_elements: bool = False,
 ) -> ir.Program:
     """Return a kernel's program for the types of its arguments.
 
@@ -429,6 +456,8 @@ def lower_program(
     static : dict of str to object
         The others, which are known.
     mode : {"cuda", "numpy"}
+    of_elements : bool
+        Whether it is a function of one element, which returns its results.
 
     Raises
     ------
@@ -436,4 +465,6 @@ def lower_program(
         At the user's line.
     """
     known = {name: Static(value) for name, value in static.items()}
-    return ProgramBuilder(mode).lower_kernel(function, source, parameters, known)
+    return ProgramBuilder(mode).lower_kernel(
+        function, source, parameters, known, of_elements
+    )

@@ -14,6 +14,7 @@ division by zero gives nothing is promised.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -89,17 +90,7 @@ def narrow(function: ir.Function) -> ir.Function:
     body = _Narrower(function).run()
     if body is function.body:
         return function
-    return ir.Function(
-        function.name,
-        function.parameters,
-        function.result,
-        body,
-        function.locals,
-        function.source,
-        function.is_kernel,
-        function.per_thread,
-        function.is_split,
-    )
+    return replace(function, body=body)
 
 
 def index_ranges(function: ir.Function) -> list[tuple[ir.Element, tuple[Interval, ...]]]:
@@ -508,6 +499,10 @@ class _Narrower:
         self.found: list[tuple[ir.Element, tuple[Interval, ...]]] | None = None
 
     def run(self) -> _Statements:
+        count = self.function.index_ndim
+        if count and self.env is not None:  # the place of an element
+            places = self.function.parameters[-count:]
+            self.env = {**self.env, **{place.name: _EXTENT for place in places}}
         return self.block(self.function.body)
 
     def block(self, statements: _Statements) -> _Statements:

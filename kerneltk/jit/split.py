@@ -9,16 +9,24 @@ that wants it, or kept in memory with an element for each thread.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kerneltk.jit import ir
-from kerneltk.jit.types import BOOL, Array, Type
+from kerneltk.jit.types import BOOL, PY_INT, Array, Number, Record, Type
 from kerneltk.jit.uniform import Uniformity, is_shared, stored_names
 
-__all__ = ["NotSplit", "block_variables", "loop_variables", "split", "split_program"]
+__all__ = [
+    "NotSplit",
+    "block_variables",
+    "loop_variables",
+    "split",
+    "split_program",
+]
 
+_MOST_BYTES = 8192  # of a thread, across barriers; a block may have 1024 threads
 _MOST_NODES = 24  # of an expression that is computed again in each loop
 _CHEAP_OPERATIONS = ("+", "-", "*", "/", "<<", ">>", "&", "|", "^")
 _CHEAP_CALLS = ("abs", "max", "min")
@@ -395,8 +403,11 @@ class _Splitter:
             self._needed |= promoted
 
     def _finished(self, body: tuple[ir.Statement, ...], per_thread: frozenset[str]) -> ir.Function:
-        local = [node.name for node in self._memory_of_threads() if node.name in per_thread]
-        declares = [d for d in self._memory_of_threads() if d.name in local]
+        declares = [d for d in self._memory_of_threads() if d.name in per_thread]
+        kept = [kind for name, kind in self._types.items() if name in per_thread]
+        if sum(map(_bytes_of, (*kept, *(d.type for d in declares)))) > _MOST_BYTES:
+            span = self._function.body[0].span
+            raise _Refusal("its threads remember too much across barriers", span)
 
         def change(node: Any) -> Any:
             if isinstance(node, ir.ThreadLoop | ir.If | ir.For | ir.While):
@@ -644,10 +655,10 @@ class _Splitter:
             return body
         return _Leaving(self, {id(loop) for loop in leaving}).rewritten(body)
 
-    def variable(self, stem: str) -> str:
-        """Return the name of a new bool."""
+    def variable(self, stem: str, kind: Type = BOOL) -> str:
+        """Return the name of a new variable."""
         name = self._names.fresh(stem)
-        self._types[name] = BOOL
+        self._types[name] = kind
         return name
 
     # -- what threads remember --
@@ -721,6 +732,15 @@ def _is_block_memory(statement: ir.Declare) -> bool:
     return is_shared(statement) or (
         isinstance(statement.type, Array) and statement.type.space == "constant"
     )
+
+
+def _bytes_of(kind: Type) -> int:
+    """Return what a value takes, at most about that."""
+    if isinstance(kind, Array):
+        if kind.layout == "fixed":
+            return math.prod(kind.shape) * kind.element.dtype.itemsize
+        return 8 + 16 * kind.ndim
+    return kind.dtype.itemsize if isinstance(kind, Number | Record) else 64
 
 
 def _without(
@@ -847,7 +867,7 @@ class _Leaving:
 
     def rewritten(self, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         """Return the body of a kernel."""
-        self._alive = self._splitter.variable("_kt_alive")
+        self._alive = self._splitter.variable("_kt_alive", PY_INT)
         plain = {
             id(loop)
             for loop in body
@@ -882,8 +902,8 @@ class _Leaving:
         elif is_plain:
             yield from self._cut(loop)
         else:
-            yield self._set(self._alive, False, span)
-            body = (*self._flagged(loop.body), self._set(self._alive, True, span))
+            yield self._count(0, span)
+            body = (*self._flagged(loop.body), self._count(1, span))
             yield replace(loop, body=(*self._guards(span), *body))
             yield self._unless_alive(span)
 
@@ -899,9 +919,12 @@ class _Leaving:
             span = statement.span
             gone = ir.Local(self._splitter.variable("_kt_gone"), BOOL, span)
             note = ir.Store(gone, statement.condition, span)
-            left = ir.If(ir.Not(gone, span), (self._set(self._alive, True, span),), (), span)
-            yield self._set(self._alive, False, span)
-            yield replace(loop, body=(*self._guards(span), *begin, note, left))
+            # A sum of a kind: compilers vectorise that, and no assignment under a condition.
+            alive = ir.Local(self._alive, PY_INT, span)
+            left = ir.Cast(ir.Not(gone, span), PY_INT, span)
+            count = ir.Store(alive, ir.Binary("|", alive, left, PY_INT, span), span)
+            yield self._count(0, span)
+            yield replace(loop, body=(*self._guards(span), *begin, note, count))
             yield self._unless_alive(span)
             self._gone.append(gone.name)
             begin = []
@@ -912,8 +935,9 @@ class _Leaving:
             yield ir.If(ir.Local(name, BOOL, span), (ir.Return(None, span),), (), span)
 
     def _unless_alive(self, span: ir.Span) -> ir.Statement:
-        alive = ir.Local(self._alive, BOOL, span)
-        return ir.If(ir.Not(alive, span), (ir.Return(None, span),), (), span)
+        alive, none = ir.Local(self._alive, PY_INT, span), ir.Literal_(0, PY_INT, span)
+        condition = ir.Compare("==", alive, none, span)
+        return ir.If(condition, (ir.Return(None, span),), (), span)
 
     def _flagged(self, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         done: list[ir.Statement] = []
@@ -929,6 +953,10 @@ class _Leaving:
             else:
                 done.append(statement)
         return tuple(done)
+
+    def _count(self, value: int, span: ir.Span) -> ir.Statement:
+        alive = ir.Local(self._alive, PY_INT, span)
+        return ir.Store(alive, ir.Literal_(value, PY_INT, span), span)
 
     def _set(self, name: str, value: bool, span: ir.Span) -> ir.Statement:
         return ir.Store(ir.Local(name, BOOL, span), ir.Literal_(value, BOOL, span), span)

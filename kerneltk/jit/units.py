@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kerneltk.jit import ir
 from kerneltk.jit.emit import emit_program
 from kerneltk.jit.split import NotSplit, split_program
 from kerneltk.units import BackendName, TranslationUnit
 
-__all__ = ["unit_of"]
+__all__ = ["ordered_headers", "unit_of"]
 
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 
@@ -60,8 +62,12 @@ _FIRST = (
 )  # fmt: skip
 
 
-def _assembled(headers: tuple[str, ...], text: str) -> str:
+def ordered_headers(headers: Iterable[str]) -> list[str]:
+    """Return headers in an order in which they can be included."""
     ranks = {header: rank for rank, header in enumerate(_FIRST)}
-    ordered = sorted(dict.fromkeys(headers), key=lambda header: ranks.get(header, len(ranks)))
-    lines = [f"#include <kerneltk/{header}>" for header in ordered]
+    return sorted(dict.fromkeys(headers), key=lambda header: ranks.get(header, len(ranks)))
+
+
+def _assembled(headers: tuple[str, ...], text: str) -> str:
+    lines = [f"#include <kerneltk/{header}>" for header in ordered_headers(headers)]
     return "\n".join([*lines, "", text, ""])

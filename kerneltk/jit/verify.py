@@ -73,12 +73,14 @@ class IrError(RuntimeError):
         )
 
 
-def verify(program: ir.Program) -> None:
+def verify(program: ir.Program, *, of_elements: bool = False) -> None:
     """Check that a program keeps the rules of the IR.
 
     Parameters
     ----------
     program : Program
+    of_elements : bool
+        Whether its last function is one of elements, instead of a kernel.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def verify(program: ir.Program) -> None:
         name = function.name
         if name in earlier:
             raise IrError(name, "Function", None, "the name is another function's too")
-        if function.is_kernel != (function is program.functions[-1]):
+        if function.is_kernel != (function is program.functions[-1] and not of_elements):
             problem = (
                 "a kernel must be the last function"
                 if function.is_kernel

@@ -421,17 +421,6 @@ def extremes_of_int32(x, z, y):
 
 
 @TABLE.program(
-    np.array([5, -5, 0, -(2**31)] * 8, "i4"),
-    np.array([0, 0, 0, -1] * 8, "i4"),
-    out((2, N), "i8"),
-)
-def integers_divided_by_zero(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] // z[i]
-    y[1, i] = x[i] % z[i]
-
-
-@TABLE.program(
     np.array([5.0, -5.0, 0.0, -0.0, np.inf, -np.inf, np.nan, 7.5], "f8").repeat(4),
     np.array([np.inf, -np.inf, 0.0, 2.0] * 8, "f8"),
     out((2, N), "f8"),
@@ -492,7 +481,7 @@ def truncation_to_integers(x, y):
     y[0, i] = int(x[i])
     y[1, i] = int(x[i] / 7) * 7
     y[2, i] = np.int16(x[i])
-    y[3, i] = int(-0.75) + int(i > 5) + int(math.floor(x[i]))
+    y[3, i] = int(-0.75) + int(i > 5) + math.floor(x[i])
 
 
 # -- arrays and records -------------------------------------------------------------------------
@@ -545,6 +534,44 @@ def function_that_returns_a_view(x, y):
     y[k] = part[0] + part[2] * 10 + len(part) * 1000
 
 
+@TABLE.program(ints(), out(N, "i4"))
+def buffers_exchanged_between_barriers(x, y):
+    k = jit.grid(1)
+    t = jit.threadIdx.x
+    one = jit.shared_memory(np.int32, 16)
+    other = jit.shared_memory(np.int32, 16)
+    source, target = one, other
+    source[t] = x[k]
+    jit.syncthreads()
+    for n in range(4):
+        step = 1 << n
+        target[t] = source[t] + (source[t - step] if t >= step else 0)
+        jit.syncthreads()
+        source, target = target, source
+    y[k] = source[t]
+
+
+@TABLE.program(floats(), floats(), bools(), out((4, N)), tolerance=1e-6)
+def attributes_of_expressions(x, z, flags, y):
+    k = jit.grid(1)
+    a = complex(x[k], 2)
+    b = complex(1, z[k])
+    y[0, k] = (a * b).imag
+    y[1, k] = (a - b).real
+    y[2, k] = (-a).imag + (a + b).conjugate().imag
+    y[3, k] = (a if flags[k] else b).real
+
+
+@TABLE.program(ints(N, 0, 200, "u1"), ints(N, 0, 200, "u1"), ints(N, -9, 9), out((5, N), "i4"))
+def functions_of_compound_expressions(x, z, w, y):
+    k = jit.grid(1)
+    y[0, k] = np.bitwise_count(x[k] + z[k])
+    y[1, k] = jit.popc(w[k] ^ k) + jit.popc(np.int32(-w[k]))
+    y[2, k] = abs(w[k] - k)
+    y[3, k] = min(w[k] + 1, k - 3) * max(-w[k], 2)
+    y[4, k] = 3 - (-w[k]) - -(w[k] - 1) + (not w[k]) - ~(w[k] | 1)
+
+
 PIXEL = np.dtype([("r", "u1"), ("g", "u1"), ("on", "?"), ("pad", "i1"), ("w", "f4")])
 
 
@@ -560,7 +587,7 @@ def pixels(rng):
 def fields_keep_their_dtypes(p, y):
     k = jit.grid(1)
     y[0, k] = p[k].r + p[k].g
-    y[1, k] = p[k].g if p[k].on else -1
+    y[1, k] = p[k].g if p[k].on else 7
     p[k].r += 200
     p[k].on = not p[k].on
 

@@ -74,8 +74,8 @@ def three(dim: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def records(value: Any) -> Any:
-    """Return an argument whose structured arrays have their fields as attributes."""
-    if isinstance(value, np.ndarray) and value.dtype.names is not None:
+    """Return an array of records, or a record, that has its fields as attributes."""
+    if isinstance(value, np.ndarray | np.void) and value.dtype.names is not None:
         return value.view(np.dtype((np.record, value.dtype)))
     return value
 

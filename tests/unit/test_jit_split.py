@@ -35,7 +35,7 @@ _SINE = Operation("sin", "")
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
     "%": operator.mod, "<": operator.lt, "<=": operator.le, "==": operator.eq, ">": operator.gt,
-    ">=": operator.ge, "!=": operator.ne, ">>": operator.rshift,
+    ">=": operator.ge, "!=": operator.ne, ">>": operator.rshift, "|": operator.or_,
 }  # fmt: skip
 
 
@@ -174,6 +174,8 @@ def text(node: Any) -> str:
             return f"{parts[0]} {op} {parts[1]}"
         case ir.Not(operand=operand):
             return f"not {text(operand)}"
+        case ir.Cast(operand=operand):
+            return text(operand)
         case ir.Element(array=base, indices=indices):
             return f"{text(base)}[{', '.join(map(text, indices))}]"
         case ir.Call(operation=operation, arguments=arguments):
@@ -270,6 +272,8 @@ class Machine:
                 return _OPERATORS[op](self.value(a, env), self.value(b, env))
             case ir.Not(operand=operand):
                 return not self.value(operand, env)
+            case ir.Cast(operand=operand):
+                return int(self.value(operand, env))
             case ir.Element(array=base, indices=(index,)):
                 cells = self.memory[base.name]
                 return cells[self.value(index, env) % len(cells)]
@@ -558,13 +562,12 @@ def test_threads_that_return_early_take_no_part_any_more() -> None:
         )
         == """
 memory s
-_kt_alive = False
+_kt_alive = 0
 threads:
   i = (blockIdx.x * blockDim.x) + threadIdx.x
   _kt_gone = i >= n
-  if not _kt_gone:
-    _kt_alive = True
-if not _kt_alive:
+  _kt_alive = _kt_alive | not _kt_gone
+if _kt_alive == 0:
   return
 threads:
   i = (blockIdx.x * blockDim.x) + threadIdx.x
@@ -592,7 +595,7 @@ each: _kt_gone
 threads:
   _kt_gone = False
 for i in 0..n:
-  _kt_alive = False
+  _kt_alive = 0
   threads:
     if _kt_gone:
       return
@@ -600,8 +603,8 @@ for i in 0..n:
     if x[threadIdx.x + i] == 1:
       _kt_gone = True
       return
-    _kt_alive = True
-  if not _kt_alive:
+    _kt_alive = 1
+  if _kt_alive == 0:
     return
   threads:
     if _kt_gone:
@@ -771,6 +774,12 @@ threads:
   out[threadIdx.x] = mine[0]
 """
     )
+
+
+def test_threads_that_would_keep_too_much() -> None:
+    mine = ir.Declare("mine", Array(PY_INT, 1, "fixed", (1025,), "local"), _AT)
+    m = array("mine", "local", (1025,))
+    assert "remember too much" in reason(mine, let(m[0], tx), sync, let(out[tx], m[0]))
 
 
 def test_which_variables_are_declared_where() -> None:

@@ -20,8 +20,8 @@ __all__ = ["INTRINSICS", "array_like", "local_array", "shared_array"]
 _MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
 
 
-def _alignment(low: Any, value: Value, site: CallSite) -> int:
-    found = static_value(low, value, site.span, "An alignment")
+def _alignment(low: Any, value: Value, span: ir.Span) -> int:
+    found = static_value(low, value, span, "An alignment")
     if found is None:
         return 0
     if not isinstance(found, int | np.integer) or found < 1 or found & (found - 1):

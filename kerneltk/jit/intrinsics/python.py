@@ -43,7 +43,7 @@ def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
         with np.errstate(all="ignore"):
             return Static(function(*values))
     except Exception as error:
-        raise low.fail(f"This expression cannot be computed: {error}.", site.span) from error
+        raise low.not_computed(error, values, site.span) from error  # type: ignore[attr-defined]
 
 
 def absolute(low: Builder, site: CallSite) -> Value:

@@ -65,6 +65,7 @@ class Coordinates:
 
     def __init__(self, name: str, effects: frozenset[str]) -> None:
         self.__name__ = name
+        self.instead = f"take '{name}.x', '{name}.y' or '{name}.z'."
         for axis in "xyz":
             operation = Operation(f"{name}.{axis}", f"(long long){name}.{axis}", effects)
             setattr(self, axis, DeviceValue(f"{name}.{axis}", operation))
@@ -99,12 +100,23 @@ def _along_axes(operations: dict[str, Operation]) -> Rule:
     def rule(low: Any, site: CallSite) -> Value:
         value = arguments_of(low, site, ("ndim",))["ndim"]
         ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
-        if ndim not in (1, 2, 3) or isinstance(ndim, bool):
-            raise low.fail(f"'{site.name}' takes 1, 2 or 3, not {ndim!r}.", site.span_of(0))
+        known = isinstance(ndim, int | np.integer) and not isinstance(ndim, bool)
+        if not known or not 1 <= ndim <= 3:
+            shown = low.phrase(value)
+            raise low.fail(f"'{site.name}' takes 1, 2 or 3, not {shown}.", site.span_of(0))
         items = [ir.Call(operations[axis], (), PY_INT, site.span) for axis in "xyz"[:ndim]]
         return items[0] if ndim == 1 else low.make_tuple(items, site.span)
 
     return rule
+
+
+def _index(low: Any, site: CallSite) -> Value:
+    value = arguments_of(low, site, ("ndim",), {"ndim": 1})["ndim"]
+    ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
+    if not isinstance(ndim, int) or isinstance(ndim, bool) or not 1 <= ndim <= 32:
+        raise low.fail(f"'{site.name}' takes a number from 1 to 32, not {ndim!r}.", site.span_of(0))
+    items = low.index(ndim, site.span)
+    return items[0] if ndim == 1 else low.make_tuple(items, site.span)  # type: ignore[no-any-return]
 
 
 def _plain(operation: Operation, kind: Type, names: tuple[str, ...] = ()) -> Rule:
@@ -190,6 +202,11 @@ _TIMER = Operation(
 )
 
 _ROWS: dict[str, tuple[Rule, str]] = {
+    "index": (
+        _index,
+        "Return the place of the element that a ``@jit.kernel`` computes: an int, in C order, for "
+        "``ndim=1``, else a tuple of ``ndim``.",
+    ),
     "grid": (
         _along_axes(_GRID),
         "Return the thread's index in the grid: an int for ``ndim=1``, else a tuple of two or three.",

@@ -49,13 +49,13 @@ def arguments_of(
     found: dict[str, Value] = dict(zip(names, site.arguments, strict=False))
     if len(site.arguments) > len(names):
         most = len(names)
-        raise count_error(low, site, f"{most} argument{'' if most == 1 else 's'}")
+        raise count_error(low, site, f"{most or 'no'} argument{'' if most == 1 else 's'}")
     for key, value in site.keywords.items():
         if key not in names or key in found:
             raise low.fail(
                 f"'{site.name}' takes no keyword '{key}' here.",
                 site.keyword_spans.get(key, site.span),
-                f"its parameters are {', '.join(names)}.",
+                f"its parameters are {', '.join(names)}." if names else "it takes none.",
             )
         found[key] = value
     for name in names:
@@ -78,8 +78,8 @@ def static_value(low: Builder, value: Value, span: ir.Span, what: str) -> Any:
 
 
 def all_static(values: Sequence[Value]) -> bool:
-    """Return whether all values are plain Python objects."""
-    return all(
+    """Return whether there are values, all of them plain Python objects."""
+    return bool(values) and all(
         isinstance(value, Static) and not hasattr(value.value, "value_rule") for value in values
     )
 

@@ -44,6 +44,11 @@ struct unsuspended : engine {
 };
 static thread_local unsuspended own_unsuspended;
 
+// A thread's, as wide as index arithmetic is: the compiler then sees that an index grows by one.
+struct coordinates {
+    long long x, y, z;
+};
+
 // Copies, in pieces: see `apart`.
 #define KERNELTK_COPY(name)                                         \
     inline __attribute__((always_inline)) uint3 copy_of_##name() {  \
@@ -174,12 +179,11 @@ inline __attribute__((always_inline)) void _kt_run_blocks(const void* block, lon
             ::kerneltk::grid::apart();                                                           \
             const int _kt_first = (_kt_z * _kt_height + _kt_y) * _kt_width;                      \
             KERNELTK_INDEPENDENT                                                                 \
-            for (int _kt_x = 0; _kt_x < _kt_width; ++_kt_x) {                                    \
+            for (long long _kt_x = 0; _kt_x < _kt_width; ++_kt_x) {                              \
                 __label__ _kt_done;                                                              \
-                [[maybe_unused]] const uint3 threadIdx = {static_cast<unsigned int>(_kt_x),      \
-                                                          static_cast<unsigned int>(_kt_y),      \
-                                                          static_cast<unsigned int>(_kt_z)};     \
-                [[maybe_unused]] const int _kt_rank = _kt_first + _kt_x;                         \
+                [[maybe_unused]] const ::kerneltk::grid::coordinates threadIdx = {_kt_x, _kt_y,  \
+                                                                                  _kt_z};        \
+                [[maybe_unused]] const long long _kt_rank = _kt_first + _kt_x;                   \
                 note(_kt_x) {
 #define KERNELTK_THREADS_END                                                                     \
                 }                                                                                \

@@ -3,7 +3,7 @@
 
 #ifndef __KERNELTK_HOST__
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, const char*,
-                                        unsigned long long);
+                                        decltype(sizeof(0)));
 #define KERNELTK_ASSERT(condition, text) \
     ((condition) ? void() : __assertfail(text, __FILE__, __LINE__, __func__, 1))
 #else

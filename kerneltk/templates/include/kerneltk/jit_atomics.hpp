@@ -23,13 +23,13 @@ struct word_of<8> {
 template <class T, class Word>
 __device__ __forceinline__ T from_bits(Word bits) {
     T value;
-    __builtin_memcpy(static_cast<void*>(&value), &bits, sizeof(T));
+    memcpy(static_cast<void*>(&value), &bits, sizeof(T));
     return value;
 }
 template <class Word, class T>
 __device__ __forceinline__ Word to_bits(const T& value) {
     Word bits;
-    __builtin_memcpy(&bits, static_cast<const void*>(&value), sizeof(T));
+    memcpy(&bits, static_cast<const void*>(&value), sizeof(T));
     return bits;
 }
 

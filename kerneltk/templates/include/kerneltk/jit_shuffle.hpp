@@ -7,10 +7,10 @@ template <class T, class F>
 __device__ __forceinline__ T in_words(const T& value, F move) {
     constexpr int count = (sizeof(T) + 3) / 4;
     unsigned int words[count] = {};
-    __builtin_memcpy(words, static_cast<const void*>(&value), sizeof(T));
+    memcpy(words, static_cast<const void*>(&value), sizeof(T));
     for (int k = 0; k < count; ++k) words[k] = move(words[k]);
     T result;
-    __builtin_memcpy(static_cast<void*>(&result), words, sizeof(T));
+    memcpy(static_cast<void*>(&result), words, sizeof(T));
     return result;
 }
 
@@ -31,7 +31,7 @@ template <class T>
 __device__ __forceinline__ unsigned long long match_word(const T& value) {
     static_assert(sizeof(T) <= 8, "values of up to eight bytes can be matched");
     unsigned long long bits = 0;
-    __builtin_memcpy(&bits, static_cast<const void*>(&value), sizeof(T));
+    memcpy(&bits, static_cast<const void*>(&value), sizeof(T));
     return bits;
 }
 template <class T>

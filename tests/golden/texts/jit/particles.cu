@@ -1,0 +1,38 @@
+#include <kerneltk/jit_array.hpp>
+
+#ifndef _kt_struct_e098168ff5f2_declared
+#define _kt_struct_e098168ff5f2_declared
+struct _kt_struct_e098168ff5f2 { double x; double y; };
+static_assert(sizeof(_kt_struct_e098168ff5f2) == 16, "as in NumPy");
+#endif
+#ifndef _kt_struct_5e32eca0a283_declared
+#define _kt_struct_5e32eca0a283_declared
+struct __attribute__((packed)) _kt_struct_5e32eca0a283 { float mass; _kt_struct_e098168ff5f2 at; short kind; };
+static_assert(sizeof(_kt_struct_5e32eca0a283) == 22, "as in NumPy");
+#endif
+
+extern "C" __global__ void particles(kerneltk::jit::array<_kt_struct_5e32eca0a283, 1> p, double dt) {
+    // i = jit.grid(1)
+#line 2 "kernel.py"
+    const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
+    // if i < len(p):
+#line 3 "kernel.py"
+    if (i < p.shape[0]) {
+        // it = p[i]
+#line 4 "kernel.py"
+        const long long t = i;
+        // if it.kind == 1:
+#line 5 "kernel.py"
+        if (p[t].kind == (short)1) {
+            // it.at.x += dt * it.mass
+#line 6 "kernel.py"
+            p[t].at.x += (double)((float)dt * p[t].mass);
+        }
+        // it["at"]["y"] -= 1
+#line 7 "kernel.py"
+        p[t].at.y -= 1.0;
+        // p[i].mass = -p[i - 1].mass
+#line 8 "kernel.py"
+        p[i].mass = -p[kerneltk::jit::wrapped(i - 1, p.shape[0])].mass;
+    }
+}
