@@ -1,12 +1,15 @@
-"""Softmax of each row: largest element and denominator in one pass, then one element by element.
+"""Softmax of each row: largest element and denominator in one pass, then one element by element;
+and in one kernel with a block a row, in CUDA C++ and in Python.
 
 Run with ``python examples/softmax.py``, or ``python examples/softmax.py cupy`` on a GPU.
 """
 
 import importlib
+import math
 import sys
 
 import kerneltk
+from kerneltk import jit
 
 xp = importlib.import_module(sys.argv[1] if len(sys.argv) > 1 else "numpy")
 
@@ -39,4 +42,80 @@ xp.testing.assert_allclose(
 )
 xp.testing.assert_allclose(y.sum(axis=1), xp.ones(200), rtol=1e-5)
 
-print(f"softmax: {x.size} elements agree")
+THREADS = 256
+
+in_cuda = kerneltk.RawKernel(
+    r"""
+    extern "C" __global__ void softmax(const float* x, float* y, int columns) {
+        __shared__ float parts[256];
+        const float* row = x + (long long)blockIdx.x * columns;
+        const int me = threadIdx.x;
+        float top = -INFINITY;
+        for (int k = me; k < columns; k += blockDim.x) top = fmaxf(top, row[k]);
+        parts[me] = top;
+        __syncthreads();
+        for (int half = blockDim.x / 2; half > 0; half /= 2) {
+            if (me < half) parts[me] = fmaxf(parts[me], parts[me + half]);
+            __syncthreads();
+        }
+        top = parts[0];
+        __syncthreads();  // everybody has read it
+        float total = 0;
+        for (int k = me; k < columns; k += blockDim.x) total += expf(row[k] - top);
+        parts[me] = total;
+        __syncthreads();
+        for (int half = blockDim.x / 2; half > 0; half /= 2) {
+            if (me < half) parts[me] += parts[me + half];
+            __syncthreads();
+        }
+        for (int k = me; k < columns; k += blockDim.x)
+            y[(long long)blockIdx.x * columns + k] = expf(row[k] - top) / parts[0];
+    }
+    """,
+    "softmax",
+)
+
+
+@jit.rawkernel
+def in_python(x, y):
+    """Write the softmax of one row a block."""
+    parts = jit.shared_memory(y.dtype, THREADS)
+    me = jit.threadIdx.x
+    row, result = x[jit.blockIdx.x], y[jit.blockIdx.x]
+    top = row[0]
+    for k in range(me, len(row), THREADS):
+        top = max(top, row[k])
+    parts[me] = top
+    jit.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if me < half:
+            parts[me] = max(parts[me], parts[me + half])
+        jit.syncthreads()
+        half //= 2
+    top = parts[0]
+    jit.syncthreads()  # everybody has read it
+    total = y.dtype.type(0)
+    for k in range(me, len(row), THREADS):
+        total += math.exp(row[k] - top)
+    parts[me] = total
+    jit.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if me < half:
+            parts[me] += parts[me + half]
+        jit.syncthreads()
+        half //= 2
+    for k in range(me, len(row), THREADS):
+        result[k] = math.exp(row[k] - top) / parts[0]
+
+
+results = xp.empty_like(x)
+in_cuda((200,), (THREADS,), (x, results, 1000))
+xp.testing.assert_allclose(results, y, rtol=1e-5, atol=1e-7)
+
+results[...] = 0
+in_python[200, THREADS](x, results)
+xp.testing.assert_allclose(results, y, rtol=1e-5, atol=1e-7)
+
+print(f"softmax: {x.size} elements agree, three times")

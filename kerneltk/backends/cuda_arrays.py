@@ -19,7 +19,7 @@ def _context(stream: Any) -> Any:
     """Return a context in which work goes into a stream; numba's 0 is the current one."""
     if stream is None or (isinstance(stream, int) and stream == 0):
         return nullcontext()
-    return stream
+    return cupy.cuda.ExternalStream(stream) if isinstance(stream, int) else stream
 
 
 class DeviceArray(cupy.ndarray):  # type: ignore[misc]
@@ -125,10 +125,10 @@ class CudaDevice:
 
     def __getattr__(self, name: str) -> int:
         if name.isupper():
-            words = "".join(word.capitalize() for word in name.split("_"))
-            found = self._device.attributes.get(words)
-            if found is not None:
-                return int(found)
+            wanted = name.replace("_", "").lower()  # CuPy's names are in camel case
+            for known, value in self._device.attributes.items():
+                if known.lower() == wanted:
+                    return int(value)
         raise AttributeError(f"A device has no attribute '{name}'.")
 
     def __repr__(self) -> str:

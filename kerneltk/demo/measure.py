@@ -142,7 +142,8 @@ class Outcome:
     worst : float
         The largest difference from NumPy.
     wrong : int
-        Elements whose difference is beyond the step's tolerance.
+        Elements whose difference is beyond the step's tolerance, also from an earlier step that
+        computes the same.
     """
 
     step: Step
@@ -245,6 +246,9 @@ class Run:
         for output, correct in zip(outputs, expected, strict=True):
             difference, count = _compare(machine.download(output), correct, step)
             worst, wrong = max(worst, difference), wrong + count
+        for output, name in zip(outputs, step.same_as, strict=False):
+            before = machine.download(self.fields[name])
+            wrong += _compare(machine.download(output), before, step)[1]
 
         read = [value for value in arguments if isinstance(value, machine.xp.ndarray)]
         types = (", ".join(dict.fromkeys(str(a.dtype) for a in part)) for part in (read, outputs))

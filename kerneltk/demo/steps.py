@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 import kerneltk
+from kerneltk.demo.relief import relief_by_index, relief_by_thread
 from kerneltk.demo.terrain import Terrain
 
 __all__ = ["STEPS", "Step", "prepare", "tile_side"]
@@ -30,7 +31,8 @@ RADIUS = 3
 """Cells from the middle of a neighbourhood to its sides."""
 
 _FILE = Path(__file__).with_name("position.cu")
-_SIDE = 32  # of the squares that the file's blocks work on
+_RELIEF_FILE = Path(__file__).with_name("relief.cu")
+_SIDE = 32  # of the squares that the blocks of `_FILE` work on
 _BLOCK = (_SIDE, 4)
 
 
@@ -57,6 +59,8 @@ class Step:
         Tolerances of the comparison; both 0 asks for equal values.
     rival : callable, optional
         The same by functions of CuPy's, if its class does not take the text.
+    same_as : tuple of str
+        Fields of earlier steps that its results must equal too, within the tolerances.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Step:
     rtol: float = 0.0
     atol: float = 0.0
     rival: Callable[..., Any] | None = None
+    same_as: tuple[str, ...] = ()
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -165,6 +170,47 @@ def _relief(lib: Any) -> Callable[..., Any]:
         name="relief",
     )
     return kernel
+
+
+def _relief_file(lib: Any) -> Callable[..., Any]:
+    if lib is kerneltk:
+        kernel = kerneltk.load(_RELIEF_FILE).relief
+    else:
+        kernel = lib.RawKernel(_RELIEF_FILE.read_text(encoding="utf-8"), "relief")
+
+    def launch(height: Any, rows: int, columns: int, *rest: Any) -> None:
+        numbers = (value if hasattr(value, "dtype") else np.float32(value) for value in rest)
+        arguments = (height, np.int32(rows), np.int32(columns), *numbers)
+        kernel(_grid_of(height), _BLOCK, arguments)
+
+    return launch
+
+
+def _relief_by_thread(lib: Any) -> Callable[..., Any]:
+    if lib is not kerneltk:
+        return _relief(lib)
+
+    def launch(height: Any, rows: int, columns: int, *rest: Any) -> None:
+        relief_by_thread[_grid_of(height), _BLOCK](height, *rest)
+
+    return launch
+
+
+def _relief_by_index(lib: Any) -> Callable[..., Any]:
+    if lib is not kerneltk:
+        return _relief(lib)
+
+    def call(height: Any, rows: int, columns: int, *rest: Any) -> None:
+        *numbers, slope, shade = rest
+        relief_by_index(height, *numbers, out=(slope, shade))
+
+    return call
+
+
+def _grid_of(height: Any) -> tuple[int, int]:
+    """Return the blocks of `_BLOCK` threads that have one for each cell."""
+    rows, columns = height.shape
+    return -(-columns // _BLOCK[0]), -(-rows // _BLOCK[1])
 
 
 def _relief_numpy(
@@ -396,6 +442,24 @@ STEPS: tuple[Step, ...] = (
         _relief_numpy,
         rtol=1e-5,
         atol=1e-5,
+    ),
+    *(
+        Step(
+            f"slope and hillshade, {name}",
+            shows,
+            build,
+            ("height", "rows", "columns", "dx", "dy", "light_east", "light_north", "light_up"),
+            {f"slope_{suffix}": np.float32, f"shade_{suffix}": np.float32},
+            _relief_numpy,
+            rtol=1e-5,
+            atol=1e-5,
+            same_as=("slope", "shade"),
+        )
+        for name, shows, build, suffix in (
+            (".cu file", "the same in CUDA C++", _relief_file, "cu"),
+            ("@rawkernel", "the same in Python, by thread", _relief_by_thread, "rawkernel"),
+            ("@kernel", "the same in Python, by index", _relief_by_index, "kernel"),
+        )
     ),
     Step(
         "row statistics",

@@ -5,16 +5,13 @@ The names are those of ``cupyx.jit``, and more; numba's spellings are in ``jit.c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kerneltk.jit.intrinsics import atomics, bits, memory, threads, warp
 from kerneltk.jit.intrinsics.base import Intrinsic
 from kerneltk.jit.intrinsics.loops import RANGE
 from kerneltk.jit.elementwise import ElementKernel, kernel
 from kerneltk.jit.kernel import JitKernel, rawkernel
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 _TABLES: tuple[dict[str, Any], ...] = (
     threads.INTRINSICS,
@@ -31,9 +28,14 @@ __all__ = ["ElementKernel", "Intrinsic", "JitKernel", "kernel", "rawkernel", "ra
 __all__ += [name for table in _TABLES for name in table]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:  # intrinsics, too, for type checkers
     if name in ("cg", "cub", "cuda"):
         import importlib
 
         return importlib.import_module(f"kerneltk.jit.{name}")
+    if name == "thrust":
+        raise AttributeError(
+            "'jit.thrust' is not available.\n  Hint: use 'jit.cub' for the threads of a block, or "
+            "a loop of the thread's own."
+        )
     raise AttributeError(f"module 'kerneltk.jit' has no attribute '{name}'")

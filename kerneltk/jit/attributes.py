@@ -24,8 +24,8 @@ FIELD_VIEW = Operation(
 )
 """A field of all elements of an array of records."""
 
-IMAG = Operation("imag", "{0}.imag()")
-REAL = Operation("real", "{0}.real()")
+IMAG = Operation("imag", "({0}).imag()")
+REAL = Operation("real", "({0}).real()")
 CONJUGATE = Operation("conjugate", "conj({0})")
 
 

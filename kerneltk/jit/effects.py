@@ -6,7 +6,7 @@ from typing import Any
 
 from kerneltk.jit import ir
 
-__all__ = ["needs_grid", "written_parameters"]
+__all__ = ["needs_grid", "required_block", "written_parameters"]
 
 
 def _roots(node: Any, sources: dict[str, set[str]]) -> set[str]:
@@ -69,3 +69,24 @@ def needs_grid(program: ir.Program) -> bool:
         for function in program.functions
         for node in ir.walk(*function.body)
     )
+
+
+def required_block(program: ir.Program) -> tuple[int, int, int] | None:
+    """Return the shape that the blocks of a kernel must have, whatever its arguments are; None if it
+    may depend on them.
+
+    It is that of collectives which every thread comes to: those that stand in no branch or loop, and
+    before anything that may end the kernel.
+    """
+    for statement in program.kernel.body:
+        if isinstance(statement, ir.If | ir.While | ir.For | ir.Return):
+            if any(isinstance(node, ir.Return) for node in ir.walk(statement)):
+                return None
+            continue
+        for node in ir.walk(statement):
+            if isinstance(node, ir.Call):
+                for fact in node.static:
+                    found: tuple[int, int, int] | None = getattr(fact, "required_block", None)
+                    if found is not None:
+                        return found
+    return None

@@ -232,6 +232,9 @@ class ElementKernel:
         by_element = [
             arg for arg, raw in zip(args, self._is_raw, strict=True) if not raw and _is_array(arg)
         ]
+        if by_element and not outputs and any(self._is_raw):
+            # What has no dimensions is a number beside whole arrays.
+            by_element = [arg for arg in by_element if _ndim(arg)]
         if by_element or outputs:
             if "shape" in options or "size" in options:
                 raise ArgumentValueError(
@@ -470,7 +473,13 @@ class _Names:
 
 
 def _is_array(value: Any) -> bool:
+    if isinstance(value, np.generic):  # a number, for all its attributes
+        return False
     return hasattr(value, "strides") or hasattr(value, "__dlpack__")
+
+
+def _ndim(value: Any) -> int:
+    return len(value.shape)
 
 
 def _kind(value: Any, raw: bool) -> Any:

@@ -95,6 +95,22 @@ def _is_small(kind: Type) -> bool:
     return kind.dtype.itemsize < 4
 
 
+def _may_overflow(node: Any) -> bool:
+    """Return whether an operation has to wrap around where C++ leaves an overflow undefined, which
+    compilers make use of. Python's own integers are not meant to overflow.
+    """
+    kind = node.type
+    if not isinstance(kind, Number) or kind.weak:
+        return False
+    if isinstance(node, ir.Binary) and node.op == "*" and kind.dtype == np.uint16:
+        return True  # computed in int
+    if kind.dtype.kind != "i" or kind.dtype.itemsize < 4:
+        return False
+    if isinstance(node, ir.Unary):
+        return node.op == "-"
+    return isinstance(node, ir.Binary) and node.op in ("+", "-", "*")
+
+
 class Emitter:
     """Writes a program.
 
@@ -174,9 +190,10 @@ class Emitter:
         if isinstance(kind, Tuple):
             return self._tuple_type(kind)
         if isinstance(kind, Opaque):
-            for header in dict(kind.details).get("headers", ()):
+            details = dict(kind.details)
+            for header in details.get("headers", ()):
                 self.headers[header] = None
-            return kind.ctype
+            return kind.ctype.format(*map(self.ctype, details.get("types", ())))
         assert isinstance(kind, Void)
         return "void"
 
@@ -257,7 +274,25 @@ class Emitter:
             return text, precedence
         return f"({self.ctype(kind)})({text})", _UNARY
 
+    def _wrapping(self, node: ir.Expression) -> _Text:
+        """Return an integer as an unsigned one, in which sums and products wrap around."""
+        assert isinstance(node.type, Number)
+        is_long = node.type.dtype.itemsize == 8
+        if isinstance(node, ir.Literal_) and node.value >= 0:
+            return f"{int(node.value)}{'ull' if is_long else 'u'}", _PRIMARY
+        if isinstance(node, ir.Unary) and _may_overflow(node):
+            return f"{'0ull' if is_long else '0u'} - {self._infix(node.operand, _PRODUCT)}", _SUM
+        if isinstance(node, ir.Binary) and _may_overflow(node):
+            own = _INFIX[node.op]
+            left, precedence = self._wrapping(node.left)
+            left = left if precedence >= own else f"({left})"
+            return f"{left} {node.op} {self._infix(node.right, own + 1)}", own
+        ctype = "unsigned long long" if is_long else "unsigned int"
+        return f"({ctype}){self.text(node, _UNARY)}", _UNARY
+
     def _unary(self, node: ir.Unary) -> _Text:
+        if _may_overflow(node):
+            return f"({self.ctype(node.type)})({self._wrapping(node)[0]})", _UNARY
         operand = self.text(node.operand, _UNARY)
         if node.op == "-" and operand.startswith("-"):
             operand = f"({operand})"
@@ -268,6 +303,8 @@ class Emitter:
 
     def _binary(self, node: ir.Binary) -> _Text:
         op, kind = node.op, node.type
+        if _may_overflow(node):
+            return f"({self.ctype(kind)})({self._wrapping(node)[0]})", _UNARY
         if op in ("//", "%") and kind.dtype.kind == "u":
             op = {"//": "div", "%": "rem"}[op]
         precedence = _INFIX.get(op)
@@ -311,12 +348,14 @@ class Emitter:
         right, kind = node.right, node.type
         if isinstance(right, ir.Literal_) and 0 <= right.value < 8 * kind.dtype.itemsize:
             left = self.text(node.left, _SHIFT)
+            if node.op == "<<" and kind.weak and right.value < 63:
+                factor = ir.Literal_(1 << int(right.value), PY_INT, right.span)
+                return f"{self.text(node.left, _PRODUCT)} * {self._infix(factor, 0)}", _PRODUCT
             if node.op == "<<" and kind.dtype.kind == "i":
                 # Shifting a negative number to the left is not defined before C++20.
-                text = f"{left} * {literal(1 << int(right.value), PY_INT)[0]}"
-                if 1 << int(right.value) < 2 ** (8 * kind.dtype.itemsize - 1):
-                    text = f"{self.text(node.left, _PRODUCT)} * {1 << int(right.value)}"
-                    return self._cut(kind, text, _PRODUCT)
+                text, precedence = self._wrapping(node.left)
+                text = text if precedence >= _SHIFT else f"({text})"
+                return f"({self.ctype(kind)})({text} << {int(right.value)})", _UNARY
             return self._cut(kind, f"{left} {node.op} {int(right.value)}", _SHIFT)
         self._needs_numbers(kind)
         name = "shift_left" if node.op == "<<" else "shift_right"
@@ -501,6 +540,9 @@ class Emitter:
             self._dynamic(node, element, align)
         elif kind.space == "shared":
             self._line(f"{align}__shared__ {element} {node.name}{extents};")
+        elif node.name in self._function.per_thread:  # with the shared memory: stacks are small
+            threads = "[kerneltk::grid::most_threads]"
+            self._line(f"{align}static thread_local {element} {node.name}{threads}{extents};")
         else:
             self._line(f"{align}{element} {node.name}{extents};")
 
@@ -544,6 +586,7 @@ class Emitter:
             and value.type == node.target.type
             and value.type != BOOL
             and not _is_small(value.type)
+            and not _may_overflow(value)
             and not _mentions(value.right, node.name)
         ):
             self._line(f"{target} {value.op}= {self.text(value.right)};")

@@ -66,6 +66,7 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.NotEq: ("!=", operator.ne),
 }
 _BY_SPELLING.update(_COMPARISONS.values())
+_COMPARED = frozenset(spelling for spelling, _ in _COMPARISONS.values())
 
 _EVERYTHING = slice(None)
 
@@ -235,9 +236,12 @@ class Expressions:
 
     def _settled(self, value: Value) -> Value:
         """Return a value that statements to come do not change."""
-        if isinstance(value, Static | ir.Literal_) or not isinstance(
-            value.type, Number | Record | Tuple
-        ):
+        if isinstance(value, Static | ir.Literal_):
+            return value
+        if isinstance(value.type, Array):  # memory of a known shape is never another one
+            changes = isinstance(value, ir.Local) and not self.is_constant(value.name)
+            return self.temporary(value) if changes else value
+        if not isinstance(value.type, Number | Record | Tuple):
             return value
         if isinstance(value, ir.Construct):
             items = tuple(self._settled(item) for item in value.items)
@@ -356,7 +360,12 @@ class Expressions:
         """Return a value as an item of a tuple, in which None may stand."""
         if isinstance(value, Static) and value.value is None:
             return ir.Nothing(span)
-        return self.as_expression(value, span)
+        found = self.as_expression(value, span)
+        kind = found.type
+        if isinstance(kind, Array) and kind.layout == "fixed":  # a reference to it
+            view = Array(kind.element, kind.ndim, "C", (), kind.space, kind.writable)
+            return self.as_view(found, view, span) or found
+        return found
 
     def as_expression(self, value: Value, span: ir.Span) -> ir.Expression:
         """Return a value as an expression; raises for what has no value at run time."""
@@ -394,7 +403,7 @@ class Expressions:
             maker = type(found) if names else None
             kind = Tuple(tuple(item.type for item in items), names, maker)
             return ir.Construct(items, kind, span)
-        if dataclasses.is_dataclass(found) and not isinstance(found, type):
+        if dataclasses.is_dataclass(found) and not hasattr(found, "__name__"):  # no function
             fields = [field.name for field in dataclasses.fields(found)]
             items = tuple(self.as_item(Static(getattr(found, name)), span) for name in fields)
             kind = Tuple(tuple(item.type for item in items), tuple(fields), type(found))
@@ -462,6 +471,10 @@ class Expressions:
         found = value.value
         if value.type.is_complex and not target.is_complex:
             return ir.Cast(value, target, value.span)
+        if target == PY_INT:
+            plain = float(found) if value.type.is_floating else int(found)
+            if not -(2**63) <= plain < 2**63:  # nor is NaN
+                raise self.fail(f"The number {found} does not fit 'int'.", value.span)
         if target.weak:
             python = {"i": int, "f": float, "c": complex}[target.dtype.kind]
             return ir.Literal_(python(found), target, value.span)
@@ -581,9 +594,12 @@ class Expressions:
             raise self.fail("The result of this power does not fit 64 bits.", span)
         try:
             with np.errstate(all="ignore"):
-                return Static(_BY_SPELLING[op](left, right))
+                found = _BY_SPELLING[op](left, right)
         except Exception as error:
             raise self.not_computed(error, (left, right), span) from error
+        if isinstance(found, np.ndarray) and found.ndim and op in _COMPARED:
+            raise self._without_value(found, span)
+        return Static(found)
 
     def not_computed(
         self, error: Exception, operands: Sequence[Any], span: ir.Span
@@ -918,7 +934,44 @@ class Expressions:
                     probe = 0
                     pair = (literal.value, probe) if other is b else (probe, literal.value)
                     return Static(bool(function(*pair)))
+        exact = self._compared_by_value(spelling, a, b, span)
+        if exact is not None:
+            return exact
         return ir.Compare(spelling, self.cast(a, kind), self.cast(b, kind), span)
+
+    def _compared_by_value(
+        self, spelling: str, a: ir.Expression, b: ir.Expression, span: ir.Span
+    ) -> ir.Expression | None:
+        """Return a comparison of integers whose common type does not hold both; else None.
+
+        A Python int that is not known is compared by its value, not by what is left of it in the
+        other's dtype.
+        """
+        kinds = (a.type, b.type)
+        if not all(isinstance(kind, Number) and kind.is_integer for kind in kinds):
+            return None
+        weak = [kind == PY_INT for kind in kinds]
+        literal = [isinstance(value, ir.Literal_) for value in (a, b)]
+        unsigned = [kind.dtype == np.uint64 for kind in kinds]  # type: ignore[union-attr]
+        if not any(unsigned):
+            if not any(w and not known for w, known in zip(weak, literal, strict=True)):
+                return None
+            return ir.Compare(spelling, self.cast(a, PY_INT), self.cast(b, PY_INT), span)
+        signed = 1 - unsigned.index(True)
+        narrow = kinds[signed].dtype.kind == "i" and not literal[signed]  # type: ignore[union-attr]
+        if all(unsigned) or not narrow or (self.mode == "cuda" and not weak[signed]):
+            return None
+        values = [a, b]
+        values[signed] = self.temporary(self.cast(values[signed], PY_INT))
+        zero = ir.Literal_(0, PY_INT, span)
+        below = ir.Compare("<", values[signed], zero, span)
+        wide = Number(np.dtype(np.uint64))
+        same = ir.Compare(spelling, self.cast(values[0], wide), self.cast(values[1], wide), span)
+        # A negative number is less than every unsigned one.
+        less = ("<", "<=") if signed == 0 else (">", ">=")
+        if spelling in (*less, "!="):
+            return ir.Logical("or", (below, same), span)
+        return ir.Logical("and", (ir.Not(below, span), same), span)
 
     def _names_dtype(self, spelling: str, left: Value, right: Value, span: ir.Span) -> Value:
         raise self.fail(
@@ -1025,8 +1078,8 @@ class Expressions:
             methods = dict(kind.details).get("methods", {})
             if name in methods:
                 return Static(BoundMethod(value, methods[name], name))
-            known = ", ".join(methods)
-            raise self.fail(f"{kind} has no method '{name}'.", span, f"it has {known}.")
+            hint = f"it has {', '.join(methods)}." if methods else ""
+            raise self.fail(f"'{kind}' has no method '{name}'.", span, hint)
         raise self.fail(f"{self.describe(value)} has no attribute '{name}'.", span)
 
     def record_field(self, value: ir.Expression, name: str, span: ir.Span) -> ir.Expression:
@@ -1057,6 +1110,9 @@ class Expressions:
         kind = value.type
         if isinstance(kind, Array):
             return self.subscript(value, node.slice, span)
+        if isinstance(kind, Opaque) and "items" in dict(kind.details):
+            item = dict(kind.details)["items"]
+            return item(self, value, self.value(node.slice), span)  # type: ignore[no-any-return]
         if not isinstance(kind, Tuple | Record):
             raise self.fail(f"{self.describe(value)} has no items.", span)
         if isinstance(node.slice, ast.Slice):
@@ -1093,9 +1149,9 @@ class Expressions:
     def _static_item(self, container: Any, key: Any, span: ir.Span) -> Static:
         if not hasattr(container, "__getitem__") or isinstance(container, np.generic | type):
             raise self.fail(f"{self.describe(Static(container))} has no items.", span)
-        if isinstance(container, tuple) and isinstance(key, int | np.integer):
-            if not -len(container) <= key < len(container):
-                raise self._no_item(len(container), int(key), span)
+        count = len(container) if isinstance(container, tuple) else 0
+        if count and isinstance(key, int | np.integer) and not -count <= key < count:
+            raise self._no_item(count, int(key), span)
         try:
             return Static(container[key])
         except KeyError:
@@ -1397,12 +1453,13 @@ class Expressions:
                 site.span,
                 f"for item in {site.name}(...): ...",
             )
-        raise self.refuse(
-            f"'{site.name}' is no function that kernels can call.",
-            site.span,
-            "call a Python function whose text can be had, a function of 'math' or NumPy's "
-            "scalar functions.",
+        hint = (
+            "call a Python function whose text can be had, a function of 'math' or NumPy's scalar "
+            "functions."
         )
+        if function in (np.array, np.empty, np.zeros, np.ones, np.full):
+            hint = "declare 'jit.local_memory(dtype, shape)', or pass an array."
+        raise self.refuse(f"'{site.name}' is no function that kernels can call.", site.span, hint)
 
     def _print(self, node: ast.Call, span: ir.Span) -> Value:
         raise NotImplementedError
@@ -1424,5 +1481,6 @@ class BoundMethod:
     name: str
 
     @property
-    def __name__(self) -> str:  # noqa: A003 (what messages call it)
+    def __name__(self) -> str:
+        """What messages call it."""
         return self.name

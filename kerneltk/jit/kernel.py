@@ -20,7 +20,7 @@ from kerneltk.errors import (
     Snippet,
 )
 from kerneltk.jit import ir
-from kerneltk.jit.effects import needs_grid, written_parameters
+from kerneltk.jit.effects import needs_grid, required_block, written_parameters
 from kerneltk.jit.launch import CompiledKernel, Launcher
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
@@ -248,7 +248,8 @@ class JitKernel:
         stored = written_parameters(program)
         written = tuple(not isinstance(t, Void) and next(names).name in stored for t in types)
         mode = LaunchMode(cooperative=needs_grid(program))
-        return CompiledKernel(function, backend.limits(function), written, mode)
+        block = required_block(program)
+        return CompiledKernel(function, backend.limits(function), written, mode, block)
 
     def _check_count(self, given: int) -> None:
         wanted = len(self._definition.parameters)

@@ -19,7 +19,7 @@ import numpy as np
 from kerneltk import interop
 from kerneltk.backends.base import Backend, Function, GridDialect, GridLimits, LaunchMode
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
-from kerneltk.grids import GridShapes
+from kerneltk.grids import GridShape, GridShapes, as_extents
 from kerneltk.jit.passing import (
     Form,
     Leaf,
@@ -61,12 +61,15 @@ class CompiledKernel:
     written : tuple of bool
         One an argument: whether the kernel writes to the array, or to one inside the structure.
     mode : LaunchMode
+    block : tuple of int or None
+        The shape that blocks must have; None if they may have any.
     """
 
     function: Function
     limits: GridLimits
     written: tuple[bool, ...]
     mode: LaunchMode
+    block: tuple[int, int, int] | None = None
 
 
 class FrontEnd(Protocol):
@@ -119,8 +122,19 @@ class _Variant:
         self.buffers: list[Any] = []
         self.new_buffer()  # raises here for parameters that a launch has no room for
         shapes = GridShapes(name, backend, kernel.function, kernel.limits)
-        self.shapes, self.configure = shapes.known, shapes.configure
+        self.shapes, self._configure, self._name = shapes.known, shapes.configure, name
         self.note: Callable[[int, Any], None] | None = None
+
+    def configure(self, grid: Any, block: Any, shared: Any) -> GridShape:
+        """Check a launch's shape that is not known yet."""
+        wanted = self.kernel.block
+        if wanted is not None and as_extents(block, "block", self._name) != wanted:
+            raise ArgumentValueError(
+                f"Kernel '{self._name}' has a collective for blocks of {wanted} threads, and is "
+                f"launched with blocks of {as_extents(block, 'block', self._name)}.\n"
+                "  Hint: name the block's own shape in the brackets of the collective."
+            )
+        return self._configure(grid, block, shared)
 
     def new_buffer(self) -> Any:
         """Return a block of parameters."""

@@ -120,6 +120,7 @@ class FunctionLowering(Expressions):
         self._locals: dict[str, Type] = {}
         self._ir_names: dict[str, str] = {}
         self._taken: set[str] = set()
+        self._counters: set[str] = set()
         self._variables: set[str] = set()
         self._loops: list[tuple[str, str]] = []
         self._place: tuple[ir.Local, ...] = ()
@@ -233,7 +234,9 @@ class FunctionLowering(Expressions):
 
     def add_local(self, stem: str, kind: Type) -> str:
         """Return the name of a new variable."""
-        name = self.fresh(stem)
+        # Loops share the names of their counters; a variable of the whole function cannot.
+        name = identifier(stem, (self._taken | self._counters).__contains__)
+        self._taken.add(name)
         self._locals[name] = kind
         return name
 
@@ -366,7 +369,15 @@ class FunctionLowering(Expressions):
         """Return whether a name for a value needs no variable: it cannot change."""
         if isinstance(value, ir.Local):
             return isinstance(value.type, Array | Opaque) and self.is_constant(value.name)
+        if isinstance(value, ir.Call) and isinstance(value.type, Opaque):
+            # A group of threads, a place: what its own arguments are.
+            return not value.operation.effects and all(map(self._is_fixed, value.arguments))
         return isinstance(value, ir.Element) and isinstance(value.type, Record)
+
+    def _is_fixed(self, value: ir.Expression) -> bool:
+        return isinstance(value, ir.Literal_) or (
+            self._is_alias(value) and not isinstance(value.type, Record)
+        )
 
     def _aliased(self, value: ir.Expression) -> ir.Expression:
         if isinstance(value, ir.Element):
@@ -535,7 +546,20 @@ class FunctionLowering(Expressions):
         elif isinstance(target, ast.Starred):
             self.refuse_node(target)
         else:
-            self._store(self.value(target), value, self.span(target), span)
+            self._store(self._place(target), value, self.span(target), span)
+
+    def _place(self, target: ast.expr) -> Value:
+        """Return what an element or a field is that is assigned to."""
+        place = self.value(target)
+        if isinstance(place, Static) and isinstance(target, ast.Subscript):
+            if self._is_tuple(self.value(target.value)):
+                raise self._tuple_assigned(self.span(target))
+        return place
+
+    def _tuple_assigned(self, span: ir.Span) -> Exception:
+        return self.refuse(
+            "An item of a tuple cannot be assigned to.", span, "make a new tuple."
+        )
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, span: ir.Span) -> None:
         for part in target.elts:
@@ -570,7 +594,7 @@ class FunctionLowering(Expressions):
         """Store a value to an element or a field."""
         if isinstance(place, ir.Section):
             raise self.refuse(
-                "A slice cannot be assigned to in a kernel.",
+                "A part of an array cannot be assigned to in a kernel, only an element.",
                 place_span,
                 "assign its elements in a loop, or one element a thread.",
             )
@@ -604,9 +628,7 @@ class FunctionLowering(Expressions):
         root: Any = place
         while isinstance(root, ir.Field):
             if isinstance(root.value.type, Tuple):
-                raise self.refuse(
-                    "An item of a tuple cannot be assigned to.", span, "make a new tuple."
-                )
+                raise self._tuple_assigned(span)
             root = root.value
         if isinstance(root, ir.Element) and isinstance(root.array.type, Array):
             if not root.array.type.writable:
@@ -646,7 +668,7 @@ class FunctionLowering(Expressions):
                 self.statements += late
             self.assign_name(node.target.id, self.binary(spelling, left, value, span, places), span)
             return
-        place = self.value(node.target)
+        place = self._place(node.target)
         if not isinstance(place, ir.Element | ir.Field):
             self._store(place, place, self.span(node.target), span)
             return
@@ -764,11 +786,16 @@ class FunctionLowering(Expressions):
             for found in starts:
                 start = self.static_int(found, span, "The start of 'enumerate'")
             values = values[:1]
-        elif node.keywords:
-            raise self.refuse(
-                f"'{function.__name__}' takes no keywords in a kernel.",
-                self.span(node.keywords[0].value),
-            )
+        strict = False
+        if function is not enumerate:
+            for keyword in node.keywords:
+                found = self.value(keyword.value)
+                if function is not zip or keyword.arg != "strict" or not isinstance(found, Static):
+                    raise self.refuse(
+                        f"'{function.__name__}' takes no keyword '{keyword.arg}' in a kernel.",
+                        self.span(keyword.value),
+                    )
+                strict = bool(found.value)
         lists = []
         for argument, value in zip(node.args, values, strict=False):
             if isinstance(value, ir.Expression) and isinstance(value.type, Array):
@@ -784,6 +811,8 @@ class FunctionLowering(Expressions):
         if function is reversed:
             return list(reversed(lists[0]))
         if function is zip:
+            if strict and len({len(items) for items in lists}) > 1:
+                raise self.fail("The arguments of 'zip' have different lengths.", span)
             return [self.make_pair(items, span) for items in zip(*lists, strict=False)]
         return [self.make_pair((Static(start + k), item), span) for k, item in enumerate(lists[0])]
 
@@ -810,9 +839,11 @@ class FunctionLowering(Expressions):
                     "it takes 'unroll', a constant: the number of passes, True or False.",
                 )
             unroll = found.value
-            if unroll is not None and not isinstance(unroll, int | np.integer | bool):
+            times = isinstance(unroll, int | np.integer) and 1 <= unroll < 2**31
+            if not (times or unroll is None or isinstance(unroll, bool)):
                 raise self.fail(
-                    "'unroll' must be an integer, True or False.", self.span(keyword.value)
+                    f"'unroll' must be a number of passes, True or False, not {self.phrase(found)}.",
+                    self.span(keyword.value),
                 )
         values = self.in_order(call.args)
         if not 1 <= len(values) <= 3:
@@ -880,7 +911,9 @@ class FunctionLowering(Expressions):
         self._with_else(node, make)
 
     def _loop_variable(self, name: str) -> str:
-        return self.fresh(name)
+        found = self.fresh(name)
+        self._counters.add(found)
+        return found
 
     def _is_stable(self, value: ir.Expression) -> bool:
         """Return whether an expression has the same value all through a loop."""
@@ -957,6 +990,9 @@ class FunctionLowering(Expressions):
         if isinstance(node.target, ast.Name):
             targets: list[tuple[ast.expr, Value]] = [(node.target, item)]
         elif isinstance(node.target, ast.Tuple):
+            for part in node.target.elts:
+                if isinstance(part, ast.Starred):
+                    self.refuse_node(part)
             parts = self.items_of(item, span)
             if len(parts) != len(node.target.elts):
                 place = self.span(node.target)

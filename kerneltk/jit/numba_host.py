@@ -171,7 +171,11 @@ class HostLibrary:
         """Allocate an array."""
         if strides is None:
             return np.empty(shape, dtype, order).view(HostArray)  # type: ignore[call-overload, no-any-return]
-        return HostArray(shape, dtype, None, 0, strides)
+        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        steps = zip(extents, strides, strict=True)
+        size = np.dtype(dtype).itemsize + sum((n - 1) * step for n, step in steps)
+        memory = np.empty(0 if 0 in extents else size, np.uint8)
+        return HostArray(extents, dtype, memory, 0, strides)
 
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy, in `to` if that is given."""

@@ -127,8 +127,10 @@ class _Reader:
 
     def _expect(self, token: str) -> None:
         found = self._next()
+        if not found:
+            raise self._wrong("it ends too early")
         if found != token:
-            raise self._wrong(f"'{token}' is missing" + (f" before '{found}'" if found else ""))
+            raise self._wrong(f"'{token}' is missing before '{found}'")
 
     def signature(self) -> tuple[Parsed, ...]:
         """Return the parameters' types."""

@@ -34,29 +34,36 @@ def print_parts(low: FunctionLowering, node: ast.Call) -> tuple[Part, ...]:
     separator, end = " ", "\n"
     for keyword in node.keywords:
         found = low.value(keyword.value)
-        if keyword.arg not in ("sep", "end") or not isinstance(found, Static):
+        span = low.span(keyword.value)
+        if keyword.arg not in ("sep", "end"):
+            name = f"'{keyword.arg}'" if keyword.arg else "like this"
             raise low.fail(
-                f"'print' takes no keyword '{keyword.arg}' here.",
-                low.span(keyword.value),
-                "it takes 'sep' and 'end', constants.",
+                f"'print' takes no keyword {name} in a kernel.", span, "it takes 'sep' and 'end'."
             )
+        if not isinstance(found, Static):
+            raise low.fail(f"'{keyword.arg}' of 'print' must be a constant.", span)
         text = (" " if keyword.arg == "sep" else "\n") if found.value is None else str(found.value)
         if keyword.arg == "sep":
             separator = text
         else:
             end = text
     parts: list[Part] = []
-    for index, argument in enumerate(node.args):
-        if index:
-            parts.append(separator)
-        parts += _argument(low, argument)
+    shown: list[list[Part]] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            span = low.span(argument)
+            items = low.items_of(low.value(argument.value), span)
+            shown += [_shown(low, item, span) for item in items]
+        else:
+            shown.append(_argument(low, argument))
+    for index, pieces in enumerate(shown):
+        parts += [separator] if index else []
+        parts += pieces
     parts.append(end)
     return tuple(parts)
 
 
 def _argument(low: FunctionLowering, node: ast.expr) -> list[Part]:
-    if isinstance(node, ast.Starred):
-        low.refuse_node(node)
     if not isinstance(node, ast.JoinedStr):
         return _shown(low, low.value(node), low.span(node))
     parts: list[Part] = []

@@ -189,6 +189,11 @@ class ProgramBuilder:
     def _call_function(
         self, low: Expressions, function: types.FunctionType, site: CallSite
     ) -> Value:
+        return self._invoke(low, *self._parts_of(low, function, site), None, site)
+
+    def _parts_of(
+        self, low: Expressions, function: types.FunctionType, site: CallSite
+    ) -> tuple[FunctionSource, types.FunctionType, dict[str, Value]]:
         try:
             source = source_of(function)
         except KernelToolkitError as error:
@@ -208,10 +213,26 @@ class ProgramBuilder:
             )
         }
         defaults.update((k, Static(v)) for k, v in (function.__kwdefaults__ or {}).items())
-        return self._invoke(low, source, function, defaults, None, site)
+        return source, function, defaults
 
     def _call_local(self, low: Expressions, function: LocalFunction, site: CallSite) -> Value:
         return self._invoke(low, function.source, None, function.defaults, function.around, site)
+
+    def lowered(
+        self, low: Expressions, function: Any, arguments: tuple[Value, ...], site: CallSite
+    ) -> tuple[Signature, tuple[ir.Expression, ...]] | None:
+        """Return a Python function as it is lowered for these arguments, and what a call of it
+        passes: the arguments, and variables that it has from the function around. None for another
+        object.
+        """
+        site = dataclasses.replace(site, arguments=arguments, keywords={})
+        function = getattr(function, "jit_function", function)
+        if isinstance(function, LocalFunction):
+            parts = (function.source, None, function.defaults, function.around)
+            return self._lowered(low, *parts, site)
+        if isinstance(function, types.FunctionType):
+            return self._lowered(low, *self._parts_of(low, function, site), None, site)
+        return None
 
     def _invoke(
         self,
@@ -223,6 +244,23 @@ class ProgramBuilder:
         site: CallSite,
     ) -> Value:
         """Call a function, which is lowered for these types if it was not yet."""
+        signature, arguments = self._lowered(low, source, function, defaults, around, site)
+        if signature.result == VOID:
+            low.emit(ir.Evaluate(ir.Invoke(signature.name, arguments, VOID, site.span), site.span))
+            return Static(None)
+        call = ir.Invoke(signature.name, arguments, signature.result, site.span)
+        return call if signature.is_pure else low.temporary(call)
+
+    def _lowered(
+        self,
+        low: Expressions,
+        source: FunctionSource,
+        function: types.FunctionType | None,
+        defaults: dict[str, Value],
+        around: FunctionLowering | None,
+        site: CallSite,
+    ) -> tuple[Signature, tuple[ir.Expression, ...]]:
+        """Return a function that is lowered for these types, and the arguments of a call."""
         from kerneltk.jit.lower import FunctionLowering  # it calls back
 
         node = source.node
@@ -264,12 +302,7 @@ class ProgramBuilder:
             finally:
                 self._stack.pop()
             self._signatures[key] = signature
-        arguments = tuple(argument for _, argument in run_time)
-        if signature.result == VOID:
-            low.emit(ir.Evaluate(ir.Invoke(signature.name, arguments, VOID, site.span), site.span))
-            return Static(None)
-        call = ir.Invoke(signature.name, arguments, signature.result, site.span)
-        return call if signature.is_pure else low.temporary(call)
+        return signature, tuple(argument for _, argument in run_time)
 
     def _captured(
         self,

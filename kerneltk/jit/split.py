@@ -21,9 +21,11 @@ from kerneltk.jit.uniform import Uniformity, is_shared, stored_names
 __all__ = [
     "NotSplit",
     "block_variables",
+    "is_cheap",
     "loop_variables",
     "split",
     "split_program",
+    "with_expressions",
 ]
 
 _MOST_BYTES = 8192  # of a thread, across barriers; a block may have 1024 threads
@@ -253,6 +255,15 @@ def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
         if new is not old:
             changes[field.name] = new
     return change(replace(value, **changes) if changes else value)  # type: ignore[type-var]
+
+
+def with_expressions(node: Any, known: Mapping[str, ir.Expression]) -> Any:
+    """Return an expression with others in the place of variables."""
+
+    def change(inner: Any) -> Any:
+        return known.get(inner.name, inner) if isinstance(inner, ir.Local) else inner
+
+    return _rebuilt(node, change)
 
 
 def _with_names(nodes: Any, names: Mapping[str, str]) -> Any:
@@ -720,7 +731,7 @@ class _Splitter:
         if place.name in _read_first(place.loop.body):
             return False
         return not place.operands & _stored(later) and all(
-            _is_cheap(node) for node in ir.walk(place.store.value)
+            is_cheap(node) for node in ir.walk(place.store.value)
         )
 
 
@@ -785,7 +796,7 @@ def _places(body: tuple[ir.Statement, ...]) -> Iterator[_Place]:
                 yield _Place(inner, inner.target.name, operands, statement, behind, after)
 
 
-def _is_cheap(node: Any) -> bool:
+def is_cheap(node: Any) -> bool:
     """Return whether an operation may be done again at any time, and costs little."""
     if isinstance(node, ir.Binary):
         by_literal = isinstance(node.right, ir.Literal_) and bool(node.right.value)
@@ -839,7 +850,7 @@ def _without_dead(body: tuple[ir.Statement, ...], local: set[str]) -> tuple[ir.S
                 isinstance(statement, ir.Store)
                 and isinstance(statement.target, ir.Local)
                 and statement.target.name in local - read
-                and all(_is_cheap(node) for node in ir.walk(statement.value))
+                and all(is_cheap(node) for node in ir.walk(statement.value))
             )
         )
         if len(less) == len(body):

@@ -144,7 +144,7 @@ class Opaque:
     name : str
         For messages.
     ctype : str
-        The C++ type.
+        The C++ type; ``{0}``, ``{1}``, ... stand for those of the detail ``"types"``.
     details : tuple of (str, object)
         What the intrinsics of it want to know.
     """

@@ -457,6 +457,33 @@ def augmented_assignments_across_dtypes(x, z, y, w):
     y[3, i] |= x[i]
 
 
+@TABLE.program(
+    ints(N, 0, 16, "u1"),
+    ints(N, 0, 16, "u4"),
+    ints(N, 0, 16, "u8"),
+    ints(N, -99, 99, "i1"),
+    out((7, N), "?"),
+)
+def python_ints_are_compared_by_value(a, b, c, d, y):
+    i = jit.grid(1)
+    k = i - 16
+    y[0, i] = k < a[i]
+    y[1, i] = b[i] > k
+    y[2, i] = k >= c[i]
+    y[3, i] = b[i] != k
+    y[4, i] = d[i] < i * 100
+    y[5, i] = k * 100 < d[i]
+    y[6, i] = k <= b[i] < 1000 * i
+
+
+@TABLE.program(ints(N, 0, 16, "u4"), ints(N, -99, 99, "i1"), out((3, N), "i8"))
+def least_of_python_ints_and_narrow_ones(a, b, y):
+    i = jit.grid(1)
+    y[0, i] = min(i - 16, a[i])
+    y[1, i] = max(i - 16, a[i])
+    y[2, i] = max(b[i], i * 100)
+
+
 @TABLE.program(out((5, N), "f8"))
 def python_numbers_of_every_size(y):
     i = jit.grid(1)

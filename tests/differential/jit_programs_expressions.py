@@ -360,7 +360,7 @@ def imaginary_literals(x, y):
 @TABLE.program(bools(), bools(), out(N, "i4"))
 def sum_of_two_bools(a, b, y):
     i = jit.grid(1)
-    y[i] = a[i] + b[i]
+    y[i] = int(a[i]) + int(b[i])
 
 
 @TABLE.program(bools(), bools(), out((9, N), "f8"))

@@ -885,3 +885,113 @@ def warp_scan(x, y):
     y[0, i] = WarpScan(temp[0]).InclusiveSum(x[i])
     jit.syncthreads()
     y[1, i] = WarpScan(temp[0]).ExclusiveSum(x[i])
+
+
+Totals = jit.cub.BlockReduce[np.int32, 32]
+
+
+@TABLE.program(ints(64), out((4, 64), "i4"), grid=2, block=32)
+def collectives_with_storage_of_their_own(x, y):
+    i = jit.grid(1)
+    y[0, i] = Totals().SumAll(x[i])
+    y[1, i] = Totals().ReduceAll(x[i], np.maximum)
+    y[2, i] = Totals().SumAll(x[i] * 2)
+    y[3, i] = jit.cub.BlockBroadcast[np.int32, 32]().Broadcast(x[i], 5)
+
+
+@TABLE.program(ints(64, 1, 4), out((4, 2), "i8"), 20, grid=2, block=32)
+def block_reduce_of_the_first_threads(x, y, n):
+    value = np.int64(x[jit.grid(1)])
+    Reduce = jit.cub.BlockReduce[np.int64, 32]
+    total = Reduce().Sum(value, n)
+    product = Reduce().Reduce(value, jit.cub.Product(), 12)
+    least = Reduce().Reduce(value, jit.cub.Min, valid=n)
+    bits = Reduce().Reduce(value, np.bitwise_or)
+    if jit.threadIdx.x == 0:
+        y[0, jit.blockIdx.x] = total
+        y[1, jit.blockIdx.x] = product
+        y[2, jit.blockIdx.x] = least
+        y[3, jit.blockIdx.x] = bits
+
+
+def longer(a, b):
+    return a if abs(a) >= abs(b) else b
+
+
+@TABLE.program(ints(64), 7, out((3, 64), "i4"), grid=2, block=32)
+def collectives_of_python_functions(x, modulus, y):
+    i = jit.grid(1)
+    y[0, i] = Totals().ReduceAll(x[i], longer)
+    y[1, i] = Totals().ReduceAll(x[i], lambda a, b: (a + b) % modulus)
+    y[2, i] = jit.cub.BlockScan[np.int32, 32]().InclusiveScan(x[i], longer)
+
+
+@TABLE.program(ints(64), out((2, 2), "i4"), out((2, 2)), floats(64), grid=2, block=32)
+def place_of_the_largest_in_a_block(x, where, largest, z):
+    i = jit.grid(1)
+    Best = jit.cub.BlockReduce[(np.int32, np.float32), 32]
+    at, value = Best().Reduce((np.int32(i), z[i]), jit.cub.ArgMax())
+    at_least, least = Best().Reduce((np.int32(i), z[i]), jit.cub.ArgMin())
+    if jit.threadIdx.x == 0:
+        where[0, jit.blockIdx.x] = at
+        where[1, jit.blockIdx.x] = at_least
+        largest[0, jit.blockIdx.x] = value
+        largest[1, jit.blockIdx.x] = least
+
+
+@TABLE.program(ints(64), out((6, 64), "i4"), grid=2, block=32)
+def block_scans_of_operations(x, y):
+    i = jit.grid(1)
+    Scan = jit.cub.BlockScan[np.int32, 32]
+    y[0, i] = Scan().InclusiveScan(x[i], jit.cub.Max())
+    y[1, i] = Scan().ExclusiveScan(x[i], -5, jit.cub.Max())
+    before, total = Scan().ExclusiveSum(x[i], total=True)
+    y[2, i] = before
+    y[3, i] = total
+    upto, least = Scan().InclusiveScan(x[i], jit.cub.Min(), total=True)
+    y[4, i] = upto
+    y[5, i] = least
+
+
+@TABLE.program(ints(64), out((5, 64), "i4"), grid=1, block=64)
+def warp_collectives_of_a_width(x, y):
+    i = jit.grid(1)
+    y[0, i] = jit.cub.WarpReduce[np.int32, 8]().SumAll(x[i])
+    y[1, i] = jit.cub.WarpScan[np.int32, 16]().InclusiveSum(x[i])
+    y[2, i] = jit.cub.WarpScan[np.int32, 4]().ExclusiveScan(x[i], 9, jit.cub.Min())
+    y[3, i] = jit.cub.WarpReduce[np.int32]().ReduceAll(x[i], longer)
+    total = jit.cub.WarpReduce[np.int32, 16]().Sum(x[i])
+    y[4, i] = total if i % 16 == 0 else 0
+
+
+@TABLE.program(ints(64, -99, 99), floats(64), out((2, 64), "i4"), out(64), grid=2, block=32)
+def block_sort(x, z, y, w):
+    i = jit.grid(1)
+    Sort = jit.cub.BlockSort[np.int32, 32]
+    temp = jit.shared_memory(Sort.TempStorage, 1)
+    y[0, i] = Sort(temp[0]).Sort(x[i])
+    jit.syncthreads()
+    y[1, i] = Sort(temp[0]).Sort(x[i], descending=True)
+    w[i] = jit.cub.BlockSort[np.float32, 32]().Sort(z[i])
+
+
+@TABLE.program(
+    lambda rng: rng.permutation(64).astype("i4"), ints(64), out((2, 64), "i4"), grid=2, block=32
+)
+def block_sort_of_pairs(keys, values, y):
+    i = jit.grid(1)
+    Sort = jit.cub.BlockSort[np.int32, 32, 1, np.int32]
+    key, value = Sort().Sort(keys[i], values[i])
+    y[0, i] = key
+    y[1, i] = value
+
+
+@TABLE.program(ints(96, -99, 99), out(96, "i4"), grid=1, block=32)
+def block_sort_of_several_keys(x, y):
+    t = jit.threadIdx.x
+    keys = jit.local_memory(np.int32, 3)
+    for k in range(3):
+        keys[k] = x[t * 3 + k]
+    jit.cub.BlockSort[np.int32, 32, 3]().Sort(keys)
+    for k in range(3):
+        y[t * 3 + k] = keys[k]

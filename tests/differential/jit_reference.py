@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ WAITING = frozenset(
     | {"shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"}
     | {"all_sync", "any_sync", "eq_sync", "ballot_sync", "activemask"}
     | {"match_any_sync", "match_all_sync", "sync", "wait", "wait_prior"}
-    | {"Sum", "Reduce", "InclusiveSum", "ExclusiveSum", "InclusiveScan", "ExclusiveScan"}
+    | {"Sum", "Reduce", "SumAll", "ReduceAll", "Broadcast", "Sort"}
+    | {"InclusiveSum", "ExclusiveSum", "InclusiveScan", "ExclusiveScan"}
 )
 
 
@@ -123,6 +125,10 @@ class Rebinder:
             return self._spaces[name]
         if getattr(type(value), "__module__", "").startswith("kerneltk.jit"):
             value = getattr(value, "__wrapped__", value)  # a decorated function
+            if hasattr(value, "template"):  # a collective for a dtype
+                return getattr(self._spaces["cub"], value.template.__name__)[
+                    value.item, *value.threads
+                ]
             if not isinstance(value, types.FunctionType):
                 return getattr(self._spaces["jit"], name)
         if isinstance(value, types.FunctionType):
@@ -800,37 +806,50 @@ class Storage:
     """The temporary memory of a collective."""
 
 
-class Operator:
+class Functor:
+    """An operation of two values."""
+
     def __init__(self, combine: Callable[[Any, Any], Any]) -> None:
         self.combine = combine
 
-    def __call__(self) -> Operator:
+    def __call__(self) -> Functor:
         return self
+
+
+def combination(operation: Any) -> Callable[[Any, Any], Any]:
+    return operation.combine if isinstance(operation, Functor) else operation
+
+
+def add(a: Any, b: Any) -> Any:
+    return a + b
 
 
 class Cub:
     """The names of `kerneltk.jit.cub`."""
 
     def __init__(self, machine: Machine) -> None:
-        self.Sum = Operator(lambda a, b: a + b)
-        self.Max = Operator(max)
-        self.Min = Operator(min)
-        self.BlockReduce = Template(machine, "block", Collective)
-        self.WarpReduce = Template(machine, "warp", Collective)
-        self.BlockScan = Template(machine, "block", Collective)
-        self.WarpScan = Template(machine, "warp", Collective)
+        self.Sum = Functor(add)
+        self.Product = Functor(lambda a, b: a * b)
+        self.Max = Functor(lambda a, b: b if b > a else a)
+        self.Min = Functor(lambda a, b: b if b < a else a)
+        self.ArgMax = Functor(lambda a, b: min(a, b, key=lambda pair: (-pair[1], pair[0])))
+        self.ArgMin = Functor(lambda a, b: min(a, b, key=lambda pair: (pair[1], pair[0])))
+        for name in ("BlockReduce", "BlockScan", "BlockBroadcast", "BlockSort"):
+            setattr(self, name, Template(machine, "block"))
+        for name in ("WarpReduce", "WarpScan"):
+            setattr(self, name, Template(machine, "warp"))
 
 
 class Template:
     """A class template of CUB: its arguments in brackets make a class."""
 
-    def __init__(self, machine: Machine, scope: str, made: type[Collective]) -> None:
-        self._machine, self._scope, self._made = machine, scope, made
+    def __init__(self, machine: Machine, scope: str) -> None:
+        self._machine, self._scope = machine, scope
 
     def __getitem__(self, arguments: Any) -> CollectiveClass:
-        items = arguments if isinstance(arguments, tuple) else (arguments,)
-        lanes = items[1] if self._scope == "warp" and len(items) > 1 else WARP
-        return CollectiveClass(self._machine, self._scope, lanes, self._made)
+        _, *numbers = arguments if isinstance(arguments, tuple) else (arguments,)
+        lanes = numbers[0] if self._scope == "warp" and numbers else WARP
+        return CollectiveClass(self._machine, self._scope, lanes)
 
 
 @dataclass
@@ -838,11 +857,10 @@ class CollectiveClass:
     machine: Machine
     scope: str
     lanes: int
-    made: type[Collective]
     TempStorage: type = Storage
 
-    def __call__(self, storage: Storage) -> Collective:
-        return self.made(self.machine, self.scope, self.lanes)
+    def __call__(self, storage: Storage | None = None) -> Collective:
+        return Collective(self.machine, self.scope, self.lanes)
 
 
 class Collective:
@@ -851,45 +869,78 @@ class Collective:
     def __init__(self, machine: Machine, scope: str, lanes: int) -> None:
         self._machine, self._scope, self._lanes = machine, scope, lanes
 
-    def _scan(
-        self, name: str, value: Any, combine: Any, pick: Callable[[list[Any], int], Any]
-    ) -> Any:
+    def _parts(self, name: str, value: Any, compute: Callable[[list[Any]], list[Any]]) -> Any:
+        """Return this thread's of what is computed of the values of a block, or of `lanes` lanes."""
+
         def decide(values: dict[int, Any]) -> dict[int, Any]:
             lanes = self._lanes if self._scope == "warp" else len(values)
-            answers: dict[int, Any] = {}
             order = sorted(values)
+            answers: dict[int, Any] = {}
             for start in range(0, len(order), lanes):
                 part = order[start : start + lanes]
-                totals = list(itertools.accumulate((values[k] for k in part), combine))
-                answers |= {rank: pick(totals, k) for k, rank in enumerate(part)}
+                results = compute([values[rank] for rank in part])
+                answers |= dict(zip(part, results, strict=True))
             return answers
 
         return self._machine.wait(name, self._scope, value, decide)
 
-    def Reduce(self, value: Any, operator: Operator) -> Any:  # noqa: N802
-        return self._scan("Reduce", value, operator.combine, lambda totals, _: totals[-1])
-
-    def Sum(self, value: Any) -> Any:  # noqa: N802
-        return self._scan("Sum", value, lambda a, b: a + b, lambda totals, _: totals[-1])
-
-    def InclusiveSum(self, value: Any) -> Any:  # noqa: N802
-        return self._scan("InclusiveSum", value, lambda a, b: a + b, lambda totals, k: totals[k])
-
-    def ExclusiveSum(self, value: Any) -> Any:  # noqa: N802
-        return self._scan(
-            "ExclusiveSum",
-            value,
-            lambda a, b: a + b,
-            lambda totals, k: totals[k - 1] if k else type(totals[0])(0),
+    def Reduce(self, value: Any, operation: Any, valid: int | None = None) -> Any:  # noqa: N802
+        combine = combination(operation)
+        return self._parts(
+            "Reduce", value, lambda values: [reduce(combine, values[:valid])] * len(values)
         )
 
-    def InclusiveScan(self, value: Any, operator: Operator) -> Any:  # noqa: N802
-        return self._scan("InclusiveScan", value, operator.combine, lambda totals, k: totals[k])
+    def Sum(self, value: Any, valid: int | None = None) -> Any:  # noqa: N802
+        return self.Reduce(value, add, valid)
 
-    def ExclusiveScan(self, value: Any, initial: Any, operator: Operator) -> Any:  # noqa: N802
-        return self._scan(
-            "ExclusiveScan",
-            value,
-            operator.combine,
-            lambda totals, k: operator.combine(initial, totals[k - 1]) if k else initial,
+    ReduceAll = Reduce
+    SumAll = Sum
+
+    def _scan(self, name: str, value: Any, combine: Any, first: list[Any], total: bool) -> Any:
+        def compute(values: list[Any]) -> list[Any]:
+            whole = reduce(combine, values)
+            chain = list(itertools.accumulate(first + values, combine))[: len(values)]
+            return [(item, whole) for item in chain] if total else chain
+
+        return self._parts(name, value, compute)
+
+    def InclusiveSum(self, value: Any, total: bool = False) -> Any:  # noqa: N802
+        return self._scan("InclusiveSum", value, add, [], total)
+
+    def ExclusiveSum(self, value: Any, total: bool = False) -> Any:  # noqa: N802
+        return self._scan("ExclusiveSum", value, add, [type(value)(0)], total)
+
+    def InclusiveScan(self, value: Any, operation: Any, total: bool = False) -> Any:  # noqa: N802
+        return self._scan("InclusiveScan", value, combination(operation), [], total)
+
+    def ExclusiveScan(  # noqa: N802
+        self, value: Any, initial: Any, operation: Any, total: bool = False
+    ) -> Any:
+        return self._scan("ExclusiveScan", value, combination(operation), [initial], total)
+
+    def Broadcast(self, value: Any, source: int = 0) -> Any:  # noqa: N802
+        return self._parts("Broadcast", value, lambda values: [values[source]] * len(values))
+
+    def Sort(  # noqa: N802
+        self, keys: Any, values: Any = None, *, descending: bool = False
+    ) -> Any:
+        """Sort keys with what belongs to them; those of arrays in place, else return them."""
+        in_place = isinstance(keys, np.ndarray)
+        pairs = (
+            list(zip(keys, keys if values is None else values, strict=True))
+            if in_place
+            else [(keys, values)]
         )
+
+        def compute(parts: list[list[Any]]) -> list[Any]:
+            whole = sorted(itertools.chain(*parts), key=lambda p: p[0], reverse=descending)
+            return [whole[k : k + len(pairs)] for k in range(0, len(whole), len(pairs))]
+
+        result = self._parts("Sort", pairs, compute)
+        if not in_place:
+            return result[0][0] if values is None else result[0]
+        for k, (key, value) in enumerate(result):
+            keys[k] = key
+            if values is not None:
+                values[k] = value
+        return None

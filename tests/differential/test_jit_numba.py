@@ -27,9 +27,9 @@ FULL = 0xFFFFFFFF
 
 
 @pytest.fixture(autouse=True)
-def _device(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ``to_device`` and its kin be the backend's, on machines with a GPU too."""
-    if backend.name == "host":
+    if "backend" in request.fixturenames and request.getfixturevalue("backend").name == "host":
         monkeypatch.setattr(numba_host, "library", numba_host.HostLibrary)
 
 
@@ -1144,6 +1144,22 @@ def test_launches_that_are_none(backend: Any) -> None:
         increase[4]
     with pytest.raises(ArgumentTypeError, match=r"order is\s+increase\[griddim, blockdim, stream"):
         increase[1, 8, 0, "a"]
+
+
+def test_types_of_numba(backend: Any) -> None:
+    numba = pytest.importorskip("numba")
+
+    @cuda.jit
+    def kernel(x, out):
+        kept = cuda.shared.array(8, dtype=numba.int32)
+        t = cuda.threadIdx.x
+        kept[t] = numba.uint8(x[t])
+        cuda.syncthreads()
+        out[t] = numba.float32(kept[7 - t]) / 2
+
+    x, out = backend.asarrays(np.arange(8) + 256, np.zeros(8, np.float32))
+    kernel[1, 8](x, out)
+    np.testing.assert_array_equal(backend.asnumpy(out), np.arange(8)[::-1] / 2)
 
 
 # -- what is not there ------------------------------------------------------------------------------

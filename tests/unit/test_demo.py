@@ -87,6 +87,38 @@ def test_slope_and_shade_of_a_plane(slope_to_the_east: Terrain) -> None:
     np.testing.assert_array_equal(run.on_terrain("height"), slope_to_the_east.elevation)
 
 
+def test_all_versions_of_the_relief_are_equal() -> None:
+    rng = np.random.default_rng(3)
+    run = Run(Terrain("noise", rng.normal(0, 30, (61, 47)), 30.0, 20.0, "m"), HOST, pixels=1)
+    outcomes = {outcome.step.name: outcome for outcome in run.outcomes()}
+    for suffix, name in (("cu", ".cu file"), ("rawkernel", "@rawkernel"), ("kernel", "@kernel")):
+        assert outcomes[f"slope and hillshade, {name}"].wrong == 0
+        for field in ("slope", "shade"):
+            np.testing.assert_array_equal(run.fields[f"{field}_{suffix}"], run.fields[field])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1)])
+def test_reliefs_without_a_neighbour_are_not_known(shape: tuple[int, int]) -> None:
+    height = np.ones(shape, np.float32)
+    for name in ("", ", .cu file", ", @rawkernel", ", @kernel"):
+        slope, shade = np.zeros((2, *shape), np.float32)
+        kernel = by_name(f"slope and hillshade{name}").build(kerneltk)
+        kernel(height, *shape, 1.0, 1.0, 0.5, 0.5, 0.7, slope, shade)
+        assert np.isnan(slope).all()
+        assert np.isnan(shade).all()
+
+
+def test_a_result_that_differs_from_an_earlier_step_is_wrong() -> None:
+    run = Run(Terrain("noise", np.random.default_rng(4).random((20, 30)), 1.0, 1.0, ""), HOST, 1)
+    later = by_name("slope and hillshade, @kernel")
+    for outcome in run.outcomes():
+        if outcome.step is later:
+            break
+    assert outcome.wrong == 0
+    run.fields["shade"][3, 4] += 1
+    assert run._outcome(later).wrong == 1
+
+
 def test_bytes_that_move_are_counted_once_for_each_array(slope_to_the_east: Terrain) -> None:
     run = Run(slope_to_the_east, HOST, pixels=1)
     moved = {outcome.step.name: outcome.moved for outcome in run.outcomes()}

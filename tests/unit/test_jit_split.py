@@ -15,6 +15,7 @@ import pytest
 
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.jit import ir
+from kerneltk.jit.guards import guard_of
 from kerneltk.jit.intrinsics.base import Operation
 from kerneltk.jit.split import NotSplit, block_variables, loop_variables, split
 from kerneltk.jit.types import BOOL, PY_INT, VOID, Array, Type, number
@@ -354,15 +355,30 @@ class Machine:
         except _Returned:
             pass
 
+    def guarded(self, loop: ir.ThreadLoop, env: dict[str, Any]) -> list[int]:
+        """Return the threads that a loop runs for; `inside` is then what they do."""
+        guard = guard_of(self.function, loop)
+        self.inside = loop.body if guard is None else guard.body
+        if guard is None:
+            return list(range(self.threads))
+        met: dict[str, list[bool]] = {"first": [], "last": []}
+        for thread in range(self.threads):
+            self.thread = thread
+            for side, conditions in (("first", guard.first), ("last", guard.last)):
+                met[side].append(all(self.value(part, env) for part in conditions))
+        assert met["first"] == sorted(met["first"])
+        assert met["last"] == sorted(met["last"], reverse=True)
+        return [k for k in range(self.threads) if met["first"][k] and met["last"][k]]
+
     def thread_loop(self, body: Any, env: dict[str, Any]) -> None:
         loop = ir.ThreadLoop(body, _AT)
         inner = {name for name, _ in loop_variables(self.function, loop)}
         assert not inner & (self.block_names | self.per_thread)
-        for thread in range(self.threads):
+        for thread in self.guarded(loop, env):
             self.thread = thread
             mine = {k: v for k, v in env.items() if k not in inner} | self.own[self.thread]
             try:
-                for _ in self.run(body, mine):
+                for _ in self.run(self.inside, mine):
                     raise AssertionError("a barrier is left")
             except _Returned:
                 pass
@@ -839,6 +855,54 @@ def test_loops_that_may_wait_for_another_thread() -> None:
     assert "atomic_add" in split_text(let(i, tx), while_(i < n, count, let(i, i + width)))
 
 
+# -- conditions as bounds -------------------------------------------------------------------------
+
+
+def guard_text(*body: Any) -> str:
+    """Show the bounds of a kernel that is one loop, and what is left in it."""
+    function = split(kernel(*body), {})
+    assert isinstance(function, ir.Function)
+    loop = function.body[-1]
+    assert isinstance(loop, ir.ThreadLoop)
+    guard = guard_of(function, loop)
+    if guard is None:
+        return "none"
+    bounds = (" and ".join(map(text, part)) or "all" for part in (guard.first, guard.last))
+    return " | ".join([*bounds, ", ".join(lines(guard.body))])
+
+
+def test_a_limit_of_an_index_becomes_a_bound() -> None:
+    write = let(out[i], 1)
+    index = "(blockIdx.x * blockDim.x) + threadIdx.x"
+    rest = f"i = {index}, out[i] = 1"
+    assert guard_text(let(i, bx * width + tx), if_(i < n, write)) == f"all | ({index}) < n | {rest}"
+    assert guard_text(let(i, bx * width + tx), if_(i >= n, leave), write) == (
+        f"all | ({index}) < n | {rest}"
+    )
+    assert guard_text(if_(tx > n, write)) == "threadIdx.x > n | all | out[i] = 1"
+    assert guard_text(if_(n - tx > 3, write)) == "all | (n - threadIdx.x) > 3 | out[i] = 1"
+    assert guard_text(if_(n < 3, write)) == "all | n < 3 | out[i] = 1"
+    both = ir.Logical("and", ((tx > 0).node, (tx < n).node), _AT)
+    assert guard_text(if_(E(both), write)) == "threadIdx.x > 0 | threadIdx.x < n | out[i] = 1"
+    either = ir.Logical("or", ((tx < 1).node, (tx >= n).node), _AT)
+    assert guard_text(if_(E(either), leave), write) == (
+        "threadIdx.x >= 1 | threadIdx.x < n | out[i] = 1"
+    )
+
+
+def test_conditions_that_are_no_bounds() -> None:
+    write = let(out[tx], 1)
+    assert guard_text(if_((tx % 2).eq(0), write)) == "none"
+    assert guard_text(if_(tx.eq(0), write)) == "none"
+    assert guard_text(if_(tx * n < 5, write)) == "none"  # n may be negative
+    assert guard_text(if_(x[tx] < n, write)) == "none"
+    assert guard_text(if_(tx < n, write), write) == "none"
+    assert guard_text(if_(tx < n, write, orelse=(write,))) == "none"
+    assert guard_text(write, if_(tx < n, write)) == "none"
+    either = ir.Logical("or", ((tx < 1).node, (tx >= n).node), _AT)
+    assert guard_text(if_(E(either), write)) == "none"
+
+
 # -- programs made at random ----------------------------------------------------------------------
 
 
@@ -867,7 +931,12 @@ class Author:
         return left - right if pick == 6 else left + right
 
     def condition(self, uniform: bool) -> E:
-        value = tx + 1 if not uniform and self.random.random() < 0.3 else self.number(uniform)
+        if not uniform and self.random.random() < 0.4:
+            left = tx * self.random.randrange(1, 3) + self.number(True, 1)
+            right = E(_node(self.number(True, 1))) - tx * self.random.randrange(2)
+            pair = (left, right) if self.random.random() < 0.5 else (right, left)
+            return pair[0] < pair[1] if self.random.random() < 0.5 else pair[0] >= pair[1]
+        value = self.number(uniform)
         value = value if isinstance(value, E) else E(_node(value))
         return (value % 3).eq(self.random.randrange(3))
 
@@ -944,6 +1013,7 @@ def test_split_kernels_do_the_same(seed: int) -> None:
 
 _TEXT = """
 #define FUNCTION static inline __attribute__((always_inline)) void
+__device__ __attribute__((noinline)) int asks() { return threadIdx.x + 100 * threadIdx.y; }
 FUNCTION coordinates(int* out) {
     KERNELTK_BLOCK_BEGIN
     const long long block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
@@ -961,6 +1031,25 @@ FUNCTION saxpy(float a, const float* x, float* y, long long n) {
             goto _kt_done;
         }
         y[i] = a * x[i] + y[i];
+    KERNELTK_THREADS_END
+}
+FUNCTION interior(const float* x, float* y, long long h, long long w) {
+    KERNELTK_BLOCK_BEGIN
+    KERNELTK_SOME_THREADS_BEGIN(
+        ((long long)blockIdx.x * (long long)blockDim.x + (long long)threadIdx.x > 0),
+        ((long long)blockIdx.x * (long long)blockDim.x + (long long)threadIdx.x < w - 1
+         && (long long)blockIdx.y * (long long)blockDim.y + (long long)threadIdx.y > 0
+         && (long long)blockIdx.y * (long long)blockDim.y + (long long)threadIdx.y < h - 1))
+        const long long j = (long long)blockIdx.x * (long long)blockDim.x + (long long)threadIdx.x;
+        const long long i = (long long)blockIdx.y * (long long)blockDim.y + (long long)threadIdx.y;
+        y[i * w + j] = x[(i - 1) * w + j] + x[(i + 1) * w + j] + x[i * w + j - 1]
+                       + x[i * w + j + 1];
+    KERNELTK_THREADS_END
+}
+FUNCTION between(int* out, long long from, long long to) {
+    KERNELTK_BLOCK_BEGIN
+    KERNELTK_CALLING_SOME_THREADS_BEGIN((threadIdx.x >= from), (threadIdx.x < to))
+        out[_kt_rank] = 1 + asks();
     KERNELTK_THREADS_END
 }
 FUNCTION stencil(const float* x, float* y, long long h, long long w) {
@@ -1050,7 +1139,6 @@ FUNCTION own_memory(double* out) {
         out[_kt_rank] = 10 * p[_kt_rank].b + m[_kt_rank][1][_kt_rank % 3];
     KERNELTK_THREADS_END
 }
-__device__ __attribute__((noinline)) int asks() { return threadIdx.x + 100 * threadIdx.y; }
 FUNCTION calling(int* out) {
     KERNELTK_BLOCK_BEGIN
     KERNELTK_CALLING_THREADS_BEGIN
@@ -1083,7 +1171,7 @@ FUNCTION endless(volatile int* x) {
 """
 _FUNCTIONS = (
     "coordinates", "saxpy", "stencil", "block_sum", "product<4>", "product<32>", "histogram",
-    "own_memory", "calling", "unchanging", "asserts", "endless",
+    "interior", "between", "own_memory", "calling", "unchanging", "asserts", "endless",
 )  # fmt: skip
 
 
@@ -1140,12 +1228,23 @@ def test_loops_of_threads(blocks: Blocks) -> None:
     assert blocks.launch("saxpy", 8, 128, np.float32(0.5), v, w, np.int64(901)) == 0
     np.testing.assert_allclose(w, wanted, rtol=1e-6)
     m = generator.random((37, 70), np.float32)
-    found = np.zeros_like(m)
-    assert blocks.launch("stencil", (3, 5), (32, 8), m, found, np.int64(37), np.int64(70)) == 0
-    wanted = m[:-2, 1:-1] + m[2:, 1:-1] + m[1:-1, :-2] + m[1:-1, 2:]
-    np.testing.assert_allclose(found[1:-1, 1:-1], wanted, rtol=1e-6)
-    assert (found[0] == 0).all()
-    assert (found[:, -1] == 0).all()
+    for name in ("stencil", "interior"):
+        found = np.zeros_like(m)
+        assert blocks.launch(name, (3, 5), (32, 8), m, found, np.int64(37), np.int64(70)) == 0
+        wanted = m[:-2, 1:-1] + m[2:, 1:-1] + m[1:-1, :-2] + m[1:-1, 2:]
+        np.testing.assert_allclose(found[1:-1, 1:-1], wanted, rtol=1e-6)
+        found[1:-1, 1:-1] = 0
+        assert not found.any()
+
+
+def test_bounds_of_a_row(blocks: Blocks) -> None:
+    for begin in range(-1, 7):
+        for end in range(-1, 7):
+            found = np.zeros((2, 5), np.int32)
+            assert blocks.launch("between", 1, (5, 2), found, np.int64(begin), np.int64(end)) == 0
+            x_ = np.arange(5)
+            inside = (x_ >= begin) & (x_ < end)
+            assert (found == np.where(inside, 1 + x_ + [[0], [100]], 0)).all()
 
 
 def test_shared_memory_between_loops(blocks: Blocks) -> None:

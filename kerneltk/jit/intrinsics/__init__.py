@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from kerneltk.jit.intrinsics.base import Intrinsic, Rule
+from kerneltk.jit.intrinsics.foreign import as_numpys
 
 __all__ = ["is_range", "rule_of"]
 
@@ -25,7 +26,7 @@ def _tables() -> dict[Any, Rule]:
 def rule_of(function: Any) -> Rule | None:
     """Return the rule of a Python object that kernels can call; None if they cannot."""
     try:
-        return _tables().get(function)
+        return _tables().get(function) or _tables().get(as_numpys(function))
     except TypeError:  # what cannot be hashed is no function
         return None
 

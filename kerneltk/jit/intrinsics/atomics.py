@@ -48,7 +48,7 @@ def _place(low: Any, site: CallSite, array: Value, index: Value) -> ir.Element:
         raise low.fail(
             f"{low.describe(base)} was given, and '{site.name}' needs an array.",
             site.span_of(0),
-            "give the array and the index: atomic_add(x, i, value).",
+            f"give the array and the index: {site.name}(x, i, ...).",
         )
     found: ir.Element = low.element(base, index, site.span_of(1))
     if base.type.space == "local":

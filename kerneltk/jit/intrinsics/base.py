@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -86,6 +86,13 @@ class CallSite:
     def span_of(self, index: int) -> ir.Span:
         """Return the place of an argument."""
         return self.spans[index] if index < len(self.spans) else self.span
+
+    def places(self, names: Sequence[str]) -> dict[str, ir.Span]:
+        """Return the places of the arguments by the names of the parameters."""
+        given = dict(zip(names, self.spans, strict=False))
+        return {
+            name: given.get(name) or self.keyword_spans.get(name, self.span) for name in names
+        }
 
 
 class Builder(Protocol):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
@@ -25,51 +27,54 @@ def _alignment(low: Any, value: Value, span: ir.Span) -> int:
     if found is None:
         return 0
     if not isinstance(found, int | np.integer) or found < 1 or found & (found - 1):
-        raise low.fail(f"An alignment is a power of two (bytes), not {found!r}.", site.span)
+        raise low.fail(f"An alignment is a power of two (bytes), not {found!r}.", span)
     return int(found)
 
 
 def _declared(
-    low: Any, site: CallSite, dtype: Value, shape: Value, align: Value, space: str
+    low: Any, site: CallSite, names: tuple[str, str, str], values: dict[str, Value], space: str
 ) -> Any:
-    element = element_of(low, dtype, site.span)
+    """Declare memory; `names` are the parameters for the dtype, the shape and the alignment."""
+    dtype, shape, align = (values[name] for name in names)
+    places = site.places(tuple(values))
+    shape_span = places[names[1]]
+    if isinstance(dtype, Static) and hasattr(dtype.value, "storage_rule"):  # a collective's
+        return dtype.value.storage_rule(low, site, shape, space)
+    element = element_of(low, dtype, places[names[0]])
+    alignment = _alignment(low, align, places[names[2]])
     known = shape.value if isinstance(shape, Static) else shape
-    is_dynamic = known is None or (known == 0 and isinstance(known, int)) or known == (0,)
+    is_dynamic = known is None or (isinstance(known, int | tuple) and known in (0, (0,)))
     if is_dynamic:
         if space != "shared":
-            raise low.fail("Local memory needs a shape.", site.span)
-        return low.declare(element, None, space, site.span, _alignment(low, align, site))
-    extents = shape_of(low, shape, site.span)
-    size = int(np.prod(extents)) * element.dtype.itemsize
+            raise low.fail("Local memory needs a shape.", shape_span)
+        return low.declare(element, None, space, site.span, alignment)
+    extents = shape_of(low, shape, shape_span)
+    size = math.prod(extents) * element.dtype.itemsize
     if space == "local" and size > _MOST_LOCAL:
         raise low.fail(
             f"{size} bytes of local memory are more than a thread can have ({_MOST_LOCAL}).",
-            site.span,
+            shape_span,
             "use an array argument with a part for each thread.",
         )
     if space == "shared" and size > 232448:
         raise low.fail(
             f"{size} bytes of shared memory are more than a block can have.",
-            site.span,
+            shape_span,
             "use smaller tiles.",
         )
-    return low.declare(element, extents, space, site.span, _alignment(low, align, site))
+    return low.declare(element, extents, space, site.span, alignment)
 
 
 def _shared_memory(low: Any, site: CallSite) -> Value:
     """``shared_memory(dtype, size, alignment)``: CuPy's order."""
     values = arguments_of(low, site, ("dtype", "size", "alignment"), {"alignment": None})
-    found: Value = _declared(
-        low, site, values["dtype"], values["size"], values["alignment"], "shared"
-    )
+    found: Value = _declared(low, site, ("dtype", "size", "alignment"), values, "shared")
     return found
 
 
 def _local_memory(low: Any, site: CallSite) -> Value:
     values = arguments_of(low, site, ("dtype", "shape", "alignment"), {"alignment": None})
-    found: Value = _declared(
-        low, site, values["dtype"], values["shape"], values["alignment"], "local"
-    )
+    found: Value = _declared(low, site, ("dtype", "shape", "alignment"), values, "local")
     return found
 
 
@@ -80,9 +85,7 @@ def _array(space: str) -> Any:
         values = arguments_of(
             low, site, ("shape", "dtype", "alignment"), {"alignment": None, "dtype": np.float64}
         )
-        found: Value = _declared(
-            low, site, values["dtype"], values["shape"], values["alignment"], space
-        )
+        found: Value = _declared(low, site, ("dtype", "shape", "alignment"), values, space)
         return found
 
     return rule
@@ -93,10 +96,11 @@ def _array_like(low: Any, site: CallSite) -> Value:
     values = arguments_of(low, site, ("ary",))
     found = static_value(low, values["ary"], site.span_of(0), "The array")
     if not isinstance(found, np.ndarray | tuple | list):
-        raise low.fail(
-            f"An object of type '{type(found).__name__}' is no NumPy array.", site.span_of(0)
-        )
-    array = np.ascontiguousarray(found)
+        raise low.fail(f"{low.describe(values['ary'])} is no NumPy array.", site.span_of(0))
+    try:
+        array = np.ascontiguousarray(found)
+    except ValueError:  # rows of different lengths
+        raise low.fail("This is no array of numbers.", site.span_of(0)) from None
     element = element_of(low, Static(array.dtype), site.span_of(0))
     if isinstance(element, Record):
         raise low.refuse("Records cannot be constants.", site.span_of(0), "use one array a field.")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from kerneltk.jit import ir
 from kerneltk.jit.attributes import extent
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import (
@@ -65,6 +67,13 @@ def absolute(low: Builder, site: CallSite) -> Value:
     return call(ABSOLUTE, [value], result, site)
 
 
+def _has_unknown_int(numbers: Sequence[ir.Expression]) -> bool:
+    """Return whether one of several integers is Python's own, and not a constant."""
+    return any(
+        number.type == PY_INT and not isinstance(number, ir.Literal_) for number in numbers
+    )
+
+
 def _extreme(operation: Operation, function: Any) -> Rule:
     def rule(low: Builder, site: CallSite) -> Value:
         known = folded(function, site, low)
@@ -88,8 +97,8 @@ def _extreme(operation: Operation, function: Any) -> Rule:
         kind = common_number(low, numbers, site)
         if kind.is_complex:
             raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
-        if kind == BOOL:
-            kind = PY_INT
+        if kind == BOOL or (kind.is_integer and _has_unknown_int(numbers)):
+            kind = PY_INT  # the result is one of them, by value
         found = low.cast(numbers[0], kind)
         for number in numbers[1:]:
             found = call(operation, [found, low.cast(number, kind)], kind, site)

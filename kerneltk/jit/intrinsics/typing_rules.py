@@ -11,6 +11,7 @@ from kerneltk.dtypes import as_dtype, is_supported
 from kerneltk.jit import ir
 from kerneltk.jit.expressions import element_type
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
+from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.rules import common_type
 from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number, Record, Type
 
@@ -86,15 +87,19 @@ def all_static(values: Sequence[Value]) -> bool:
 
 def element_of(low: Builder, value: Value, span: ir.Span) -> Number | Record:
     """Return the type of elements that a dtype argument names."""
-    found = static_value(low, value, span, "A dtype")
+    found = as_numpys(static_value(low, value, span, "A dtype"))
     plain = {int: PY_INT.dtype, float: PY_FLOAT.dtype, bool: BOOL.dtype}
     try:
         dtype = plain.get(found) if isinstance(found, type) else None
         if dtype is None:
             named = getattr(found, "__name__", "") == "bfloat16"
             dtype = as_dtype("bfloat16" if named else found)
-    except TypeError:
-        raise low.fail(f"{found!r} is no dtype.", span, "for example 'np.float32'.") from None
+    except (TypeError, ValueError):
+        raise low.fail(
+            f"{low.describe(value)} is no dtype.",  # type: ignore[attr-defined]
+            span,
+            "for example 'np.float32'.",
+        ) from None
     if not is_supported(dtype):
         raise low.fail(f"Kernels have no memory of dtype '{dtype}'.", span)
     kind = element_type(dtype)

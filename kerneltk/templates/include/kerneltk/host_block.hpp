@@ -65,6 +65,22 @@ KERNELTK_COPY(blockDim)
 KERNELTK_COPY(gridDim)
 #undef KERNELTK_COPY
 
+// How many of n threads meet a condition that holds up to one of them.
+template <class Holds>
+inline __attribute__((always_inline)) long long holds_up_to(long long n, Holds holds) {
+    if (holds(n - 1)) return n;
+    if (!holds(0)) return 0;
+    long long begin = 0, end = n - 1;
+    while (begin < end) {
+        const long long middle = (begin + end) / 2;
+        if (holds(middle))
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
 // The type of memory of a thread's own that has a shape: row<float, 4, 2>::type is float[4][2].
 template <class T, long long... Extents>
 struct row {
@@ -167,19 +183,41 @@ inline __attribute__((always_inline)) void _kt_run_blocks(const void* block, lon
 
 // Runs what comes up to KERNELTK_THREADS_END for each thread. The global coordinates are kept for
 // who asks where a fault happened: x is then beyond the block if no thread is written down.
-#define KERNELTK_THREADS_BEGIN KERNELTK_THREADS_OF(KERNELTK_NOTE_THREAD)
+#define KERNELTK_THREADS_BEGIN                                                                   \
+    KERNELTK_ROWS KERNELTK_ROW(0, _kt_width, KERNELTK_NOTE_THREAD)
 // The same where functions are called that ask for their coordinates.
-#define KERNELTK_CALLING_THREADS_BEGIN KERNELTK_THREADS_OF(KERNELTK_SET_THREAD)
-#define KERNELTK_THREADS_OF(note)                                                                \
+#define KERNELTK_CALLING_THREADS_BEGIN                                                           \
+    KERNELTK_ROWS KERNELTK_ROW(0, _kt_width, KERNELTK_SET_THREAD)
+// The same for the threads that meet two conditions: one that holds from some thread of a row on,
+// and one that holds up to some thread. Both are in parentheses. Nothing then needs a mask.
+#define KERNELTK_SOME_THREADS_BEGIN(first, last)                                                 \
+    KERNELTK_ROWS KERNELTK_BOUNDS(first, last)                                                   \
+    KERNELTK_ROW(_kt_begin, _kt_end, KERNELTK_NOTE_THREAD)
+#define KERNELTK_CALLING_SOME_THREADS_BEGIN(first, last)                                         \
+    KERNELTK_ROWS KERNELTK_BOUNDS(first, last)                                                   \
+    KERNELTK_ROW(_kt_begin, _kt_end, KERNELTK_SET_THREAD)
+
+#define KERNELTK_ROWS                                                                            \
     ::threadIdx.x = blockDim.x;                                                                  \
     for (int _kt_z = 0; _kt_z < _kt_depth; ++_kt_z) {                                            \
         ::threadIdx.z = static_cast<unsigned int>(_kt_z);                                        \
         for (int _kt_y = 0; _kt_y < _kt_height; ++_kt_y) {                                       \
             ::threadIdx.y = static_cast<unsigned int>(_kt_y);                                    \
             ::kerneltk::grid::apart();                                                           \
-            const int _kt_first = (_kt_z * _kt_height + _kt_y) * _kt_width;                      \
+            const int _kt_first = (_kt_z * _kt_height + _kt_y) * _kt_width;
+#define KERNELTK_BOUNDS(first, last)                                                             \
+            const long long _kt_end = ::kerneltk::grid::holds_up_to(                             \
+                _kt_width, KERNELTK_CONDITION(last));                                            \
+            const long long _kt_begin = ::kerneltk::grid::holds_up_to(                           \
+                _kt_width, KERNELTK_CONDITION(!first));
+#define KERNELTK_CONDITION(condition)                                                            \
+    [&](long long _kt_x) __attribute__((always_inline)) {                                        \
+        [[maybe_unused]] const ::kerneltk::grid::coordinates threadIdx = {_kt_x, _kt_y, _kt_z};  \
+        return condition;                                                                        \
+    }
+#define KERNELTK_ROW(begin, end, note)                                                           \
             KERNELTK_INDEPENDENT                                                                 \
-            for (long long _kt_x = 0; _kt_x < _kt_width; ++_kt_x) {                              \
+            for (long long _kt_x = begin; _kt_x < end; ++_kt_x) {                                \
                 __label__ _kt_done;                                                              \
                 [[maybe_unused]] const ::kerneltk::grid::coordinates threadIdx = {_kt_x, _kt_y,  \
                                                                                   _kt_z};        \

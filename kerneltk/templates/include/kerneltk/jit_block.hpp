@@ -73,6 +73,16 @@ __device__ __forceinline__ unsigned int lanes_of_block(int warp) {
     return every_lane;
 }
 
+// On the host a block of another shape than a collective was made for is told; a GPU does not look.
+#ifdef __CUDACC_RTC__
+#define KERNELTK_JIT_EXPECT_BLOCK(X, Y, Z) static_cast<void>(0)
+#else
+#define KERNELTK_JIT_EXPECT_BLOCK(X, Y, Z)                                                    \
+    if (blockDim.x != X || blockDim.y != Y || blockDim.z != Z)                                \
+    grid::assertion_failed("the block has the shape that its collective was made for", _kt_file, \
+                           _kt_line)
+#endif
+
 // ---- reductions ----
 
 // The total of the first `valid` threads (at least one) in thread 0; the others get nothing of use.
@@ -81,6 +91,7 @@ __device__ __forceinline__ T block_reduce(
     block_reduce_storage<T, X * Y * Z>& storage, const T& x, const Op& op,
     int valid = X * Y * Z KERNELTK_JIT_PLACE) {
     constexpr int N = X * Y * Z;
+    KERNELTK_JIT_EXPECT_BLOCK(X, Y, Z);
     const int rank = rank_in_block<X, Y, Z>();
 #if KERNELTK_JIT_IN_PARALLEL
     const int warp = rank / 32, lane = rank % 32;
@@ -126,6 +137,7 @@ __device__ __forceinline__ T scan_block(
     block_scan_storage<T, X * Y * Z>& storage, const T& x, const Op& op,
     [[maybe_unused]] const T* initial, T* total KERNELTK_JIT_PLACE) {
     constexpr int N = X * Y * Z, WARPS = warps_of<N>;
+    KERNELTK_JIT_EXPECT_BLOCK(X, Y, Z);
     const int rank = rank_in_block<X, Y, Z>();
 #if KERNELTK_JIT_IN_PARALLEL
     const int warp = rank / 32, lane = rank % 32;
@@ -214,6 +226,7 @@ __device__ __forceinline__ T block_exclusive_scan_total(
 template <class T, int X, int Y = 1, int Z = 1>
 __device__ __forceinline__ T block_broadcast(
     block_broadcast_storage<T>& storage, const T& x, int source KERNELTK_JIT_PLACE) {
+    KERNELTK_JIT_EXPECT_BLOCK(X, Y, Z);
     if (rank_in_block<X, Y, Z>() == source) storage.item[0] = x;
     KERNELTK_JIT_BARRIER;
     return storage.item[0];

@@ -123,6 +123,7 @@ __device__ __forceinline__ void sort_block(sort_storage<K, V, X * Y * Z * ITEMS>
                                            K (&keys)[ITEMS], [[maybe_unused]] V* values,
                                            const Less& less_than, int valid KERNELTK_JIT_PLACE) {
     constexpr int N = X * Y * Z;
+    KERNELTK_JIT_EXPECT_BLOCK(X, Y, Z);
     const int rank = rank_in_block<X, Y, Z>(), first = rank * ITEMS;
     K* const held = storage.keys.begin();
     const auto publish = [&] {

@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void branches(kerneltk::jit::array<
 #line 9 "kernel.py"
                 const int t_2 = v;
 #line 9 "kernel.py"
-                const int t_3 = t_2 != 0 ? v * v : t_2;
+                const int t_3 = t_2 != 0 ? (int)((unsigned int)v * v) : t_2;
 #line 9 "kernel.py"
                 y[i] = t_3 != 0 ? t_3 : -1;
             }

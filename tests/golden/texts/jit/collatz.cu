@@ -26,7 +26,7 @@ extern "C" __global__ void collatz(kerneltk::jit::array<long long, 1> x, kernelt
         }
         // n = n // 2 if n % 2 == 0 else 3 * n + 1
 #line 8 "kernel.py"
-        n = n % 2 == 0 ? n / 2 : 3 * n + 1;
+        n = n % 2 == 0 ? n / 2 : (long long)(3ull * n + 1);
     }
     // for k in range(1000):
 #line 4 "kernel.py"

@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) void dtypes(kerneltk::jit::array<si
 #line 4 "kernel.py"
         {
             unsigned short& place = b[i];
-            place = (unsigned short)((int)place + (int)(signed char)(a[i] * 2));
+            place = (unsigned short)(int)((unsigned int)(int)place + (int)(signed char)((unsigned int)a[i] << 1));
         }
         // h[i] = h[i] * h[i] + 1.5
 #line 5 "kernel.py"

@@ -14,7 +14,7 @@ static inline __attribute__((always_inline)) void promotion_as_in_cuda(kerneltk:
         const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
         // y[i] = (a[i] * b[i] + h[i]) * x[i]
 #line 3 "kernel.py"
-        y[i] = (double)(kerneltk::jit::convert<float>((float16)(kerneltk::jit::convert<float16>((unsigned short)((unsigned short)a[i] * b[i])) + h[i])) * x[i]);
+        y[i] = (double)(kerneltk::jit::convert<float>((float16)(kerneltk::jit::convert<float16>((unsigned short)((unsigned int)(unsigned short)a[i] * b[i])) + h[i])) * x[i]);
     KERNELTK_THREADS_END
 }
 

@@ -1,6 +1,6 @@
 #include <kerneltk/jit_array.hpp>
 
-struct _kt_Box0 { kerneltk::jit::array<float, 1> item0; kerneltk::jit::strided<float, 1> item1; double item2; };
+struct _kt_Box0 { kerneltk::jit::array<float, 1> low; kerneltk::jit::strided<float, 1> high; double scale; };
 
 extern "C" __global__ void structures(_kt_Box0 box, kerneltk::jit::array<bool, 1> inside) {
     // i = jit.grid(1)
@@ -8,9 +8,9 @@ extern "C" __global__ void structures(_kt_Box0 box, kerneltk::jit::array<bool, 1
     const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
     // low, high = box.low[i], box.high[-i]
 #line 3 "kernel.py"
-    const float t = box.item0[i];
+    const float t = box.low[i];
 #line 3 "kernel.py"
-    const float t_2 = box.item1[kerneltk::jit::wrapped(-i, box.item1.shape[0])];
+    const float t_2 = box.high[kerneltk::jit::wrapped(-i, box.high.shape[0])];
 #line 3 "kernel.py"
     float low = t;
 #line 3 "kernel.py"
@@ -30,7 +30,7 @@ extern "C" __global__ void structures(_kt_Box0 box, kerneltk::jit::array<bool, 1
     }
     // inside[i] = low <= box.scale < high or (low, high) == (0, 1)
 #line 8 "kernel.py"
-    const double t_5 = box.item2;
+    const double t_5 = box.scale;
 #line 8 "kernel.py"
     inside[i] = (low <= (float)t_5 && (float)t_5 < high) || (low == 0.0f && high == 1.0f);
 }

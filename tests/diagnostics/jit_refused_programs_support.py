@@ -1,0 +1,87 @@
+"""What a refused program is, and how its message is written down."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Literal
+
+import ml_dtypes
+import numpy as np
+
+# One array of each kind that the programs ask for. Nothing is ever launched on them.
+F32 = np.zeros(8, np.float32)
+F64 = np.zeros(8)
+F16 = np.zeros(8, np.float16)
+BF16 = np.zeros(8, ml_dtypes.bfloat16)
+I8 = np.zeros(8, np.int8)
+I16 = np.zeros(8, np.int16)
+I32 = np.zeros(8, np.int32)
+U8 = np.zeros(8, np.uint8)
+U32 = np.zeros(8, np.uint32)
+U64 = np.zeros(8, np.uint64)
+C64 = np.zeros(8, np.complex64)
+BOOLS = np.zeros(8, np.bool_)
+GRID = np.zeros((4, 4), np.float32)
+POINTS = np.zeros(8, [("x", np.float32), ("y", np.float32)])
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A program that no kernel can be made of, for arguments of these types.
+
+    The message begins with the name of the exception. In it `+2` stands for the second line below
+    that of the function's name, and `other+1` for the first line below that of another function
+    of the file. Carets stand under what they mark.
+    """
+
+    function: FunctionType
+    message: str
+    arguments: tuple[Any, ...]
+    mode: Literal["cuda", "numpy"]
+
+    @property
+    def expected(self) -> str:
+        """The whole message as it is rendered."""
+        lines = textwrap.dedent(self.message).strip("\n").split("\n")
+        moved = 0
+        for index, line in enumerate(lines):
+            match = _PLACE.match(line)
+            if match:
+                lines[index] = head = f"  {self._place(match[1], int(match[2]))}: "
+                lines[index] += line[match.end() :]
+                moved = len(head) - match.end()
+            elif line.strip().startswith("^"):
+                lines[index] = " " * moved + line
+        return "\n".join(lines)
+
+    def _place(self, name: str, offset: int) -> str:
+        function = self.function.__globals__[name] if name else self.function
+        code = getattr(function, "jit_function", function).__code__
+        path = code.co_filename
+        number = code.co_firstlineno
+        while not linecache.getline(path, number).lstrip().startswith(("def ", "async def ")):
+            number += 1
+        return f"{path.rpartition('/')[2]}:{number + offset}"
+
+
+_PLACE = re.compile(r"  (\w*)\+(\d+): ")
+
+
+class Table(list[Refused]):
+    """Refused programs in the order of their definition."""
+
+    def refused(
+        self, message: str, *arguments: Any, mode: Literal["cuda", "numpy"] = "cuda"
+    ) -> Callable[[Any], Any]:
+        """Add a function, unchanged, as a program that is refused with this message."""
+
+        def add(function: Any) -> Any:
+            self.append(Refused(function, message, arguments, mode))
+            return function
+
+        return add

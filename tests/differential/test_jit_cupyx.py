@@ -1,0 +1,527 @@
+"""Programs of the kinds that the documentation of ``cupyx.jit`` shows, with ``jit`` from kerneltk.
+
+Nothing but that import tells them from programs for CuPy.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import jit
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    NotCompiledError,
+    TypingError,
+    UnsupportedError,
+)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+# -- kernels and how they are launched --------------------------------------------------------------
+
+
+@jit.rawkernel()
+def copy_elements(x, y, size):
+    tid = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x
+    ntid = jit.gridDim.x * jit.blockDim.x
+    for i in range(tid, size, ntid):
+        y[i] = x[i]
+
+
+def test_copy_by_both_ways_to_launch(backend: Any) -> None:
+    data = rng().random(5000, np.float32)
+    x, y, z = backend.asarrays(data, np.zeros_like(data), np.zeros_like(data))
+    copy_elements((8,), (128,), (x, y, 5000))
+    copy_elements[8, 128](x, z, 5000)
+    np.testing.assert_array_equal(backend.asnumpy(y), data)
+    np.testing.assert_array_equal(backend.asnumpy(z), data)
+
+
+def test_sizes_of_numpy_and_python(backend: Any) -> None:
+    x, y = backend.asarrays(np.arange(50.0), np.zeros(50))
+    for size in (np.uint32(10), np.int64(20), 30):
+        copy_elements((1,), (32,), (x, y, size))
+    np.testing.assert_array_equal(backend.asnumpy(y)[:30], np.arange(30))
+    np.testing.assert_array_equal(backend.asnumpy(y)[30:], 0)
+
+
+def test_code_of_each_specialization(backend: Any) -> None:
+    @jit.rawkernel()
+    def double(x):
+        x[jit.grid(1)] *= 2
+
+    with pytest.raises(NotCompiledError, match="launch it first"):
+        double.cached_code  # noqa: B018
+    x = backend.asarray(np.ones(8, np.float32))
+    double[1, 8](x)
+    assert "double" in double.cached_code
+    double[1, 8](x.astype(np.int32))
+    assert len(double.cached_codes) == 2
+    with pytest.raises(NotCompiledError, match="2 combinations"):
+        double.cached_code  # noqa: B018
+
+
+def test_launches_that_are_refused(backend: Any) -> None:
+    (x,) = backend.asarrays(np.zeros(4))
+    with pytest.raises(ArgumentTypeError, match="size"):
+        copy_elements((1,), (32,), (x, x))
+    with pytest.raises(ArgumentTypeError, match="must be a tuple"):
+        copy_elements((1,), (32,), x)
+    with pytest.raises(ArgumentValueError, match="2048"):
+        copy_elements((1,), (2048,), (x, x, 4))
+
+
+# -- reductions -------------------------------------------------------------------------------------
+
+
+@jit.rawkernel()
+def total(x, y, size):
+    tid = jit.threadIdx.x
+    ntid = jit.blockDim.x
+    value = np.float32(0)
+    for i in range(tid, size, ntid):
+        value += x[i]
+    smem = jit.shared_memory(np.float32, 256)
+    smem[tid] = value
+    jit.syncthreads()
+    if tid == np.uint32(0):
+        value = np.float32(0)
+        for i in range(ntid):
+            value += smem[i]
+        y[0] = value
+
+
+@jit.rawkernel()
+def total_by_atomics(x, y, size):
+    tid = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x
+    ntid = jit.gridDim.x * jit.blockDim.x
+    for i in range(tid, size, ntid):
+        jit.atomic_add(y, 0, x[i])
+
+
+@jit.rawkernel()
+def total_by_halves(x, y):
+    kept = jit.shared_memory(np.float32, None)
+    tid = jit.threadIdx.x
+    i = jit.grid(1)
+    kept[tid] = x[i] if i < x.size else 0
+    jit.syncthreads()
+    half = jit.blockDim.x // 2
+    while half > 0:
+        if tid < half:
+            kept[tid] += kept[tid + half]
+        jit.syncthreads()
+        half //= 2
+    if tid == 0:
+        jit.atomic_add(y, 0, kept[0])
+
+
+@pytest.mark.parametrize("way", ["loop", "atomics", "halves"])
+def test_reduction(backend: Any, way: str) -> None:
+    data = rng().random(1000, np.float32)
+    x, y = backend.asarrays(data, np.zeros(1, np.float32))
+    if way == "loop":
+        total((1,), (256,), (x, y, x.size))
+    elif way == "atomics":
+        total_by_atomics((4,), (64,), (x, y, x.size))
+    else:
+        total_by_halves((8,), (128,), (x, y), shared_mem=128 * 4)
+    np.testing.assert_allclose(backend.asnumpy(y)[0], data.sum(), rtol=1e-5)
+
+
+@jit.rawkernel()
+def all_atomics(x, out):
+    i = jit.grid(1)
+    jit.atomic_add(out, 0, x[i])
+    jit.atomic_sub(out, 1, x[i])
+    jit.atomic_min(out, 2, x[i])
+    jit.atomic_max(out, 3, x[i])
+    jit.atomic_inc(out, 4, np.uint32(1000))
+    jit.atomic_and(out, 5, x[i])
+    jit.atomic_or(out, 6, x[i])
+    jit.atomic_xor(out, 7, x[i])
+    if i == 0:
+        jit.atomic_exch(out, 8, np.uint32(5))
+        jit.atomic_cas(out, 9, np.uint32(0), np.uint32(6))
+        jit.atomic_dec(out, 10, np.uint32(9))
+
+
+def test_atomics(backend: Any) -> None:
+    data = rng().integers(1, 1000, 64).astype(np.uint32)
+    start = np.zeros(11, np.uint32)
+    start[[2, 5]] = 0xFFFFFFFF
+    x, out = backend.asarrays(data, start)
+    all_atomics[2, 32](x, out)
+    expected = [
+        data.sum(),
+        (-data.astype(np.int64).sum()) % 2**32,
+        data.min(),
+        data.max(),
+        64,
+        np.bitwise_and.reduce(data),
+        np.bitwise_or.reduce(data),
+        np.bitwise_xor.reduce(data),
+        5,
+        6,
+        9,
+    ]
+    np.testing.assert_array_equal(backend.asnumpy(out), expected)
+
+
+# -- functions that kernels call --------------------------------------------------------------------
+
+
+@jit.rawkernel(device=True)
+def distance(x, y):
+    return math.sqrt(x * x + y * y)
+
+
+@jit.rawkernel(device=True)
+def turned(x, y, quarter):
+    if quarter:
+        return -y, x
+    return x, y
+
+
+@jit.rawkernel()
+def polar(points, out):
+    i = jit.grid(1)
+    if i < len(points):
+        x, y = turned(points[i, 0], points[i, 1], i % 2 == 1)
+        out[i, 0] = distance(x, y)
+        out[i, 1] = math.atan2(y, x)
+
+
+def test_device_functions(backend: Any) -> None:
+    data = rng().normal(size=(40, 2)).astype(np.float32)
+    points, out = backend.asarrays(data, np.zeros((40, 2), np.float32))
+    polar[2, 32](points, out)
+    turn = data.copy()
+    turn[1::2] = np.column_stack([-data[1::2, 1], data[1::2, 0]])
+    expected = np.column_stack([np.hypot(*turn.T), np.arctan2(turn[:, 1], turn[:, 0])])
+    np.testing.assert_allclose(backend.asnumpy(out), expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
+        distance(1, 2)
+
+
+@jit.rawkernel()
+def apply(function_number, x, y):
+    i = jit.grid(1)
+    if function_number == 0:
+        y[i] = np.exp(x[i])
+    elif function_number == 1:
+        y[i] = np.maximum(x[i], 0)
+    else:
+        y[i] = np.where(x[i] > 0, x[i], -1)
+
+
+def test_functions_of_numpy(backend: Any) -> None:
+    data = rng().normal(size=32)
+    wanted = (np.exp(data), np.maximum(data, 0), np.where(data > 0, data, -1))
+    for number, expected in enumerate(wanted):
+        x, y = backend.asarrays(data, np.zeros(32))
+        apply[1, 32](number, x, y)
+        np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-14)
+
+
+def test_functions_of_cupy(backend: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CuPy warns of a toolkit that it did not find
+        cupy = pytest.importorskip("cupy")
+
+    @jit.rawkernel()
+    def kernel(x, y):
+        i = jit.grid(1)
+        y[i] = cupy.float32(2) * cupy.sin(x[i]) + cupy.maximum(x[i], cupy.float32(0))
+
+    data = rng().normal(size=32).astype(np.float32)
+    x, y = backend.asarrays(data, np.zeros_like(data))
+    kernel[1, 32](x, y)
+    expected = 2 * np.sin(data) + np.maximum(data, 0)
+    np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-5, atol=1e-6)
+
+
+def made_with(factor: float, width: int) -> Any:
+    @jit.rawkernel()
+    def scale(x):
+        kept = jit.local_memory(np.float32, width)
+        i = jit.grid(1)
+        for k in range(width):
+            kept[k] = x[i] * k
+        x[i] = factor * kept[width - 1]
+
+    return scale
+
+
+def test_values_from_around_the_kernel(backend: Any) -> None:
+    for factor, width in ((0.5, 3), (2.0, 5)):
+        x = backend.asarray(np.arange(32, dtype=np.float32))
+        made_with(factor, width)[1, 32](x)
+        expected = np.arange(32) * (width - 1) * factor
+        np.testing.assert_array_equal(backend.asnumpy(x), expected)
+
+
+# -- types ------------------------------------------------------------------------------------------
+
+
+@jit.rawkernel()
+def meet(a, b, out):
+    out[0] = (a[0] + b[0]).dtype.itemsize
+    out[1] = (a[0] * 2.5).dtype.itemsize
+
+
+@jit.rawkernel(mode="numpy")
+def meet_as_in_numpy(a, b, out):
+    out[0] = (a[0] + b[0]).dtype.itemsize
+    out[1] = (a[0] * np.float32(2.5)).dtype.itemsize
+
+
+def test_dtypes_meet_as_in_c_or_as_in_numpy(backend: Any) -> None:
+    a, b, out = backend.asarrays(np.ones(1, np.int32), np.ones(1, np.float32), np.zeros(2, "i8"))
+    meet_as_in_numpy[1, 1](a, b, out)
+    np.testing.assert_array_equal(backend.asnumpy(out), [8, 8])  # float64
+    a, b, out = backend.asarrays(np.ones(1, np.float32), np.ones(1, np.int32), np.zeros(2, "i8"))
+    meet[1, 1](a, b, out)
+    np.testing.assert_array_equal(backend.asnumpy(out), [4, 4])  # float32
+
+
+@jit.rawkernel()
+def operators(a, b, ints, floats):
+    i = jit.grid(1)
+    ints[0, i] = a[i] // b[i]
+    ints[1, i] = a[i] % b[i]
+    ints[2, i] = a[i] & b[i] | 1
+    ints[3, i] = a[i] << 2 ^ ~b[i]
+    ints[4, i] = a[i] if a[i] > b[i] else b[i]
+    ints[5, i] = not (a[i] == b[i] or a[i] < 0) and a[i] >= 0
+    floats[0, i] = a[i] / b[i]
+    floats[1, i] = -abs(a[i]) ** 2
+    floats[2, i] = min(a[i], b[i], 3)
+    floats[3, i] = int(floats[0, i]) + float(a[i]) + round(floats[0, i])
+
+
+def test_operators(backend: Any) -> None:
+    generator = rng()
+    p = generator.integers(-50, 50, 64).astype(np.int32)
+    q = generator.integers(1, 9, 64).astype(np.int32) * generator.choice([-1, 1], 64).astype("i4")
+    a, b, ints, floats = backend.asarrays(p, q, np.zeros((6, 64), "i4"), np.zeros((4, 64)))
+    operators[2, 32](a, b, ints, floats)
+    expected = [p // q, p % q, p & q | 1, p << 2 ^ ~q, np.maximum(p, q), (p != q) & (p >= 0)]
+    np.testing.assert_array_equal(backend.asnumpy(ints), expected)
+    quotient = p / q
+    real = [
+        quotient,
+        -(np.abs(p) ** 2.0),
+        np.minimum(np.minimum(p, q), 3),
+        np.trunc(quotient) + p + np.rint(quotient),
+    ]
+    np.testing.assert_allclose(backend.asnumpy(floats), real, rtol=1e-15)
+
+
+@jit.rawkernel()
+def arrays_tell_of_themselves(x, out):
+    out[0] = x.ndim
+    out[1] = x.size
+    out[2] = len(x)
+    out[3], out[4] = x.shape
+    out[5], out[6] = x.strides
+    out[7] = x.shape[-1] + x[1, 2] + x[-1][-2] + x[(0, 1)]
+
+
+def test_attributes_of_arrays(backend: Any) -> None:
+    base = np.arange(60, dtype=np.int16).reshape(6, 10)
+    view = base[::2, 1::3]
+    x, out = backend.asarray(view), backend.asarray(np.zeros(8, np.int64))
+    arrays_tell_of_themselves[1, 1](x, out)
+    expected = [2, 9, 3, 3, 3, 40, 6, 3 + view[1, 2] + view[-1, -2] + view[0, 1]]
+    np.testing.assert_array_equal(backend.asnumpy(out), expected)
+
+
+@jit.rawkernel()
+def complex_and_half(z, h, out):
+    i = jit.grid(1)
+    h[i] = h[i] * np.float16(2) + np.float16(0.5)
+    z[i] = z[i] * z[i].conjugate() + 1j
+    out[i] = abs(z[i]) + z[i].real
+
+
+def test_complex_and_half_precision(backend: Any) -> None:
+    data = (rng().normal(size=32) + 1j * rng().normal(size=32)).astype(np.complex64)
+    half = rng().random(32).astype(np.float16)
+    z, h, out = backend.asarrays(data, half, np.zeros(32, np.float32))
+    complex_and_half[1, 32](z, h, out)
+    found = np.abs(data) ** 2 + 1j
+    np.testing.assert_allclose(backend.asnumpy(z), found, rtol=1e-5)
+    np.testing.assert_allclose(backend.asnumpy(h), half * 2 + np.float16(0.5), rtol=1e-3)
+    np.testing.assert_allclose(backend.asnumpy(out), np.abs(found) + found.real, rtol=1e-5)
+
+
+# -- loops ------------------------------------------------------------------------------------------
+
+
+@jit.rawkernel()
+def ranges(x, out):
+    i = jit.grid(1)
+    value = 0
+    for k in jit.range(8, unroll=4):
+        value += k * x[i]
+    for k in jit.range(10, 0, -3, unroll=True):
+        value += k
+    for k in jit.range(i, i + 5, unroll=False):
+        if k % 2:
+            continue
+        if k > 40:
+            break
+        value -= k
+    out[i] = value
+
+
+def test_typed_ranges(backend: Any) -> None:
+    data = rng().integers(0, 100, 64)
+    x, out = backend.asarrays(data, np.zeros(64, np.int64))
+    ranges[2, 32](x, out)
+    expected = []
+    for i, value in enumerate(data):
+        evens = itertools.takewhile(lambda k: k <= 40, (k for k in range(i, i + 5) if k % 2 == 0))
+        expected.append(28 * value + 22 - sum(evens))
+    np.testing.assert_array_equal(backend.asnumpy(out), expected)
+    assert "#pragma unroll 4" in ranges.cached_code
+
+
+@jit.rawkernel()
+def collatz(x, steps):
+    i = jit.grid(1)
+    value = x[i]
+    count = 0
+    while value != 1:
+        value = value // 2 if value % 2 == 0 else 3 * value + 1
+        count += 1
+    steps[i] = count
+
+
+def test_while(backend: Any) -> None:
+    x, steps = backend.asarrays(np.arange(1, 33), np.zeros(32, np.int32))
+    collatz[1, 32](x, steps)
+    assert backend.asnumpy(steps)[26] == 111
+
+
+# -- grids and warps --------------------------------------------------------------------------------
+
+
+@jit.rawkernel()
+def coordinates(out):
+    x, y = jit.grid(2)
+    w, h = jit.gridsize(2)
+    out[y, x, 0] = w * 100 + h
+    out[y, x, 1] = jit.laneid() if jit.threadIdx.y == 0 else jit.warpsize
+
+
+def test_coordinates(backend: Any) -> None:
+    out = backend.asarray(np.zeros((4, 16, 2), np.int32))
+    coordinates[(2, 2), (8, 2)](out)
+    found = backend.asnumpy(out)
+    np.testing.assert_array_equal(found[..., 0], 1604)
+    np.testing.assert_array_equal(found[0, :, 1], np.tile(np.arange(8), 2))
+    np.testing.assert_array_equal(found[1, :, 1], 32)
+
+
+@jit.rawkernel()
+def exchange(x, out):
+    i = jit.grid(1)
+    out[0, i] = jit.shfl_sync(0xFFFFFFFF, x[i], 7)
+    out[1, i] = jit.shfl_up_sync(0xFFFFFFFF, x[i], 2, width=16)
+    out[2, i] = jit.shfl_down_sync(0xFFFFFFFF, x[i], 1)
+    out[3, i] = jit.shfl_xor_sync(0xFFFFFFFF, x[i], 16)
+    jit.syncwarp()
+    jit.syncwarp(mask=0xFFFF if jit.threadIdx.x < 16 else 0xFFFF0000)
+
+
+def test_shuffles(backend: Any) -> None:
+    data = rng().random(32)
+    x, out = backend.asarrays(data, np.zeros((4, 32)))
+    exchange[1, 32](x, out)
+    lanes = np.arange(32)
+    expected = [
+        np.full(32, data[7]),
+        data[np.where(lanes % 16 < 2, lanes, lanes - 2)],
+        data[np.minimum(lanes + 1, 31)],
+        data[lanes ^ 16],
+    ]
+    np.testing.assert_array_equal(backend.asnumpy(out), expected)
+
+
+@jit.rawkernel()
+def reverse_block(x):
+    kept = jit.shared_memory(np.int32, 64, alignment=16)
+    t = jit.threadIdx.x
+    kept[t] = x[t]
+    jit.syncthreads()
+    x[t] = kept[63 - t]
+
+
+def test_shared_memory_with_an_alignment(backend: Any) -> None:
+    x = backend.asarray(np.arange(64, dtype=np.int32))
+    reverse_block[1, 64](x)
+    np.testing.assert_array_equal(backend.asnumpy(x), np.arange(64)[::-1])
+
+
+# -- errors -----------------------------------------------------------------------------------------
+
+
+def test_what_is_not_there() -> None:
+    with pytest.raises(AttributeError, match=r"jit\.thrust[^$]*jit\.cub"):
+        jit.thrust  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        jit.nonsense  # noqa: B018
+
+
+def test_python_that_kernels_do_not_have(backend: Any) -> None:
+    @jit.rawkernel()
+    def with_a_list(x):
+        kept = [1, 2]
+        x[0] = kept[0]
+
+    @jit.rawkernel()
+    def with_try(x):
+        try:
+            x[0] = 1
+        except ValueError:
+            x[0] = 2
+
+    (x,) = backend.asarrays(np.zeros(4))
+    with pytest.raises(UnsupportedError, match=r"A list [^$]*kept = \[1, 2\][^$]*local_memory"):
+        with_a_list[1, 1](x)
+    with pytest.raises(UnsupportedError, match="'try' cannot"):
+        with_try[1, 1](x)
+
+
+def test_types_that_do_not_fit(backend: Any) -> None:
+    @jit.rawkernel()
+    def whole_array(x):
+        x[0] = x + 1
+
+    @jit.rawkernel()
+    def too_many_indices(x):
+        x[0, 0] = 1
+
+    (x,) = backend.asarrays(np.zeros(4))
+    with pytest.raises(TypingError, match=r"x \+ 1"):
+        whole_array[1, 1](x)
+    with pytest.raises(TypingError, match=r"x\[0, 0\]"):
+        too_many_indices[1, 1](x)
+
+
+def test_intrinsics_outside_of_kernels() -> None:
+    for function in (jit.syncthreads, jit.grid, jit.atomic_add, jit.shared_memory):
+        with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
+            function()
