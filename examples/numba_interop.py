@@ -2,7 +2,8 @@
 loops of numba on a CPU.
 
 Run with ``python examples/numba_interop.py``, or on a GPU with
-``python examples/numba_interop.py cupy``. Where numba is missing, a loop in plain Python takes its part.
+``python examples/numba_interop.py cupy``. Where numba is missing, a loop in plain Python takes its
+part.
 """
 
 import importlib.util

@@ -11,13 +11,14 @@ A class takes a dtype and numbers of threads in brackets, inside of a kernel or 
         if jit.threadIdx.x == 0:
             y[jit.blockIdx.x] = total
 
-The dtype may also be a tuple of dtypes, a named tuple or a dataclass whose fields are annotated with
-them, or a structured dtype: values of up to 64 bytes.
+The dtype may also be a tuple of dtypes, a named tuple or a dataclass whose fields are annotated
+with them, or a structured dtype: values of up to 64 bytes.
 """
 
 from __future__ import annotations
 
-from kerneltk.jit.intrinsics.collectives import FUNCTORS, TEMPLATES
+from kerneltk.jit.intrinsics.collectives import TEMPLATES
+from kerneltk.jit.intrinsics.combinations import FUNCTORS
 
 __all__ = [
     "ArgMax",

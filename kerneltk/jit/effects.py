@@ -72,11 +72,11 @@ def needs_grid(program: ir.Program) -> bool:
 
 
 def required_block(program: ir.Program) -> tuple[int, int, int] | None:
-    """Return the shape that the blocks of a kernel must have, whatever its arguments are; None if it
-    may depend on them.
+    """Return the shape that the blocks of a kernel must have, whatever its arguments are; None if
+    it may depend on them.
 
-    It is that of collectives which every thread comes to: those that stand in no branch or loop, and
-    before anything that may end the kernel.
+    It is that of collectives which every thread comes to: those that stand in no branch or loop,
+    and before anything that may end the kernel.
     """
     for statement in program.kernel.body:
         if isinstance(statement, ir.If | ir.While | ir.For | ir.Return):

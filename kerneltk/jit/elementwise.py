@@ -32,6 +32,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.effects import written_parameters
 from kerneltk.jit.emit import Emitter
 from kerneltk.jit.kernel import Definition, Mode, checked_function
+from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.units import ordered_headers
@@ -40,7 +41,7 @@ from kerneltk.specialize import ElementwiseDefinition
 
 __all__ = ["ElementKernel", "kernel"]
 
-_OPTIONS = ("out", "shape", "size", "stream", "block_size", "backend")
+_OPTIONS = ("shape", "size", "stream", "block_size", "backend")
 # What a function of one element has no threads for.
 _OF_THREADS = frozenset(("barrier", "waits", "thread"))
 
@@ -138,6 +139,8 @@ class ElementKernel:
         functools.update_wrapper(self, definition.function)
         self._given_raw = raw
         self._typed: dict[Any, tuple[_TypedKernel, tuple[np.dtype[Any], ...], int]] = {}
+        self._shortcut: Callable[..., Any] = self._other
+        self._shortcut_out: Callable[..., Any] = self._other_out
 
     @property
     def name(self) -> str:
@@ -169,7 +172,7 @@ class ElementKernel:
 
     # -- calls ---------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """Evaluate the function for every element.
 
         Parameters
@@ -198,6 +201,21 @@ class ElementKernel:
         ArgumentTypeError, ArgumentValueError
             Arguments of other kinds, or shapes that do not go together.
         """
+        if not named and len(args) == len(self._is_raw):
+            if out is None:
+                return self._shortcut(*args)
+            if type(out) is not tuple:
+                return self._shortcut_out(*args, out)
+        return self._call(args, out, named)
+
+    def _other(self, *args: Any) -> Any:
+        return self._call(args, None, {})
+
+    def _other_out(self, *args: Any) -> Any:
+        return self._call(args[:-1], args[-1], {})
+
+    def _call(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
+        """Call with arguments of any kinds, and make the shortcut for the next call alike."""
         options = {key: named.pop(key) for key in _OPTIONS if key in named} if named else {}
         if named or len(args) != len(self._definition.parameters):
             try:
@@ -206,7 +224,6 @@ class ElementKernel:
                 raise ArgumentTypeError(f"Kernel '{self.name}': {error}.") from None
             bound.apply_defaults()
             args = tuple(bound.arguments[name] for name in self._definition.parameters)
-        out = options.pop("out", None) if options else None
         outputs: tuple[Any, ...] = ()
         if out is not None:
             outputs = out if isinstance(out, tuple) else (out,)
@@ -217,7 +234,38 @@ class ElementKernel:
         known = self._typed.get(key)
         if known is None:
             known = self._typed[key] = self._specialized(args, outputs)
-        return self._run(*known, args, outputs, options)
+        if options:
+            return self._run(*known, args, outputs, options)
+        result = self._run(*known, args, outputs, options)
+        if len(outputs) < 2:
+            self._keep_shortcut(known, args, outputs)
+        return result
+
+    def _keep_shortcut(
+        self,
+        known: tuple[_TypedKernel, tuple[np.dtype[Any], ...], int],
+        args: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+    ) -> None:
+        owners = [interop.backend_of(value) for value in (*args, *outputs)]
+        backend = next((owner for owner in owners if owner is not None), None)
+        if backend is None:
+            return
+        typed, dtypes, ndim = known
+        made = make_shortcut(
+            (*args, *outputs),
+            self._is_raw,
+            len(outputs),
+            ndim,
+            dtypes,
+            backend,
+            typed,
+            self._other_out if outputs else self._other,
+        )
+        if made is not None and outputs:
+            self._shortcut_out = made
+        elif made is not None:
+            self._shortcut = made
 
     def _run(
         self,

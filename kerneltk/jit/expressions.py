@@ -428,7 +428,7 @@ class Expressions:
                 "An array from outside cannot be used in a kernel.",
                 span,
                 "pass it as an argument, or copy it into the kernel with "
-                "'jit.const.array_like(x)'.",
+                "'jit.cuda.const.array_like(x)'.",
             )
         name = getattr(found, "__name__", type(found).__name__)
         hint = getattr(found, "instead", "") or (

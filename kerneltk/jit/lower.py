@@ -123,7 +123,7 @@ class FunctionLowering(Expressions):
         self._counters: set[str] = set()
         self._variables: set[str] = set()
         self._loops: list[tuple[str, str]] = []
-        self._place: tuple[ir.Local, ...] = ()
+        self._element_place: tuple[ir.Local, ...] = ()
         self.is_pure = True
         self.statements = []
         self._check_definition()
@@ -151,7 +151,7 @@ class FunctionLowering(Expressions):
                 "return a value on every way.",
             )
         self.is_pure = not any(map(_has_effect, self.statements))
-        parameters += tuple(ir.Parameter(i.name, i.type, i.span) for i in self._place)
+        parameters += tuple(ir.Parameter(i.name, i.type, i.span) for i in self._element_place)
         self.function = ir.Function(
             self.program.unique(self.source.name if self.source.name != "<lambda>" else "lambda"),
             parameters,
@@ -160,7 +160,7 @@ class FunctionLowering(Expressions):
             tuple(self._locals.items()),
             self.source,
             self._is_kernel,
-            index_ndim=len(self._place),
+            index_ndim=len(self._element_place),
         )
         return True
 
@@ -438,18 +438,18 @@ class FunctionLowering(Expressions):
                 span,
                 "use 'jit.grid(ndim)', and pass the place to functions that are called.",
             )
-        if self._place and len(self._place) != ndim:
+        if self._element_place and len(self._element_place) != ndim:
             raise self.fail(
-                f"'jit.index' was asked for {len(self._place)} dimensions before, and for {ndim} "
+                f"'jit.index' was asked for {len(self._element_place)} dimensions before, and for {ndim} "
                 "here.",
                 span,
             )
-        if not self._place:
-            self._place = tuple(
+        if not self._element_place:
+            self._element_place = tuple(
                 ir.Local(self.fresh("index" if ndim == 1 else f"index_{axis}"), PY_INT, span)
                 for axis in range(ndim)
             )
-        return self._place
+        return self._element_place
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -546,9 +546,9 @@ class FunctionLowering(Expressions):
         elif isinstance(target, ast.Starred):
             self.refuse_node(target)
         else:
-            self._store(self._place(target), value, self.span(target), span)
+            self._store(self._target(target), value, self.span(target), span)
 
-    def _place(self, target: ast.expr) -> Value:
+    def _target(self, target: ast.expr) -> Value:
         """Return what an element or a field is that is assigned to."""
         place = self.value(target)
         if isinstance(place, Static) and isinstance(target, ast.Subscript):
@@ -668,7 +668,7 @@ class FunctionLowering(Expressions):
                 self.statements += late
             self.assign_name(node.target.id, self.binary(spelling, left, value, span, places), span)
             return
-        place = self._place(node.target)
+        place = self._target(node.target)
         if not isinstance(place, ir.Element | ir.Field):
             self._store(place, place, self.span(node.target), span)
             return
@@ -832,18 +832,16 @@ class FunctionLowering(Expressions):
         unroll: Any = None
         for keyword in call.keywords:
             found = self.value(keyword.value)
-            if keyword.arg != "unroll" or not isinstance(found, Static):
-                raise self.fail(
-                    f"'range' takes no keyword '{keyword.arg}' here.",
-                    self.span(keyword.value),
-                    "it takes 'unroll', a constant: the number of passes, True or False.",
-                )
-            unroll = found.value
+            place = self.span(keyword.value)
+            if keyword.arg != "unroll":
+                raise self.fail("'range' takes no keyword but 'unroll'.", place)
+            unroll = found.value if isinstance(found, Static) else found
             times = isinstance(unroll, int | np.integer) and 1 <= unroll < 2**31
             if not (times or unroll is None or isinstance(unroll, bool)):
+                shown = self.phrase(found) if isinstance(found, Static) else "a variable"
                 raise self.fail(
-                    f"'unroll' must be a number of passes, True or False, not {self.phrase(found)}.",
-                    self.span(keyword.value),
+                    f"'unroll' must be a constant number of passes, True or False, not {shown}.",
+                    place,
                 )
         values = self.in_order(call.args)
         if not 1 <= len(values) <= 3:

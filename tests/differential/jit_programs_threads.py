@@ -828,6 +828,53 @@ def barrier_of_the_grid(x, y, kept):
     jit.cg.sync(grid)
 
 
+@TABLE.program(ints(64), out((4, 64), "i4"), grid=2, block=32)
+def tiles_of_a_warp(x, y):
+    i = jit.grid(1)
+    tile = jit.cg.tiled_partition(jit.cg.this_thread_block(), 8)
+    y[0, i] = tile.thread_rank() * 100 + tile.size()
+    y[1, i] = tile.meta_group_rank() * 100 + tile.meta_group_size()
+    value = x[i]
+    step = tile.num_threads() // 2
+    while step > 0:
+        value += tile.shfl_down(value, step)
+        step //= 2
+    y[2, i] = tile.shfl(value, 0)
+    tile.sync()
+    y[3, i] = tile.shfl_xor(x[i], 1) * 10 + tile.shfl_up(x[i], 2)
+
+
+@TABLE.program(ints(64), out((3, 64), "i4"), grid=1, block=64)
+def votes_of_tiles(x, y):
+    i = jit.grid(1)
+    tile = jit.cg.tiled_partition(jit.cg.this_thread_block(), 4)
+    y[0, i] = tile.ballot(x[i] > 0)
+    y[1, i] = 1 if tile.any(x[i] > 4) else 0
+    y[2, i] = 1 if tile.all(x[i] > -5) else 0
+
+
+@TABLE.program(floats(64), out(64), grid=2, block=32)
+def copies_of_a_group(x, y):
+    block = jit.cg.this_thread_block()
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.float32, 32)
+    jit.cg.memcpy_async(block, kept, 0, x, jit.blockIdx.x * 32, 64)
+    jit.cg.memcpy_async(block, kept, 16, x, jit.blockIdx.x * 32 + 16, 64, aligned_size=4)
+    jit.cg.wait_prior(block, 1)
+    jit.cg.wait(block)
+    y[jit.grid(1)] = kept[31 - t]
+
+
+@TABLE.program(out((4, 24), "i4"), grid=(2, 2), block=(3, 2))
+def extents_of_groups(y):
+    block, grid = jit.cg.this_thread_block(), jit.cg.this_grid()
+    rank = grid.thread_rank()
+    y[0, rank] = grid.num_blocks() * 100 + grid.block_rank()
+    y[1, rank] = grid.dim_blocks().y * 10 + grid.group_dim().x
+    y[2, rank] = block.dim_threads().y * 100 + block.num_threads() + grid.num_threads()
+    y[3, rank] = block.thread_index().y * 10 + block.group_index().y
+
+
 @TABLE.program(ints(64), out((3, 2), "i4"), grid=2, block=32)
 def block_reduce(x, y):
     t, b = jit.threadIdx.x, jit.blockIdx.x

@@ -32,6 +32,7 @@ WAITING = frozenset(
     | {"shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"}
     | {"all_sync", "any_sync", "eq_sync", "ballot_sync", "activemask"}
     | {"match_any_sync", "match_all_sync", "sync", "wait", "wait_prior"}
+    | {"shfl", "shfl_up", "shfl_down", "shfl_xor", "any", "all", "ballot"}
     | {"Sum", "Reduce", "SumAll", "ReduceAll", "Broadcast", "Sort"}
     | {"InclusiveSum", "ExclusiveSum", "InclusiveScan", "ExclusiveScan"}
 )
@@ -711,6 +712,9 @@ class Groups:
     def this_thread_block(self) -> BlockGroup:
         return BlockGroup(self._machine)
 
+    def tiled_partition(self, group: BlockGroup, size: int) -> TileGroup:
+        return TileGroup(self._machine, size)
+
     def sync(self, group: Any) -> None:
         group.sync()
 
@@ -799,6 +803,57 @@ class BlockGroup:
     size = num_threads
 
 
+class TileGroup:
+    """Neighbouring threads of a warp, which know each other by their ranks."""
+
+    def __init__(self, machine: Machine, width: int) -> None:
+        self._machine, self._warp, self._width = machine, Common(machine), width
+
+    @property
+    def _mask(self) -> int:
+        first = self._machine.current.lane // self._width * self._width
+        return ((1 << self._width) - 1) << first
+
+    def sync(self) -> None:
+        self._warp.syncwarp(self._mask)
+
+    def thread_rank(self) -> int:
+        return self._machine.current.rank % self._width
+
+    def num_threads(self) -> int:
+        return self._width
+
+    size = num_threads
+
+    def meta_group_rank(self) -> int:
+        return self._machine.current.rank // self._width
+
+    def meta_group_size(self) -> int:
+        return -(-math.prod(self._machine.block) // self._width)
+
+    def shfl(self, var: Any, src_rank: int) -> Any:
+        return self._warp.shfl_sync(self._mask, var, src_rank, self._width)
+
+    def shfl_up(self, var: Any, delta: int) -> Any:
+        return self._warp.shfl_up_sync(self._mask, var, delta, self._width)
+
+    def shfl_down(self, var: Any, delta: int) -> Any:
+        return self._warp.shfl_down_sync(self._mask, var, delta, self._width)
+
+    def shfl_xor(self, var: Any, lane_mask: int) -> Any:
+        return self._warp.shfl_xor_sync(self._mask, var, lane_mask, self._width)
+
+    def any(self, predicate: Any) -> Any:
+        return self._warp.any_sync(self._mask, predicate)
+
+    def all(self, predicate: Any) -> Any:
+        return self._warp.all_sync(self._mask, predicate)
+
+    def ballot(self, predicate: Any) -> int:
+        first = self._machine.current.lane // self._width * self._width
+        return self._warp.ballot_sync(self._mask, predicate) >> first
+
+
 # -- collectives of CUB ---------------------------------------------------------------------------
 
 
@@ -870,7 +925,7 @@ class Collective:
         self._machine, self._scope, self._lanes = machine, scope, lanes
 
     def _parts(self, name: str, value: Any, compute: Callable[[list[Any]], list[Any]]) -> Any:
-        """Return this thread's of what is computed of the values of a block, or of `lanes` lanes."""
+        """Return this thread's of what is computed for a block, or for each `lanes` lanes."""
 
         def decide(values: dict[int, Any]) -> dict[int, Any]:
             lanes = self._lanes if self._scope == "warp" else len(values)

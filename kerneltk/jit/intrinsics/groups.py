@@ -140,14 +140,14 @@ def _is_valid(low: Any, owner: ir.Expression, site: CallSite) -> Value:
 
 # -- tiles ----------------------------------------------------------------------------------------
 
-_LANE = Operation(
-    "lane of tile", "(KERNELTK_LANE & {static0})", frozenset(("thread",)), ("jit_threads.hpp",)
-)
+_THREAD = frozenset(("thread",))
+_LANE_HEADERS = ("jit_threads.hpp",)
+_LANE = Operation("lane of tile", "(KERNELTK_LANE & {static0})", _THREAD, _LANE_HEADERS)
 _TILE_MASK = Operation(
     "lanes of tile",
     "({static0} << (KERNELTK_LANE & {static1}))",
-    frozenset(("thread",)),
-    ("jit_threads.hpp",),
+    _THREAD,
+    _LANE_HEADERS,
 )
 
 
@@ -324,9 +324,8 @@ def _group_of(
     methods = dict(kind.details).get("methods", {}) if isinstance(kind, Opaque) else {}
     if "sync" not in methods or (wanted is not None and kind != wanted):
         needed = "a group of threads" if wanted is None else f"a {wanted}"
-        text = low.describe(value)
         raise low.fail(
-            f"'{site.name}' needs {needed}, not {text[:1].lower()}{text[1:]}.",
+            f"'{site.name}' needs {needed}, not {low.phrase(value)}.",
             site.span_of(0),
             "for example 'cg.this_thread_block()'.",
         )
@@ -416,15 +415,16 @@ _ROWS: dict[str, tuple[Rule, str]] = {
     "this_thread_block": (
         _this(_BLOCK_GROUP),
         "Return the group of the threads of the block.\n\n"
-        "Its methods: ``sync``, ``thread_rank``, ``group_index``, ``thread_index``, ``dim_threads``, "
-        "``num_threads``; ``size`` and ``group_dim`` are the older names of the last two.",
+        "Its methods: ``sync``, ``thread_rank``, ``group_index``, ``thread_index``, "
+        "``dim_threads``, ``num_threads``; ``size`` and ``group_dim`` are the older names "
+        "of the last two.",
     ),
     "tiled_partition": (
         _tiled_partition,
         "Return the thread's group among those of ``size`` neighbouring threads of a block.\n\n"
         "Its methods: ``sync``, ``thread_rank``, ``num_threads``, ``size``, ``meta_group_rank``, "
-        "``meta_group_size``, ``shfl``, ``shfl_up``, ``shfl_down``, ``shfl_xor``, ``any``, ``all``, "
-        "``ballot``.",
+        "``meta_group_size``, ``shfl``, ``shfl_up``, ``shfl_down``, ``shfl_xor``, ``any``, "
+        "``all``, ``ballot``.",
     ),
     "sync": (_sync, "Wait until every thread of ``group`` is here; what they wrote is then seen."),
     "memcpy_async": (
@@ -434,8 +434,8 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "``wait(group)``. It is made at once, through registers: what the name promises of other "
         "work meanwhile is up to the device.\n\n"
         "Parameters\n----------\ngroup : group of threads\ndst : array\ndst_idx : int or tuple\n"
-        "src : array\nsrc_idx : int or tuple\nsize : int\n    Bytes.\naligned_size : int, optional\n"
-        "    Both places and the size are multiples of it (bytes).",
+        "src : array\nsrc_idx : int or tuple\nsize : int\n    Bytes.\n"
+        "aligned_size : int, optional\n    Both places and the size are multiples of it (bytes).",
     ),
     "wait": (_sync, "Wait for the copies of ``group``, in all of its threads."),
     "wait_prior": (

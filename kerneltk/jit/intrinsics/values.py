@@ -1,0 +1,78 @@
+"""Types of the values that collectives exchange."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from typing import Any
+
+import numpy as np
+
+from kerneltk.dtypes import as_dtype, describe
+from kerneltk.errors import ArgumentTypeError
+from kerneltk.jit.types import BOOL, Number, Record, Tuple, Type
+
+__all__ = ["fits", "item_type", "size_of"]
+
+_PLAIN: dict[Any, type[np.generic]] = {
+    int: np.int64,
+    float: np.float64,
+    complex: np.complex128,
+    bool: np.bool_,
+}
+
+
+def item_type(dtype: Any) -> Type:
+    """Return the type that a dtype, a tuple of them, a named tuple or a dataclass stands for."""
+    if isinstance(dtype, tuple):
+        return Tuple(tuple(map(item_type, dtype)))
+    if isinstance(dtype, type):
+        names = _fields(dtype)
+        if names is not None:
+            hints = typing.get_type_hints(dtype)
+            return Tuple(tuple(item_type(hints[name]) for name in names), names, dtype)
+    if isinstance(dtype, str | np.dtype | type) or hasattr(dtype, "dtype"):
+        try:
+            if getattr(dtype, "__name__", "") == "bfloat16":
+                dtype = "bfloat16"
+            found = as_dtype(_PLAIN.get(dtype, dtype) if isinstance(dtype, type) else dtype)
+            describe(found)
+        except TypeError:
+            raise ArgumentTypeError(f"{dtype!r} is no dtype of values in kernels.") from None
+        return Number(found) if found.names is None else Record(found)
+    raise ArgumentTypeError(f"{dtype!r} is no dtype.")
+
+
+def _fields(kind: type) -> tuple[str, ...] | None:
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return tuple(kind._fields)
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return None
+
+
+def size_of(kind: Type) -> int:
+    """Return the bytes of a value, without those between its items."""
+    if isinstance(kind, Tuple):
+        return sum(map(size_of, kind.items))
+    assert isinstance(kind, Number | Record)
+    return kind.dtype.itemsize
+
+
+def fits(given: Type, wanted: Type) -> bool:
+    """Return whether a value can become one of another type without losing anything."""
+    if given == wanted:
+        return True
+    if isinstance(given, Number) and isinstance(wanted, Number):
+        if not given.weak:
+            return bool(np.can_cast(given.dtype, wanted.dtype, "safe"))
+        if given.is_integer:
+            return wanted != BOOL
+        return wanted.is_complex or (wanted.is_floating and given.is_floating)
+    if isinstance(given, Tuple) and isinstance(wanted, Tuple):
+        return (
+            wanted.maker in (None, given.maker)
+            and len(given.items) == len(wanted.items)
+            and all(map(fits, given.items, wanted.items))
+        )
+    return False

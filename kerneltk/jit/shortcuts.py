@@ -1,0 +1,120 @@
+"""What a repeated call of a `@kernel` touches: a few comparisons, and the call of the typed kernel.
+
+As launchers are (`launch`), a shortcut is Python text for one combination of argument types. Where
+the arguments are of other types it calls what finds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.base import Backend
+
+__all__ = ["make_shortcut"]
+
+
+@lru_cache(maxsize=512)
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<shortcut>", "exec")
+
+
+def make_shortcut(
+    args: Sequence[Any],
+    raw: Sequence[bool],
+    given: int,
+    index_ndim: int,
+    dtypes: Sequence[np.dtype[Any]],
+    backend: Backend,
+    typed: Callable[..., Any],
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any] | None:
+    """Return ``call(*arguments, *outputs)`` for arguments of these types.
+
+    Parameters
+    ----------
+    args : sequence
+        The arguments, and the outputs that are given.
+    raw : sequence of bool
+        One an argument: whether the function takes the whole array.
+    given : int
+        How many outputs are given.
+    index_ndim : int
+        Dimensions of the index that the function asks for.
+    dtypes : sequence of np.dtype
+        Of the outputs.
+    backend : Backend
+    typed : callable
+        The typed kernel.
+    otherwise : callable
+        Called with arguments of other types.
+
+    Returns
+    -------
+    callable or None
+        None where a call has to look more closely: other libraries' arrays, shapes that depend on
+        each other.
+    """
+    count = len(args) - given
+    arrays = [isinstance(arg, backend.array_type) for arg in args]
+    # A NumPy scalar has a dtype of its own; other libraries' arrays are taken over first.
+    if any(hasattr(a, "dtype") and type(a) is not backend.array_type and not isinstance(a, np.generic)
+           for a in args):  # fmt: skip
+        return None
+    by_element = [k for k in range(count) if arrays[k] and not raw[k]]
+    whole = [k for k in range(count) if arrays[k] and raw[k]]
+    tests = [f"type(a{k}) is type{k}" for k in range(len(args))]
+    for k, is_array in enumerate(arrays):
+        if not is_array:
+            continue
+        tests.append(f"a{k}.dtype is dtype{k}")
+        if k < count and raw[k]:
+            tests += [f"a{k}.ndim == {args[k].ndim}", f"a{k}.flags.c_contiguous is contiguous{k}"]
+    passed = [f"a{k}" for k in range(len(args)) if args[k] is not None]
+    head: list[str] = []
+    if given:
+        if index_ndim > 1:
+            tests.append(f"a{count}.ndim == {index_ndim}")
+            if by_element:
+                return None
+    elif by_element:
+        if index_ndim > 1:
+            return None
+    else:
+        if not whole or not dtypes:
+            return None
+        if index_ndim > 1 and args[whole[0]].ndim != index_ndim:
+            return None
+        for j in range(len(dtypes)):
+            head.append(f"    out{j} = empty(a{whole[0]}.shape, out_dtype{j}, 'C')")
+            passed.append(f"out{j}")
+    names = ", ".join(f"a{k}" for k in range(len(args)))
+    text = "\n".join(
+        [
+            f"def call({names}):",
+            f"    if not ({' and '.join(tests)}):",
+            f"        return otherwise({names})",
+            *head,
+            f"    return typed({', '.join(passed)})",
+        ]
+    )
+    names_: dict[str, Any] = {
+        "otherwise": otherwise,
+        "typed": typed,
+        "empty": backend.empty,
+        **{f"type{k}": type(arg) for k, arg in enumerate(args)},
+        **{f"dtype{k}": args[k].dtype for k, is_array in enumerate(arrays) if is_array},
+        **{
+            f"contiguous{k}": args[k].flags.c_contiguous
+            for k, is_array in enumerate(arrays)
+            if is_array
+        },
+        **{f"out_dtype{j}": dtype for j, dtype in enumerate(dtypes)},
+    }
+    exec(_compiled(text), names_)
+    made: Callable[..., Any] = names_["call"]
+    return made
