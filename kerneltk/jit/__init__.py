@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kerneltk.jit.elementwise import ElementKernel, kernel
 from kerneltk.jit.intrinsics import atomics, bits, memory, threads, warp
 from kerneltk.jit.intrinsics.base import Intrinsic
 from kerneltk.jit.intrinsics.loops import RANGE
-from kerneltk.jit.elementwise import ElementKernel, kernel
 from kerneltk.jit.kernel import JitKernel, rawkernel
 
 _TABLES: tuple[dict[str, Any], ...] = (
@@ -22,9 +22,9 @@ _TABLES: tuple[dict[str, Any], ...] = (
 )
 for _table in _TABLES:
     globals().update(_table)
-range = RANGE  # noqa: A001 (cupyx.jit's name)
+range = RANGE
 
-__all__ = ["ElementKernel", "Intrinsic", "JitKernel", "kernel", "rawkernel", "range"]  # noqa: PLE0604
+__all__ = ["ElementKernel", "Intrinsic", "JitKernel", "kernel", "range", "rawkernel"]
 __all__ += [name for table in _TABLES for name in table]
 
 

@@ -32,8 +32,8 @@ from kerneltk.jit import ir
 from kerneltk.jit.effects import written_parameters
 from kerneltk.jit.emit import Emitter
 from kerneltk.jit.kernel import Definition, Mode, checked_function
-from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.passing import Place, type_of
+from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.units import ordered_headers
 from kerneltk.params import parse_signature
@@ -106,9 +106,9 @@ def _raw_parameters(node: ast.FunctionDef | ast.Lambda, names: Sequence[str]) ->
             found.add(item.id)
 
     for item in ast.walk(node):
-        if isinstance(item, ast.Subscript):
-            note(item.value)
-        elif isinstance(item, ast.Attribute) and item.attr in _OF_ARRAYS:
+        if isinstance(item, ast.Subscript) or (
+            isinstance(item, ast.Attribute) and item.attr in _OF_ARRAYS
+        ):
             note(item.value)
         elif isinstance(item, ast.For):
             note(item.iter)
@@ -280,7 +280,8 @@ class ElementKernel:
         by_element = [
             arg for arg, raw in zip(args, self._is_raw, strict=True) if not raw and _is_array(arg)
         ]
-        if by_element and not outputs and any(self._is_raw):
+        whole = (raw and _is_array(arg) for arg, raw in zip(args, self._is_raw, strict=True))
+        if by_element and not outputs and any(whole):
             # What has no dimensions is a number beside whole arrays.
             by_element = [arg for arg in by_element if _ndim(arg)]
         if by_element or outputs:
@@ -303,8 +304,8 @@ class ElementKernel:
     def _check_index(self, ndim: int, shape: Sequence[int]) -> None:
         if ndim > 1 and len(shape) != ndim:
             raise ArgumentValueError(
-                f"Kernel '{self.name}' asks for 'jit.index({ndim})', and its results have the shape "
-                f"{tuple(shape)}, of {len(shape)} dimensions."
+                f"Kernel '{self.name}' asks for 'jit.index({ndim})', and its results have the "
+                f"shape {tuple(shape)}, of {len(shape)} dimensions."
             )
 
     def _free_shape(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[int, ...]:
@@ -317,7 +318,8 @@ class ElementKernel:
             arrays = [arg for arg in raws if _is_array(arg)]
             if not arrays:
                 raise ArgumentValueError(
-                    f"Kernel '{self.name}' has no array among its arguments: give 'shape' or 'size'."
+                    f"Kernel '{self.name}' has no array among its arguments: give 'shape' or "
+                    "'size'."
                 )
             shape = arrays[0].shape
         extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
@@ -345,9 +347,7 @@ class ElementKernel:
         """Return the kernel for arguments of these types, the dtypes of its outputs, and of how
         many dimensions the index is that the function asks for.
         """
-        kinds = tuple(
-            self._type_of(value, index) for index, value in enumerate(args)
-        )
+        kinds = tuple(self._type_of(value, index) for index, value in enumerate(args))
         program = self._definition.program(kinds, of_elements=True)
         function = program.kernel
         self._check_operations(program)
@@ -361,8 +361,8 @@ class ElementKernel:
         for index, (array, dtype) in enumerate(zip(outputs, dtypes, strict=False)):
             if not np.can_cast(dtype, array.dtype, "same_kind"):
                 raise ArgumentTypeError(
-                    f"Result {index + 1} of kernel '{self.name}' has dtype '{dtype}', and the array "
-                    f"that was given for it has '{array.dtype}'.\n"
+                    f"Result {index + 1} of kernel '{self.name}' has dtype '{dtype}', and the "
+                    f"array that was given for it has '{array.dtype}'.\n"
                     "  Hint: convert the value in the kernel."
                 )
         stored = tuple(array.dtype for array in outputs) or dtypes
@@ -372,7 +372,7 @@ class ElementKernel:
         name = self._definition.parameters[index]
         place = Place(
             self.name,
-            f"'{name}'",
+            name,
             self._definition.source.snippet(self._definition.spans()[index]),
         )
         owner, own = interop.own_array(value)
@@ -630,8 +630,8 @@ def kernel(
     """Make a kernel of a function of one element, or of one index.
 
     A parameter is an element of its argument; what the function returns is an element of the
-    result, or several. A parameter that the function indexes, or asks for its ``shape`` or ``size``,
-    is the whole array; ``jit.index(ndim)`` is the place of the element.
+    result, or several. A parameter that the function indexes, or asks for its ``shape`` or
+    ``size``, is the whole array; ``jit.index(ndim)`` is the place of the element.
 
     Parameters
     ----------
@@ -668,7 +668,7 @@ def kernel(
     """
     if mode not in ("cuda", "numpy"):
         raise ArgumentValueError(f"'mode' must be 'cuda' or 'numpy', not {mode!r}.")
-    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+    if not isinstance(options, tuple | list) or not all(isinstance(o, str) for o in options):
         raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
     if isinstance(raw, str):
         raw = (raw,)
@@ -679,5 +679,3 @@ def kernel(
         return ElementKernel(definition, raw)
 
     return decorate if function is None else decorate(function)
-
-

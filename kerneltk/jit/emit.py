@@ -10,6 +10,7 @@ import numpy as np
 
 from kerneltk.dtypes import describe, identifier_problem
 from kerneltk.jit import ir
+from kerneltk.jit.guards import guard_of
 from kerneltk.jit.split import block_variables, loop_variables
 from kerneltk.jit.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
 
@@ -553,7 +554,8 @@ class Emitter:
 
     def _constant(self, node: ir.Declare, element: str, extents: str) -> None:
         kind = node.type
-        assert isinstance(kind, Array) and isinstance(kind.element, Number)
+        assert isinstance(kind, Array)
+        assert isinstance(kind.element, Number)
         values = np.frombuffer(node.data, kind.element.dtype)
         numbers = ", ".join(literal(value, kind.element)[0] for value in values)
         count = f"[{len(values)}]"
@@ -663,14 +665,23 @@ class Emitter:
 
     def _thread_loop(self, node: ir.ThreadLoop) -> None:
         """The threads of a block one after the other; only functions that are split have these."""
-        self._line(f"KERNELTK_{'CALLING_' * self._asks_for_thread(node)}THREADS_BEGIN")
+        calling = "CALLING_" * self._asks_for_thread(node)
+        guard = guard_of(self._function, node)
+        if guard is None:
+            self._line(f"KERNELTK_{calling}THREADS_BEGIN")
+        else:
+            sides = [
+                " && ".join(self.text(part, _AND) for part in side) or "true"
+                for side in (guard.first, guard.last)
+            ]
+            self._line(f"KERNELTK_{calling}SOME_THREADS_BEGIN(({sides[0]}), ({sides[1]}))")
         self._depth += 1
         for name, kind in loop_variables(self._function, node):
             if name in self._top:
                 self._line(f"{self.ctype(kind)} {name};")
         self._depth -= 1
         self._in_threads = True
-        self._block(node.body)
+        self._block(node.body if guard is None else guard.body)
         self._in_threads = False
         self._line("KERNELTK_THREADS_END")
 
@@ -759,10 +770,14 @@ _SHORT = 64  # passes of a loop that is worth unrolling between barriers
 
 def _is_short(node: ir.For) -> bool:
     """Return whether a loop has a known, small number of passes, and no loop in it."""
-    bounds = (node.start, node.stop, node.step)
-    if not all(isinstance(bound, ir.Literal_) for bound in bounds):
+    bounds = [
+        int(bound.value)
+        for bound in (node.start, node.stop, node.step)
+        if isinstance(bound, ir.Literal_)
+    ]
+    if len(bounds) < 3:
         return False
-    start, stop, step = (int(bound.value) for bound in bounds)  # type: ignore[union-attr]
+    start, stop, step = bounds
     return len(range(start, stop, step)) <= _SHORT and not any(
         isinstance(item, ir.For | ir.While) for item in ir.walk(*node.body)
     )

@@ -56,7 +56,7 @@ _BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitOr: ("|", operator.or_),
     ast.BitXor: ("^", operator.xor),
 }
-_BY_SPELLING = {spelling: function for spelling, function in _BINARY.values()}
+_BY_SPELLING = dict(_BINARY.values())
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("<", operator.lt),
     ast.LtE: ("<=", operator.le),
@@ -74,6 +74,10 @@ _EVERYTHING = slice(None)
 def _is_object(value: Value) -> bool:
     """Return whether a value is a plain Python object, not one that only a thread has."""
     return isinstance(value, Static) and not hasattr(value.value, "value_rule")
+
+
+def _name_of(value: Any) -> str:
+    return str(getattr(value, "__name__", type(value).__name__))
 
 
 def reason_of(error: Exception) -> str:
@@ -192,6 +196,22 @@ class Expressions:
         """Return the name of a new variable."""
         raise NotImplementedError
 
+    def declare(
+        self,
+        element: Any,
+        shape: tuple[int, ...] | None,
+        space: str,
+        span: ir.Span,
+        alignment: int = 0,
+        data: bytes = b"",
+    ) -> ir.Expression:
+        """Declare memory where the call stands, and return it."""
+        raise NotImplementedError
+
+    def declare_opaque(self, kind: Type, span: ir.Span, stem: str, shared: bool) -> ir.Expression:
+        """Declare a variable of a type that only intrinsics know."""
+        raise NotImplementedError
+
     # -- statements that expressions need ----------------------------------------------------------
 
     def emit(self, statement: ir.Statement) -> None:
@@ -244,13 +264,13 @@ class Expressions:
         if not isinstance(value.type, Number | Record | Tuple):
             return value
         if isinstance(value, ir.Construct):
-            items = tuple(self._settled(item) for item in value.items)
-            return dataclasses.replace(value, items=items)
+            settled = tuple(self.as_item(self._settled(item), item.span) for item in value.items)
+            return dataclasses.replace(value, items=settled)
         if isinstance(value, ir.Extent):
             return value
         if isinstance(value, ir.Call) and not value.arguments:
-            if value.operation.effects <= {"thread"}:  # a coordinate
-                return value
+            is_coordinate = value.operation.effects <= {"thread"}
+            return value if is_coordinate else self.temporary(value)
         if isinstance(value, ir.Local) and self.is_constant(value.name):
             return value
         return self.temporary(value)
@@ -388,7 +408,7 @@ class Expressions:
         if isinstance(found, np.generic) or (
             isinstance(found, np.ndarray) and found.ndim == 0 and found.dtype.names is None
         ):
-            scalar = found[()]
+            scalar: Any = found[()]  # type: ignore[index]
             self.check_dtype(scalar.dtype, span)
             if scalar.dtype.names is not None:
                 raise self.fail(
@@ -430,12 +450,14 @@ class Expressions:
                 "pass it as an argument, or copy it into the kernel with "
                 "'jit.cuda.const.array_like(x)'.",
             )
-        name = getattr(found, "__name__", type(found).__name__)
+        name = _name_of(found)
         hint = getattr(found, "instead", "") or (
             "use numbers, tuples, named tuples, instances of dataclasses or NumPy scalars; arrays "
             "are passed as arguments."
         )
-        if isinstance(found, type | types.ModuleType):
+        if isinstance(found, list):
+            hint = "make it a tuple."
+        elif isinstance(found, type | types.ModuleType):
             hint = ""
         elif isinstance(found, BoundMethod) or callable(found):
             return self.fail(f"'{name}' is a function: it has to be called.", span)
@@ -588,7 +610,14 @@ class Expressions:
         places = (self.span(node.left), self.span(node.right))
         return self.binary(row[0], left, right, self.span(node), places)
 
-    def fold(self, op: str, left: Any, right: Any, span: ir.Span) -> Static:
+    def fold(
+        self,
+        op: str,
+        left: Any,
+        right: Any,
+        span: ir.Span,
+        places: tuple[ir.Span, ir.Span] | None = None,
+    ) -> Static:
         """Return an operation on Python objects."""
         if op == "**" and _is_huge(left, right):
             raise self.fail("The result of this power does not fit 64 bits.", span)
@@ -596,18 +625,22 @@ class Expressions:
             with np.errstate(all="ignore"):
                 found = _BY_SPELLING[op](left, right)
         except Exception as error:
-            raise self.not_computed(error, (left, right), span) from error
+            raise self.not_computed(error, (left, right), span, places) from error
         if isinstance(found, np.ndarray) and found.ndim and op in _COMPARED:
             raise self._without_value(found, span)
         return Static(found)
 
     def not_computed(
-        self, error: Exception, operands: Sequence[Any], span: ir.Span
+        self,
+        error: Exception,
+        operands: Sequence[Any],
+        span: ir.Span,
+        places: Sequence[ir.Span] | None = None,
     ) -> TypingError:
         """Return the error for constants that Python itself cannot compute with."""
-        for operand in operands:
-            if not isinstance(operand, str | tuple):
-                self.as_expression(Static(operand), span)  # says why, if it is no number
+        for k, operand in enumerate(operands):
+            if not isinstance(operand, str | tuple):  # says why, if it is no number
+                self.as_expression(Static(operand), places[k] if places else span)
         return self.fail(f"This expression cannot be computed: {reason_of(error)}.", span)
 
     def binary(
@@ -622,12 +655,13 @@ class Expressions:
         if isinstance(left, Static) and isinstance(right, Static):
             plain = not (hasattr(left.value, "value_rule") or hasattr(right.value, "value_rule"))
             if plain:
-                return self.fold(op, left.value, right.value, span)
+                return self.fold(op, left.value, right.value, span, places)
         if op in ("+", "*") and (self._is_tuple(left) or self._is_tuple(right)):
             return self._tuple_arithmetic(op, left, right, span)
         first, second = places or (span, span)
         a, b = self.as_number(left, first), self.as_number(right, second)
-        assert isinstance(a.type, Number) and isinstance(b.type, Number)
+        assert isinstance(a.type, Number)
+        assert isinstance(b.type, Number)
         kind = self.operation_type(op, a.type, b.type, span)
         if op == "**":
             return self._power(a, b, kind, span)
@@ -647,6 +681,8 @@ class Expressions:
                 hint = "convert with 'int(x)', or use 'and', 'or' and 'not' for conditions."
             elif {str(left), str(right)} == {"float16", "bfloat16"}:
                 hint = "convert one of them with 'np.float32(x)'."
+            elif op in _COMPARED:  # of complex numbers
+                hint = "compare 'abs(z)', or the parts."
             raise self.fail(f"'{op}' cannot be computed for '{left}' and '{right}'.", span, hint)
         return kind
 
@@ -884,9 +920,9 @@ class Expressions:
         ]
         values = [values[0], *middle, values[-1]]
         operands: list[ir.Expression] = []
-        places = [self.span(part) for part in (node.left, *node.comparators)]
+        spans = [self.span(part) for part in (node.left, *node.comparators)]
         for k, (op, left, right) in enumerate(zip(node.ops, values, values[1:], strict=False)):
-            found = self.compare(op, left, right, span, (places[k], places[k + 1]))
+            found = self.compare(op, left, right, span, (spans[k], spans[k + 1]))
             if isinstance(found, Static):
                 if not found.value:
                     return found
@@ -910,16 +946,16 @@ class Expressions:
         if isinstance(op, ast.In | ast.NotIn):
             return self._membership(op, left, right, span)
         spelling, function = _COMPARISONS[type(op)]
-        if isinstance(left, Static) and isinstance(right, Static):
-            if not (hasattr(left.value, "value_rule") or hasattr(right.value, "value_rule")):
-                return self.fold(spelling, left.value, right.value, span)
+        if _is_object(left) and _is_object(right):
+            return self.fold(spelling, left.value, right.value, span, places)  # type: ignore[union-attr]
         if any(isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)):
             return self._names_dtype(spelling, left, right, span)
         if self._is_tuple(left) and self._is_tuple(right):
             return self._compare_tuples(op, left, right, span)
         first, second = places or (span, span)
         a, b = self.as_number(left, first), self.as_number(right, second)
-        assert isinstance(a.type, Number) and isinstance(b.type, Number)
+        assert isinstance(a.type, Number)
+        assert isinstance(b.type, Number)
         kind = self.operation_type(spelling, a.type, b.type, span)
         for literal, other in ((a, b), (b, a)):
             # A constant beyond the other's range decides, as in NumPy.
@@ -981,7 +1017,7 @@ class Expressions:
 
     def _compare_tuples(self, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
         if not isinstance(op, ast.Eq | ast.NotEq):
-            raise self.fail("Tuples can be compared by '==' and '!='.", span, "compare items.")
+            raise self.fail("Tuples can only be compared by '==' and '!='.", span, "compare items.")
         a, b = self.items_of(left, span), self.items_of(right, span)
         if len(a) != len(b):
             return Static(isinstance(op, ast.NotEq))
@@ -1058,8 +1094,12 @@ class Expressions:
                     sentence, _, hint = str(error).partition("\n  Hint: ")
                     if hint:  # a namespace that knows what to use instead
                         raise self.refuse(sentence, span, hint) from None
-                    label = getattr(found, "__name__", type(found).__name__)
-                    raise self.fail(f"'{label}' has no attribute '{name}'.", span) from None
+                    import difflib  # only who has an error needs it
+
+                    label = "None" if found is None else f"'{_name_of(found)}'"
+                    close = difflib.get_close_matches(name, dir(found), n=1)
+                    hint = f"did you mean '{close[0]}'?" if close else ""
+                    raise self.fail(f"{label} has no attribute '{name}'.", span, hint) from None
             value = self.as_expression(value, span)
         kind = value.type
         if isinstance(kind, Array):
@@ -1181,7 +1221,7 @@ class Expressions:
                 "types.",
                 span,
             )
-        chosen = self.temporary(self.as_number(key, span, "An index"))
+        chosen = self.temporary(self._index(key, span))
         items = [
             self.convert(item, joined, span, "the item") for item in self.items_of(value, span)
         ]
@@ -1291,7 +1331,9 @@ class Expressions:
             elif found.type == BOOL:
                 hint = "convert with 'int(x)', or use 'if'."
             elif isinstance(found.type, Array):
-                hint = "index with its elements in a loop."
+                hint = "take 'len(x)', or an element."
+                if what == "An index":
+                    hint = "index with its elements in a loop."
             raise self.fail(f"{what} must be an integer, not '{found.type}'.", span, hint)
         return found
 
@@ -1337,9 +1379,10 @@ class Expressions:
                 isinstance(p, ir.Slice) for p in array.parts[:leading]
             ):
                 break
-            if array.type.layout == "strided" and isinstance(array.array.type, Array):
-                if array.array.type.layout != "strided" and leading == 0:
-                    break
+            inner = array.array.type
+            assert isinstance(inner, Array)
+            if leading == 0 and array.type.layout == "strided" != inner.layout:
+                break
             pending = [(part, part.span) for part in array.parts[:leading]] + pending
             array = array.array
         return array, pending

@@ -8,6 +8,9 @@ operands of an operation have the type that it is computed in (`verify` checks t
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -519,22 +522,42 @@ class Program:
         return self.functions[-1]
 
 
+# What the fields that hold nodes are annotated with.
+_OF_NODES = re.compile(r"\b(Expression|Statement|Slice|Local|Element|Field|Parameter|tuple\[Any)\b")
+
+
+@functools.cache
+def _fields_of(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a class that may hold nodes."""
+    return tuple(f.name for f in dataclasses.fields(kind) if _OF_NODES.search(str(f.type)))
+
+
+def _below(node: Any) -> list[Any]:
+    found: list[Any] = []
+    for name in _fields_of(type(node)):
+        value = getattr(node, name)
+        if type(value) is tuple:
+            for item in value:
+                if type(item) is tuple:
+                    found += [part for part in item[1:] if hasattr(part, "span")]  # of Print
+                elif hasattr(item, "span"):
+                    found.append(item)
+        elif value is not None and hasattr(value, "span"):
+            found.append(value)
+    return found
+
+
 def children(node: Any) -> Iterator[Any]:
     """Yield the nodes directly below a node, in the order of evaluation."""
-    for name in node.__slots__:
-        value = getattr(node, name)
-        if isinstance(value, tuple) and not isinstance(value, Span):
-            for item in value:
-                if isinstance(item, tuple) and len(item) == 2 and hasattr(item[1], "span"):
-                    yield item[1]  # a part of Print
-                elif hasattr(item, "span"):
-                    yield item
-        elif hasattr(value, "span") and not isinstance(value, type):
-            yield value
+    return iter(_below(node))
 
 
 def walk(*nodes: Any) -> Iterator[Any]:
     """Yield nodes and everything below them."""
-    for node in nodes:
+    pending = list(reversed(nodes))
+    while pending:
+        node = pending.pop()
         yield node
-        yield from walk(*children(node))
+        below = _below(node)
+        below.reverse()
+        pending += below

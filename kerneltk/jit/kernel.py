@@ -6,7 +6,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -18,6 +18,8 @@ from kerneltk.errors import (
     ArgumentValueError,
     NotCompiledError,
     Snippet,
+    UnsupportedError,
+    render_message,
 )
 from kerneltk.jit import ir
 from kerneltk.jit.effects import needs_grid, required_block, written_parameters
@@ -25,7 +27,7 @@ from kerneltk.jit.launch import CompiledKernel, Launcher
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
 from kerneltk.jit.scope import parameters_of
-from kerneltk.jit.source import FunctionSource, source_of
+from kerneltk.jit.source import FunctionSource, source_of, words_for
 from kerneltk.jit.types import Type, Void
 from kerneltk.jit.units import unit_of
 from kerneltk.jit.verify import verify
@@ -80,7 +82,8 @@ class Definition:
         TypingError, UnsupportedError
             The function's text does not fit.
         """
-        run_time, static = [], {}
+        run_time: list[tuple[str, Type, ir.Span]] = []
+        static: dict[str, None] = {}
         for name, kind, span in zip(self.parameters, kinds, self.spans(), strict=True):
             if isinstance(kind, Void):
                 static[name] = None
@@ -174,8 +177,8 @@ class JitKernel:
     def __call__(
         self,
         grid: Any,
-        block: Any,
-        args: Sequence[Any],
+        block: Any = None,
+        args: Sequence[Any] | None = None,
         shared_mem: int = 0,
         stream: Any = None,
     ) -> None:
@@ -200,6 +203,11 @@ class JitKernel:
         CompileError, LaunchError
             Compiling or launching failed.
         """
+        if args is None:
+            raise ArgumentTypeError(
+                f"Kernel '{self.name}' is launched on a grid.\n"
+                f"  Hint: call '{self.name}[grid, block](...)' or '{self.name}(grid, block, (...))'."
+            )
         if not isinstance(args, tuple | list):
             raise ArgumentTypeError(
                 f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
@@ -214,7 +222,14 @@ class JitKernel:
         try:
             bound = inspect.signature(self._definition.function).bind(*args, **named)
         except TypeError as error:
-            raise ArgumentTypeError(f"Kernel '{self.name}': {error}.") from None
+            spans = self._definition.spans()
+            source = self._definition.source
+            places = [source.snippet(span) for span in spans]
+            if places:
+                last = max(place.end for place in places if spans[0].line == spans[-1].line)
+                places = [replace(places[0], end=last)]
+            sentence = f"These arguments do not fit kernel '{self.name}': {error}."
+            raise ArgumentTypeError(render_message(sentence, *places)) from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._definition.parameters)
 
@@ -227,7 +242,7 @@ class JitKernel:
 
     def parameter(self, index: int) -> str:
         """Return how messages name a parameter."""
-        return f"'{self._definition.parameters[index]}'"
+        return self._definition.parameters[index]
 
     def snippet(self, index: int) -> Snippet | None:
         """Return where a parameter is declared."""
@@ -331,7 +346,16 @@ class DeviceFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise: it has no grid."""
-        raise RuntimeError(f"'{self.jit_function.__name__}' can only be called inside of a kernel.")
+        raise UnsupportedError(
+            f"'{self.jit_function.__name__}' can only be called inside of a kernel."
+        )
+
+    def __getitem__(self, configuration: Any) -> Any:
+        """Raise: it has no grid."""
+        raise UnsupportedError(
+            f"'{self.jit_function.__name__}' is a device function, which has no grid.\n"
+            "  Hint: call it inside of a kernel."
+        )
 
     def __repr__(self) -> str:
         return f"<DeviceFunction {self.jit_function.__name__}>"
@@ -339,12 +363,11 @@ class DeviceFunction:
 
 def checked_function(function: Any, decorator: str) -> types.FunctionType:
     """Return a decorated function; raises ArgumentTypeError for anything else."""
-    if isinstance(function, JitKernel | DeviceFunction):
-        return function.jit_function
+    function = getattr(function, "jit_function", function)
     if not isinstance(function, types.FunctionType):
-        raise ArgumentTypeError(
-            f"'{decorator}' decorates functions, not objects of type '{type(function).__name__}'."
-        )
+        words, hint = words_for(function)
+        sentence = f"'{decorator}' decorates Python functions, not {words}."
+        raise ArgumentTypeError(render_message(sentence, hint=f"{hint}."))
     return function
 
 
@@ -360,8 +383,8 @@ def checked_bounds(value: Any) -> tuple[int, ...]:
         or bounds[0] > 1024
     ):
         raise ArgumentValueError(
-            "'launch_bounds' is the most threads of a block, up to 1024, or a tuple of that and the "
-            f"fewest resident blocks, not {value!r}."
+            "'launch_bounds' is the most threads of a block, up to 1024, or a tuple of that and "
+            f"the fewest resident blocks, not {value!r}."
         )
     return bounds
 
@@ -431,7 +454,7 @@ def rawkernel(
     """
     if mode not in ("cuda", "numpy"):
         raise ArgumentValueError(f"'mode' must be 'cuda' or 'numpy', not {mode!r}.")
-    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+    if not isinstance(options, tuple | list) or not all(isinstance(o, str) for o in options):
         raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
     bounds = checked_bounds(launch_bounds)
 

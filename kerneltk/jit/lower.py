@@ -1,7 +1,7 @@
 """Functions in restricted Python -> typed IR.
 
-Every variable has one type in a function: what all values join to that are assigned to it. A function
-is lowered again, with what was learnt, until no type changes. No text is written here.
+Every variable has one type in a function: what all values join to that are assigned to it. A
+function is lowered again, with what was learnt, until no type changes. No text is written here.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class FunctionLowering(Expressions):
     def lower(self) -> bool:
         """Lower the function once; return whether all types were known from the start."""
         self._changed = False
-        self._pending: tuple[str, ir.Span] | None = None
+        self._pending: list[tuple[str, ir.Span]] = []  # names that nothing is known of
         self._bindings: dict[str, Value] = {}
         self._locals: dict[str, Type] = {}
         self._ir_names: dict[str, str] = {}
@@ -128,6 +128,7 @@ class FunctionLowering(Expressions):
         self.statements = []
         self._check_definition()
         parameters = self._bind_parameters()
+        self._given = {parameter.name for parameter in parameters}
         node = self.source.node
         if isinstance(node, ast.Lambda):
             self._give_back(self.value(node.body), self.span(node.body))
@@ -135,8 +136,7 @@ class FunctionLowering(Expressions):
             self.block(node.body)
         if self._changed:
             return False
-        if self._pending is not None:
-            name, span = self._pending
+        for name, span in self._pending:
             raise self.fail(
                 f"'{name}' is used before a value is assigned to it.",
                 span,
@@ -151,7 +151,8 @@ class FunctionLowering(Expressions):
                 "return a value on every way.",
             )
         self.is_pure = not any(map(_has_effect, self.statements))
-        parameters += tuple(ir.Parameter(i.name, i.type, i.span) for i in self._element_place)
+        places: tuple[ir.Local, ...] = self._element_place
+        parameters += tuple(ir.Parameter(p.name, p.type, p.span) for p in places)
         self.function = ir.Function(
             self.program.unique(self.source.name if self.source.name != "<lambda>" else "lambda"),
             parameters,
@@ -263,7 +264,7 @@ class FunctionLowering(Expressions):
                 # Assigned further down in a loop.
                 self._variables.add(name)
                 return ir.Local(self._ir_name(name), self._types[name], span)
-            self._pending = self._pending or (name, span)
+            self._pending.append((name, span))
             raise _Pending(name)
         if self._around is not None and self._around.is_own(name):
             return self._around.lookup(name, span)
@@ -440,8 +441,8 @@ class FunctionLowering(Expressions):
             )
         if self._element_place and len(self._element_place) != ndim:
             raise self.fail(
-                f"'jit.index' was asked for {len(self._element_place)} dimensions before, and for {ndim} "
-                "here.",
+                f"'jit.index' was asked for {len(self._element_place)} dimensions before, and for "
+                f"{ndim} here.",
                 span,
             )
         if not self._element_place:
@@ -551,15 +552,13 @@ class FunctionLowering(Expressions):
     def _target(self, target: ast.expr) -> Value:
         """Return what an element or a field is that is assigned to."""
         place = self.value(target)
-        if isinstance(place, Static) and isinstance(target, ast.Subscript):
-            if self._is_tuple(self.value(target.value)):
-                raise self._tuple_assigned(self.span(target))
+        is_item = isinstance(place, Static) and isinstance(target, ast.Subscript)
+        if is_item and self._is_tuple(self.value(target.value)):  # type: ignore[attr-defined]
+            raise self._tuple_assigned(self.span(target))
         return place
 
     def _tuple_assigned(self, span: ir.Span) -> Exception:
-        return self.refuse(
-            "An item of a tuple cannot be assigned to.", span, "make a new tuple."
-        )
+        return self.refuse("An item of a tuple cannot be assigned to.", span, "make a new tuple.")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, span: ir.Span) -> None:
         for part in target.elts:
@@ -602,10 +601,10 @@ class FunctionLowering(Expressions):
             raise self.fail("This cannot be assigned to.", place_span)
         self._check_writable(place, place_span)
         what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
-        if isinstance(place.type, Record) and not isinstance(value, Static):
-            if isinstance(value.type, Tuple):
-                self._store_fields(place, value, span)
-                return
+        kind = None if isinstance(value, Static) else value.type
+        if isinstance(place.type, Record) and isinstance(kind, Tuple):
+            self._store_fields(place, value, span)
+            return
         found = self.convert(value, place.type, span, what)
         self.emit(ir.Store(place, found, ir.Span(*place_span[:2], *span[2:])))
 
@@ -630,9 +629,9 @@ class FunctionLowering(Expressions):
             if isinstance(root.value.type, Tuple):
                 raise self._tuple_assigned(span)
             root = root.value
-        if isinstance(root, ir.Element) and isinstance(root.array.type, Array):
-            if not root.array.type.writable:
-                raise self.fail("Constant memory cannot be assigned to.", span)
+        array = root.array.type if isinstance(root, ir.Element) else None
+        if isinstance(array, Array) and not array.writable:
+            raise self.fail("Constant memory cannot be assigned to.", span)
 
     def _annotated_assign(self, node: ast.AnnAssign) -> None:
         wanted = self._annotation(node.annotation)
@@ -644,7 +643,7 @@ class FunctionLowering(Expressions):
                     raise self._conflict(name, known, wanted, self.span(node.annotation))
                 self._changed = True
             self._types[name] = self._annotated[name] = wanted
-            self._origins.setdefault(name, self.span(node))
+            self._origins.setdefault(name, self.span(node.annotation))
         if node.value is not None:
             self.assign(node.target, self.value(node.value), self.span(node.value))
 
@@ -822,7 +821,7 @@ class FunctionLowering(Expressions):
             return Static(tuple(item.value for item in items))  # type: ignore[union-attr]
         return _Group(tuple(items), span)  # type: ignore[return-value]
 
-    def items_of(self, value: Value, span: ir.Span) -> list[Value]:
+    def items_of(self, value: Any, span: ir.Span) -> list[Value]:
         """Return the items of a tuple."""
         if isinstance(value, _Group):
             return list(value.items)
@@ -843,17 +842,19 @@ class FunctionLowering(Expressions):
                     f"'unroll' must be a constant number of passes, True or False, not {shown}.",
                     place,
                 )
-        values = self.in_order(call.args)
+        values: list[Value] = []
+        for argument, value in zip(call.args, self._starred_values(call.args), strict=True):
+            place = self.span(argument)
+            items = self.items_of(value, place) if isinstance(argument, ast.Starred) else [value]
+            values += [self._index(item, place, "An argument of 'range'") for item in items]
         if not 1 <= len(values) <= 3:
             raise self.fail(
-                f"'range' takes one to three arguments, and {len(values)} were given.",
+                f"'range' takes one to three arguments, and {len(values) or 'none'} "
+                f"{'were' if values else 'was'} given.",
                 self.span(call),
             )
         bounds = [Static(0), *values] if len(values) == 1 else list(values)
         bounds += [Static(1)] * (3 - len(bounds))
-        places = [self.span(argument) for argument in call.args]
-        for value, place in zip(values, places, strict=True):
-            self._index(value, place, "An argument of 'range'")
         self._counted_loop(node, bounds, unroll)
 
     def _counted_loop(self, node: ast.For, bounds: Sequence[Value], unroll: Any) -> None:
@@ -1023,7 +1024,7 @@ class FunctionLowering(Expressions):
     def _give_back(self, value: Value, span: ir.Span) -> None:
         if isinstance(value, Static) and value.value is None:
             if self._result not in (None, VOID):
-                raise self._mixed_results(span)
+                raise self._mixed_results(VOID, span)
             self._result = VOID
             self._result_span = self._result_span or span
             self.emit(ir.Return(None, span))
@@ -1033,7 +1034,7 @@ class FunctionLowering(Expressions):
                 "A kernel returns nothing.", span, "store the value into an array argument."
             )
         found = self.as_expression(value, span)
-        if isinstance(found.type, Array) and found.type.layout == "fixed":
+        if self._is_own_memory(found):
             raise self.refuse(
                 "Memory of a function cannot be returned from it.",
                 span,
@@ -1042,7 +1043,7 @@ class FunctionLowering(Expressions):
         if self._result is None:
             self._result, self._result_span = found.type, span
         elif self._result == VOID:
-            raise self._mixed_results(span)
+            raise self._mixed_results(found.type, span)
         else:
             joined = self.program.join(self._result, found.type)
             if joined is None:
@@ -1062,12 +1063,33 @@ class FunctionLowering(Expressions):
             found = self.convert(found, self._result, span, "the result")
         self.emit(ir.Return(found, span))
 
-    def _mixed_results(self, span: ir.Span) -> Exception:
-        return self.fail(
-            f"'{self.source.name}' returns a value in one place and none in another.",
-            span,
-            "return a value on every way, or on none.",
+    def _mixed_results(self, kind: Type, span: ir.Span) -> Exception:
+        from kerneltk.errors import TypingError, render_message
+
+        places = [(self._result_span, self._result), (span, kind)]
+        labels = ["nothing" if found == VOID else f"'{found}'" for _, found in places]
+        return TypingError(
+            render_message(
+                f"'{self.source.name}' returns a value in one place and nothing in another.",
+                *(
+                    self.source.snippet(place, f"here it is {label}")
+                    for (place, _), label in zip(places, labels, strict=True)
+                    if place is not None
+                ),
+                hint="return a value on every way, or on none.",
+            )
         )
+
+    def _is_own_memory(self, value: Any) -> bool:
+        """Return whether a value refers to memory that ends with the function."""
+        if isinstance(value, ir.Construct):
+            return any(map(self._is_own_memory, value.items))
+        while isinstance(value, ir.Section):
+            value = value.array
+        if not isinstance(value.type, Array):
+            return False
+        is_given = isinstance(value, ir.Local) and value.name in self._given
+        return value.type.layout == "fixed" or (value.type.space == "local" and not is_given)
 
     def _assert(self, node: ast.Assert) -> None:
         condition = self.condition(node.test)
@@ -1157,7 +1179,7 @@ class FunctionLowering(Expressions):
         if isinstance(pattern, ast.MatchSingleton):
             wanted = Static(pattern.value)
             op: ast.cmpop = ast.Is() if pattern.value is None else ast.Eq()
-            return self.compare(op, subject, wanted, span)  # type: ignore[return-value]
+            return self.compare(op, subject, wanted, span)
         if isinstance(pattern, ast.MatchOr):
             operands: list[ir.Expression] = []
             for part in pattern.patterns:
@@ -1258,7 +1280,7 @@ def _leaves_early(nodes: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def _private_loops(node: ast.FunctionDef | ast.Lambda) -> dict[int, bool]:
+def _private_loops(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[int, bool]:
     """Return for each loop over one name whether nothing else assigns or reads that name.
 
     Reads inside of another loop over the same name are that loop's.

@@ -7,7 +7,7 @@ import dataclasses
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class LocalFunction:
         return f"<function {self.source.name}>"
 
     @property
-    def __name__(self) -> str:  # noqa: A003
+    def __name__(self) -> str:
         """Its name."""
         return self.source.name
 
@@ -98,8 +98,11 @@ def identifier(name: str, taken: Callable[[str], bool]) -> str:
 
 # What generated text itself mentions.
 _USED_BY_TEXT = frozenset(
-    "array fixed strided tuple warp block grid lane thread rank assert isnan isinf signbit "
-    "atomicAdd conj real imag popcount NULL EOF errno linux unix".split()
+    (
+        *("array", "fixed", "strided", "tuple", "warp", "block", "grid", "lane", "thread", "rank"),
+        *("assert", "isnan", "isinf", "signbit", "atomicAdd", "conj", "real", "imag", "popcount"),
+        *("NULL", "EOF", "errno", "linux", "unix"),
+    )
 )
 
 
@@ -134,7 +137,9 @@ class ProgramBuilder:
                 return None
             return Tuple(tuple(items), first.names, first.maker)  # type: ignore[arg-type]
         if isinstance(first, Array) and isinstance(second, Array):
-            general = "strided" if "strided" in (first.layout, second.layout) else "C"
+            general: Literal["C", "strided"] = (
+                "strided" if "strided" in (first.layout, second.layout) else "C"
+            )
             found = [
                 dataclasses.replace(kind, layout=general, shape=()) for kind in (first, second)
             ]
@@ -169,7 +174,7 @@ class ProgramBuilder:
         """Return a named tuple or a dataclass."""
         if issubclass(kind, tuple) and hasattr(kind, "_fields"):
             names = tuple(kind._fields)
-            defaults = {
+            defaults: dict[str, Value] = {
                 key: Static(value) for key, value in getattr(kind, "_field_defaults", {}).items()
             }
         elif dataclasses.is_dataclass(kind):
@@ -426,7 +431,7 @@ def bind_arguments(
     names: Sequence[str],
     defaults: dict[str, Value],
     site: CallSite,
-    node: ast.FunctionDef | ast.Lambda | None = None,
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None = None,
 ) -> dict[str, Value]:
     """Return a call's values by the names of the parameters."""
     keyword_only = {argument.arg for argument in node.args.kwonlyargs} if node else set()
@@ -498,6 +503,4 @@ def lower_program(
         At the user's line.
     """
     known = {name: Static(value) for name, value in static.items()}
-    return ProgramBuilder(mode).lower_kernel(
-        function, source, parameters, known, of_elements
-    )
+    return ProgramBuilder(mode).lower_kernel(function, source, parameters, known, of_elements)

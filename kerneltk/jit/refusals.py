@@ -1,4 +1,4 @@
-"""What restricted Python does not have: the construct, the user's word for it, what to write instead.
+"""What restricted Python does not have: the construct, the user's word for it, what to write then.
 
 A new refusal is a new row.
 """

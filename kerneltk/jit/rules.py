@@ -1,8 +1,8 @@
 """Which type an operation on numbers is computed in: NumPy's promotion (NEP 50), and C++'s order.
 
-Two strong dtypes meet by the mode: ``"numpy"`` asks NumPy; ``"cuda"`` takes the one that stands later
-in C++'s order, so that int32 and float32 make float32. A weak number takes the other one's dtype where
-that can hold its kind. Bools count as Python's: their sum is an int.
+Two strong dtypes meet by the mode: ``"numpy"`` asks NumPy; ``"cuda"`` takes the one that stands
+later in C++'s order, so that int32 and float32 make float32. A weak number takes the other one's
+dtype where that can hold its kind. Bools count as Python's: their sum is an int.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number
 
 __all__ = ["BITWISE", "SHIFTS", "common_type", "join_numbers", "operand_type"]
 
-_ORDER = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+_ORDER: tuple[str, ...] = (
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+)
 _ORDER += ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 _RANK = {name: rank for rank, name in enumerate(_ORDER)}
 
@@ -71,15 +81,12 @@ def _strong(left: np.dtype[Any], right: np.dtype[Any], mode: str) -> Number | No
             later = np.dtype(np.complex128)
         return Number(later)
     if "bfloat16" in (left.name, right.name):
-        other = right if left.name == "bfloat16" else left
-        if other.kind in "iub":  # as ml_dtypes: what holds 8 bits of an integer
-            small = other.kind == "b" or other.itemsize == 1
-            return (
-                Number(left if small and left.name == "bfloat16" else right)
-                if small
-                else (Number(np.dtype(np.float32 if other.itemsize == 2 else np.float64)))
-            )
-        return Number(other)
+        small, other = (left, right) if left.name == "bfloat16" else (right, left)
+        if other.kind not in "iub":
+            return Number(other)
+        if other.itemsize == 1:  # as ml_dtypes: it holds 8 bits of an integer
+            return Number(small)
+        return Number(np.dtype(np.float32 if other.itemsize == 2 else np.float64))
     return Number(np.result_type(left, right))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 __all__ = ["Scope", "parameters_of", "scope_of"]
 
-_Function = ast.FunctionDef | ast.Lambda
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True)

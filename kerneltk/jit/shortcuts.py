@@ -61,10 +61,11 @@ def make_shortcut(
     """
     count = len(args) - given
     arrays = [isinstance(arg, backend.array_type) for arg in args]
-    # A NumPy scalar has a dtype of its own; other libraries' arrays are taken over first.
-    if any(hasattr(a, "dtype") and type(a) is not backend.array_type and not isinstance(a, np.generic)
-           for a in args):  # fmt: skip
-        return None
+    # Other libraries' arrays are taken over first; a NumPy scalar only looks like one.
+    for arg in args:
+        is_array = hasattr(arg, "dtype") and not isinstance(arg, np.generic)
+        if is_array and type(arg) is not backend.array_type:
+            return None
     by_element = [k for k in range(count) if arrays[k] and not raw[k]]
     whole = [k for k in range(count) if arrays[k] and raw[k]]
     tests = [f"type(a{k}) is type{k}" for k in range(len(args))]
@@ -74,6 +75,10 @@ def make_shortcut(
         tests.append(f"a{k}.dtype is dtype{k}")
         if k < count and raw[k]:
             tests += [f"a{k}.ndim == {args[k].ndim}", f"a{k}.flags.c_contiguous is contiguous{k}"]
+    if whole and not given:
+        # What has no dimensions is a number beside whole arrays, and does not give the shape.
+        tests += [f"a{k}.ndim == {args[k].ndim}" for k in by_element]
+        by_element = [k for k in by_element if args[k].ndim]
     passed = [f"a{k}" for k in range(len(args)) if args[k] is not None]
     head: list[str] = []
     if given:

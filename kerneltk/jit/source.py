@@ -36,7 +36,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kerneltk.errors import Snippet, SourceError, render_message
 from kerneltk.jit.ir import Span
 
-__all__ = ["FunctionNode", "FunctionSource", "source_of"]
+__all__ = ["FunctionNode", "FunctionSource", "source_of", "words_for"]
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -161,6 +161,11 @@ def _unwrapped(function: object) -> types.FunctionType:
             sentence = f"A kernel is made from a Python function, not from {refused[0]}."
             raise SourceError(render_message(sentence, hint=refused[1]))
         function = behind
+
+
+def words_for(value: object) -> tuple[str, str]:
+    """Return what messages call an object that is no Python function, and what to do instead."""
+    return _why_refused(value) or _about_object(value)
 
 
 def _about_object(value: object) -> tuple[str, str]:

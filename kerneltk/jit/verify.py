@@ -152,6 +152,9 @@ class _Checker:
         if function.per_thread and not function.is_split:
             self.fail(function, "only a split function has locals of each thread")
         strangers = function.per_thread.difference(name for name, _ in function.locals)
+        if strangers:  # memory that each thread declares
+            nodes = ir.walk(*function.body)
+            strangers -= {node.name for node in nodes if isinstance(node, ir.Declare)}
         if strangers:
             self.fail(function, f"'{min(strangers)}' of each thread is no local")
         self.block(function, function.body)

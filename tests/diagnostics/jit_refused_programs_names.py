@@ -44,88 +44,113 @@ POINT = POINTS[0]
 NOTHING = None
 
 
-@refused("""
+@refused(
+    """
     TypingError: The name 'threshold' is not defined.
       +2:     x[0] = threshold
                      ^^^^^^^^^
       Hint: did you mean 'treshold'?
-    """, F32)
+    """,
+    F32,
+)
 def a_name_that_is_not_defined(x):
     treshold = 0.5
     x[0] = threshold
 
 
-@refused("""
+@refused(
+    """
     TypingError: The name 'undefined_quantity' is not defined.
       +1:     x[0] = undefined_quantity
                      ^^^^^^^^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_name_like_no_other(x):
     x[0] = undefined_quantity
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'math' has no attribute 'squareroot'.
       +1:     x[0] = math.squareroot(x[1])
                      ^^^^^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def an_attribute_that_a_module_has_not(x):
     x[0] = math.squareroot(x[1])
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'kerneltk.jit' has no attribute 'syncthread'.
       +1:     jit.syncthread()
               ^^^^^^^^^^^^^^
-    """, F32)
+      Hint: did you mean 'syncthreads'?
+    """,
+    F32,
+)
 def a_name_of_jit_that_is_not_there(x):
     jit.syncthread()
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'total' is used before a value is assigned to it.
       +2:         total += x[i]
                   ^^^^^
       Hint: assign a value on every way that leads here, before the loop or the branch.
-    """, F32)
+    """,
+    F32,
+)
 def a_variable_before_its_value(x):
     for i in range(x.size):
         total += x[i]
     total = 0.0
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'last' is used before a value is assigned to it.
       +2:         last = last + x[i]
                          ^^^^
       Hint: assign a value on every way that leads here, before the loop or the branch.
-    """, F32)
+    """,
+    F32,
+)
 def a_variable_that_needs_itself(x):
     for i in range(x.size):
         last = last + x[i]
     x[0] = last
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'late' is used before a value is assigned to it.
       +1:     y = late * 2
                   ^^^^
       Hint: assign a value on every way that leads here, before the loop or the branch.
-    """, F32)
+    """,
+    F32,
+)
 def a_variable_of_a_later_line(x):
     y = late * 2
     late = 1
     x[0] = y
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'y' is assigned values whose types do not go together.
       +1:     y = 0
                   ^ here it is 'int'
       +3:         y = x
                       ^ here it is '1-d array of float32'
       Hint: use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def a_number_and_then_an_array(x):
     y = 0
     if x[0] > 0:
@@ -133,14 +158,17 @@ def a_number_and_then_an_array(x):
     x[0] = 1
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'best' is assigned values whose types do not go together.
       +1:     best = 0.0
                      ^^^ here it is 'float'
       +3:         best = (x[i], i)
                          ^^^^^^^^^ here it is 'tuple of (float32, int)'
       Hint: use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def a_number_and_then_a_tuple(x):
     best = 0.0
     for i in range(x.size):
@@ -148,14 +176,17 @@ def a_number_and_then_a_tuple(x):
     x[0] = 1
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'best' is assigned values that do not go together.
       +1:     best = None
                      ^^^^ here it is None
       +3:         best = x[i]
                          ^^^^ here it is 'float32'
       Hint: begin with a number instead of None, or use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def none_and_then_a_number(x):
     best = None
     for i in range(x.size):
@@ -163,28 +194,34 @@ def none_and_then_a_number(x):
     x[0] = best
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'best' is assigned values that do not go together.
       +1:     best = x[0]
                      ^^^^ here it is 'float32'
       +3:         best = None
                          ^^^^ here it is None
       Hint: begin with a number instead of None, or use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def a_number_and_then_none(x):
     best = x[0]
     if best < 0:
         best = None
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'action' is assigned values that do not go together.
       +1:     action = 1
                        ^ here it is 'int'
       +3:         action = abs
                            ^^^ here it is the function 'abs'
       Hint: use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def a_number_and_then_a_function(x):
     action = 1
     if x[0] > 0:
@@ -192,14 +229,17 @@ def a_number_and_then_a_function(x):
     x[0] = action(x[0])
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'pair' is assigned values whose types do not go together.
       +1:     pair = (x[0], x[1])
                      ^^^^^^^^^^^^ here it is 'tuple of (float32, float32)'
       +3:         pair = (x[0], x[1], x[2])
                          ^^^^^^^^^^^^^^^^^^ here it is 'tuple of (float32, float32, float32)'
       Hint: use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def tuples_of_different_lengths(x):
     pair = (x[0], x[1])
     if x[0] > 0:
@@ -207,28 +247,35 @@ def tuples_of_different_lengths(x):
     x[0] = pair[0]
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'pair' is assigned values whose types do not go together.
       +1:     pair = Pair(x[0], 1)
                      ^^^^^^^^^^^^^ here it is 'Pair'
       +2:     pair = Body(x[0], 1)
                      ^^^^^^^^^^^^^ here it is 'Body'
       Hint: use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def tuples_of_different_classes(x):
     pair = Pair(x[0], 1)
     pair = Body(x[0], 1)
     x[0] = 1
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'part' is assigned values whose types do not go together.
       +1:     part = x
                      ^ here it is '1-d array of float32'
       +3:         part = y
                          ^ here it is '2-d array of float32'
       Hint: use a second variable.
-    """, F32, GRID)
+    """,
+    F32,
+    GRID,
+)
 def arrays_of_different_dimensions(x, y):
     part = x
     if x[0] > 0:
@@ -236,116 +283,133 @@ def arrays_of_different_dimensions(x, y):
     x[0] = 1
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'part' is assigned values whose types do not go together.
       +1:     part = x
                      ^ here it is '1-d array of float32'
       +2:     part = y
                      ^ here it is '1-d array of float64'
       Hint: use a second variable.
-    """, F32, F64)
+    """,
+    F32,
+    F64,
+)
 def arrays_of_different_dtypes(x, y):
     part = x
     part = y
     x[0] = part[0]
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'part' is assigned values whose types do not go together.
       +1:     part = jit.shared_memory(np.float32, 8)
                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ here it is 'shared 1-d array of float32'
       +2:     part = jit.local_memory(np.float32, 8)
                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ here it is 'local 1-d array of float32'
       Hint: use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def arrays_of_different_places(x):
     part = jit.shared_memory(np.float32, 8)
     part = jit.local_memory(np.float32, 8)
     x[0] = part[0]
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'x' is assigned values whose types do not go together.
       +0: def a_parameter_that_becomes_a_number(x):
                                                 ^ here it is '1-d array of float32'
       +1:     x = x[0] * 2
                   ^^^^^^^^ here it is 'float32'
       Hint: use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def a_parameter_that_becomes_a_number(x):
     x = x[0] * 2
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'x' is assigned values whose types do not go together.
       +0: def the_variable_of_a_loop_that_was_an_array(x):
                                                        ^ here it is '1-d array of float32'
       +1:     for x in range(3):
                   ^ here it is 'int'
       Hint: use a second variable.
-    """, F32)
+    """,
+    F32,
+)
 def the_variable_of_a_loop_that_was_an_array(x):
     for x in range(3):
         pass
 
 
-@refused("""
-    TypingError: The name 'undefined_name' is not defined.
-      +1:     undefined_name
-              ^^^^^^^^^^^^^^
-    """, F32, np.float16(1), F32[:0].astype("bfloat16") if False else np.float32(1))
-def placeholder(x, a, b):
-    undefined_name
-
-
-@refused("""
+@refused(
+    """
     TypingError: 'y' is assigned values whose types do not go together.
       +1:     y: np.float32 = x[0]
-              ^^^^^^^^^^^^^^^^^^^^ here it is 'float32'
+                 ^^^^^^^^^^ here it is 'float32'
       +2:     y: np.float64 = x[1]
                  ^^^^^^^^^^ here it is 'float64'
       Hint: use a second variable, or convert one of the values, for example with 'np.float32(x)'.
-    """, F32)
+    """,
+    F32,
+)
 def two_annotations(x):
     y: np.float32 = x[0]
     y: np.float64 = x[1]
     x[0] = y
 
 
-@refused("""
+@refused(
+    """
     TypingError: A value of type '1-d array of float32' cannot be stored to 'y' of type 'float'.
       +1:     y: float = x
                          ^
-    """, F32)
+    """,
+    F32,
+)
 def an_annotated_variable_that_becomes_an_array(x):
     y: float = x
 
 
-@refused("""
+@refused(
+    """
     TypingError: The types of the two values do not go together.
       +1:     y = x if x[0] > 0 else 1
                   ^ here it is '1-d array of float32'
       +1:     y = x if x[0] > 0 else 1
                                      ^ here it is 'int'
-    """, F32)
+    """,
+    F32,
+)
 def values_of_a_condition(x):
     y = x if x[0] > 0 else 1
     x[0] = 1
 
 
-@refused("""
+@refused(
+    """
     TypingError: The types of the two values do not go together.
       +1:     y = x[0] or (1, 2)
                   ^^^^ here it is 'float32'
       +1:     y = x[0] or (1, 2)
                           ^^^^^^ here it is 'tuple of (int, int)'
-    """, F32)
+    """,
+    F32,
+)
 def values_of_or(x):
     y = x[0] or (1, 2)
     x[0] = 1
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'first' returns values whose types do not go together.
       +3:             return a[0]
                              ^^^^ here it is 'float32'
@@ -353,7 +417,9 @@ def values_of_or(x):
                          ^^^^ here it is 'tuple of (1-d array of float32, int)'
       +6:     x[0] = first(x)
                      ^^^^^^^^ called here
-    """, F32)
+    """,
+    F32,
+)
 def results_that_do_not_go_together(x):
     def first(a):
         if a[0] > 0:
@@ -370,14 +436,17 @@ def sign_of(value):
         return -1
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'sign_of' may end without a value, and returns one here.
       sign_of+2:         return 1
                                 ^
       +1:     x[0] = sign_of(x[1])
                      ^^^^^^^^^^^^^ called here
       Hint: return a value on every way.
-    """, F32)
+    """,
+    F32,
+)
 def a_function_that_may_end_without_a_value(x):
     x[0] = sign_of(x[1])
 
@@ -388,14 +457,19 @@ def only_positive(value):
     return
 
 
-@refused("""
-    TypingError: 'only_positive' returns a value in one place and none in another.
+@refused(
+    """
+    TypingError: 'only_positive' returns a value in one place and nothing in another.
+      only_positive+2:         return value
+                                      ^^^^^ here it is 'float32'
       only_positive+3:     return
-                           ^^^^^^
+                           ^^^^^^ here it is nothing
       +1:     x[0] = only_positive(x[1])
                      ^^^^^^^^^^^^^^^^^^^ called here
       Hint: return a value on every way, or on none.
-    """, F32)
+    """,
+    F32,
+)
 def a_function_that_returns_a_value_or_nothing(x):
     x[0] = only_positive(x[1])
 
@@ -404,12 +478,15 @@ def shout(value):
     print(value)
 
 
-@refused("""
+@refused(
+    """
     TypingError: None has no value to compute with.
       +1:     x[0] = shout(x[1])
                      ^^^^^^^^^^^
       Hint: test with 'is None'.
-    """, F32)
+    """,
+    F32,
+)
 def the_result_of_a_function_without_one(x):
     x[0] = shout(x[1])
 
@@ -418,14 +495,17 @@ def factorial(n):
     return 1 if n < 2 else n * factorial(n - 1)
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'factorial' calls itself ('recursion' -> 'factorial' -> 'factorial'), which kernels cannot do.
       factorial+1:     return 1 if n < 2 else n * factorial(n - 1)
                                                   ^^^^^^^^^^^^^^^^
       +1:     x[0] = factorial(5)
                      ^^^^^^^^^^^^ called here
       Hint: write a loop, with an array of local memory for what is pending.
-    """, F32)
+    """,
+    F32,
+)
 def recursion(x):
     x[0] = factorial(5)
 
@@ -438,7 +518,8 @@ def is_odd(n):
     return False if n == 0 else is_even(n - 1)
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'is_even' calls itself ('mutual_recursion' -> 'is_even' -> 'is_odd' -> 'is_even'), which kernels cannot do.
       is_odd+1:     return False if n == 0 else is_even(n - 1)
                                                 ^^^^^^^^^^^^^^
@@ -447,30 +528,38 @@ def is_odd(n):
       +1:     if is_even(jit.threadIdx.x):
                  ^^^^^^^^^^^^^^^^^^^^^^^^ called here
       Hint: write a loop, with an array of local memory for what is pending.
-    """, F32)
+    """,
+    F32,
+)
 def mutual_recursion(x):
     if is_even(jit.threadIdx.x):
         x[0] = 1
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'a_kernel_that_calls_itself' calls itself ('a_kernel_that_calls_itself' -> 'a_kernel_that_calls_itself'), which kernels cannot do.
       +1:     a_kernel_that_calls_itself(x)
               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       Hint: write a loop, with an array of local memory for what is pending.
-    """, F32)
+    """,
+    F32,
+)
 def a_kernel_that_calls_itself(x):
     a_kernel_that_calls_itself(x)
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'again' calls itself ('a_function_that_is_passed_to_itself' -> 'again' -> 'again'), which kernels cannot do.
       +2:         return function(function, n - 1)
                          ^^^^^^^^^^^^^^^^^^^^^^^^^
       +4:     x[0] = again(again, 3)
                      ^^^^^^^^^^^^^^^ called here
       Hint: write a loop, with an array of local memory for what is pending.
-    """, F32)
+    """,
+    F32,
+)
 def a_function_that_is_passed_to_itself(x):
     def again(function, n):
         return function(function, n - 1)
@@ -478,119 +567,155 @@ def a_function_that_is_passed_to_itself(x):
     x[0] = again(again, 3)
 
 
-@refused("""
+@refused(
+    """
     TypingError: A number of type 'float32' cannot be called.
       +1:     x[0] = x[0](1)
                      ^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_number_that_is_called(x):
     x[0] = x[0](1)
 
 
-@refused("""
+@refused(
+    """
     TypingError: The constant 3 cannot be called.
       +2:     x[0] = scale(x[0])
                      ^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_constant_that_is_called(x):
     scale = 3
     x[0] = scale(x[0])
 
 
-@refused("""
+@refused(
+    """
     TypingError: None cannot be called.
       +1:     x[0] = NOTHING(x[0])
                      ^^^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def none_that_is_called(x):
     x[0] = NOTHING(x[0])
 
 
-@refused("""
+@refused(
+    """
     TypingError: An object of type 'Opaque' cannot be called.
       +1:     x[0] = THING(x[0])
                      ^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def an_object_that_is_called(x):
     x[0] = THING(x[0])
 
 
-@refused("""
+@refused(
+    """
     TypingError: A value of type '1-d array of float32' cannot be called.
       +1:     x[0] = x(0)
                      ^^^^
-    """, F32)
+    """,
+    F32,
+)
 def an_array_that_is_called(x):
     x[0] = x(0)
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'Opaque' is no function that kernels can call.
       +1:     x[0] = Opaque()
                      ^^^^^^^^
       Hint: call a Python function whose text can be had, a function of 'math' or NumPy's scalar functions.
-    """, F32)
+    """,
+    F32,
+)
 def a_class_that_is_called(x):
     x[0] = Opaque()
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'operator.itemgetter' is no function that kernels can call.
       +1:     x[0] = operator.itemgetter(0)(x)
                      ^^^^^^^^^^^^^^^^^^^^^^
       Hint: call a Python function whose text can be had, a function of 'math' or NumPy's scalar functions.
-    """, F32)
+    """,
+    F32,
+)
 def a_function_of_c(x):
     x[0] = operator.itemgetter(0)(x)
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'np.sum' is no function that kernels can call.
       +1:     x[0] = np.sum(x)
                      ^^^^^^^^^
       Hint: call a Python function whose text can be had, a function of 'math' or NumPy's scalar functions.
-    """, F32)
+    """,
+    F32,
+)
 def a_function_of_numpy_over_arrays(x):
     x[0] = np.sum(x)
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'np.zeros' is no function that kernels can call.
       +1:     work = np.zeros(4, np.float32)
                      ^^^^^^^^^^^^^^^^^^^^^^^
       Hint: declare 'jit.local_memory(dtype, shape)', or pass an array.
-    """, F32)
+    """,
+    F32,
+)
 def an_array_made_by_numpy(x):
     work = np.zeros(4, np.float32)
     x[0] = work[0]
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'enumerate' can only be looped over.
       +1:     pairs = enumerate((1, 2))
                       ^^^^^^^^^^^^^^^^^
       Hint: for item in enumerate(...): ...
-    """, F32)
+    """,
+    F32,
+)
 def enumerate_outside_of_a_loop(x):
     pairs = enumerate((1, 2))
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'range' can only be looped over.
       +1:     numbers = range(x.size)
                         ^^^^^^^^^^^^^
       Hint: for i in range(n): ...
-    """, F32)
+    """,
+    F32,
+)
 def range_outside_of_a_loop(x):
     numbers = range(x.size)
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'functools.partial' is no function that kernels can call.
       +1:     x[0] = functools.partial(sign_of, 1)()
                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       Hint: call a Python function whose text can be had, a function of 'math' or NumPy's scalar functions.
-    """, F32)
+    """,
+    F32,
+)
 def a_partial_that_is_called(x):
     x[0] = functools.partial(sign_of, 1)()
 
@@ -599,93 +724,121 @@ def scaled(value, factor, *, offset=0):
     return value * factor + offset
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'scaled' needs a value for 'factor'.
       +1:     x[0] = scaled(x[1])
                      ^^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def an_argument_is_missing(x):
     x[0] = scaled(x[1])
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'scaled' takes 2 arguments, and 3 were given.
       +1:     x[0] = scaled(x[1], 2, 3)
                                      ^
-    """, F32)
+    """,
+    F32,
+)
 def an_argument_too_many(x):
     x[0] = scaled(x[1], 2, 3)
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'scaled' has no parameter 'shift'.
       +1:     x[0] = scaled(x[1], 2, shift=3)
                                            ^
       Hint: its parameters are value, factor, offset.
-    """, F32)
+    """,
+    F32,
+)
 def a_keyword_that_there_is_not(x):
     x[0] = scaled(x[1], 2, shift=3)
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'scaled' got two values for 'value'.
       +1:     x[0] = scaled(x[1], 2, value=3)
                                            ^
-    """, F32)
+    """,
+    F32,
+)
 def two_values_for_one_parameter(x):
     x[0] = scaled(x[1], 2, value=3)
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'Pair' needs a value for 'right'.
       +1:     pair = Pair(x[0])
                      ^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_field_of_a_named_tuple_is_missing(x):
     pair = Pair(x[0])
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'Pair' has no field 'top'.
       +1:     x[0] = pair.top
                      ^^^^^^^^
       Hint: its fields are left, right.
-    """, F32, Pair(1.0, 2.0))
+    """,
+    F32,
+    Pair(1.0, 2.0),
+)
 def a_field_that_a_named_tuple_has_not(x, pair):
     x[0] = pair.top
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'add' needs a value for 'b'.
       +2:     x[0] = add(x[0])
                      ^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_lambda_with_too_few_arguments(x):
     add = lambda a, b: a + b
     x[0] = add(x[0])
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: The operator '@' cannot be used in a kernel.
       +1:     scale = lambda a: a @ 2
                                 ^^^^^
       +2:     x[0] = scale(x[0])
                      ^^^^^^^^^^^ called here
       Hint: write the loops, or use a tiled product in shared memory.
-    """, F32)
+    """,
+    F32,
+)
 def an_error_inside_of_a_lambda(x):
     scale = lambda a: a @ 2
     x[0] = scale(x[0])
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: '<lambda>' uses the variable 'shift' of the function that it is defined in, and is called outside of that.
       +2:         return function(value)
                          ^^^^^^^^^^^^^^^
       +6:     x[i] = call(lambda v: v + shift, x[i])
                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
       Hint: pass 'shift' as an argument.
-    """, F32)
+    """,
+    F32,
+)
 def a_nested_function_with_variables_of_the_kernel(x):
     def call(function, value):
         return function(value)
@@ -695,18 +848,22 @@ def a_nested_function_with_variables_of_the_kernel(x):
     x[i] = call(lambda v: v + shift, x[i])
 
 
-@refused("""
+@refused(
+    """
     TypingError: A number of type 'float32' has no attribute 'sqrt'.
       jit_refused_programs_helpers.py:12:     return total.sqrt()
                                                      ^^^^^^^^^^
       +1:     x[0] = helpers.norm(x)
                      ^^^^^^^^^^^^^^^ called here
-    """, F32)
+    """,
+    F32,
+)
 def an_error_in_a_function_of_another_file(x):
     x[0] = helpers.norm(x)
 
 
-@refused("""
+@refused(
+    """
     TypingError: A value of type '1-d array of float32' was given, and a number is needed.
       jit_refused_programs_helpers.py:16:     return value + values
                                                              ^^^^^^
@@ -715,7 +872,9 @@ def an_error_in_a_function_of_another_file(x):
       +3:         x[i] = helpers.outer(
                          ^^^^^^^^^^^^^^ called here
       Hint: index it, for example 'x[i]'.
-    """, F32)
+    """,
+    F32,
+)
 def an_error_two_calls_deep_in_another_file(x):
     i = jit.grid(1)
     if i < x.size:
@@ -725,12 +884,15 @@ def an_error_two_calls_deep_in_another_file(x):
         )
 
 
-@refused("""
+@refused(
+    """
     UnsupportedError: 'WITHOUT_TEXT' cannot be called: the text of the lambda of line 1 cannot be had: exec() and python -c do not keep it.
       +1:     x[0] = WITHOUT_TEXT(x[0])
                      ^^^^^^^^^^^^^^^^^^
       Hint: write the text to a file, or register it in linecache.cache under the name that compile() is given
-    """, F32)
+    """,
+    F32,
+)
 def a_function_without_text(x):
     x[0] = WITHOUT_TEXT(x[0])
 
@@ -738,157 +900,206 @@ def a_function_without_text(x):
 WITHOUT_TEXT = eval("lambda v: v + 1")
 
 
-@refused("""
+@refused(
+    """
     TypingError: The module 'math' has no value in a kernel.
       +1:     x[0] = math
                      ^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_module_as_a_value(x):
     x[0] = math
 
 
-@refused("""
+@refused(
+    """
     TypingError: The class 'float32' has no value in a kernel.
       +1:     x[0] = np.float32
                      ^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_class_as_a_value(x):
     x[0] = np.float32
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'sqrt' is a function: it has to be called.
       +1:     x[0] = math.sqrt
                      ^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_function_as_a_value(x):
     x[0] = math.sqrt
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'laneid' is a function: it has to be called.
       +1:     x[0] = jit.laneid
                      ^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def an_intrinsic_as_a_value(x):
     x[0] = jit.laneid
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'conjugate' is a function: it has to be called.
       +1:     x[0] = x[1].conjugate
                      ^^^^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def a_method_as_a_value(x):
     x[0] = x[1].conjugate
 
 
-@refused("""
+@refused(
+    """
     TypingError: An array from outside cannot be used in a kernel.
       +2:         x[0] += WEIGHTS[i]
                           ^^^^^^^^^^
-      Hint: pass it as an argument, or copy it into the kernel with 'jit.const.array_like(x)'.
-    """, F32)
+      Hint: pass it as an argument, or copy it into the kernel with 'jit.cuda.const.array_like(x)'.
+    """,
+    F32,
+)
 def an_array_from_outside(x):
     for i in range(3):
         x[0] += WEIGHTS[i]
 
 
-@refused("""
+@refused(
+    """
     TypingError: An array from outside cannot be used in a kernel.
       +1:     WEIGHTS[jit.grid(1)] = x[0]
               ^^^^^^^^^^^^^^^^^^^^
-      Hint: pass it as an argument, or copy it into the kernel with 'jit.const.array_like(x)'.
-    """, F32)
+      Hint: pass it as an argument, or copy it into the kernel with 'jit.cuda.const.array_like(x)'.
+    """,
+    F32,
+)
 def an_array_from_outside_that_is_written(x):
     WEIGHTS[jit.grid(1)] = x[0]
 
 
-@refused("""
+@refused(
+    """
     TypingError: A structured scalar from outside cannot be used in a kernel.
       +2:     x[0] = x[1] + point
                             ^^^^^
       Hint: pass it as an argument.
-    """, F32)
+    """,
+    F32,
+)
 def a_record_from_outside(x):
     point = POINT
     x[0] = x[1] + point
 
 
-@refused("""
+@refused(
+    """
     TypingError: An object of type 'Opaque' has no value in a kernel.
       +1:     x[0] = THING
                      ^^^^^
       Hint: use numbers, tuples, named tuples, instances of dataclasses or NumPy scalars; arrays are passed as arguments.
-    """, F32)
+    """,
+    F32,
+)
 def an_object_from_outside(x):
     x[0] = THING
 
 
-@refused("""
+@refused(
+    """
     TypingError: An object of type 'list' has no value in a kernel.
       +1:     x[jit.grid(1)] = LISTED[jit.grid(1)]
                                ^^^^^^^^^^^^^^^^^^^
-      Hint: use numbers, tuples, named tuples, instances of dataclasses or NumPy scalars; arrays are passed as arguments.
-    """, F32)
+      Hint: make it a tuple.
+    """,
+    F32,
+)
 def a_list_from_outside(x):
     x[jit.grid(1)] = LISTED[jit.grid(1)]
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'Opaque' has no attribute 'weight'.
       +1:     x[0] = THING.weight
                      ^^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def an_attribute_of_an_object_that_is_missing(x):
     x[0] = THING.weight
 
 
-@refused("""
+@refused(
+    """
     TypingError: None has no value to compute with.
       +1:     x[0] = NOTHING + 1
-                     ^^^^^^^^^^^
+                     ^^^^^^^
       Hint: test with 'is None'.
-    """, F32)
+    """,
+    F32,
+)
 def none_as_a_number(x):
     x[0] = NOTHING + 1
 
 
-@refused("""
+@refused(
+    """
     TypingError: None has no value to compute with.
       +1:     x[0] = x[1] * scale
                             ^^^^^
       Hint: test with 'is None'.
-    """, F32, None)
+    """,
+    F32,
+    None,
+)
 def an_argument_that_is_none(x, scale):
     x[0] = x[1] * scale
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'threadIdx' has no value in a kernel.
       +1:     x[jit.threadIdx] = 1
                 ^^^^^^^^^^^^^
       Hint: take 'threadIdx.x', 'threadIdx.y' or 'threadIdx.z'.
-    """, F32)
+    """,
+    F32,
+)
 def coordinates_without_an_axis(x):
     x[jit.threadIdx] = 1
 
 
-@refused("""
+@refused(
+    """
     TypingError: 'threadIdx' has no attribute 'w'.
       +1:     x[jit.threadIdx.w] = 1
                 ^^^^^^^^^^^^^^^
-    """, F32)
+    """,
+    F32,
+)
 def an_axis_that_coordinates_have_not(x):
     x[jit.threadIdx.w] = 1
 
 
 def _late():
-    @refused("""
+    @refused(
+        """
     TypingError: 'later' has no value yet where the kernel is first called.
       +1:         x[0] = later
                          ^^^^^
-    """, F32)
+    """,
+        F32,
+    )
     def a_name_that_gets_its_value_later(x):
         x[0] = later
 

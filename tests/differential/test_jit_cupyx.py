@@ -27,7 +27,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(11)
 
 
-# -- kernels and how they are launched --------------------------------------------------------------
+# -- kernels and how they are launched -----------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -81,7 +81,7 @@ def test_launches_that_are_refused(backend: Any) -> None:
         copy_elements((1,), (2048,), (x, x, 4))
 
 
-# -- reductions -------------------------------------------------------------------------------------
+# -- reductions ----------------------------------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -178,7 +178,7 @@ def test_atomics(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(out), expected)
 
 
-# -- functions that kernels call --------------------------------------------------------------------
+# -- functions that kernels call -----------------------------------------------------------------
 
 
 @jit.rawkernel(device=True)
@@ -271,7 +271,7 @@ def test_values_from_around_the_kernel(backend: Any) -> None:
         np.testing.assert_array_equal(backend.asnumpy(x), expected)
 
 
-# -- types ------------------------------------------------------------------------------------------
+# -- types ---------------------------------------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -305,7 +305,7 @@ def operators(a, b, ints, floats):
     ints[4, i] = a[i] if a[i] > b[i] else b[i]
     ints[5, i] = not (a[i] == b[i] or a[i] < 0) and a[i] >= 0
     floats[0, i] = a[i] / b[i]
-    floats[1, i] = -abs(a[i]) ** 2
+    floats[1, i] = -(abs(a[i]) ** 2)
     floats[2, i] = min(a[i], b[i], 3)
     floats[3, i] = int(floats[0, i]) + float(a[i]) + round(floats[0, i])
 
@@ -366,7 +366,7 @@ def test_complex_and_half_precision(backend: Any) -> None:
     np.testing.assert_allclose(backend.asnumpy(out), np.abs(found) + found.real, rtol=1e-5)
 
 
-# -- loops ------------------------------------------------------------------------------------------
+# -- loops ---------------------------------------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -415,7 +415,7 @@ def test_while(backend: Any) -> None:
     assert backend.asnumpy(steps)[26] == 111
 
 
-# -- grids and warps --------------------------------------------------------------------------------
+# -- grids and warps -----------------------------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -475,7 +475,92 @@ def test_shared_memory_with_an_alignment(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(x), np.arange(64)[::-1])
 
 
-# -- errors -----------------------------------------------------------------------------------------
+# -- groups and collectives ----------------------------------------------------------------------
+
+
+@jit.rawkernel()
+def double_after_the_grid(x, y):
+    i = jit.grid(1)
+    x[i] = i + 1
+    g = jit.cg.this_grid()
+    g.sync()
+    y[i] = 2 * x[x.size - 1 - i]
+    jit.cg.sync(g)
+    x[i] = y[(i + 1) % y.size]
+
+
+def test_barrier_of_the_grid(backend: Any) -> None:
+    x, y = backend.asarrays(np.zeros(128), np.zeros(128))
+    double_after_the_grid[4, 32](x, y)
+    expected = 2 * np.arange(128, 0, -1)
+    np.testing.assert_array_equal(backend.asnumpy(y), expected)
+    np.testing.assert_array_equal(backend.asnumpy(x), np.roll(expected, -1))
+
+
+@jit.rawkernel()
+def through_shared_memory(x, y):
+    kept = jit.shared_memory(np.int32, 64, alignment=16)
+    block = jit.cg.this_thread_block()
+    start = block.group_index().x * block.size()
+    jit.cg.memcpy_async(block, kept, 0, x, start, 64 * 4, aligned_size=16)
+    jit.cg.wait(block)
+    y[start + block.thread_rank()] = kept[63 - block.thread_index().x]
+    block.sync()
+    jit.cg.memcpy_async(block, kept, 0, y, start, 64 * 4)
+    jit.cg.wait_prior(block, 0)
+    jit.cg.sync(block)
+    x[start + jit.threadIdx.x] = kept[jit.threadIdx.x] + 1
+
+
+def test_asynchronous_copies_of_a_block(backend: Any) -> None:
+    x, y = backend.asarrays(np.arange(128, dtype=np.int32), np.zeros(128, np.int32))
+    through_shared_memory[2, 64](x, y)
+    expected = np.arange(128).reshape(2, 64)[:, ::-1].ravel()
+    np.testing.assert_array_equal(backend.asnumpy(y), expected)
+    np.testing.assert_array_equal(backend.asnumpy(x), expected + 1)
+
+
+@jit.rawkernel()
+def block_collectives(x, sums, largest):
+    reduce = jit.cub.BlockReduce[np.float32, 128]
+    temp = jit.shared_memory(reduce.TempStorage, 1)
+    value = x[jit.grid(1)]
+    total = reduce(temp[0]).Sum(value)
+    jit.syncthreads()
+    most = reduce(temp[0]).Reduce(value, jit.cub.Max())
+    if jit.threadIdx.x == 0:
+        sums[jit.blockIdx.x] = total
+        largest[jit.blockIdx.x] = most
+
+
+@jit.rawkernel()
+def warp_collectives(x, sums, smallest):
+    reduce = jit.cub.WarpReduce[np.int32]
+    temp = jit.shared_memory(reduce.TempStorage, 4)
+    warp = jit.threadIdx.x // 32
+    value = x[jit.grid(1)]
+    total = reduce(temp[warp]).Sum(value)
+    jit.syncwarp()
+    least = reduce(temp[warp]).Reduce(value, jit.cub.Min())
+    if jit.laneid() == 0:
+        sums[warp] = total
+        smallest[warp] = least
+
+
+def test_collectives_of_cub(backend: Any) -> None:
+    data = rng().random(256, np.float32)
+    x, sums, largest = backend.asarrays(data, np.zeros(2, np.float32), np.zeros(2, np.float32))
+    block_collectives[2, 128](x, sums, largest)
+    np.testing.assert_allclose(backend.asnumpy(sums), data.reshape(2, 128).sum(1), rtol=1e-5)
+    np.testing.assert_array_equal(backend.asnumpy(largest), data.reshape(2, 128).max(1))
+    whole = rng().integers(-99, 99, 128).astype(np.int32)
+    x, sums, least = backend.asarrays(whole, np.zeros(4, np.int32), np.zeros(4, np.int32))
+    warp_collectives[1, 128](x, sums, least)
+    np.testing.assert_array_equal(backend.asnumpy(sums), whole.reshape(4, 32).sum(1))
+    np.testing.assert_array_equal(backend.asnumpy(least), whole.reshape(4, 32).min(1))
+
+
+# -- errors --------------------------------------------------------------------------------------
 
 
 def test_what_is_not_there() -> None:

@@ -15,6 +15,7 @@ import pytest
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    LaunchError,
     SignatureError,
     TypingError,
     UnsupportedError,
@@ -37,7 +38,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20240229)
 
 
-# -- writing kernels ------------------------------------------------------------------------------
+# -- writing kernels -----------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -104,7 +105,9 @@ def test_one_thread_a_task(backend: Any) -> None:
 def shape_of_the_grid(out):
     i, j, k = cuda.grid(3)
     w, h, d = cuda.gridsize(3)
-    out[i, j, k] = cuda.gridDim.x * 100 + cuda.blockDim.y * 10 + cuda.blockIdx.z + (w + h + d) * 1000
+    out[i, j, k] = (
+        cuda.gridDim.x * 100 + cuda.blockDim.y * 10 + cuda.blockIdx.z + (w + h + d) * 1000
+    )
 
 
 def test_three_dimensions(backend: Any) -> None:
@@ -114,7 +117,7 @@ def test_three_dimensions(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(out), expected)
 
 
-# -- vector addition, with copies -----------------------------------------------------------------
+# -- vector addition, with copies ----------------------------------------------------------------
 
 
 @cuda.jit
@@ -143,7 +146,7 @@ def test_numpy_arrays_are_taken_as_they_are(backend: Any) -> None:
     np.testing.assert_array_equal(c, np.arange(100) + 1)
 
 
-# -- matrix products ------------------------------------------------------------------------------
+# -- matrix products -----------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -215,7 +218,7 @@ def test_transpose_by_padded_tiles(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(target), x.T)
 
 
-# -- reductions -----------------------------------------------------------------------------------
+# -- reductions ----------------------------------------------------------------------------------
 
 
 THREADS = 64
@@ -301,7 +304,7 @@ def test_reduction_by_shuffles(backend: Any) -> None:
     np.testing.assert_allclose(backend.asnumpy(out)[0], data.sum(), rtol=1e-5)
 
 
-# -- Monte-Carlo ----------------------------------------------------------------------------------
+# -- Monte-Carlo ---------------------------------------------------------------------------------
 
 
 @cuda.jit(device=True)
@@ -353,7 +356,7 @@ def test_monte_carlo_integral(backend: Any) -> None:
     assert backend.asnumpy(out).mean() == pytest.approx(math.log(2), abs=0.01)
 
 
-# -- device functions -----------------------------------------------------------------------------
+# -- device functions ----------------------------------------------------------------------------
 
 
 @cuda.jit(device=True, inline=True)
@@ -500,7 +503,7 @@ def test_functions_of_numpy_and_math(backend: Any) -> None:
     np.testing.assert_allclose(backend.asnumpy(out), expected, rtol=1e-5, atol=1e-6)
 
 
-# -- memory ---------------------------------------------------------------------------------------
+# -- memory --------------------------------------------------------------------------------------
 
 
 WEIGHTS = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]], np.float32) / 16
@@ -588,7 +591,7 @@ def test_dynamic_arrays_lie_at_the_same_place(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(out), np.arange(8))
 
 
-# -- atomics --------------------------------------------------------------------------------------
+# -- atomics -------------------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -672,7 +675,7 @@ def test_compare_and_swap(backend: Any) -> None:
     np.testing.assert_array_equal(np.flatnonzero(backend.asnumpy(won)), backend.asnumpy(slot))
 
 
-# -- warps ----------------------------------------------------------------------------------------
+# -- warps ---------------------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -760,7 +763,7 @@ def test_barriers_that_vote(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(out), np.count_nonzero(data > 0) * 10 + 2)
 
 
-# -- single instructions --------------------------------------------------------------------------
+# -- single instructions -------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -801,7 +804,7 @@ def test_single_instructions(backend: Any) -> None:
     )
 
 
-# -- records, tuples, complex numbers, booleans -------------------------------------------------------
+# -- records, tuples, complex numbers, booleans --------------------------------------------------
 
 
 PARTICLE = np.dtype([("x", "f8"), ("y", "f8"), ("mass", "f4"), ("id", "i4")])
@@ -882,7 +885,62 @@ def test_complex_numbers(backend: Any) -> None:
     np.testing.assert_allclose(backend.asnumpy(out), np.fft.fft(data), atol=1e-12)
 
 
-# -- stencils ---------------------------------------------------------------------------------------
+NESTED = np.dtype([("place", "f4", (3,)), ("more", [("index", "i4"), ("value", "f8")])])
+
+
+@cuda.jit
+def fill_nested(records):
+    i = cuda.threadIdx.x
+    for k in range(3):
+        records[i].place[k] += k
+    records[i]["more"]["index"] = i
+    records[i].more.value = records.size
+
+
+def test_records_in_records_and_arrays_in_records(backend: Any) -> None:
+    records = backend.asarray(np.ones(5, NESTED))
+    fill_nested[1, 5](records)
+    found = backend.asnumpy(records)
+    np.testing.assert_array_equal(found["place"], np.tile([1, 2, 3], (5, 1)))
+    np.testing.assert_array_equal(found["more"]["index"], np.arange(5))
+    np.testing.assert_array_equal(found["more"]["value"], 5)
+
+
+@cuda.jit
+def maybe_masked(x, mask):
+    i = cuda.grid(1)
+    if mask is not None and not mask[i]:
+        return
+    x[i] = 1
+
+
+def test_none_as_an_argument(backend: Any) -> None:
+    x, y, mask = backend.asarrays(np.zeros(8), np.zeros(8), np.arange(8) % 3 == 0)
+    maybe_masked[1, 8](x, mask)
+    maybe_masked[1, 8](y, None)
+    np.testing.assert_array_equal(backend.asnumpy(x), np.arange(8) % 3 == 0)
+    np.testing.assert_array_equal(backend.asnumpy(y), 1)
+
+
+@cuda.jit
+def take_turns(a, b, steps):
+    i = cuda.threadIdx.x
+    for _ in range(steps):
+        b[i] = a[i] + a[i - 1]
+        cuda.syncthreads()
+        a, b = b, a
+
+
+def test_arrays_take_turns(backend: Any) -> None:
+    data = rng().integers(0, 9, 16)
+    a, b = backend.asarrays(data, np.zeros_like(data))
+    take_turns[1, 16](a, b, 3)
+    for _ in range(3):
+        data = data + np.roll(data, 1)
+    np.testing.assert_array_equal(backend.asnumpy(b), data)
+
+
+# -- stencils ------------------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -902,9 +960,7 @@ def test_game_of_life(backend: Any) -> None:
     data = rng().integers(0, 2, (20, 30)).astype(np.uint8)
     cells, out = backend.asarrays(data, np.zeros_like(data))
     life[(2, 2), (16, 16)](cells, out)
-    around = sum(
-        np.roll(data, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j
-    )
+    around = sum(np.roll(data, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)
     np.testing.assert_array_equal(
         backend.asnumpy(out), (around == 3) | ((around == 2) & (data == 1))
     )
@@ -964,7 +1020,73 @@ def test_jacobi_iterations(backend: Any) -> None:
     assert errors == sorted(errors, reverse=True)
 
 
-# -- streams, events, devices -----------------------------------------------------------------------
+# -- the whole grid waits ------------------------------------------------------------------------
+
+
+@cuda.jit
+def heat(first, second, steps, share):
+    """Diffuse heat along a rod whose ends keep theirs; the arrays take turns."""
+    i = cuda.grid(1)
+    grid = cuda.cg.this_grid()
+    for step in range(steps):
+        if step % 2 == 0:
+            now, then = first, second
+        else:
+            now, then = second, first
+        if i < now.size:
+            if 0 < i < now.size - 1:
+                then[i] = now[i] + share * (now[i - 1] - 2 * now[i] + now[i + 1])
+            else:
+                then[i] = now[i]
+        grid.sync()
+
+
+def test_heat_equation(backend: Any) -> None:
+    rod = np.zeros(200)
+    rod[90:110] = 100
+    first, second = backend.asarrays(rod, np.zeros(200))
+    heat[4, 64](first, second, 50, 0.25)
+    for _ in range(50):
+        rod[1:-1] += 0.25 * (rod[:-2] - 2 * rod[1:-1] + rod[2:])
+    np.testing.assert_allclose(backend.asnumpy(first), rod, rtol=1e-12, atol=1e-300)
+
+
+HOUR = np.int64(3600)
+
+
+@cuda.jit
+def sessions(users, times, begins, out):
+    """Give each click the index of the click that its session begins with."""
+    i = cuda.grid(1)
+    n = len(users)
+    if i < n:
+        begins[i] = i == 0 or users[i] != users[i - 1] or times[i] - times[i - 1] > HOUR
+    cuda.cg.this_grid().sync()
+    if i < n and begins[i]:
+        k = i
+        out[k] = i
+        while k + 1 < n and not begins[k + 1]:
+            k += 1
+            out[k] = i
+
+
+def test_clicks_into_sessions(backend: Any) -> None:
+    generator = rng()
+    count = 300
+    who = np.sort(generator.integers(0, 12, count))
+    when = np.concatenate(
+        [np.sort(generator.integers(0, 200_000, np.count_nonzero(who == u))) for u in range(12)]
+    )
+    users, times, begins, out = backend.asarrays(
+        who, when, np.zeros(count, np.bool_), np.zeros(count, np.int64)
+    )
+    sessions[5, 64](users, times, begins, out)
+    new = np.r_[True, (who[1:] != who[:-1]) | (np.diff(when) > HOUR)]
+    expected = np.maximum.accumulate(np.where(new, np.arange(count), 0))
+    np.testing.assert_array_equal(backend.asnumpy(out), expected)
+
+
+# -- streams, events, devices --------------------------------------------------------------------
 
 
 def test_streams_and_events(backend: Any) -> None:
@@ -1033,7 +1155,7 @@ def test_devices(backend: Any, capsys: pytest.CaptureFixture[str]) -> None:
             cuda.select_device(3)
 
 
-# -- the decorator ----------------------------------------------------------------------------------
+# -- the decorator -------------------------------------------------------------------------------
 
 
 @cuda.jit("(float32[:], int32, UniTuple(float64, 2), Tuple((boolean, i8)))")
@@ -1162,7 +1284,7 @@ def test_types_of_numba(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(out), np.arange(8)[::-1] / 2)
 
 
-# -- what is not there ------------------------------------------------------------------------------
+# -- what is not there ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -1179,7 +1301,7 @@ def test_types_of_numba(backend: Any) -> None:
     ],
 )
 def test_names_that_are_not_there_say_what_is(name: str, hint: str) -> None:
-    with pytest.raises(AttributeError, match=f"'cuda.{name}' is not available[^$]*{hint}"):
+    with pytest.raises(AttributeError, match=rf"'cuda\.{name}' is not available[^$]*{hint}"):
         getattr(cuda, name)
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         cuda.nonsense  # noqa: B018
@@ -1205,8 +1327,23 @@ def test_whole_arrays_are_no_operands(backend: Any) -> None:
 
 
 def test_recursion(backend: Any) -> None:
-    with pytest.raises(UnsupportedError, match="'factorial' calls itself[^$]*write a loop"):
+    with pytest.raises(UnsupportedError, match=r"'factorial' calls itself[^$]*write a loop"):
         factorials[1, 8](backend.asarray(np.zeros(8, np.int64)))
+
+
+def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    @cuda.jit
+    def kernel(x):
+        i = cuda.grid(1)
+        print("thread", i, f"{x[i]:.2f}")
+        assert x[i] < 10, "too large"
+
+    kernel[1, 1](backend.asarray(np.full(1, 1.5)))
+    cuda.synchronize()
+    assert "thread 0 1.50" in capfd.readouterr().out
+    if backend.name == "host":  # on a GPU an assertion that fails ends the process's context
+        with pytest.raises(LaunchError, match="'too large' failed"):
+            kernel[1, 1](np.full(1, 15.0))
 
 
 @cuda.jit(device=True)

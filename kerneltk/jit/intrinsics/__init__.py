@@ -1,7 +1,7 @@
 """What kernels can call beside Python functions: one row an operation.
 
-`rule_of` finds the rule for a Python object: a function of `builtins`, `math` or NumPy. The names of
-``jit`` are objects that carry their own (`base.Intrinsic`).
+`rule_of` finds the rule for a Python object: a function of `builtins`, `math` or NumPy. The names
+of ``jit`` are objects that carry their own (`base.Intrinsic`).
 """
 
 from __future__ import annotations

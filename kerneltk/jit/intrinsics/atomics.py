@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
 
 if TYPE_CHECKING:
@@ -90,9 +91,7 @@ class CallSite:
     def places(self, names: Sequence[str]) -> dict[str, ir.Span]:
         """Return the places of the arguments by the names of the parameters."""
         given = dict(zip(names, self.spans, strict=False))
-        return {
-            name: given.get(name) or self.keyword_spans.get(name, self.span) for name in names
-        }
+        return {name: given.get(name) or self.keyword_spans.get(name, self.span) for name in names}
 
 
 class Builder(Protocol):
@@ -178,7 +177,7 @@ class Intrinsic:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise: there is no thread here."""
-        raise RuntimeError(f"'{self.__name__}' can only be called inside of a kernel.")
+        raise UnsupportedError(f"'{self.__name__}' can only be called inside of a kernel.")
 
     def __repr__(self) -> str:
         return f"<intrinsic {self.__name__}>"

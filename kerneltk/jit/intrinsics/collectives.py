@@ -70,7 +70,7 @@ def _head(emitter: Any, name: str, node: ir.Call, collective: Collective) -> tup
     ctype = emitter.ctype(collective.item)
     if collective.template.scope == "warp":
         return f"kerneltk::jit::warp_{name}<{ctype}, {collective.threads[0]}>", []
-    facts = ", ".join(map(str, collective.threads))
+    facts = ", ".join(collective.extents)
     memory = memory_text(emitter, node.arguments[0])
     return f"kerneltk::jit::block_{name}<{ctype}, {facts}>", [memory]
 
@@ -185,7 +185,7 @@ def _sort_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
     _, *others = texts
     valid = [others.pop()] if has_valid else []
     types = [emitter.ctype(k) for k in (collective.item, collective.value) if k is not None]
-    facts = ", ".join([*types, str(collective.count), *map(str, collective.threads)])
+    facts = ", ".join([*types, str(collective.count), *collective.extents])
     name = "block_sort_pairs" if collective.value is not None else "block_sort"
     order = f"{OPS}{'descending' if descending else 'ascending'}()"
     memory = memory_text(emitter, node.arguments[0])

@@ -120,9 +120,16 @@ _KNOWN: dict[Any, Functor] = {
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """How two values are combined: by a functor, or by a function of the program.
+    """How two values are combined.
 
-    `result` is the function's type where it has to be converted.
+    Parameters
+    ----------
+    text : str
+        A function object of C++; empty for a function of the program.
+    function : str
+        That function's name.
+    converted : bool
+        Whether its result has another type than the values.
     """
 
     text: str
@@ -146,7 +153,7 @@ def combination_of(
             raise low.fail(f"'{functor.__name__}' cannot be computed for '{kind}'.", span, hint)
         return Combination(functor.text), ()
     places = [ir.Local(name, kind, span) for name in ("a", "b")]
-    lowered = low.program.lowered(low, found, tuple(places), site) if callable(found) else None
+    lowered = low.program.lowered(low, found, tuple(places), site)
     if lowered is None:
         raise low.fail(
             f"{low.describe(value)} is no operation of two values.",
@@ -177,13 +184,13 @@ def _known(function: Any) -> Functor | None:
 def combination_text(
     emitter: Any, kind: Type, combination: Combination, captured: list[str]
 ) -> str:
-    """Return an operation as a function object of C++; `captured` are the variables that it uses."""
+    """Return an operation as a function object of C++; `captured` are what it uses beside."""
     if not combination.function:
         return combination.text
     ctype = emitter.ctype(kind)
-    result = f"{combination.function}({', '.join(['a', 'b', *captured])})"
+    result = f"{combination.function}({', '.join(['_kt_a', '_kt_b', *captured])})"
     if combination.converted:
         result = f"kerneltk::jit::convert<{ctype}>({result})"
-    # Its parameters hide variables of the kernel, none of which its body mentions.
     capture = "&" if captured else ""
-    return f"[{capture}](const {ctype}& a, const {ctype}& b) -> {ctype} {{ return {result}; }}"
+    parameters = f"const {ctype}& _kt_a, const {ctype}& _kt_b"
+    return f"[{capture}]({parameters}) -> {ctype} {{ return {result}; }}"

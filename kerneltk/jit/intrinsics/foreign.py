@@ -1,4 +1,4 @@
-"""Names of other libraries that kernels use in place of NumPy's: CuPy's functions, numba's types."""
+"""Other libraries' names that stand for NumPy's: CuPy's functions, numba's types."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """``math.*`` and NumPy's scalar functions. The two spellings of one function mean the same.
 
-A function of real numbers is computed in its argument's own floating type; integers count as float64
-(as in NumPy), float16 and bfloat16 are computed in float32 and rounded.
+A function of real numbers is computed in its argument's own floating type; integers count as
+float64 (as in NumPy), float16 and bfloat16 are computed in float32 and rounded.
 """
 
 from __future__ import annotations
@@ -246,7 +246,8 @@ def _pow(low: Builder, site: CallSite) -> Value:
         return known
     numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
     kind = floating_of(common_number(low, numbers, site))
-    return low.binary("**", *(low.cast(number, kind) for number in numbers), site.span)
+    base, exponent = (low.cast(number, kind) for number in numbers)
+    return low.binary("**", base, exponent, site.span)
 
 
 def _hypot(low: Builder, site: CallSite) -> Value:
@@ -338,7 +339,7 @@ def _unary_operator(op: str) -> Rule:
             return ir.Unary("~", value, kind, site.span)
         if kind == BOOL:
             value, kind = low.cast(value, PY_INT), PY_INT
-        return value if op == "+" else ir.Unary("-", value, kind, site.span)  # type: ignore[no-any-return]
+        return value if op == "+" else ir.Unary("-", value, kind, site.span)
 
     return rule
 
@@ -387,7 +388,8 @@ def _float_power(low: Builder, site: CallSite) -> Value:
         assert isinstance(number.type, Number)
         if number.type.is_complex:
             double = Number(np.dtype(np.complex128))
-    return low.binary("**", *(low.cast(number, double) for number in numbers), site.span)
+    base, exponent = (low.cast(number, double) for number in numbers)
+    return low.binary("**", base, exponent, site.span)
 
 
 _POPCOUNT = Operation("bitwise_count", "__popcll((unsigned long long){0})")

@@ -48,6 +48,12 @@ def _declared(
         if space != "shared":
             raise low.fail("Local memory needs a shape.", shape_span)
         return low.declare(element, None, space, site.span, alignment)
+    if space == "shared" and not isinstance(shape, Static):
+        raise low.fail(
+            "The size of shared memory must be known when the kernel is compiled.",
+            shape_span,
+            "use a literal or a global; or None, with a size (bytes) that each launch gives.",
+        )
     extents = shape_of(low, shape, shape_span)
     size = math.prod(extents) * element.dtype.itemsize
     if space == "local" and size > _MOST_LOCAL:
@@ -133,8 +139,8 @@ INTRINSICS: dict[str, Any] = {
         _shared_memory,
         "Return memory that the threads of a block share.\n\n"
         "Parameters\n----------\ndtype : dtype\nsize : int, tuple of int or None\n"
-        "    Its shape (elements); None is the block's dynamic shared memory, whose size the launch "
-        "gives.\nalignment : int, optional\n    Bytes.",
+        "    Its shape (elements); None is the block's dynamic shared memory, whose size the "
+        "launch gives.\nalignment : int, optional\n    Bytes.",
     ),
     "local_memory": Intrinsic(
         "local_memory", _local_memory, "Return memory of the thread's own: dtype and shape."

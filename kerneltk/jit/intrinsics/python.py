@@ -45,7 +45,7 @@ def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
         with np.errstate(all="ignore"):
             return Static(function(*values))
     except Exception as error:
-        raise low.not_computed(error, values, site.span) from error  # type: ignore[attr-defined]
+        raise low.not_computed(error, values, site.span, site.spans) from error  # type: ignore[attr-defined]
 
 
 def absolute(low: Builder, site: CallSite) -> Value:
@@ -69,9 +69,7 @@ def absolute(low: Builder, site: CallSite) -> Value:
 
 def _has_unknown_int(numbers: Sequence[ir.Expression]) -> bool:
     """Return whether one of several integers is Python's own, and not a constant."""
-    return any(
-        number.type == PY_INT and not isinstance(number, ir.Literal_) for number in numbers
-    )
+    return any(number.type == PY_INT and not isinstance(number, ir.Literal_) for number in numbers)
 
 
 def _extreme(operation: Operation, function: Any) -> Rule:

@@ -159,8 +159,7 @@ class Collective(Intrinsic):
                 )
         self.template, self.item, self.threads = template, item, threads
         self.count, self.value = count, value
-        extents = threads[: 3 if threads[2] > 1 else 2 if threads[1] > 1 else 1]
-        facts = [str(item), *map(str, extents)]
+        facts = [str(item), *self.extents]
         if template.__name__ == "BlockSort":
             facts += [str(count)] if count > 1 or value is not None else []
             facts += [str(value)] if value is not None else []
@@ -192,6 +191,12 @@ class Collective(Intrinsic):
 
     def __repr__(self) -> str:
         return f"<{self.__name__}>"
+
+    @property
+    def extents(self) -> list[str]:
+        """The numbers of threads as text; an axis of one thread at the end is left out."""
+        axes = 3 if self.threads[2] > 1 else 2 if self.threads[1] > 1 else 1
+        return [str(extent) for extent in self.threads[:axes]]
 
     @property
     def required_block(self) -> tuple[int, int, int] | None:
@@ -331,7 +336,7 @@ def memory_text(emitter: Any, node: Any) -> str:
             return name if node.static[0] == 1 else f"{name}.items[0]"
         if node.operation is _ITEM:
             place, index = node.arguments
-            text = emitter.text(index)
+            text = str(index.value) if isinstance(index, ir.Literal_) else emitter.text(index)
             if isinstance(place, ir.Call) and place.operation is _STORAGE:
                 return f"{emitter.text(place.arguments[0])}.items[{text}]"
             return f"{emitter.text(place)}.place[{text}]"

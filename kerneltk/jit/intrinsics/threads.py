@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import (
     Builder,
@@ -19,7 +20,7 @@ from kerneltk.jit.intrinsics.base import (
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
 from kerneltk.jit.types import BOOL, PY_INT, VOID, Number, Type
 
-__all__ = ["Coordinates", "DeviceValue", "INTRINSICS", "barrier"]
+__all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier"]
 
 _THREAD = frozenset(("thread",))
 _UINT = Number(np.dtype(np.uint32))
@@ -48,10 +49,12 @@ class DeviceValue:
         return f"<{self.__name__} of a thread>"
 
     def _outside(self, *_: Any) -> Any:
-        raise RuntimeError(f"'{self.__name__}' can only be used inside of a kernel.")
+        raise UnsupportedError(f"'{self.__name__}' can only be used inside of a kernel.")
 
-    __index__ = __int__ = __float__ = __add__ = __radd__ = __mul__ = __rmul__ = _outside
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _outside
+    __index__ = __int__ = __float__ = __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _outside
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _outside
+    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = _outside
+    __lshift__ = __rshift__ = __and__ = __or__ = __xor__ = _outside
 
 
 class Coordinates:
@@ -209,7 +212,7 @@ _ROWS: dict[str, tuple[Rule, str]] = {
     ),
     "grid": (
         _along_axes(_GRID),
-        "Return the thread's index in the grid: an int for ``ndim=1``, else a tuple of two or three.",
+        "Return the thread's index in the grid: an int for ``ndim=1``, else a tuple of ``ndim``.",
     ),
     "gridsize": (
         _along_axes(_GRID_SIZE),

@@ -34,11 +34,10 @@ def _shuffle(name: str, lane: str) -> Rule:
         if not isinstance(var.type, Number | Tuple | Record):
             raise low.fail(f"{low.describe(var)} cannot be exchanged.", site.span_of(1))
         place = low.cast(integer(low, values[lane], site.span_of(2), "A lane"), _INT)
-        width = static_value(low, values["width"], site.span_of(3), "'width'")
+        span = site.places(tuple(values))["width"]
+        width = static_value(low, values["width"], span, "'width'")
         if width not in (2, 4, 8, 16, 32):
-            raise low.fail(
-                f"'width' must be a power of two up to 32, not {width!r}.", site.span_of(3)
-            )
+            raise low.fail(f"'width' must be a power of two up to 32, not {width!r}.", span)
         found: Value = low.temporary(call(operation, [mask, var, place], var.type, site, width))
         return found
 
