@@ -926,6 +926,9 @@ class FunctionLowering(Expressions):
         """Loop over the elements, or the rows, of an array."""
         span = self.span(node.iter)
         if not isinstance(array, ir.Local):
+            if isinstance(array.type, Array) and array.type.layout == "fixed":  # of a record
+                view = replace(array.type, layout="C", shape=())
+                array = self.convert(array, view, span, "the array")
             array = self.temporary(array)
         kind = array.type
         assert isinstance(kind, Array)

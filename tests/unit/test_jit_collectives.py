@@ -187,7 +187,7 @@ def test_totals_of_a_warp(backend: Any, dtype: str, width: int) -> None:
     same(z[3], each)
 
 
-# -- operations that are Python functions -----------------------------------------------------------
+# -- operations that are Python functions ---------------------------------------------------------
 
 
 def add_and_cut(a, b):
@@ -271,8 +271,8 @@ def test_structures_are_combined(backend: Any) -> None:
             Range(x[i], x[i]), lambda a, b: Range(min(a.low, b.low), max(a.high, b.high))
         )
         y[3, i] = both.high - both.low
-        lane, number = cub.WarpReduce[np.int64, np.float32]().ReduceAll((i, x[i]), cub.ArgMin())
-        places[2, i] = lane
+        lane = cub.WarpReduce[np.int64, np.float32]().ReduceAll((i, x[i]), cub.ArgMin())
+        places[2, i] = lane[0]
         best = cub.BlockReduce[POINT, 48]().ReduceAll(points[i], lambda a, b: a if a.b > b.b else b)
         places[3, i] = best.b
 
@@ -292,7 +292,7 @@ def test_structures_are_combined(backend: Any) -> None:
     same(places[3], np.full(48, 47))
 
 
-# -- scans and broadcasts -----------------------------------------------------------------------------
+# -- scans and broadcasts -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_sorts_keys_with_values(backend: Any) -> None:
     same(places, np.argsort(x, kind="stable"))
 
 
-# -- storage and classes ----------------------------------------------------------------------------
+# -- storage and classes --------------------------------------------------------------------------
 
 
 def total_in(reduce, value):
@@ -404,7 +404,7 @@ def test_storage_and_collectives_are_passed_and_chosen(backend: Any) -> None:
         y[3, i] = total
         chosen = reduce
         if which > 5:
-            chosen = own
+            chosen = Reduce(temp[1])
         jit.syncthreads()
         y[4, i] = chosen.SumAll(x[i])
         few = jit.shared_memory(jit.cub.BlockReduce[np.int32, 64].TempStorage, size=1)
@@ -651,7 +651,7 @@ def tile_of_three(x):
         (keys_elsewhere, "needs an array of 2 items of 'float32' in local memory"),
         (single_key, "needs an array of 2 items of 'float32' in local memory, not a number"),
         (other_keys, "Hint: declare it in the same function: local_memory(np.float32, 2)."),
-        (no_brackets, "cannot be called"),
+        (no_brackets, "'BlockReduce' needs a dtype in brackets."),
         (number_as_group, "'cg.sync' needs a group of threads, not a number of type 'float32'."),
         (step_at_run_time, "must be known when the kernel is compiled"),
         (strided_copy, "'dst' must be an array whose elements lie one after the other"),
@@ -709,7 +709,7 @@ def test_copies_of_a_block(backend: Any) -> None:
     def kernel(x, y, bytes_):
         block = jit.cg.this_thread_block()
         b = jit.blockIdx.x
-        kept = jit.shared_memory(np.float32, (2, 100))
+        kept = jit.shared_memory(np.float32, (2, 100), alignment=16)
         small = jit.shared_memory(np.int8, 40)
         cg.memcpy_async(block, kept, (0, 0), x, (b, 0), 400, aligned_size=16)
         cg.memcpy_async(block, kept, (1, 1), x, (b, -99), 4 * 98)
@@ -814,7 +814,7 @@ def test_groups_are_passed_and_assigned(backend: Any) -> None:
     same(y, [t % 16, t, t % 16 + t, t % 4])
 
 
-# -- compilers --------------------------------------------------------------------------------------
+# -- compilers ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_100", "sm_120"])

@@ -25,7 +25,7 @@ _MOST_STORAGE = 48 * 1024  # bytes of shared memory that a kernel can declare
 Scope = Literal["block", "warp"]
 
 
-class Template:
+class Template(Intrinsic):
     """A collective for any dtype: in brackets it becomes one for a dtype and a number of threads.
 
     Parameters
@@ -39,11 +39,10 @@ class Template:
     """
 
     def __init__(self, name: str, scope: Scope, storage: str, methods: Methods, doc: str) -> None:
-        self.__name__ = self.__qualname__ = name
+        super().__init__(name, self._without_brackets, doc)
         self.scope = scope
         self.storage = storage
         self.methods = methods
-        self.__doc__ = doc
 
     def __getitem__(self, key: Any) -> Collective:
         """Return the collective for a dtype and numbers of threads.
@@ -104,9 +103,12 @@ class Template:
         x, y, z = (*map(int, shape), 1, 1)[:3]
         return x, y, z
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise: the dtype is missing."""
-        raise TypeError(f"'{self.__name__}' needs a dtype in brackets: {self.__name__}[...](temp).")
+    def _without_brackets(self, low: Any, site: CallSite) -> Value:
+        raise low.fail(
+            f"'{self.__name__}' needs a dtype in brackets.",
+            site.span,
+            f"for example {self.__name__}[np.float32{', 256' if self.scope == 'block' else ''}].",
+        )
 
     def __repr__(self) -> str:
         return f"<class template {self.__name__}>"
@@ -217,10 +219,17 @@ class Collective(Intrinsic):
         return text
 
     def kind(self, role: str) -> Opaque:
-        """Return the type of its storage (``"storage"``), or of what has its methods."""
+        """Return the type of its storage, or of what has its methods.
+
+        Parameters
+        ----------
+        role : {"storage", "shared", "own"}
+            The storage; the collective in a storage that the user declared, or in one of its own.
+        """
         is_block = self.template.scope == "block"
         place = f"kerneltk::jit::storage_place<{self.storage}>" if is_block else self.storage
-        name = f"{self.__name__}.TempStorage" if role == "storage" else self.__name__
+        suffix = {"storage": ".TempStorage", "own": " with storage of its own"}.get(role, "")
+        name = self.__name__ + suffix
         facts: tuple[tuple[str, Any], ...] = (
             ("types", tuple(kind for kind in (self.item, self.value) if kind is not None)),
             ("headers", ("jit_sort.hpp", *HEADERS) if self._sorts else HEADERS),

@@ -36,7 +36,7 @@ def _shuffle(name: str, lane: str) -> Rule:
         place = low.cast(integer(low, values[lane], site.span_of(2), "A lane"), _INT)
         span = site.places(tuple(values))["width"]
         width = static_value(low, values["width"], span, "'width'")
-        if width not in (2, 4, 8, 16, 32):
+        if width not in (1, 2, 4, 8, 16, 32):
             raise low.fail(f"'width' must be a power of two up to 32, not {width!r}.", span)
         found: Value = low.temporary(call(operation, [mask, var, place], var.type, site, width))
         return found
