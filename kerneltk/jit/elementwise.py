@@ -12,32 +12,35 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
 from kerneltk import interop
+from kerneltk.arrays import ArraySpec
 from kerneltk.dtypes import LIBRARY_NAMES, describe, identifier_problem
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     NotCompiledError,
+    Snippet,
     UnsupportedError,
     render_message,
 )
 from kerneltk.jit import ir
 from kerneltk.jit.effects import written_parameters
 from kerneltk.jit.emit import Emitter
-from kerneltk.jit.kernel import Definition, Mode, checked_function
+from kerneltk.jit.kernel import Definition, Mode, checked_function, reduced
 from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.units import ordered_headers
 from kerneltk.params import parse_signature
 from kerneltk.specialize import ElementwiseDefinition
+from kerneltk.types import Signature
 
 __all__ = ["ElementKernel", "kernel"]
 
@@ -86,13 +89,44 @@ class _TypedDefinition(ElementwiseDefinition):
         return (*self.sources, *super().origins)
 
 
+@dataclass(frozen=True, slots=True)
+class _UserSignature(Signature):
+    """A signature whose messages show the user's function, and not the parameters made of it.
+
+    Parameters
+    ----------
+    places : tuple of Snippet
+        One an input, then one for all outputs.
+    """
+
+    places: tuple[Snippet, ...] = ()
+
+    def snippet(self, index: int, label: str = "") -> Snippet:
+        """Return the place of a parameter, or of the function's head for an output."""
+        place = self.places[min(index, len(self.inputs))]
+        return replace(place, label=label)
+
+
 class _TypedKernel(ElementwiseKernel):
     """The kernel of one combination of argument types."""
 
-    def __init__(self, definition: _TypedDefinition, outputs: int) -> None:
-        self._no_return = outputs == 0
-        self._return_tuple = outputs > 1
+    def __init__(self, definition: _TypedDefinition, result: Type) -> None:
+        self._no_return = definition.signature.outputs == ()
+        self._return_tuple = isinstance(result, Tuple)
         self._begin(definition)
+
+
+class _MakingKernel(_TypedKernel):
+    """One whose function returns a named tuple or a dataclass, which becomes one of arrays."""
+
+    def __init__(self, definition: _TypedDefinition, result: Tuple) -> None:
+        super().__init__(definition, result)
+        assert result.maker is not None
+        self._make: Callable[..., Any] = result.maker
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate the function for every element."""
+        return self._make(*super().__call__(*args, **kwargs))
 
 
 def _raw_parameters(node: ast.FunctionDef | ast.Lambda, names: Sequence[str]) -> frozenset[str]:
@@ -342,12 +376,16 @@ class ElementKernel:
     # -- one combination of types ----------------------------------------------------------------
 
     def _specialized(
-        self, args: tuple[Any, ...], outputs: tuple[Any, ...]
+        self,
+        args: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+        kinds: Sequence[Type] | None = None,
     ) -> tuple[_TypedKernel, tuple[np.dtype[Any], ...], int]:
         """Return the kernel for arguments of these types, the dtypes of its outputs, and of how
         many dimensions the index is that the function asks for.
         """
-        kinds = tuple(self._type_of(value, index) for index, value in enumerate(args))
+        if kinds is None:
+            kinds = [self._type_of(value, index) for index, value in enumerate(args)]
         program = self._definition.program(kinds, of_elements=True)
         function = program.kernel
         self._check_operations(program)
@@ -392,6 +430,14 @@ class ElementKernel:
     def _check_operations(self, program: ir.Program) -> None:
         for function in program.functions:
             for node in ir.walk(*function.body):
+                if isinstance(node, ir.Declare) and _is_shared(node):
+                    raise UnsupportedError(
+                        render_message(
+                            "A '@jit.kernel' has no shared memory: its elements have no block.",
+                            function.source.snippet(node.span),
+                            hint="use 'jit.local_memory', or '@jit.rawkernel'.",
+                        )
+                    )
                 if not isinstance(node, ir.Call):
                     continue
                 effects = node.operation.effects
@@ -418,12 +464,17 @@ class ElementKernel:
         emitter = Emitter(program)
         written = written_parameters(program)
         names = _Names()
+        source = self._definition.source
+        places: list[Snippet] = []
         inputs: list[str] = []
         values: list[str] = []
         parameters = iter(function.parameters)
-        for name, kind, arg in zip(self._definition.parameters, kinds, args, strict=True):
+        for name, kind, arg, span in zip(
+            self._definition.parameters, kinds, args, self._definition.spans(), strict=True
+        ):
             if isinstance(kind, Void):
                 continue
+            places.append(source.snippet(span))
             parameter = next(parameters)
             own = names.of(name)
             if isinstance(kind, Array):
@@ -431,9 +482,9 @@ class ElementKernel:
                 inputs.append(f"raw {const}{_variable(len(inputs))} {own}")
                 values.append(_view(emitter, kind, own))
             else:
-                assert isinstance(kind, Number | Record)
-                is_array = _is_array(arg)
-                declared = _variable(len(inputs)) if is_array else kind.dtype.name
+                passed = parameter.type
+                assert isinstance(passed, Number | Record)
+                declared = _variable(len(inputs)) if _is_array(arg) else passed.dtype.name
                 inputs.append(f"{declared} {own}")
                 values.append(own)
         rest = [parameter.name for parameter in parameters]
@@ -448,8 +499,16 @@ class ElementKernel:
             f"{dtype.name} {name}" for dtype, name in zip(stored, outputs, strict=True)
         )
         entry = self.name if self.name.isidentifier() else "kernel"
+        parsed = parse_signature(in_text, out_text)
         definition = _TypedDefinition(
-            parse_signature(in_text, out_text),
+            _UserSignature(
+                parsed.inputs,
+                parsed.outputs,
+                parsed.constraints,
+                parsed.in_text,
+                parsed.out_text,
+                (*places, source.snippet(source.span(source.node))),
+            ),
             entry if not identifier_problem(entry) else f"{entry}_kernel",
             "\n".join([*head, text]),
             self._definition.all_options("cuda"),
@@ -464,9 +523,81 @@ class ElementKernel:
             ),
             sources=tuple({f.source.path: f.source.text for f in program.functions}.items()),
         )
-        return _TypedKernel(definition, len(stored))
+        result = function.result
+        if isinstance(result, Tuple) and result.maker is not None:
+            return _MakingKernel(definition, result)
+        return _TypedKernel(definition, result)
 
     # -- what was made -------------------------------------------------------------------------
+
+    def inspect(self, *args: Any, target: str | None = None) -> str:
+        """Return the text that a call with such arguments compiles, needing no device.
+
+        Parameters
+        ----------
+        *args : array, number, ArraySpec, dtype or type
+            One a parameter, as for a call. An `ArraySpec` stands for an array, a dtype, a NumPy
+            type, ``int``, ``float``, ``complex`` or ``bool`` for a number.
+        target : str, optional
+            ``"cuda"`` or ``"host"``: the C++ text, for the arrays' own backend if it is not given.
+            ``"compute_90"``: PTX. ``"sm_90"``: the instructions of that architecture.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function does not fit these arguments, at its line.
+        ArgumentTypeError, ArgumentValueError
+            An argument that no kernel takes, or arrays without elements.
+        CompileError, BackendUnavailableError
+            Compiling failed, or there is nothing to compile or to disassemble with.
+        """
+        # It is imported when it is wanted: a call needs none of it.
+        from kerneltk.jit.inspection import described, shown
+
+        try:
+            bound = self._signature.bind(*args)
+        except TypeError as error:
+            raise ArgumentTypeError(f"Kernel '{self.name}': {error}.") from None
+        bound.apply_defaults()
+        args = tuple(bound.arguments[name] for name in self._definition.parameters)
+        kinds: list[Type] = []
+        for index, value in enumerate(args):
+            kind = described(value)
+            if isinstance(kind, Array) and not self._is_raw[index]:
+                kind = kind.element
+            kinds.append(kind or self._type_of(value, index))
+        typed, dtypes, _ = self._specialized(args, (), kinds)
+        owners = (interop.own_array(arg)[0] for arg in args)
+        names = [owner.name for owner in owners if owner is not None]
+        target = target or (names[0] if names else interop.default_backend().name)
+        given = [arg for arg in args if arg is not None]
+        by_element = any(
+            not raw and _is_array(arg) and (_ndim(arg) or not self.raw)
+            for arg, raw in zip(args, self._is_raw, strict=True)
+        )
+        options: dict[str, Any] = {}
+        if not by_element:
+            shape = self._free_shape(args, {"shape": (1,)} if not self.raw else {})
+            given += [ArraySpec.make(dtype, shape) for dtype in dtypes]
+            options = {} if dtypes else {"size": math.prod(shape)}
+        unit = typed.translation_unit(
+            *given, backend="host" if target == "host" else "cuda", **options
+        )
+        return shown(unit, target)
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the text that was compiled last."""
+        from kerneltk.jit.inspection import page_of
+
+        return page_of(repr(self), self.cached_codes)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """A kernel is pickled by its name, or as what it was made of."""
+        return reduced(self, (self._definition, self._given_raw))
 
     @property
     def cached_codes(self) -> dict[Any, str]:
@@ -518,6 +649,11 @@ class _Names:
             found = f"{plain}_{number}"
         self._taken.add(found)
         return found
+
+
+def _is_shared(node: ir.Declare) -> bool:
+    kind = node.type
+    return kind.space == "shared" if isinstance(kind, Array) else node.data == b"shared"
 
 
 def _is_array(value: Any) -> bool:

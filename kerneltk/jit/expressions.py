@@ -7,6 +7,7 @@ itself; everything else becomes an expression with a type.
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import operator
 import types
@@ -455,11 +456,13 @@ class Expressions:
             "use numbers, tuples, named tuples, instances of dataclasses or NumPy scalars; arrays "
             "are passed as arguments."
         )
+        from kerneltk.jit.program import LocalFunction  # it calls back
+
         if isinstance(found, list):
             hint = "make it a tuple."
         elif isinstance(found, type | types.ModuleType):
             hint = ""
-        elif isinstance(found, BoundMethod) or callable(found):
+        elif isinstance(found, BoundMethod | LocalFunction) or callable(found):
             return self.fail(f"'{name}' is a function: it has to be called.", span)
         return self.fail(f"{self.describe(Static(found))} has no value in a kernel.", span, hint)
 
@@ -576,7 +579,10 @@ class Expressions:
             if isinstance(value.value, Intrinsic) or not hasattr(value.value, "value_rule"):
                 if isinstance(value.value, np.ndarray) and value.value.ndim:
                     raise self._without_value(value.value, span)
-                return Static(bool(value.value))
+                try:
+                    return Static(bool(value.value))
+                except Exception as error:
+                    raise self.not_computed(error, (value.value,), span) from error
             value = self.as_expression(value, span)
         kind = value.type
         if isinstance(kind, Number):
@@ -1049,7 +1055,7 @@ class Expressions:
         if _is_object(left) and isinstance(right, Static):
             try:
                 found = left.value in right.value  # type: ignore[union-attr]
-            except TypeError:
+            except Exception:  # objects compare as they like
                 raise self._not_searched(right, span) from None
             return Static(bool(found) == isinstance(op, ast.In))
         if not self._is_tuple(right) and not (
@@ -1485,12 +1491,13 @@ class Expressions:
         found = self.program.call(self, function, site)
         if found is not None:
             return found
-        hint = REFUSED_CALLS.get(getattr(function, "__name__", ""), "")
-        if hint and getattr(function, "__module__", "") == "builtins":
+        name = getattr(function, "__name__", "")
+        hint = REFUSED_CALLS.get(name, "")
+        if hint and function is getattr(builtins, name):
             raise self.refuse(f"'{site.name}' cannot be used in a kernel.", site.span, hint)
         if not callable(function):
             raise self.fail(f"{self.describe(Static(function))} cannot be called.", site.span)
-        if function in (enumerate, zip, reversed):
+        if function in (enumerate, zip):
             raise self.refuse(
                 f"'{site.name}' can only be looped over.",
                 site.span,

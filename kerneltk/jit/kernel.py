@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from kerneltk import pipeline
+from kerneltk import interop, pipeline
 from kerneltk.backends.base import Backend, LaunchMode
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -24,11 +25,13 @@ from kerneltk.errors import (
 from kerneltk.jit import ir
 from kerneltk.jit.effects import needs_grid, required_block, written_parameters
 from kerneltk.jit.launch import CompiledKernel, Launcher
+from kerneltk.jit.passing import Place, type_of
+from kerneltk.jit.parameters import narrow_parameters
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
 from kerneltk.jit.scope import parameters_of
 from kerneltk.jit.source import FunctionSource, source_of, words_for
-from kerneltk.jit.types import Type, Void
+from kerneltk.jit.types import VOID, Type, Void
 from kerneltk.jit.units import unit_of
 from kerneltk.jit.verify import verify
 from kerneltk.units import BackendName, TranslationUnit
@@ -72,6 +75,12 @@ class Definition:
         """Return where the parameters are declared."""
         return tuple(self.source.span(argument) for argument in parameters_of(self.source.node))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A definition is pickled as what it was made of."""
+        return Definition, (
+            self.function, self.mode, self.options, self.launch_bounds, self.fastmath
+        )  # fmt: skip
+
     def program(self, kinds: Sequence[Type], of_elements: bool = False) -> ir.Program:
         """Return the program for arguments of these types, verified.
 
@@ -93,6 +102,7 @@ class Definition:
             self.function, self.source, run_time, static, self.mode, of_elements=of_elements
         )
         program = ir.Program(tuple(narrow(function) for function in program.functions))
+        program = narrow_parameters(program)
         verify(program, of_elements=of_elements)
         return program
 
@@ -205,8 +215,8 @@ class JitKernel:
         """
         if args is None:
             raise ArgumentTypeError(
-                f"Kernel '{self.name}' is launched on a grid.\n"
-                f"  Hint: call '{self.name}[grid, block](...)' or '{self.name}(grid, block, (...))'."
+                f"Kernel '{self.name}' is launched on a grid.\n  Hint: call "
+                f"'{self.name}[grid, block](...)' or '{self.name}(grid, block, (...))'."
             )
         if not isinstance(args, tuple | list):
             raise ArgumentTypeError(
@@ -226,8 +236,8 @@ class JitKernel:
             source = self._definition.source
             places = [source.snippet(span) for span in spans]
             if places:
-                last = max(place.end for place in places if spans[0].line == spans[-1].line)
-                places = [replace(places[0], end=last)]
+                last = places[-1] if spans[-1].line == spans[0].line else places[0]
+                places = [replace(places[0], end=last.end)]
             sentence = f"These arguments do not fit kernel '{self.name}': {error}."
             raise ArgumentTypeError(render_message(sentence, *places)) from None
         bound.apply_defaults()
@@ -259,12 +269,15 @@ class JitKernel:
             function = module.function(dict(code.symbols)[unit.exports[0][0]])
         else:
             function = pipeline.get_function(unit, backend)
-        names = iter(program.kernel.parameters)
+        left = iter(program.kernel.parameters)
+        parameters = [None if isinstance(kind, Void) else next(left) for kind in types]
         stored = written_parameters(program)
-        written = tuple(not isinstance(t, Void) and next(names).name in stored for t in types)
+        written = tuple(p is not None and p.name in stored for p in parameters)
+        passed = tuple(VOID if p is None else p.type for p in parameters)
         mode = LaunchMode(cooperative=needs_grid(program))
         block = required_block(program)
-        return CompiledKernel(function, backend.limits(function), written, mode, block)
+        limits = backend.limits(function)
+        return CompiledKernel(function, limits, written, mode, block, passed)
 
     def _check_count(self, given: int) -> None:
         wanted = len(self._definition.parameters)
@@ -295,6 +308,67 @@ class JitKernel:
             )
         return next(iter(codes.values()))
 
+    def inspect(self, *args: Any, target: str | None = None) -> str:
+        """Return the text that a launch with such arguments compiles, needing no device.
+
+        Parameters
+        ----------
+        *args : array, number, ArraySpec, dtype or type
+            One a parameter, as for a launch. An `ArraySpec` stands for an array, a dtype, a NumPy
+            type, ``int``, ``float``, ``complex`` or ``bool`` for a number.
+        target : str, optional
+            ``"cuda"`` or ``"host"``: the C++ text, for the arrays' own backend if it is not given.
+            ``"compute_90"``: PTX. ``"sm_90"``: the instructions of that architecture.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function does not fit these arguments, at its line.
+        ArgumentTypeError
+            An argument that no kernel takes.
+        CompileError, BackendUnavailableError
+            Compiling failed, or there is nothing to compile or to disassemble with.
+        """
+        # It is imported when it is wanted: a launch needs none of it.
+        from kerneltk.jit.inspection import shown
+
+        args = self._complete(args, {})
+        found = [self._described(value, index) for index, value in enumerate(args)]
+        backends = [name for _, name in found if name is not None]
+        target = target or (backends[0] if backends else interop.default_backend().name)
+        program = self._definition.program([kind for kind, _ in found])
+        unit = self._definition.unit(program, "host" if target == "host" else "cuda")
+        return shown(unit, target)
+
+    def _described(self, value: Any, index: int) -> tuple[Type, BackendName | None]:
+        """Return the type of an argument or of what stands for one, and whose array it is."""
+        from kerneltk.jit.inspection import described
+
+        kind = described(value)
+        if kind is not None:
+            return kind, None
+        owner, own = interop.own_array(value)
+        place = Place(self.name, self.parameter(index), self.snippet(index))
+        array_type = owner.array_type if owner is not None else np.ndarray
+        return type_of(own, array_type, place), None if owner is None else owner.name
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the text that was compiled last."""
+        from kerneltk.jit.inspection import page_of
+
+        return page_of(repr(self), self.cached_codes)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """A kernel is pickled by its name, or as what it was made of."""
+        return reduced(self, self._made_of())
+
+    def _made_of(self) -> tuple[Any, ...]:
+        return (self._definition,)
+
     @property
     def jit_function(self) -> types.FunctionType:
         """The function that kernels call: of another kernel as a device function."""
@@ -322,8 +396,6 @@ class Configured:
     __slots__ = ("_block", "_count", "_grid", "_kernel", "_launcher", "_shared", "_stream")
 
     def __init__(self, kernel: JitKernel, grid: Any, block: Any, shared: int, stream: Any) -> None:
-        from kerneltk import interop
-
         self._kernel = kernel
         self._launcher = kernel._launcher
         self._count = len(kernel._definition.parameters)
@@ -357,8 +429,29 @@ class DeviceFunction:
             "  Hint: call it inside of a kernel."
         )
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """It is pickled by its name, or with the function."""
+        return reduced(self, (self.jit_function,))
+
     def __repr__(self) -> str:
         return f"<DeviceFunction {self.jit_function.__name__}>"
+
+
+def reduced(decorated: Any, made_of: tuple[Any, ...]) -> str | tuple[Any, ...]:
+    """Return what a decorated function is pickled as: its name, where it has one, else its parts.
+
+    Parameters
+    ----------
+    decorated : object
+        It has a `jit_function`.
+    made_of : tuple
+        What its class makes it of; functions are pickled by their names.
+    """
+    function = decorated.jit_function
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return str(function.__qualname__) if found is decorated else (type(decorated), made_of)
 
 
 def checked_function(function: Any, decorator: str) -> types.FunctionType:

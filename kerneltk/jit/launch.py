@@ -63,6 +63,9 @@ class CompiledKernel:
     mode : LaunchMode
     block : tuple of int or None
         The shape that blocks must have; None if they may have any.
+    passed : tuple of Type
+        One an argument: the types as which they are passed; empty if those are their own. Of a
+        Python float it may be float32.
     """
 
     function: Function
@@ -70,6 +73,7 @@ class CompiledKernel:
     written: tuple[bool, ...]
     mode: LaunchMode
     block: tuple[int, int, int] | None = None
+    passed: tuple[Type, ...] = ()
 
 
 class FrontEnd(Protocol):
@@ -110,7 +114,7 @@ class _Variant:
         self.dialect = backend.grid_dialect(kernel.mode, name)
         self._place_of = place_of
         self._places: dict[tuple[Any, ...], Place] = {}
-        offsets, layout = members_of(types, backend.name)
+        offsets, layout = members_of(kernel.passed or types, backend.name)
         head = self.dialect.head_size
         self._size = head + layout.size
         self._offsets = [head + offset for offset in offsets if offset is not None]
@@ -214,11 +218,14 @@ class _Pattern:
         For each array, how many numbers are passed with its address.
     written : tuple of bool
         One an argument.
+    narrow : tuple of bool
+        One an argument: whether a Python float is passed as a float32.
     """
 
     forms: tuple[Form, ...]
     geometry: tuple[int, ...]
     written: tuple[bool, ...]
+    narrow: tuple[bool, ...]
 
 
 class _Parts:
@@ -291,9 +298,11 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
     flat = ["_", "function", "shapes", "buffers", "pack_into", "variant"]
     flat += [name for own in extents.values() for name in own]
     values = [dialect.head_values] if dialect.head_values else []
-    for name, kind, _ in parts.leaves:
+    for name, kind, argument in parts.leaves:
         if name in extents:
             values += [f"p{name}", *extents[name]]
+        elif pattern.narrow[argument]:
+            values.append(f"{name} if -largest < {name} < largest else rounded({name})")
         elif expression := packed_expression(kind):
             values.append(expression.format(a=name))
     given = ", ".join(a for a, _, _ in arrays)
@@ -375,6 +384,8 @@ class _Specialized:
             "launch_failed": backend.launch_failed,
             "LaunchErrors": dialect.errors,
             "PackErrors": _PACK_ERRORS,
+            "largest": _LARGEST,
+            "rounded": _rounded,
             **{f"type_{name}": kind for name, kind in parts.kinds},
         }
         exec(compiled(_launcher_text(pattern, parts, backend, dialect)), names)
@@ -400,6 +411,15 @@ class _Specialized:
             variant,
             *(number for leaf in leaves for number in _geometry(leaf)),
         )
+
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def _rounded(value: float) -> float:
+    """Return a float as a float32 has it; beyond the largest it is infinite, as in NumPy."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
 
 
 def _geometry(leaf: Leaf) -> tuple[int, ...]:
@@ -511,7 +531,9 @@ class Launcher:
         if known is not None:
             return known
         geometry = tuple(len(_geometry(leaf)) for leaf in leaves if isinstance(leaf.type, Array))
-        pattern = _Pattern(forms, geometry, variant.kernel.written)
+        passed = variant.kernel.passed or variant.types
+        narrow = tuple(a != b for a, b in zip(passed, variant.types, strict=True))
+        pattern = _Pattern(forms, geometry, variant.kernel.written, narrow)
         key = (pattern, variant.backend.name, device, variant.kernel.mode)
         own = self._launchers.get(key)
         if own is None:

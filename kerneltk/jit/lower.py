@@ -93,7 +93,7 @@ class FunctionLowering(Expressions):
         self._result: Type | None = None
         self._result_span: ir.Span | None = None
         self._annotated: dict[str, Number] = {}
-        self._statement_handlers: dict[type[ast.stmt], Callable[[Any], None]] = {
+        self._statement_handlers: dict[type[ast.stmt], Callable[[Any], bool | None]] = {
             ast.Expr: self._expression,
             ast.Assign: self._assign,
             ast.AnnAssign: self._annotated_assign,
@@ -498,17 +498,22 @@ class FunctionLowering(Expressions):
 
     # -- statements ----------------------------------------------------------------------------
 
-    def block(self, nodes: Sequence[ast.stmt]) -> None:
-        """Lower statements into the current list."""
+    def block(self, nodes: Sequence[ast.stmt]) -> bool:
+        """Lower statements into the current list; returns whether the last one leaves it.
+
+        What follows a branch that is known and leaves is not lowered: it is for other types.
+        """
         for node in nodes:
             handler = self._statement_handlers.get(type(node))
             if handler is None:
                 self.refuse_node(node)
             try:
-                handler(node)
+                if handler(node):
+                    return True
             except _Pending:
                 # Another pass knows the variable; if none comes, it is an error.
                 continue
+        return bool(nodes) and isinstance(nodes[-1], ast.Return | ast.Break | ast.Continue)
 
     def captured_block(self, nodes: Sequence[ast.stmt]) -> tuple[ir.Statement, ...]:
         """Return the statements that a block becomes."""
@@ -679,14 +684,14 @@ class FunctionLowering(Expressions):
         what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
         self.emit(ir.Update(place, name, self.convert(result, place.type, span, what), span))
 
-    def _if(self, node: ast.If) -> None:
+    def _if(self, node: ast.If) -> bool:
         condition = self.condition(node.test)
         if isinstance(condition, Static):
-            self.block(node.body if condition.value else node.orelse)
-            return
+            return self.block(node.body if condition.value else node.orelse)
         body = self.captured_block(node.body)
         orelse = self.captured_block(node.orelse)
         self.emit(ir.If(condition, body, orelse, self.span(node.test)))
+        return False
 
     # -- loops ---------------------------------------------------------------------------------
 
@@ -748,7 +753,7 @@ class FunctionLowering(Expressions):
                 if is_range(function.value):
                     self._range_loop(node, iterable)
                     return
-                if function.value in (enumerate, zip, reversed):
+                if any(function.value is known for known in (enumerate, zip, reversed)):
                     self._static_loop(node, self._static_items(iterable, function.value))
                     return
         value = self.value(iterable)
@@ -987,7 +992,8 @@ class FunctionLowering(Expressions):
             self.emit(ir.If(ir.Not(flag, span), self.captured_block(node.orelse), (), span))
 
     def _static_pass(self, node: ast.For, item: Value, span: ir.Span) -> None:
-        names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+        parts = [n for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+        names = [part.id for part in parts if isinstance(part.ctx, ast.Store)]
         bound = {name: self._bindings.pop(name, None) for name in names}
         if isinstance(node.target, ast.Name):
             targets: list[tuple[ast.expr, Value]] = [(node.target, item)]
@@ -1215,7 +1221,7 @@ class _Group:
 def _has_value(value: Any) -> bool:
     """Return whether a variable can hold a constant: numbers, and tuples of them."""
     if isinstance(value, tuple):
-        return all(map(_has_value, value))
+        return all(item is None or _has_value(item) for item in value)
     if value is None or isinstance(value, str | type | types.FunctionType | LocalFunction):
         return False
     return isinstance(value, bool | int | float | complex | np.generic) or hasattr(

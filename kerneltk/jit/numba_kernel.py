@@ -48,6 +48,9 @@ class CudaKernel(JitKernel):
                 f"function has {wanted}."
             )
 
+    def _made_of(self) -> tuple[Any, ...]:
+        return (self._definition, self._signature)
+
     def __call__(self, *args: Any, **named: Any) -> None:
         """Raise: there is no grid yet."""
         raise ArgumentValueError(

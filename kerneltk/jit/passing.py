@@ -192,12 +192,14 @@ def leaves_of(
 
 
 @lru_cache(maxsize=4096)
-def _array(dtype: np.dtype[Any], ndim: int, dense: bool) -> Array:
-    return Array(_element(dtype), ndim, "C" if dense else "strided")
+def array_of(dtype: np.dtype[Any], ndim: int, dense: bool) -> Array:
+    """Return the type of an array; raises ArgumentTypeError for dtypes that have no C type."""
+    return Array(element_of(dtype), ndim, "C" if dense else "strided")
 
 
 @lru_cache(maxsize=4096)
-def _element(dtype: np.dtype[Any]) -> Number | Record:
+def element_of(dtype: np.dtype[Any]) -> Number | Record:
+    """Return the type of a value; raises as :func:`array_of`."""
     describe(dtype)  # raises for those that have no C type
     return Record(dtype) if dtype.names is not None else Number(dtype)
 
@@ -220,9 +222,9 @@ def type_of(value: Any, array_type: type, place: Place | None = None) -> Type:
     """
     if isinstance(value, array_type):
         array: Any = value
-        return _known(place, "the array", _array, array.dtype, array.ndim, _is_dense(array))
+        return _known(place, "the array", array_of, array.dtype, array.ndim, _is_dense(array))
     if isinstance(value, np.generic):
-        return _known(place, "the value", _element, value.dtype)
+        return _known(place, "the value", element_of, value.dtype)
     if value is None:
         return VOID
     if isinstance(value, bool):

@@ -60,6 +60,8 @@ def print_parts(low: FunctionLowering, node: ast.Call) -> tuple[Part, ...]:
         parts += [separator] if index else []
         parts += pieces
     parts.append(end)
+    if any("\0" in part for part in parts if isinstance(part, str)):
+        raise low.refuse("A null character cannot be printed in a kernel.", low.span(node))
     return tuple(parts)
 
 
@@ -102,6 +104,8 @@ def _shown(low: FunctionLowering, value: Value, span: ir.Span) -> list[Part]:
     if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
         return [str(value.value)]
     found = low.as_expression(value, span)
+    if isinstance(found, ir.Nothing):
+        return ["None"]
     if isinstance(found.type, Tuple):
         parts: list[Part] = ["("]
         items = low.items_of(found, span)

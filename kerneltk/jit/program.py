@@ -447,7 +447,12 @@ def bind_arguments(
             site.span_of(len(positional)),
         )
     for key, value in site.keywords.items():
-        if key not in names or key in positional_only:
+        if key in positional_only:
+            raise low.fail(
+                f"'{site.name}' takes '{key}' by its position only.",
+                site.keyword_spans.get(key, site.span),
+            )
+        if key not in names:
             raise low.fail(
                 f"'{site.name}' has no parameter '{key}'.",
                 site.keyword_spans.get(key, site.span),

@@ -1,6 +1,6 @@
 """Names, variables, calls of Python functions and what they return."""
 
-# ruff: noqa: E501, F821, F841, B023, SIM, E731
+# ruff: noqa: E501, F821, F841, B007, E731
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import dataclasses
 import functools
 import math
 import operator
-import types
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from kerneltk import jit
 
 from . import jit_refused_programs_helpers as helpers
-from .jit_refused_programs_support import C64, F32, F64, GRID, I8, I32, POINTS, U64, Table
+from .jit_refused_programs_support import F32, F64, GRID, POINTS, Table
 
 TABLE = Table()
 refused = TABLE.refused

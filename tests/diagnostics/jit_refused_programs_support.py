@@ -34,9 +34,7 @@ POINTS = np.zeros(8, [("x", np.float32), ("y", np.float32)])
 class Refused:
     """A program that no kernel can be made of, for arguments of these types.
 
-    The message begins with the name of the exception. In it `+2` stands for the second line below
-    that of the function's name, and `other+1` for the first line below that of another function
-    of the file. Carets stand under what they mark.
+    The message begins with the name of the exception; for its lines see `whole`.
     """
 
     function: FunctionType
@@ -47,29 +45,39 @@ class Refused:
     @property
     def expected(self) -> str:
         """The whole message as it is rendered."""
-        lines = textwrap.dedent(self.message).strip("\n").split("\n")
-        moved = 0
-        for index, line in enumerate(lines):
-            match = _PLACE.match(line)
-            if match:
-                lines[index] = head = f"  {self._place(match[1], int(match[2]))}: "
-                lines[index] += line[match.end() :]
-                moved = len(head) - match.end()
-            elif line.strip().startswith("^"):
-                lines[index] = " " * moved + line
-        return "\n".join(lines)
-
-    def _place(self, name: str, offset: int) -> str:
-        function = self.function.__globals__[name] if name else self.function
-        code = getattr(function, "jit_function", function).__code__
-        path = code.co_filename
-        number = code.co_firstlineno
-        while not linecache.getline(path, number).lstrip().startswith(("def ", "async def ")):
-            number += 1
-        return f"{path.rpartition('/')[2]}:{number + offset}"
+        return whole(self.message, self.function)
 
 
 _PLACE = re.compile(r"  (\w*)\+(\d+): ")
+
+
+def whole(message: str, function: Any) -> str:
+    """Return a message with the names of files and the numbers of lines.
+
+    In it `+2` stands for the second line below that of the function's name, and `other+1` for the
+    first line below that of another function of the file. Carets stand under what they mark.
+    """
+    lines = textwrap.dedent(message).strip("\n").split("\n")
+    moved = 0
+    for index, line in enumerate(lines):
+        match = _PLACE.match(line)
+        if match:
+            named = function.__globals__[match[1]] if match[1] else function
+            head = f"  {_place(named, int(match[2]))}: "
+            lines[index] = head + line[match.end() :]
+            moved = len(head) - match.end()
+        elif line.strip().startswith("^"):
+            lines[index] = " " * moved + line
+    return "\n".join(lines)
+
+
+def _place(function: Any, offset: int) -> str:
+    code = getattr(function, "jit_function", function).__code__
+    path = code.co_filename
+    number = code.co_firstlineno
+    while not linecache.getline(path, number).lstrip().startswith(("def ", "async def ")):
+        number += 1  # a decorator's
+    return f"{path.rpartition('/')[2]}:{number + offset}"
 
 
 class Table(list[Refused]):

@@ -1,6 +1,6 @@
 """Constructs that restricted Python does not have."""
 
-# ruff: noqa: E501, F841, F401, RUF005, SIM, B
+# ruff: noqa: E501, F401, F841, B007
 
 from __future__ import annotations
 
@@ -625,14 +625,14 @@ def an_assertion_that_never_holds_without_a_message(x):
 @refused(
     """
     UnsupportedError: 'is' cannot compare numbers in a kernel.
-      +1:     if x[0] is 1:
-                 ^^^^^^^^^
+      +1:     if x[0] is x[1]:
+                 ^^^^^^^^^^^^
       Hint: use '==', or compare with None.
     """,
     I32,
 )
 def numbers_compared_by_identity(x):
-    if x[0] is 1:
+    if x[0] is x[1]:
         x[0] = 0
 
 

@@ -1,18 +1,15 @@
 """Memory, barriers, atomics, exchanges within warps, and intrinsics in general."""
 
-# ruff: noqa: E501, F841
+# ruff: noqa: F841, RUF059
 
 from __future__ import annotations
-
-import math
-from typing import Any
 
 import numpy as np
 
 from kerneltk import jit
 from kerneltk.jit import cuda
 
-from .jit_refused_programs_support import C64, F32, GRID, I8, I16, I32, POINTS, U32, Table
+from .jit_refused_programs_support import C64, F32, GRID, I8, POINTS, U32, Table
 
 TABLE = Table()
 refused = TABLE.refused

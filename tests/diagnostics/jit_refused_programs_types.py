@@ -1,12 +1,10 @@
 """Operations on numbers, conversions, indices and memory whose types do not fit."""
 
-# ruff: noqa: E501, F821, F841, SIM
+# ruff: noqa: E501, F841, B007, B905, RUF059
 
 from __future__ import annotations
 
-import cmath
 import math
-from typing import Any
 
 import numpy as np
 
@@ -20,12 +18,9 @@ from .jit_refused_programs_support import (
     F32,
     GRID,
     I8,
-    I16,
     I32,
     POINTS,
     U8,
-    U32,
-    U64,
     Table,
 )
 

@@ -532,7 +532,7 @@ def functions_of_tuples(x, y):
     y[3, i] = max((1, 2, 0.5))
 
 
-@TABLE.program(ints(N, 1, 20), out((6, N), "f8"))
+@TABLE.program(ints(N, 1, 20), out((12, N), "f8"))
 def functions_of_the_operator_module(x, y):
     i = jit.grid(1)
     y[0, i] = operator.add(x[i], 2)
@@ -541,6 +541,12 @@ def functions_of_the_operator_module(x, y):
     y[3, i] = operator.floordiv(-i, x[i])
     y[4, i] = operator.mod(-i, x[i])
     y[5, i] = operator.xor(x[i], 5)
+    y[6, i] = operator.sub(x[i], i)
+    y[7, i] = operator.pow(x[i], 2)
+    y[8, i] = operator.and_(x[i], 6)
+    y[9, i] = operator.or_(x[i], 6)
+    y[10, i] = operator.lshift(x[i], 2)
+    y[11, i] = operator.rshift(x[i], 2)
 
 
 def three_values(a, b, c=1):

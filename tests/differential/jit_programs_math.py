@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable
 from math import sqrt as root
@@ -514,6 +515,21 @@ def numpy_functions_of_complex_numbers(x, y, w):
     w[2, i] = np.imag(z)
     w[3, i] = np.angle(z)
     w[4, i] = np.isfinite(z)
+
+
+@TABLE.program(complexes(N, "c16"), out((6, N), "c16"), out((3, N), "f8"), tolerance=1e-13)
+def cmath_functions(x, y, w):
+    i = jit.grid(1)
+    z = x[i] * 0.25 + (0.1 + 0.2j)
+    y[0, i] = cmath.exp(z)
+    y[1, i] = cmath.log(z)
+    y[2, i] = cmath.sqrt(z)
+    y[3, i] = cmath.sin(z)
+    y[4, i] = cmath.cos(z)
+    y[5, i] = cmath.tanh(z)
+    w[0, i] = cmath.phase(z)
+    w[1, i] = cmath.isnan(z)
+    w[2, i] = cmath.isfinite(z)
 
 
 @TABLE.program(complexes(), out((6, N), "c8"), tolerance=1e-5)

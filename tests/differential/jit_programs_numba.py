@@ -196,6 +196,16 @@ def numba_matrix_product(a, b, y):
     y[r, c] = total
 
 
+@TABLE.program(floats(64, 0.5, 9), out((4, 64), "f4"), grid=2, block=32, tolerance=1e-6)
+def numba_roots_votes_and_clocks(x, y):
+    i = cuda.grid(1)
+    start = cuda.clock64()
+    y[0, i] = cuda.rsqrt(x[i])
+    y[1, i] = cuda.cbrt(x[i])
+    y[2, i] = 1 if cuda.eq_sync(ALL, x[i] > 4) else 0
+    y[3, i] = 1 if cuda.clock64() >= start else 0
+
+
 # -- algorithms ---------------------------------------------------------------------------------
 
 

@@ -562,6 +562,24 @@ def votes(x, y):
     y[5, t] = jit.popc(jit.ballot_sync(ALL, x[t] > 0) & jit.lanemask_lt())
 
 
+@TABLE.program(ints(64), out((2, 64), "i4"), grid=2, block=32)
+def votes_on_whether_all_agree(x, y):
+    i = jit.grid(1)
+    y[0, i] = 1 if jit.eq_sync(ALL, x[i] > 0) else 0
+    y[1, i] = 1 if jit.eq_sync(ALL, jit.blockIdx.x) else 0
+
+
+@TABLE.program(
+    np.array([np.nan, 3.0, -2.0, np.nan, 7.5, -8.0, 1.0, 0.0] * 4),
+    np.full(4, np.nan),
+    zeros(4, "f8"),
+)
+def atomic_extremes_without_nan(x, low, high):
+    i = jit.grid(1)
+    jit.atomic_nanmin(low, i % 4, x[i])
+    jit.atomic_nanmax(high, i % 4, x[i])
+
+
 @TABLE.program(ints(64, 0, 5), out((2, 64), "u4"), grid=2, block=32)
 def lanes_with_the_same_value(x, y):
     i = jit.grid(1)

@@ -625,6 +625,12 @@ class Names(Common):
     def atomic_cas(self, array: Any, index: Any, expected: Any, value: Any) -> Any:
         return exchange(array, index, lambda old: value if old == expected else old)
 
+    def atomic_nanmin(self, array: Any, index: Any, value: Any) -> Any:
+        return exchange(array, index, lambda old: np.fmin(old, value))
+
+    def atomic_nanmax(self, array: Any, index: Any, value: Any) -> Any:
+        return exchange(array, index, lambda old: np.fmax(old, value))
+
     def atomic_and(self, array: Any, index: Any, value: Any) -> Any:
         return exchange(array, index, lambda old: old & value)
 
@@ -652,7 +658,7 @@ class NumbaNames(Common):
         self.shared = NumbaShared(machine)
         self.local = NumbaLocal()
         self.const = NumbaConstant()
-        self.atomic = NumbaAtomics(machine)
+        self.atomic = NumbaAtomics()
         self.cg = Groups(machine)
 
     @property
@@ -679,19 +685,14 @@ class NumbaConstant:
 
 
 class NumbaAtomics:
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self) -> None:
         names = Names.__new__(Names)
         self.add, self.sub = names.atomic_add, names.atomic_sub
         self.min, self.max = names.atomic_min, names.atomic_max
+        self.nanmin, self.nanmax = names.atomic_nanmin, names.atomic_nanmax
         self.inc, self.dec = names.atomic_inc, names.atomic_dec
         self.exch, self.cas = names.atomic_exch, names.atomic_cas
         self.and_, self.or_, self.xor = names.atomic_and, names.atomic_or, names.atomic_xor
-
-    def nanmin(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: np.fmin(old, value))
-
-    def nanmax(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: np.fmax(old, value))
 
     def compare_and_swap(self, array: Any, expected: Any, value: Any) -> Any:
         return exchange(array, 0, lambda old: value if old == expected else old)

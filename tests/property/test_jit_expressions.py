@@ -16,6 +16,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -384,6 +385,20 @@ def inputs(rng: random.Random, special: bool) -> dict[str, Any]:
     return {f"{name}_": values_of(dtype, rng, special) for dtype, name in NAMES.items()}
 
 
+def complaints_of(batch: Batch) -> list[str]:
+    """Return which expressions differ from NumPy's numbers."""
+    complaints = []
+    for k in range(len(batch.expressions)):
+        found, wanted = batch.outputs[f"y{k}"], batch.wanted(k)
+        # A zero's sign does not count: g++ 12 takes 0.0 - i for -i, also where the integer i is 0.
+        is_same = found == wanted
+        if wanted.dtype.kind == "f":
+            is_same |= np.isnan(found) & np.isnan(wanted)
+        if not is_same.all():
+            complaints.append(batch.complain(k, ~is_same, wanted))
+    return complaints
+
+
 @given(seeds)
 @settings(deadline=None, max_examples=16)
 def test_expressions_have_the_bits_of_numpy(seed: int) -> None:
@@ -393,16 +408,24 @@ def test_expressions_have_the_bits_of_numpy(seed: int) -> None:
     batch = Batch(expressions, inputs(rng, True), options=("--fmad=false",))
     batch.check_types()
     batch.run()
-    complaints = []
-    for k in range(len(expressions)):
-        found, wanted = batch.outputs[f"y{k}"], batch.wanted(k)
-        # A zero's sign does not count: g++ 12 takes 0.0 - i for -i, also where the integer i is 0.
-        is_same = found == wanted
-        if wanted.dtype.kind == "f":
-            is_same |= np.isnan(found) & np.isnan(wanted)
-        if not is_same.all():
-            complaints.append(batch.complain(k, ~is_same, wanted))
-    assert not complaints, "\n".join(complaints)
+    assert not (found := complaints_of(batch)), "\n".join(found)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_wrap_around(dtype: str) -> None:
+    """What compilers take for granted of integers that may not overflow does not hold."""
+    templates = [
+        "{} + 1 > {}", "{} - 1 < {}", "{} * 4 // 4 == {}", "({} << 3) >> 3 == {}", "-{} < 0",
+        "abs({}) >= 0", "{} * {} >= 0", "{} + {} > {}", "{} * 2 // 2", "-{} == {}", "({} - 5) // 2",
+        "({} * 3 if {} > 0 else {}) // 4", "-(-{})", "1 - {} > 0", "{} ** 3 // ({} ** 2 | 1)",
+    ]  # fmt: skip
+    generator = Generator(random.Random(0))
+    name = NAMES[dtype]
+    expressions = [generator.expr(template.replace("{}", name)) for template in templates]
+    batch = Batch(expressions, inputs(random.Random(1), False))
+    batch.check_types()
+    batch.run()
+    assert not (found := complaints_of(batch)), "\n".join(found)
 
 
 # -- as kernels are compiled unless they are told otherwise ---------------------------------------

@@ -230,6 +230,7 @@ def _log(low: Builder, site: CallSite) -> Value:
     known = folded(math.log, site, low)
     if known is not None:
         return known
+    arguments_of(low, site, ("x", "base"))
     one = _unary("log", (math.log,))
     parts = []
     for argument, span in zip(site.arguments, site.spans, strict=False):

@@ -71,6 +71,8 @@ def _match(operation: Operation, kind: Number) -> Rule:
         values = arguments_of(low, site, ("mask", "value"))
         mask = as_mask(low, values["mask"], site)
         value = low.as_number(values["value"], site.span_of(1))
+        if value.type.dtype.itemsize > 8:
+            raise low.fail(f"'{site.name}' cannot compare '{value.type}'.", site.span_of(1))
         found = low.temporary(call(operation, [mask, value], kind, site))
         if operation is not _MATCH_ALL:
             return found  # type: ignore[no-any-return]

@@ -37,13 +37,10 @@ static inline __attribute__((always_inline)) void block_sum(kerneltk::jit::array
     while (half_2 > 0) {
         // if t < half:
 #line 11 "kernel.py"
-        KERNELTK_THREADS_BEGIN
-#line 11 "kernel.py"
-            if ((long long)threadIdx.x < half_2) {
-                // parts[t] += parts[t + half]
+        KERNELTK_SOME_THREADS_BEGIN((true), ((long long)threadIdx.x < half_2))
+            // parts[t] += parts[t + half]
 #line 12 "kernel.py"
-                parts[(long long)threadIdx.x] += parts[(long long)threadIdx.x + half_2];
-            }
+            parts[(long long)threadIdx.x] += parts[(long long)threadIdx.x + half_2];
         KERNELTK_THREADS_END
         // half //= 2
 #line 13 "kernel.py"

@@ -18,29 +18,25 @@ static inline __attribute__((always_inline)) void particles(kerneltk::jit::array
     KERNELTK_BLOCK_BEGIN
     // i = jit.grid(1)
 #line 2 "kernel.py"
-    KERNELTK_THREADS_BEGIN
+    KERNELTK_SOME_THREADS_BEGIN((true), (((long long)blockIdx.x * blockDim.x + threadIdx.x) < p.shape[0]))
 #line 2 "kernel.py"
         const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
-        // if i < len(p):
-#line 3 "kernel.py"
-        if (i < p.shape[0]) {
-            // it = p[i]
+        // it = p[i]
 #line 4 "kernel.py"
-            const long long t = i;
-            // if it.kind == 1:
+        const long long t = i;
+        // if it.kind == 1:
 #line 5 "kernel.py"
-            if (p[t].kind == (short)1) {
-                // it.at.x += dt * it.mass
+        if (p[t].kind == (short)1) {
+            // it.at.x += dt * it.mass
 #line 6 "kernel.py"
-                p[t].at.x += (double)((float)dt * p[t].mass);
-            }
-            // it["at"]["y"] -= 1
-#line 7 "kernel.py"
-            p[t].at.y -= 1.0;
-            // p[i].mass = -p[i - 1].mass
-#line 8 "kernel.py"
-            p[i].mass = -p[kerneltk::jit::wrapped(i - 1, p.shape[0])].mass;
+            p[t].at.x += (double)((float)dt * p[t].mass);
         }
+        // it["at"]["y"] -= 1
+#line 7 "kernel.py"
+        p[t].at.y -= 1.0;
+        // p[i].mass = -p[i - 1].mass
+#line 8 "kernel.py"
+        p[i].mass = -p[kerneltk::jit::wrapped(i - 1, p.shape[0])].mass;
     KERNELTK_THREADS_END
 }
 

@@ -7,16 +7,12 @@ static inline __attribute__((always_inline)) void saxpy(kerneltk::jit::array<flo
     KERNELTK_BLOCK_BEGIN
     // i = jit.grid(1)
 #line 2 "kernel.py"
-    KERNELTK_THREADS_BEGIN
+    KERNELTK_SOME_THREADS_BEGIN((true), (((long long)blockIdx.x * blockDim.x + threadIdx.x) < y.shape[0]))
 #line 2 "kernel.py"
         const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
-        // if i < y.size:
-#line 3 "kernel.py"
-        if (i < y.shape[0]) {
-            // y[i] = a * x[i] + y[i]
+        // y[i] = a * x[i] + y[i]
 #line 4 "kernel.py"
-            y[i] = (float)a * x[i] + y[i];
-        }
+        y[i] = (float)a * x[i] + y[i];
     KERNELTK_THREADS_END
 }
 

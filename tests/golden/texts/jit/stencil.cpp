@@ -7,21 +7,17 @@ static inline __attribute__((always_inline)) void stencil(kerneltk::jit::array<f
     KERNELTK_BLOCK_BEGIN
     // row, column = jit.grid(2)
 #line 2 "kernel.py"
-    KERNELTK_THREADS_BEGIN
+    KERNELTK_SOME_THREADS_BEGIN((0 < ((long long)blockIdx.x * blockDim.x + threadIdx.x)), (((long long)blockIdx.x * blockDim.x + threadIdx.x) < x.shape[0] - 1 && ((long long)blockIdx.y * blockDim.y + threadIdx.y) < x.shape[1]))
 #line 2 "kernel.py"
         const long long row = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
 #line 2 "kernel.py"
         const long long column = ((long long)blockIdx.y * blockDim.y + threadIdx.y);
-        // if 0 < row < x.shape[0] - 1 and column < x.shape[1]:
-#line 3 "kernel.py"
-        if ((0 < row && row < x.shape[0] - 1) && column < x.shape[1]) {
-            // y[row, column] = 0.25 * (x[row - 1, column] + x[row + 1, column])
+        // y[row, column] = 0.25 * (x[row - 1, column] + x[row + 1, column])
 #line 4 "kernel.py"
-            y(row, column) = 0.25f * (x(row - 1, column) + x(row + 1, column));
-            // y[row, column] += x[row, column - 1] / 2
+        y(row, column) = 0.25f * (x(row - 1, column) + x(row + 1, column));
+        // y[row, column] += x[row, column - 1] / 2
 #line 5 "kernel.py"
-            y(row, column) += x(row, kerneltk::jit::wrapped(column - 1, x.shape[1])) / 2.0f;
-        }
+        y(row, column) += x(row, kerneltk::jit::wrapped(column - 1, x.shape[1])) / 2.0f;
     KERNELTK_THREADS_END
 }
 

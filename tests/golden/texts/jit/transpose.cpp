@@ -10,7 +10,7 @@ static inline __attribute__((always_inline)) void transpose(kerneltk::jit::array
     __shared__ float tile[16][17];
     // i, j = jit.threadIdx.y, jit.threadIdx.x
 #line 3 "kernel.py"
-    KERNELTK_THREADS_BEGIN
+    KERNELTK_SOME_THREADS_BEGIN((true), (16 * (long long)blockIdx.y + (long long)threadIdx.y < x.shape[0] && 16 * (long long)blockIdx.x + (long long)threadIdx.x < x.shape[1]))
         long long i;
         long long j;
         long long row;
@@ -28,17 +28,13 @@ static inline __attribute__((always_inline)) void transpose(kerneltk::jit::array
         row = t;
 #line 4 "kernel.py"
         column = t_2;
-        // if row < x.shape[0] and column < x.shape[1]:
-#line 5 "kernel.py"
-        if (row < x.shape[0] && column < x.shape[1]) {
-            // tile[i, j] = x[row, column]
+        // tile[i, j] = x[row, column]
 #line 6 "kernel.py"
-            tile[i][j] = x(row, column);
-        }
+        tile[i][j] = x(row, column);
     KERNELTK_THREADS_END
     // row, column = 16 * jit.blockIdx.x + i, 16 * jit.blockIdx.y + j
 #line 8 "kernel.py"
-    KERNELTK_THREADS_BEGIN
+    KERNELTK_SOME_THREADS_BEGIN((true), (16 * (long long)blockIdx.x + (long long)threadIdx.y < y.shape[0] && 16 * (long long)blockIdx.y + (long long)threadIdx.x < y.shape[1]))
         long long i;
         long long j;
         long long row;
@@ -57,13 +53,9 @@ static inline __attribute__((always_inline)) void transpose(kerneltk::jit::array
         row = t_3;
 #line 8 "kernel.py"
         column = t_4;
-        // if row < y.shape[0] and column < y.shape[1]:
-#line 9 "kernel.py"
-        if (row < y.shape[0] && column < y.shape[1]) {
-            // y[row, column] = tile[j, i]
+        // y[row, column] = tile[j, i]
 #line 10 "kernel.py"
-            y(row, column) = tile[j][i];
-        }
+        y(row, column) = tile[j][i];
     KERNELTK_THREADS_END
 }
 

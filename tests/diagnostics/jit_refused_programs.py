@@ -1,0 +1,18 @@
+"""All programs that are refused, each with its message."""
+
+from __future__ import annotations
+
+from . import (
+    jit_refused_programs_names,
+    jit_refused_programs_syntax,
+    jit_refused_programs_threads,
+    jit_refused_programs_types,
+)
+from .jit_refused_programs_support import Refused
+
+PROGRAMS: list[Refused] = [
+    *jit_refused_programs_syntax.TABLE,
+    *jit_refused_programs_names.TABLE,
+    *jit_refused_programs_types.TABLE,
+    *jit_refused_programs_threads.TABLE,
+]

@@ -1,0 +1,854 @@
+"""Functions of one element, or of one index, against NumPy."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import namedtuple
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from kerneltk import jit
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ScalarOverflowError,
+    TypingError,
+    UnsupportedError,
+)
+
+from .support import BFLOAT16, COMPLEX, DTYPES, FLOATS, INTEGERS, TOLERANCE, values
+
+SCALE = 3
+Pair = namedtuple("Pair", "total product")
+
+
+@dataclasses.dataclass
+class Polar:
+    radius: Any
+    angle: Any
+
+
+def same(backend: Any, result: Any, expected: Any, rtol: float = 0.0) -> None:
+    """Compare dtype, shape and values; no tolerance asks for equal ones."""
+    expected = np.asarray(expected)
+    found = backend.asnumpy(result)
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    if found.dtype == BFLOAT16:
+        found, expected = found.astype(np.float32), expected.astype(np.float32)
+    if rtol:
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+def message(error: pytest.ExceptionInfo[Any]) -> str:
+    """Return a message with one name for this file's lines."""
+    lines = str(error.value).splitlines()
+    name = "test_jit_kernel.py:"
+    return "\n".join(
+        line if name not in line else line.replace(line.split(": ", 1)[0], "  FILE", 1)
+        for line in lines
+        if line.strip(" ^")
+    )
+
+
+# -- kernels --------------------------------------------------------------------------------------
+
+
+@jit.kernel
+def twice(x):
+    return x * 2
+
+
+@jit.kernel
+def add(x, y):
+    return x + y
+
+
+@jit.kernel
+def combined(a, x, b):
+    return a * x + b
+
+
+@jit.kernel
+def negated(x):
+    return not x
+
+
+@jit.kernel
+def both(x, y):
+    return x + y, x * y
+
+
+@jit.kernel
+def named(x, y):
+    return Pair(x + y, x * y)
+
+
+@jit.kernel
+def polar(x, y):
+    return Polar(math.hypot(x, y), math.atan2(y, x))
+
+
+@jit.kernel
+def with_defaults(x, a=2, *, b=3):
+    return x * a + b
+
+
+@jit.kernel
+def masked(x, mask=None, fill=0):
+    if mask is None:
+        return x
+    return x if mask else fill
+
+
+@jit.kernel
+def clipped(x, low, high):
+    if x < low:
+        return low
+    return high if x > high else x
+
+
+@jit.kernel
+def smooth(x):
+    i = jit.index(1)
+    return (x[max(i - 1, 0)] + x[i] + x[min(i + 1, x.size - 1)]) / 3
+
+
+@jit.kernel
+def transposed(x):
+    i, j = jit.index(2)
+    return x[j, i]
+
+
+@jit.kernel
+def laplacian(x):
+    i, j = jit.index(2)
+    if i == 0 or j == 0 or i == x.shape[0] - 1 or j == x.shape[1] - 1:
+        return 0.0
+    return x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1] - 4 * x[i, j]
+
+
+@jit.kernel
+def histogram(x, counts):
+    jit.atomic_add(counts, x, 1)
+
+
+@jit.kernel
+def collatz(n):
+    count = 0
+    while n > 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        count += 1
+    return count
+
+
+# -- dtypes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype(backend: Any, dtype: np.dtype[Any]) -> None:
+    x = values(dtype, 1000)
+    expected = x | x if dtype == np.bool_ else x + x
+    same(backend, add(*map(backend.asarray, (x, x))), expected)
+    same(backend, twice(backend.asarray(x)), x * 2)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, *COMPLEX], ids=str)
+def test_weak_numbers_take_the_dtype_of_the_array(backend: Any, dtype: np.dtype[Any]) -> None:
+    x = values(dtype, 257)
+    expected = 2 * x + 1
+    same(backend, combined(2, backend.asarray(x), 1), expected, TOLERANCE.get(dtype, 0))
+
+
+@pytest.mark.parametrize("first", DTYPES, ids=str)
+@pytest.mark.parametrize("second", [np.dtype(t) for t in ("int8", "uint64", "float32", "complex64")],
+                         ids=str)  # fmt: skip
+def test_two_dtypes_meet_as_in_numpy(
+    backend: Any, first: np.dtype[Any], second: np.dtype[Any]
+) -> None:
+    x, y = values(first, 33), values(second, 33, 1)
+    same(backend, add(*map(backend.asarray, (x, y))), x + y)
+
+
+def test_mode_cuda(backend: Any) -> None:
+    kernel = jit.kernel(mode="cuda")(add.__wrapped__)
+    x, y = values("int32", 40), values("float32", 40)
+    same(backend, kernel(*map(backend.asarray, (x, y))), (x + y).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("x", "number", "dtype"),
+    [
+        ("int32", 1.5, "float64"),
+        ("int8", 2, "int8"),
+        ("float16", 1.5, "float16"),
+        ("float32", 1j, "complex64"),
+        ("int16", True, "int16"),
+        ("float32", np.float64(1.5), "float64"),
+        ("float64", np.float32(1.5), "float64"),
+        ("int8", np.int16(3), "int16"),
+        ("bool", 2, "int64"),
+        ("uint8", np.uint8(3), "uint8"),
+    ],
+)
+def test_arrays_and_numbers(backend: Any, x: str, number: Any, dtype: str) -> None:
+    array = values(x, 65)
+    expected = array + number
+    assert expected.dtype == dtype
+    same(backend, add(backend.asarray(array), number), expected)
+    same(backend, add(number, backend.asarray(array)), expected)
+
+
+def test_results_of_other_dtypes(backend: Any) -> None:
+    x = values("float32", 65)
+    same(backend, negated(backend.asarray(x)), ~x.astype(bool))
+    is_large = jit.kernel(lambda x: x > 3)
+    same(backend, is_large(backend.asarray(x)), x > 3)
+    as_byte = jit.kernel(lambda x: np.uint8(abs(x)))
+    same(backend, as_byte(backend.asarray(x)), abs(x).astype(np.uint8))
+
+
+def test_complex_numbers(backend: Any) -> None:
+    x = values("complex64", 100)
+    magnitude = jit.kernel(lambda z: abs(z) ** 2 + z.real * z.imag)
+    expected = abs(x) ** 2 + x.real * x.imag
+    same(backend, magnitude(backend.asarray(x)), expected, 1e-4)
+    turned = jit.kernel(lambda z: z.conjugate() * 1j)
+    same(backend, turned(backend.asarray(x)), x.conj() * np.complex64(1j))
+
+
+@pytest.mark.parametrize("dtype", [np.dtype("float16"), BFLOAT16], ids=str)
+def test_short_floats_in_functions(backend: Any, dtype: np.dtype[Any]) -> None:
+    x = abs(values(dtype, 100))
+    root = jit.kernel(lambda x: math.sqrt(x))
+    expected = np.sqrt(x.astype(np.float32)).astype(dtype)
+    same(backend, root(backend.asarray(x)), expected, TOLERANCE[dtype])
+
+
+# -- shapes and layouts -----------------------------------------------------------------------------
+
+BASE = np.arange(48, dtype=np.float32).reshape(6, 8)
+LAYOUTS = {
+    "C": BASE,
+    "F": np.asfortranarray(BASE),
+    "transposed": BASE.T,
+    "every second": BASE[::2, ::3],
+    "backward": BASE[::-1, ::-2],
+    "a column": BASE[:, 3],
+    "broadcast": np.broadcast_to(BASE[0], (5, 8)),
+    "three dimensions": BASE.reshape(2, 3, 8).transpose(2, 0, 1),
+    "four dimensions": BASE.reshape(2, 3, 2, 4)[:, ::-1, :, 1:],
+    "offset": BASE.ravel()[1:],
+    "no elements": BASE[:0],
+    "no columns": BASE[:, :0],
+    "one element": BASE[:1, :1],
+    "no dimensions": BASE[3, 4, ...],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_by_element(backend: Any, layout: str) -> None:
+    x = LAYOUTS[layout]
+    same(backend, twice(backend.asarray(x)), x * 2)
+    same(backend, add(backend.asarray(x), backend.asarray(BASE[3, 4, ...])), x + BASE[3, 4])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((6, 8), (8,)),
+        ((6, 1), (8,)),
+        ((6, 8), (6, 1)),
+        ((6, 8), ()),
+        ((1, 1), (6, 8)),
+        ((4, 1, 8), (6, 1)),
+        ((0, 8), (8,)),
+        ((2, 3, 1, 5), (3, 4, 1)),
+    ],
+)
+def test_broadcasting(backend: Any, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    x, y = values("float32", first), values("int16", second, 2)
+    same(backend, add(*map(backend.asarray, (x, y))), x + y)
+    same(backend, add(*map(backend.asarray, (y, x))), y + x)
+
+
+def test_large_arrays(backend: Any) -> None:
+    x = values("float32", 1_000_003)
+    same(backend, combined(2, backend.asarray(x), 0.5), 2 * x + np.float32(0.5), 1e-6)
+
+
+def test_shapes_change_and_nothing_is_compiled_again(backend: Any) -> None:
+    kernel = jit.kernel(add.__wrapped__)
+    for shape in ((4,), (5,), (2, 3), (0,), (), (7, 1, 2)):
+        x = values("int32", shape)
+        same(backend, kernel(*map(backend.asarray, (x, x))), x + x)
+    assert len(kernel._typed) == 1
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def test_several_results(backend: Any) -> None:
+    x, y = values("float32", 100), values("int8", 100, 1)
+    total, product = both(*map(backend.asarray, (x, y)))
+    same(backend, total, x + y)
+    same(backend, product, x * y)
+
+
+def test_named_tuples_and_dataclasses_of_results(backend: Any) -> None:
+    x, y = abs(values("float64", 100)) + 1, values("float64", 100, 1)
+    pair = named(*map(backend.asarray, (x, y)))
+    assert type(pair) is Pair
+    same(backend, pair.total, x + y)
+    same(backend, pair.product, x * y)
+    found = polar(*map(backend.asarray, (x, y)))
+    assert type(found) is Polar
+    same(backend, found.radius, np.hypot(x, y), 1e-14)
+    same(backend, found.angle, np.arctan2(y, x), 1e-14)
+
+
+def test_a_tuple_of_one_result(backend: Any) -> None:
+    one = jit.kernel(lambda x: (x + 1,))
+    x = values("int32", 10)
+    result = one(backend.asarray(x))
+    assert type(result) is tuple
+    same(backend, result[0], x + 1)
+
+
+def test_no_result(backend: Any) -> None:
+    x = values("uint8", 1000) % 8
+    counts = backend.asarray(np.zeros(8, np.int32))
+    assert histogram(backend.asarray(x), counts) is None
+    same(backend, counts, np.bincount(x, minlength=8).astype(np.int32))
+
+
+def test_out(backend: Any) -> None:
+    x, y = values("float32", (4, 6)), values("float32", (4, 6), 1)
+    a, b = map(backend.asarray, (x, y))
+    out = backend.asarray(np.zeros((4, 6), np.float32))
+    assert add(a, b, out=out) is out
+    same(backend, out, x + y)
+    assert add(a, b, out=(out,)) is out
+    pair = tuple(backend.asarray(np.zeros((4, 6), np.float32)) for _ in range(2))
+    found = both(a, b, out=pair)
+    assert found[0] is pair[0]
+    assert found[1] is pair[1]
+    same(backend, pair[1], x * y)
+    made = named(a, b, out=pair)
+    assert type(made) is Pair
+    assert made.total is pair[0]
+
+
+def test_out_of_other_dtypes_and_layouts(backend: Any) -> None:
+    x = values("float32", (4, 6))
+    for dtype in ("float64", "float16", "complex64"):
+        out = backend.asarray(np.zeros((4, 6), dtype))
+        twice(backend.asarray(x), out=out)
+        same(backend, out, (x * 2).astype(dtype))
+    for layout in (np.zeros((6, 4), np.float32).T, np.zeros((8, 12), np.float32)[::-2, ::2]):
+        out = backend.asarray(layout)
+        twice(backend.asarray(x), out=out)
+        same(backend, out, x * 2)
+
+
+def test_out_that_arguments_are_broadcast_to(backend: Any) -> None:
+    x = values("float32", 6)
+    out = backend.asarray(np.zeros((4, 6), np.float32))
+    twice(backend.asarray(x), out=out)
+    same(backend, out, np.broadcast_to(x * 2, (4, 6)))
+
+
+def test_out_that_is_an_argument(backend: Any) -> None:
+    x = values("int32", 1000)
+    array = backend.asarray(x)
+    add(array, array, out=array)
+    same(backend, array, x + x)
+
+
+@pytest.mark.parametrize("steps", [(slice(1, None), slice(None, -1)), (slice(None), slice(None, None, -1))])
+def test_out_that_overlaps_an_argument(backend: Any, steps: tuple[slice, slice]) -> None:
+    x = values("float32", 5000)
+    to, source = steps
+    expected = x[source] * 2
+    array = backend.asarray(x)
+    twice(array[source], out=array[to])
+    same(backend, array[to], expected)
+
+
+def test_raw_arrays_that_are_written_to(backend: Any) -> None:
+    @jit.kernel
+    def scatter(x, where, y):
+        y[where] = x
+
+    x, where = values("float32", 50), np.random.default_rng(1).permutation(50)
+    y = backend.asarray(np.zeros(50, np.float32))
+    assert scatter(backend.asarray(x), backend.asarray(where), y) is None
+    expected = np.zeros(50, np.float32)
+    expected[where] = x
+    same(backend, y, expected)
+
+
+# -- arguments ------------------------------------------------------------------------------------
+
+
+def test_defaults_and_keywords(backend: Any) -> None:
+    x = values("float32", 20)
+    array = backend.asarray(x)
+    same(backend, with_defaults(array), x * 2 + 3)
+    same(backend, with_defaults(array, 4), x * 4 + 3)
+    same(backend, with_defaults(array, b=np.float64(1)), x * 2 + np.float64(1))
+    same(backend, with_defaults(a=array, x=2, b=array), 2 * x + x)
+
+
+def test_arguments_that_are_none(backend: Any) -> None:
+    x, mask = values("float32", 20), values("bool", 20)
+    array = backend.asarray(x)
+    same(backend, masked(array), x)
+    same(backend, masked(array, None), x)
+    same(backend, masked(array, backend.asarray(mask)), np.where(mask, x, np.float32(0)))
+    same(backend, masked(array, backend.asarray(mask), 7), np.where(mask, x, np.float32(7)))
+
+
+def test_closures_and_globals(backend: Any) -> None:
+    power = 3
+
+    def cube(x):
+        return x**power
+
+    @jit.kernel
+    def kernel(x):
+        return cube(x) + SCALE
+
+    x = values("int64", 20)
+    same(backend, kernel(backend.asarray(x)), x**3 + SCALE)
+
+
+def test_device_functions(backend: Any) -> None:
+    @jit.rawkernel(device=True)
+    def half(x):
+        return x / 2
+
+    kernel = jit.kernel(lambda x: half(x) + twice(x))
+    x = values("float32", 20)
+    same(backend, kernel(backend.asarray(x)), x / 2 + x * 2)
+
+
+def test_branches_and_loops(backend: Any) -> None:
+    x = values("float64", 100)
+    same(backend, clipped(backend.asarray(x), -2, 5), np.clip(x, -2, 5))
+    n = np.arange(1, 200)
+    expected = [len(list(_chain(k))) for k in n]
+    same(backend, collatz(backend.asarray(n)), np.array(expected))
+
+
+def _chain(n: int) -> Any:
+    while n > 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        yield n
+
+
+def test_local_memory(backend: Any) -> None:
+    @jit.kernel
+    def digits(x):
+        counts = jit.local_memory(np.int32, 10)
+        for k in range(10):
+            counts[k] = 0
+        while x > 0:
+            counts[x % 10] += 1
+            x //= 10
+        most = 0
+        for k in range(1, 10):
+            if counts[k] > counts[most]:
+                most = k
+        return most
+
+    x = np.array([0, 7, 1223, 994499, 505], np.int64)
+    same(backend, digits(backend.asarray(x)), np.array([0, 7, 2, 9, 5]))
+
+
+def test_records_by_element_and_raw(backend: Any) -> None:
+    dtype = np.dtype([("mass", np.float32), ("place", np.int32)], align=True)
+    x = np.zeros(10, dtype)
+    x["mass"], x["place"] = np.arange(10), np.arange(10)[::-1]
+    moment = jit.kernel(lambda r: r.mass * r.place)
+    expected = x["mass"] * x["place"]
+    same(backend, moment(backend.asarray(x)), expected)
+
+    @jit.kernel
+    def neighbours(r):
+        i = jit.index(1)
+        return r[i].mass - r[max(i - 1, 0)].mass
+
+    before = x["mass"][np.maximum(np.arange(10) - 1, 0)]
+    same(backend, neighbours(backend.asarray(x)), x["mass"] - before)
+
+
+# -- indices and whole arrays -----------------------------------------------------------------------
+
+
+def test_neighbours_in_one_dimension(backend: Any) -> None:
+    x = values("float64", 101)
+    padded = np.pad(x, 1, "edge")
+    same(backend, smooth(backend.asarray(x)), (padded[:-2] + x + padded[2:]) / 3, 1e-15)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "transposed", "every second", "backward"])
+def test_neighbours_in_two_dimensions(backend: Any, layout: str) -> None:
+    x = LAYOUTS[layout]
+    expected = np.zeros(x.shape, np.float32)
+    expected[1:-1, 1:-1] = (
+        x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
+    )
+    same(backend, laplacian(backend.asarray(x)), expected)
+
+
+def test_a_shape_that_is_given(backend: Any) -> None:
+    x = values("int32", (5, 9))
+    same(backend, transposed(backend.asarray(x), shape=(9, 5)), x.T)
+    out = backend.asarray(np.zeros((9, 5), np.int32))
+    assert transposed(backend.asarray(x), out=out) is out
+    same(backend, out, x.T)
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4])
+def test_the_index_of_every_dimension(backend: Any, ndim: int) -> None:
+    @jit.kernel
+    def one(x):
+        return x[jit.index(1)] * 1000 + jit.index(1)
+
+    @jit.kernel
+    def two(x):
+        i, j = jit.index(2)
+        return x[i, j] * 1000 + i * 10 + j
+
+    @jit.kernel
+    def three(x):
+        i, j, k = jit.index(3)
+        return x[i, j, k] * 1000 + i * 100 + j * 10 + k
+
+    @jit.kernel
+    def four(x):
+        where = jit.index(4)
+        i, j, k, m = where
+        return x[where] * 1000 + i * 100 + j * 10 + k - m
+
+    shape = (3, 4, 2, 5)[:ndim]
+    x = values("int64", shape)
+    places = np.indices(shape)
+    factors = ((1,), (10, 1), (100, 10, 1), (100, 10, 1, -1))[ndim - 1]
+    expected = x * 1000 + sum(f * p for f, p in zip(factors, places, strict=True))
+    same(backend, (one, two, three, four)[ndim - 1](backend.asarray(x)), expected)
+
+
+def test_indices_without_arrays() -> None:
+    @jit.kernel
+    def table(n):
+        i, j = jit.index(2)
+        return (i + 1) * (j + 1) * n
+
+    result = table(2.5, shape=(3, 4), backend="host")
+    np.testing.assert_array_equal(result, np.multiply.outer(np.arange(1, 4), np.arange(1, 5)) * 2.5)
+    count = jit.kernel(lambda n: jit.index(1) * n)
+    np.testing.assert_array_equal(count(2, size=5, backend="host"), np.arange(5) * 2)
+
+
+def test_an_index_beside_elements(backend: Any) -> None:
+    weighted = jit.kernel(lambda x: x * jit.index(1))
+    x = values("float32", (3, 5))
+    same(backend, weighted(backend.asarray(x)), x * np.arange(15, dtype=np.float32).reshape(3, 5))
+
+
+def test_a_table_to_look_up_in(backend: Any) -> None:
+    @jit.kernel
+    def looked_up(index, table):
+        return table[index]
+
+    index, table = np.array([[0, 2], [-1, 1]]), values("float64", 3)
+    same(backend, looked_up(*map(backend.asarray, (index, table))), table[index])
+
+
+def test_arrays_without_dimensions_beside_whole_ones(backend: Any) -> None:
+    @jit.kernel
+    def shifted(x, shift):
+        i = jit.index(1)
+        return x[x.size - 1 - i] + shift
+
+    x = values("float32", 10)
+    for _ in range(2):
+        shift = backend.asarray(np.array(2, np.float32))
+        same(backend, shifted(backend.asarray(x), shift), x[::-1] + 2)
+        same(backend, shifted(backend.asarray(x), np.float32(3)), x[::-1] + 3)
+        wide = values("float32", 10, 1)
+        same(backend, shifted(*map(backend.asarray, (x, wide))), x[::-1] + wide)
+
+
+def test_parameters_that_are_said_to_be_whole(backend: Any) -> None:
+    def first(x):
+        return x[0]
+
+    @jit.kernel(raw=("table",))
+    def kernel(x, table):
+        return x * first(table)
+
+    assert kernel.raw == {"table"}
+    x, table = values("float32", 10), np.array([3, 4], np.float32)
+    same(backend, kernel(*map(backend.asarray, (x, table))), x * 3)
+
+
+def test_what_shows_that_a_parameter_is_whole() -> None:
+    @jit.kernel
+    def kernel(a, b, c, d, e, f, g):
+        total = a + len(b) + c.size + d.shape[0] + e[0]
+        for value in f:
+            total += value
+        jit.atomic_add(g, 0, 1)
+        return total
+
+    assert kernel.raw == {"b", "c", "d", "e", "f", "g"}
+
+
+def test_whole_arrays_of_other_strides(backend: Any) -> None:
+    @jit.kernel
+    def reversed_rows(x):
+        i, j = jit.index(2)
+        return x[x.shape[0] - 1 - i, j]
+
+    for layout in ("C", "F", "every second", "backward", "transposed"):
+        x = LAYOUTS[layout]
+        same(backend, reversed_rows(backend.asarray(x)), x[::-1])
+
+
+def test_atomics_into_whole_arrays(backend: Any) -> None:
+    @jit.kernel
+    def extremes(x, low, high, total):
+        jit.atomic_min(low, 0, x)
+        jit.atomic_max(high, 0, x)
+        return jit.atomic_add(total, 0, 1)
+
+    x = values("int32", 3000)
+    low, high, total = (backend.asarray(np.zeros(1, np.int32)) for _ in range(3))
+    tickets = extremes(backend.asarray(x), low, high, total)
+    same(backend, low, [x.min()])
+    same(backend, high, [x.max()])
+    np.testing.assert_array_equal(np.sort(backend.asnumpy(tickets)), np.arange(3000))
+
+
+def test_other_libraries_arrays() -> None:
+    class Foreign:
+        def __init__(self, array: np.ndarray[Any, Any]) -> None:
+            self._array = array
+            self.shape = array.shape
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self._array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self._array.__dlpack_device__()
+
+    x = values("float32", 30)
+    from kerneltk import ElementwiseKernel
+
+    expected = ElementwiseKernel("T x", "T y", "y = x * 2", "doubled")(Foreign(x))
+    result = twice(Foreign(x))
+    assert type(result) is type(expected)
+    np.testing.assert_array_equal(np.from_dlpack(result), x * 2)
+
+
+def test_typed_memory(backend: Any) -> None:
+    x = np.ma.masked_array(values("float32", 5), [0, 1, 0, 0, 1])
+    if backend.name == "host":
+        with pytest.raises(ArgumentTypeError):
+            twice(x)
+    matrix = np.asmatrix(values("float32", (2, 3)))
+    if backend.name == "host":
+        np.testing.assert_array_equal(np.asarray(twice(matrix)), np.asarray(matrix) * 2)
+
+
+# -- errors -----------------------------------------------------------------------------------------
+
+
+def test_shapes_that_do_not_go_together(backend: Any) -> None:
+    with pytest.raises(ArgumentValueError) as error:
+        add(*map(backend.asarray, (values("float32", 4), values("float32", 3))))
+    assert message(error) == (
+        "Shapes (4,) and (3,) cannot be broadcast together.\n"
+        "  FILE: def add(x, y):\n"
+        "                      ^ this argument has shape (3,)".replace(
+            "                      ^", str(error.value).splitlines()[-1].split("this")[0].rstrip()
+        )
+    )
+    assert "Type0" not in str(error.value)
+
+
+def test_an_output_of_another_shape(backend: Any) -> None:
+    with pytest.raises(ArgumentValueError) as error:
+        twice(backend.asarray(values("int32", 4)), out=backend.asarray(values("int32", 5)))
+    assert message(error).splitlines()[:1] == [
+        "Output 'out' has shape (5,), but the arguments broadcast to (4,)."
+    ]
+    assert "def twice(x):" in str(error.value)
+
+
+def test_outputs_of_another_dtype(backend: Any) -> None:
+    with pytest.raises(ArgumentTypeError) as error:
+        twice(backend.asarray(values("float32", 4)), out=backend.asarray(values("int32", 4)))
+    assert str(error.value) == (
+        "Result 1 of kernel 'twice' has dtype 'float32', and the array that was given for it has "
+        "'int32'.\n  Hint: convert the value in the kernel."
+    )
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_wrong_number_of_outputs(backend: Any, count: int) -> None:
+    x = backend.asarray(values("float32", 4))
+    with pytest.raises(ArgumentValueError) as error:
+        both(x, x, out=(x,) * count)
+    assert str(error.value) == (
+        f"Kernel 'both' returns 2 values, and {count} arrays were given for them."
+    )
+
+
+def test_an_index_of_another_number_of_dimensions(backend: Any) -> None:
+    weighted = jit.kernel(lambda x: x * jit.index(2)[0])
+    with pytest.raises(ArgumentValueError) as error:
+        weighted(backend.asarray(values("float32", 4)))
+    assert str(error.value) == (
+        "Kernel '<lambda>' asks for 'jit.index(2)', and its results have the shape (4,), of 1 "
+        "dimensions."
+    )
+
+
+def test_an_index_that_is_too_many_for_the_array(backend: Any) -> None:
+    with pytest.raises(TypingError, match="has 1 dimension, and 2 indices were given"):
+        transposed(backend.asarray(values("float32", 4)))
+
+
+@jit.kernel
+def asks_for_threads(x):
+    return x + jit.threadIdx.x
+
+
+@jit.kernel
+def waits(x):
+    jit.syncthreads()
+    return x
+
+
+@jit.kernel
+def shares(x):
+    kept = jit.shared_memory(np.float32, 32)
+    kept[0] = x
+    return kept[0]
+
+
+@jit.kernel
+def shuffles(x):
+    return jit.shfl_xor_sync(0xFFFFFFFF, x, 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "sentence"),
+    [
+        (asks_for_threads, "'threadIdx.x' cannot be used in a '@jit.kernel'"),
+        (waits, "'syncthreads' cannot be used in a '@jit.kernel'"),
+        (shares, "A '@jit.kernel' has no shared memory: its elements have no block."),
+        (shuffles, "'shfl_xor_sync' cannot be used in a '@jit.kernel'"),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_what_belongs_to_threads_is_refused(backend: Any, kernel: Any, sentence: str) -> None:
+    with pytest.raises(UnsupportedError) as error:
+        kernel(backend.asarray(values("float32", 4)))
+    assert str(error.value).startswith(sentence)
+    assert "test_jit_kernel.py:" in str(error.value)
+    assert "^" in str(error.value)
+
+
+def test_arguments_of_other_kinds(backend: Any) -> None:
+    x = backend.asarray(values("float32", 4))
+    with pytest.raises(ArgumentTypeError) as error:
+        add(x, (1, 2))
+    assert message(error).splitlines()[0] == "Parameter 'y' of kernel 'add' was given a tuple."
+    assert str(error.value).splitlines()[-1] == (
+        "  Hint: give its items one by one; '@jit.rawkernel' takes tuples."
+    )
+    with pytest.raises(ArgumentTypeError, match="cannot take an object of type 'str'"):
+        add(x, "a")
+    with pytest.raises(ArgumentTypeError, match="cannot take an object of type 'list'"):
+        add(x, [1, 2, 3, 4])
+    with pytest.raises(TypingError, match="None has no value to compute with"):
+        add(x, None)
+    with pytest.raises(ScalarOverflowError, match="is out of range for dtype 'int64'"):
+        add(x, 2**70)
+
+
+def test_arguments_that_are_too_few_or_too_many(backend: Any) -> None:
+    x = backend.asarray(values("float32", 4))
+    with pytest.raises(ArgumentTypeError, match="missing a required argument: 'y'"):
+        add(x)
+    with pytest.raises(ArgumentTypeError, match="too many positional arguments"):
+        add(x, x, x)
+    with pytest.raises(ArgumentTypeError, match="unexpected keyword argument 'z'"):
+        add(x, x, z=x)
+
+
+def test_shapes_that_are_given_in_vain(backend: Any) -> None:
+    x = backend.asarray(values("float32", 4))
+    with pytest.raises(ArgumentValueError) as error:
+        twice(x, shape=(4,))
+    assert str(error.value) == (
+        "Kernel 'twice' takes no 'shape' here: the shape of its results is that of its arguments."
+    )
+    with pytest.raises(ArgumentValueError, match="has no array among its arguments"):
+        twice(3)
+    with pytest.raises(ArgumentValueError, match="'shape' must be a tuple of integers"):
+        smooth(x, shape=(-1,))
+
+
+def test_results_that_are_no_numbers(backend: Any) -> None:
+    x = np.zeros(3, np.dtype([("a", "f4"), ("b", "f4")]))
+    same_record = jit.kernel(lambda r: r)
+    with pytest.raises(ArgumentTypeError) as error:
+        same_record(backend.asarray(x))
+    assert str(error.value) == (
+        "A kernel's results must be numbers, and one is 'record of a, b'.\n"
+        "  Hint: return its parts; store records with '@jit.rawkernel'."
+    )
+
+
+def test_arrays_that_are_read_only() -> None:
+    x = values("int32", 5)
+    x.flags.writeable = False
+    same_values = twice(x)
+    np.testing.assert_array_equal(same_values, x * 2)
+    counts = np.zeros(5, np.int32)
+    counts.flags.writeable = False
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match="read-only"):
+        histogram(np.zeros(3, np.int32), counts)
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match="read-only"):
+        twice(x, out=x)
+
+
+def test_raw_parameters_that_do_not_exist() -> None:
+    kernel = jit.kernel(raw="z")(add.__wrapped__)
+    with pytest.raises(ArgumentValueError, match="has no parameter 'z' that could be raw"):
+        kernel(values("float32", 3), 1)
+
+
+@pytest.mark.parametrize("dtype", [np.dtype("float32"), np.dtype(ml_dtypes.bfloat16)], ids=str)
+def test_calls_that_differ_find_their_own_kernel(backend: Any, dtype: np.dtype[Any]) -> None:
+    kernel = jit.kernel(add.__wrapped__)
+    x, y = values(dtype, 20), values("int32", 20)
+    for _ in range(3):
+        same(backend, kernel(*map(backend.asarray, (x, x))), x + x)
+        same(backend, kernel(*map(backend.asarray, (y, y))), y + y)
+        same(backend, kernel(backend.asarray(y), 2), y + 2)
+        same(backend, kernel(backend.asarray(y), 2.0), y + 2.0)
+    assert len(kernel._typed) == 4
