@@ -50,7 +50,7 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "exp*": (math.exp, np.exp, cmath.exp),
     "exp2": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
     "expm1": (math.expm1, np.expm1),
-    "log*": (np.log,),
+    "log*": (np.log, cmath.log),
     "log2": (math.log2, np.log2),
     "log10*": (math.log10, np.log10, cmath.log10),
     "log1p": (math.log1p, np.log1p),
