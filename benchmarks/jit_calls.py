@@ -27,9 +27,7 @@ def _child(whose: str, backend: str, cache: str) -> dict[str, float]:
     return times
 
 
-def first_calls(
-    report: Report, backend: str, who: tuple[str, ...]
-) -> dict[tuple[str, str], float]:
+def first_calls(report: Report, backend: str, who: tuple[str, ...]) -> dict[tuple[str, str], float]:
     """Add a table of first calls; returns the medians (s) by who and cache."""
     table = report.table(
         f"A copy kernel: decorated and called first in a new process, {backend}, ms "

@@ -148,9 +148,7 @@ def _stages(which: str, backend: str) -> dict[str, float]:
     marks.append(clock())
     emit_program(program)
     marks.append(clock())
-    return dict(
-        zip(_STAGES, (b - a for a, b in zip(marks, marks[1:], strict=False)), strict=True)
-    )
+    return dict(zip(_STAGES, (b - a for a, b in zip(marks, marks[1:], strict=False)), strict=True))
 
 
 def _python(report: Report, targets: Table) -> None:

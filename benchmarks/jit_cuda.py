@@ -241,9 +241,7 @@ def _products(report: Report, targets: Table, libraries: _Libraries) -> None:
             *("entrant", "ms", "TFLOP/s", f"/ {_RAW}"),
             notes=["flat tiles: shared memory of one dimension, all that cupyx.jit has."],
         )
-        _against(
-            table, results, lambda result: ratio(2e-12 * n**3, result.seconds)
-        )
+        _against(table, results, lambda result: ratio(2e-12 * n**3, result.seconds))
         part = paired_ratio(results[_RAWKERNEL], results[_RAW])
         judge(targets, f"product, tiles of {side}²: @rawkernel / {_RAW}", part, 1.02)
 

@@ -245,9 +245,7 @@ def _launches(report: Report, targets: Table) -> None:
     configured = kernel[grid, block]
     entrants: Entrants = {
         "@rawkernel, kernel[grid, block](...)": lambda: lambda: kernel[grid, block](x, y, z, n),
-        "@rawkernel, kernel(grid, block, args)": lambda: (
-            lambda: kernel(grid, block, (x, y, z, n))
-        ),
+        "@rawkernel, kernel(grid, block, args)": lambda: lambda: kernel(grid, block, (x, y, z, n)),
         "@rawkernel, configured before": lambda: functools.partial(configured, x, y, z, n),
         _RAW: lambda: lambda: raw(grid, block, (x, y, z, n)),
         _KERNEL: lambda: lambda: texts.add_elements(x, y),

@@ -127,9 +127,7 @@ def relief(jit, library=np) -> Kernel:
                 np.float32(south - north) * dy
             )
             square = to_east * to_east + to_north * to_north
-            slope[row, column] = np.float32(57.29577951) * library.arctan(
-                library.sqrt(square)
-            )
+            slope[row, column] = np.float32(57.29577951) * library.arctan(library.sqrt(square))
             lit = (light_up - light_east * to_east - light_north * to_north) / library.sqrt(
                 np.float32(1) + square
             )

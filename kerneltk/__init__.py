@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kerneltk import jit
     from kerneltk.arrays import ArraySpec
     from kerneltk.disassembly import disassemble
     from kerneltk.elementwise import ElementwiseKernel
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
         NoSuchKernelError,
         ScalarOverflowError,
         SignatureError,
+        SourceError,
+        TypingError,
+        UnsupportedError,
     )
     from kerneltk.raw import RawKernel, RawModule, load
     from kerneltk.reduction import ReductionKernel
@@ -47,9 +51,13 @@ __all__ = [
     "ReductionKernel",
     "ScalarOverflowError",
     "SignatureError",
+    "SourceError",
     "Target",
     "TranslationUnit",
+    "TypingError",
+    "UnsupportedError",
     "disassemble",
+    "jit",
     "load",
 ]
 
@@ -72,6 +80,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'kerneltk' has no attribute '{name}'")
+    if name == "jit":
+        return import_module("kerneltk.jit")
     value = getattr(import_module(f"kerneltk.{_HOMES.get(name, 'errors')}"), name)
     globals()[name] = value
     return value

@@ -107,14 +107,14 @@ def element_type(dtype: np.dtype[Any]) -> Number | Record | Array:
 
 def type_of_annotation(value: Any) -> Number | None:
     """Return the type that an annotation names; None if it names none of numbers."""
-    if value in (int, float, complex, bool):
+    if isinstance(value, type) and value in (int, float, complex, bool):
         return {int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX, bool: BOOL}[value]
     if isinstance(value, np.dtype | str) or (
         isinstance(value, type) and issubclass(value, np.generic)
     ):
         try:
             dtype = as_dtype(value)
-        except TypeError:
+        except (TypeError, ValueError):
             return None
         return Number(dtype) if dtype.names is None and is_supported(dtype) else None
     if getattr(value, "__name__", "") == "bfloat16":
@@ -361,6 +361,8 @@ class Expressions:
                 return f"The constant {found!r}"
             if isinstance(found, tuple):
                 return "A tuple"
+            if isinstance(found, BoundMethod) or hasattr(found, "around"):
+                return f"The function '{_name_of(found)}'"
             name = getattr(found, "__name__", "")
             if not isinstance(name, str) or not name:
                 return f"An object of type '{type(found).__name__}'"
@@ -1106,6 +1108,9 @@ class Expressions:
                     close = difflib.get_close_matches(name, dir(found), n=1)
                     hint = f"did you mean '{close[0]}'?" if close else ""
                     raise self.fail(f"{label} has no attribute '{name}'.", span, hint) from None
+                except Exception as error:  # a property may raise anything
+                    sentence = f"'{name}' cannot be had: {reason_of(error)}."
+                    raise self.fail(sentence, span) from error
             value = self.as_expression(value, span)
         kind = value.type
         if isinstance(kind, Array):
@@ -1145,7 +1150,7 @@ class Expressions:
         value = self.value(node.value)
         span = self.span(node)
         if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
-            key = self.value(node.slice) if not isinstance(node.slice, ast.Slice) else None
+            key = self._static_key(node.slice) if not isinstance(node.slice, ast.Slice) else None
             if key is None:
                 key = Static(self._static_slice(node.slice))  # type: ignore[arg-type]
             if isinstance(key, Static) and _is_object(key):
@@ -1172,6 +1177,22 @@ class Expressions:
         if isinstance(kind, Record) and isinstance(key, Static) and isinstance(key.value, str):
             return self.record_field(value, key.value, span)
         raise self.fail(f"{self.describe(value)} has no items.", span)
+
+    def _static_key(self, node: ast.expr) -> Value:
+        """Return what stands in the brackets behind an object that is known."""
+        if not isinstance(node, ast.Tuple) or any(
+            isinstance(part, ast.Starred) for part in node.elts
+        ):
+            return self.value(node)
+        values = self._starred_values(node.elts)
+        for part, value in zip(node.elts, values, strict=True):
+            if not _is_object(value):
+                raise self.fail(
+                    "What stands in these brackets must be known when the kernel is compiled.",
+                    self.span(part),
+                    "use a literal, a global, or a variable that is assigned once, to a constant.",
+                )
+        return Static(tuple(value.value for value in values))  # type: ignore[union-attr]
 
     def _item(self, value: ir.Expression, index: int, span: ir.Span) -> Value:
         """Return an item of a tuple; None has no place in one."""

@@ -534,7 +534,7 @@ def _fields_of(kind: Any) -> tuple[str, ...]:
 
 def _below(node: Any) -> list[Any]:
     found: list[Any] = []
-    for name in _fields_of(type(node)):
+    for name in _fields_of(node.__class__):
         value = getattr(node, name)
         if type(value) is tuple:
             for item in value:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
@@ -25,8 +26,8 @@ from kerneltk.errors import (
 from kerneltk.jit import ir
 from kerneltk.jit.effects import needs_grid, required_block, written_parameters
 from kerneltk.jit.launch import CompiledKernel, Launcher
-from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.parameters import narrow_parameters
+from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
 from kerneltk.jit.scope import parameters_of
@@ -98,13 +99,29 @@ class Definition:
                 static[name] = None
             else:
                 run_time.append((name, kind, span))
-        program = lower_program(
-            self.function, self.source, run_time, static, self.mode, of_elements=of_elements
-        )
-        program = ir.Program(tuple(narrow(function) for function in program.functions))
-        program = narrow_parameters(program)
-        verify(program, of_elements=of_elements)
+        with self._within_depth():
+            program = lower_program(
+                self.function, self.source, run_time, static, self.mode, of_elements=of_elements
+            )
+            program = ir.Program(tuple(narrow(function) for function in program.functions))
+            program = narrow_parameters(program)
+            verify(program, of_elements=of_elements)
         return program
+
+    @contextlib.contextmanager
+    def _within_depth(self) -> Iterator[None]:
+        """Say where the text is nested deeper than Python's own stack."""
+        try:
+            yield
+        except RecursionError:
+            raise UnsupportedError(
+                render_message(
+                    "This function, or what it calls, is nested too deep.",
+                    self.source.snippet(self.source.span(self.source.node)),
+                    hint="divide long expressions and chains of 'elif', or allow more by "
+                    "'sys.setrecursionlimit'.",
+                )
+            ) from None
 
     def all_options(self, backend: BackendName) -> tuple[str, ...]:
         """Return the compile options for a backend."""
@@ -115,7 +132,9 @@ class Definition:
         """Return a program's translation unit."""
         options = self.all_options(backend)
         bounds = ", ".join(map(str, self.launch_bounds))
-        return unit_of(program, backend, options, f"__launch_bounds__({bounds}) " if bounds else "")
+        before = f"__launch_bounds__({bounds}) " if bounds else ""
+        with self._within_depth():
+            return unit_of(program, backend, options, before)
 
 
 class JitKernel:
@@ -274,9 +293,12 @@ class JitKernel:
         stored = written_parameters(program)
         written = tuple(p is not None and p.name in stored for p in parameters)
         passed = tuple(VOID if p is None else p.type for p in parameters)
-        mode = LaunchMode(cooperative=needs_grid(program))
+        # Threads that have left count as arrived, on every way that a kernel runs.
+        mode = LaunchMode(needs_grid(program), exited_arrive=True)
         block = required_block(program)
         limits = backend.limits(function)
+        if self._definition.launch_bounds:
+            limits = replace(limits, threads=min(limits.threads, self._definition.launch_bounds[0]))
         return CompiledKernel(function, limits, written, mode, block, passed)
 
     def _check_count(self, given: int) -> None:

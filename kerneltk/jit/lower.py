@@ -37,6 +37,9 @@ _OPERATORS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 
 
+_MOST_REPEATED = 4096  # passes over constants: each is text of its own
+
+
 class _Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
     """A variable's type is not known yet."""
 
@@ -123,6 +126,7 @@ class FunctionLowering(Expressions):
         self._counters: set[str] = set()
         self._variables: set[str] = set()
         self._loops: list[tuple[str, str]] = []
+        self._repeated: list[ast.For] = []
         self._element_place: tuple[ir.Local, ...] = ()
         self.is_pure = True
         self.statements = []
@@ -336,7 +340,11 @@ class FunctionLowering(Expressions):
 
     def assign_name(self, name: str, value: Value, span: ir.Span) -> None:
         """Bind a name to a value."""
-        once = self._scope.is_assigned_once(name) and name not in self._annotated
+        once = (
+            self._scope.is_assigned_once(name)
+            and name not in self._annotated
+            and not self._outlives_pass(name)
+        )
         if isinstance(value, Static):
             if once:
                 self._bindings[name] = value
@@ -418,6 +426,8 @@ class FunctionLowering(Expressions):
 
         shown = self.phrase(value) if isinstance(value, Static) else f"'{value.type}'"
         snippets = [self.source.snippet(span, f"here it is {shown}")]
+        if self._origins.get(name) == span:  # in two passes over one text
+            snippets = [self.source.snippet(span, f"here it is {known}, and then {shown}")]
         if name in self._origins and self._origins[name] != span:
             first = self.source.snippet(self._origins[name], f"here it is {known}")
             snippets.insert(0, first)
@@ -562,7 +572,11 @@ class FunctionLowering(Expressions):
             raise self._tuple_assigned(self.span(target))
         return place
 
-    def _tuple_assigned(self, span: ir.Span) -> Exception:
+    def _tuple_assigned(self, span: ir.Span, maker: type | None = None) -> Exception:
+        if maker is not None:
+            name = maker.__name__
+            sentence = f"A field of '{name}' cannot be assigned to in a kernel."
+            return self.refuse(sentence, span, f"make a new '{name}'.")
         return self.refuse("An item of a tuple cannot be assigned to.", span, "make a new tuple.")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, span: ir.Span) -> None:
@@ -632,7 +646,7 @@ class FunctionLowering(Expressions):
         root: Any = place
         while isinstance(root, ir.Field):
             if isinstance(root.value.type, Tuple):
-                raise self._tuple_assigned(span)
+                raise self._tuple_assigned(span, root.value.type.maker)
             root = root.value
         array = root.array.type if isinstance(root, ir.Element) else None
         if isinstance(array, Array) and not array.writable:
@@ -769,7 +783,13 @@ class FunctionLowering(Expressions):
             self._static_loop(node, self._iterated(value, self.span(iterable)))
 
     def _iterated(self, value: Value, span: ir.Span) -> list[Value]:
-        if isinstance(value, Static) and isinstance(value.value, tuple | list | str | dict):
+        if isinstance(value, Static) and isinstance(value.value, tuple | list | str | dict | range):
+            if len(value.value) > _MOST_REPEATED:
+                raise self.refuse(
+                    f"A loop over {len(value.value)} constants cannot be used in a kernel.",
+                    span,
+                    "loop over 'range', or over an array.",
+                )
             return [Static(item) for item in value.value]
         if isinstance(value, ir.Expression) and isinstance(value.type, Tuple):
             return self.items_of(value, span)
@@ -969,6 +989,9 @@ class FunctionLowering(Expressions):
         if leaves or node.orelse:
             flag = ir.Local(self.add_local("left", BOOL), BOOL, span)
             self.emit(ir.Store(flag, ir.Literal_(False, BOOL, span), span))
+        is_repeated = len(items) > 1
+        if is_repeated:
+            self._repeated.append(node)
         for item in items:
             if flag is None or not leaves:
                 self._static_pass(node, item, span)
@@ -987,14 +1010,31 @@ class FunctionLowering(Expressions):
             zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
             loop = ir.For(counter, zero, one, one, True, True, None, body, span)
             self.emit(ir.If(ir.Not(flag, span), (loop,), (), span))
+        if is_repeated:
+            self._repeated.pop()
         if node.orelse:
             assert flag is not None
             self.emit(ir.If(ir.Not(flag, span), self.captured_block(node.orelse), (), span))
 
+    def _outlives_pass(self, name: str) -> bool:
+        """Return whether a name that a repeated body assigns may be read where the last pass is
+        not the one that has assigned it: then it has to be a variable.
+        """
+        if not self._repeated:
+            return False
+        loop = self._repeated[-1]
+        if name in _stored_names(loop.target):
+            return _leaves_early(loop.body) and _is_read_outside(self.source.node, name, loop.body)
+        for index, statement in enumerate(loop.body):
+            if isinstance(statement, ast.Assign) and any(
+                name in _stored_names(target) for target in statement.targets
+            ):
+                return _is_read_outside(self.source.node, name, loop.body[index + 1 :])
+        return True  # under a condition
+
     def _static_pass(self, node: ast.For, item: Value, span: ir.Span) -> None:
-        parts = [n for n in ast.walk(node.target) if isinstance(n, ast.Name)]
-        names = [part.id for part in parts if isinstance(part.ctx, ast.Store)]
-        bound = {name: self._bindings.pop(name, None) for name in names}
+        for name in _stored_names(node.target):
+            self._bindings.pop(name, None)
         if isinstance(node.target, ast.Name):
             targets: list[tuple[ast.expr, Value]] = [(node.target, item)]
         elif isinstance(node.target, ast.Tuple):
@@ -1009,7 +1049,11 @@ class FunctionLowering(Expressions):
         else:
             targets = [(node.target, item)]
         for target, value in targets:
-            if isinstance(target, ast.Name) and self._scope.is_assigned_once(target.id):
+            if (
+                isinstance(target, ast.Name)
+                and self._scope.is_assigned_once(target.id)
+                and not self._outlives_pass(target.id)
+            ):
                 if isinstance(value, Static | ir.Literal_) or self._is_stable(value):
                     self._bindings[target.id] = value
                 else:
@@ -1018,7 +1062,6 @@ class FunctionLowering(Expressions):
                     )
             else:
                 self.assign(target, value, span)
-        del bound
         self.block(node.body)
 
     # -- the rest ------------------------------------------------------------------------------
@@ -1128,7 +1171,15 @@ class FunctionLowering(Expressions):
                     self.span(decorator),
                     "leave it out, or define the function outside.",
                 )
-        self._bindings[node.name] = self.local_function(node)
+        made = self.local_function(node)
+        known = self._bindings.get(node.name)
+        place = self.span(node)
+        if isinstance(known, Static) and getattr(known.value, "source", None) != made.value.source:
+            raise self._object_error(node.name, self.phrase(known), made, place)
+        if known is None and node.name in self._types:
+            raise self._object_error(node.name, f"'{self._types[node.name]}'", made, place)
+        self._bindings[node.name] = made
+        self._origins.setdefault(node.name, place)
 
     def _print(self, node: ast.Call, span: ir.Span) -> Value:
         self.emit(ir.Print(print_parts(self, node), span))
@@ -1271,6 +1322,22 @@ def _has_effect(statement: Any) -> bool:
         if isinstance(node, ir.Evaluate):
             return True
     return False
+
+
+def _stored_names(target: ast.expr) -> list[str]:
+    """Return the names that a target assigns."""
+    names = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
+    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+
+
+def _is_read_outside(function: ast.AST, name: str, part: Sequence[ast.stmt]) -> bool:
+    """Return whether a function reads a name anywhere but in a part of it."""
+
+    def reads(node: ast.AST) -> set[int]:
+        names = (item for item in ast.walk(node) if isinstance(item, ast.Name) and item.id == name)
+        return {id(item) for item in names if isinstance(item.ctx, ast.Load)}
+
+    return not reads(function) <= set().union(*map(reads, part))
 
 
 def _leaves_early(nodes: Sequence[ast.stmt]) -> bool:

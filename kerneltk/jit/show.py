@@ -51,13 +51,13 @@ def show(program: ir.Program) -> str:
     --------
     >>> import numpy as np
     >>> from kerneltk.jit.kernel import Definition
-    >>> from kerneltk.jit.types import PY_FLOAT, Array, number
-    >>> def scale(x, a, y):
-    ...     y[0] = a * x[-1]
+    >>> from kerneltk.jit.types import PY_INT, Array, number
+    >>> def scale(x, i, y):
+    ...     y[i] = i * x[-1]
     >>> kind = Array(number("float32"), 1)
-    >>> print(show(Definition(scale).program([kind, PY_FLOAT, kind])), end="")
-    kernel scale(x: float32[:], a: float, y: float32[:])
-        y[0] = float32(a) * x[x.shape[0] + -1]
+    >>> print(show(Definition(scale).program([kind, PY_INT, kind])), end="")
+    kernel scale(x: float32[:], i: int, y: float32[:])
+        y[wrap i] = float32(i) * x[x.shape[0] + -1]
     """
     return "\n".join(_Shower(function).text() for function in program.functions)
 

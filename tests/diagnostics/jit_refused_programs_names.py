@@ -36,7 +36,15 @@ class Opaque:
     pass
 
 
+class Broken:
+    @property
+    def size(self) -> int:
+        raise KeyError("no size")
+
+
 THING = Opaque()
+BROKEN = Broken()
+CHOICES = {(0, 0): 1.0}
 LISTED = [1, 2, 3]
 WEIGHTS = np.array([0.25, 0.5, 0.25], np.float32)
 POINT = POINTS[0]
@@ -1088,6 +1096,103 @@ def coordinates_without_an_axis(x):
 )
 def an_axis_that_coordinates_have_not(x):
     x[jit.threadIdx.w] = 1
+
+
+@refused(
+    """
+    TypingError: 'first' takes 'a' by its position only.
+      +4:     x[0] = first(a=x[1])
+                             ^^^^
+    """,
+    F32,
+)
+def an_argument_by_its_position_only(x):
+    def first(a, /):
+        return a
+
+    x[0] = first(a=x[1])
+
+
+@refused(
+    """
+    TypingError: 'change' is assigned values that do not go together.
+      +3:         def change(v):
+                  ^^^^^^^^^^^^^^ here it is the function 'change'
+      +7:         def change(v):
+                  ^^^^^^^^^^^^^^ here it is the function 'change'
+      Hint: use a second variable.
+    """,
+    F32,
+)
+def a_function_defined_in_two_branches(x):
+    if x[0] > 0:
+
+        def change(v):
+            return v
+    else:
+
+        def change(v):
+            return -v
+
+    x[0] = change(x[0])
+
+
+@refused(
+    """
+    TypingError: 'make' is a function: it has to be called.
+      +2:         return make
+                         ^^^^
+      +4:     x[0] = make()
+                     ^^^^^^ called here
+    """,
+    F32,
+)
+def a_function_returned(x):
+    def make():
+        return make
+
+    x[0] = make()
+
+
+@refused(
+    """
+    TypingError: 'chosen' is assigned values that do not go together.
+      +3:             chosen = function
+                               ^^^^^^^^ here it is the function 'abs', and then the function 'sqrt'
+      Hint: use a second variable.
+    """,
+    F32,
+)
+def functions_chosen_in_a_loop(x):
+    for limit, function in ((1, abs), (2, math.sqrt)):
+        if x[0] > limit:
+            chosen = function
+    x[0] = chosen(x[0])
+
+
+@refused(
+    """
+    TypingError: 'size' cannot be had: 'no size'.
+      +1:     x[0] = BROKEN.size
+                     ^^^^^^^^^^^
+    """,
+    F32,
+)
+def a_property_that_raises(x):
+    x[0] = BROKEN.size
+
+
+@refused(
+    """
+    TypingError: What stands in these brackets must be known when the kernel is compiled.
+      +1:     x[0] = CHOICES[jit.grid(1), 0]
+                             ^^^^^^^^^^^
+      Hint: use a literal, a global, or a variable that is assigned once, to a constant.
+    """,
+    F32,
+)
+def an_argument_of_a_class_that_is_not_known(x):
+    x[0] = CHOICES[jit.grid(1), 0]
 
 
 def _late():

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,12 @@ import numpy as np
 from kerneltk import jit
 
 from .jit_refused_programs_support import F32, GRID, I32, Table
+
+
+@dataclasses.dataclass
+class Body:
+    speed: float
+
 
 TABLE = Table()
 refused = TABLE.refused
@@ -842,3 +849,29 @@ def printing_into_a_file(x):
 )
 def a_separator_that_is_computed(x):
     print(x[0], x[1], sep=x[2])
+
+
+@refused(
+    r"""
+    UnsupportedError: A null character cannot be printed in a kernel.
+      +1:     print("a\0b")
+              ^^^^^^^^^^^^^
+    """,
+    F32,
+)
+def a_null_character_printed(x):
+    print("a\0b")
+
+
+@refused(
+    """
+    UnsupportedError: A field of 'Body' cannot be assigned to in a kernel.
+      +2:     body.speed = 3
+              ^^^^^^^^^^
+      Hint: make a new 'Body'.
+    """,
+    F32,
+)
+def a_field_of_a_dataclass_assigned(x):
+    body = Body(x[0])
+    body.speed = 3

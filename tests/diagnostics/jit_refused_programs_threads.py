@@ -856,3 +856,27 @@ def a_fused_product_of_two(x):
 )
 def a_choice_between_an_array_and_a_number(x):
     x[0] = jit.selp(x[0] > 0, x, 1)
+
+
+@refused(
+    """
+    TypingError: 'jit.match_any_sync' cannot compare 'complex'.
+      +1:     z[0] = jit.match_any_sync(-1, 1j)
+                                            ^^
+    """,
+    C64,
+)
+def a_match_of_sixteen_bytes(z):
+    z[0] = jit.match_any_sync(-1, 1j)
+
+
+@refused(
+    """
+    TypingError: An alignment is at most 1024 bytes, not 1048576.
+      +1:     tile = jit.shared_memory(np.float32, 16, alignment=2**20)
+                                                                 ^^^^^
+    """,
+    F32,
+)
+def an_alignment_that_no_memory_has(x):
+    tile = jit.shared_memory(np.float32, 16, alignment=2**20)

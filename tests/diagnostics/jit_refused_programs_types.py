@@ -1422,6 +1422,20 @@ def reversing_two_tuples(x):
         x[i] = 0
 
 
+@refused(
+    """
+    UnsupportedError: A loop over 5000 constants cannot be used in a kernel.
+      +1:     for i, j in zip(range(5000), range(5000), strict=False):
+                              ^^^^^^^^^^^
+      Hint: loop over 'range', or over an array.
+    """,
+    F32,
+)
+def a_loop_over_many_constants(x):
+    for i, j in zip(range(5000), range(5000), strict=False):
+        x[i] = j
+
+
 # -- casts and dtypes -----------------------------------------------------------------------------
 
 
@@ -1474,3 +1488,15 @@ def the_dtype_of_a_python_number(x):
     i = jit.grid(1)
     if i.dtype == np.int64:
         x[0] = 1
+
+
+@refused(
+    """
+    TypingError: 'math.log' takes 2 arguments, and 3 were given.
+      +1:     x[0] = math.log(x[0], 2, 10)
+                     ^^^^^^^^^^^^^^^^^^^^^
+    """,
+    F32,
+)
+def a_logarithm_with_two_bases(x):
+    x[0] = math.log(x[0], 2, 10)

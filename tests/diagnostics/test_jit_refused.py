@@ -99,6 +99,13 @@ def test_chain_of_calls_is_as_long_as_it_is() -> None:
     assert str(caught.value).count("called here") == 5
 
 
+def test_what_is_nested_too_deep() -> None:
+    text = f"def kernel(x):\n    x[0] = {' + '.join(['x[1]'] * 1500)}\n"
+    kernel = jit.rawkernel()(made(text, "<deep>"))
+    with pytest.raises(UnsupportedError, match=r"nested too deep.\n  <deep>:1: def kernel"):
+        kernel[1, 1](F32)
+
+
 # -- launches -------------------------------------------------------------------------------------
 
 
@@ -546,6 +553,35 @@ def test_coordinates_and_memory_in_tuples() -> None:
         [12, 12, 12],
         [3, 4, 5],
     ]
+
+
+def unrolled(x: Any, y: Any) -> None:
+    i = jit.grid(1)
+    for a in (1, 2, 3):
+        if x[i] > a:
+            last = a
+    y[0, i] = last
+    for b in (1, 2, 3):
+        tens = b * 10
+        if x[i] < b:
+            break
+    y[1, i] = b
+    y[2, i] = tens
+    for c, d in ((1, 2), (2, 4)):
+        if x[i] < c + 1:
+            continue
+        if x[i] > 3:
+            break
+        e = d
+        y[3, i] += e
+
+
+def test_names_that_repeated_bodies_assign() -> None:
+    """What is left of a loop over a tuple depends on where each thread leaves it."""
+    x = np.array([1.5, 2.5, 3.5], np.float32)
+    y = np.zeros((4, 3), np.int32)
+    jit.rawkernel()(unrolled)[1, 3](x, y)
+    assert y.tolist() == [[1, 2, 3], [2, 3, 3], [20, 30, 30], [0, 2, 0]]
 
 
 def star(x: Any) -> None:

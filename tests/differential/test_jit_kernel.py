@@ -397,7 +397,9 @@ def test_out_that_is_an_argument(backend: Any) -> None:
     same(backend, array, x + x)
 
 
-@pytest.mark.parametrize("steps", [(slice(1, None), slice(None, -1)), (slice(None), slice(None, None, -1))])
+@pytest.mark.parametrize(
+    "steps", [(slice(1, None), slice(None, -1)), (slice(None), slice(None, None, -1))]
+)
 def test_out_that_overlaps_an_argument(backend: Any, steps: tuple[slice, slice]) -> None:
     x = values("float32", 5000)
     to, source = steps
@@ -792,9 +794,7 @@ def test_arguments_of_other_kinds(backend: Any) -> None:
         add(x, (1, 2))
     lines = str(error.value).splitlines()
     assert lines[0] == "Parameter 'y' of kernel 'add' was given a tuple."
-    assert lines[-1] == (
-        "  Hint: give its items one by one; '@jit.rawkernel' takes tuples."
-    )
+    assert lines[-1] == ("  Hint: give its items one by one; '@jit.rawkernel' takes tuples.")
     with pytest.raises(ArgumentTypeError, match="cannot take an object of type 'str'"):
         add(x, "a")
     with pytest.raises(ArgumentTypeError, match="cannot take an object of type 'list'"):

@@ -93,8 +93,10 @@ def test_all_versions_of_the_relief_are_equal() -> None:
     outcomes = {outcome.step.name: outcome for outcome in run.outcomes()}
     for suffix, name in (("cu", ".cu file"), ("rawkernel", "@rawkernel"), ("kernel", "@kernel")):
         assert outcomes[f"slope and hillshade, {name}"].wrong == 0
-        for field in ("slope", "shade"):
-            np.testing.assert_array_equal(run.fields[f"{field}_{suffix}"], run.fields[field])
+        np.testing.assert_array_equal(run.fields[f"shade_{suffix}"], run.fields["shade"])
+        # A compiler may take the arc tangent of several elements at once, by another function.
+        slope = run.fields[f"slope_{suffix}"]
+        np.testing.assert_array_max_ulp(slope, run.fields["slope"], maxulp=4)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1)])

@@ -817,7 +817,7 @@ def test_groups_are_passed_and_assigned(backend: Any) -> None:
 # -- compilers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_100", "sm_120"])
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100", "sm_120"])
 def test_text_compiles_for_other_gpus(architecture: str) -> None:
     def kernel(x, y):
         i = jit.grid(1)

@@ -11,6 +11,7 @@ from kerneltk import pipeline
 from kerneltk.jit.kernel import Definition
 from kerneltk.jit.passing import type_of
 from kerneltk.units import TranslationUnit
+
 from ..differential.jit_programs import PROGRAMS
 from ..differential.jit_programs_support import Program
 

@@ -15,20 +15,25 @@ from kerneltk.jit.intrinsics.typing_rules import (
     shape_of,
     static_value,
 )
+from kerneltk.jit.passing import alignment_of
 from kerneltk.jit.types import Number, Record
 
 __all__ = ["INTRINSICS", "array_like", "local_array", "shared_array"]
 
+_MOST_ALIGNMENT = 1024  # bytes
 _MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
 
 
-def _alignment(low: Any, value: Value, span: ir.Span) -> int:
+def _alignment(low: Any, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> int:
+    """Return an alignment (bytes); 0 for one that elements have anyhow."""
     found = static_value(low, value, span, "An alignment")
     if found is None:
         return 0
     if not isinstance(found, int | np.integer) or found < 1 or found & (found - 1):
         raise low.fail(f"An alignment is a power of two (bytes), not {found!r}.", span)
-    return int(found)
+    if found > _MOST_ALIGNMENT:
+        raise low.fail(f"An alignment is at most {_MOST_ALIGNMENT} bytes, not {found}.", span)
+    return 0 if found <= alignment_of(dtype, "cuda") else int(found)
 
 
 def _declared(
@@ -41,7 +46,7 @@ def _declared(
     if isinstance(dtype, Static) and hasattr(dtype.value, "storage_rule"):  # a collective's
         return dtype.value.storage_rule(low, site, shape, space)
     element = element_of(low, dtype, places[names[0]])
-    alignment = _alignment(low, align, places[names[2]])
+    alignment = _alignment(low, align, places[names[2]], element.dtype)
     known = shape.value if isinstance(shape, Static) else shape
     is_dynamic = known is None or (isinstance(known, int | tuple) and known in (0, (0,)))
     if is_dynamic:

@@ -14,7 +14,7 @@ struct __attribute__((packed)) _kt_struct_5e32eca0a283 { float mass; _kt_struct_
 static_assert(sizeof(_kt_struct_5e32eca0a283) == 22, "as in NumPy");
 #endif
 
-static inline __attribute__((always_inline)) void particles(kerneltk::jit::array<_kt_struct_5e32eca0a283, 1> p, double dt) {
+static inline __attribute__((always_inline)) void particles(kerneltk::jit::array<_kt_struct_5e32eca0a283, 1> p, float dt) {
     KERNELTK_BLOCK_BEGIN
     // i = jit.grid(1)
 #line 2 "kernel.py"
@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) void particles(kerneltk::jit::array
         if (p[t].kind == (short)1) {
             // it.at.x += dt * it.mass
 #line 6 "kernel.py"
-            p[t].at.x += (double)((float)dt * p[t].mass);
+            p[t].at.x += (double)(dt * p[t].mass);
         }
         // it["at"]["y"] -= 1
 #line 7 "kernel.py"

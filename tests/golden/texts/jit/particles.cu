@@ -11,7 +11,7 @@ struct __attribute__((packed)) _kt_struct_5e32eca0a283 { float mass; _kt_struct_
 static_assert(sizeof(_kt_struct_5e32eca0a283) == 22, "as in NumPy");
 #endif
 
-extern "C" __global__ void particles(kerneltk::jit::array<_kt_struct_5e32eca0a283, 1> p, double dt) {
+extern "C" __global__ void particles(kerneltk::jit::array<_kt_struct_5e32eca0a283, 1> p, float dt) {
     // i = jit.grid(1)
 #line 2 "kernel.py"
     const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
@@ -26,7 +26,7 @@ extern "C" __global__ void particles(kerneltk::jit::array<_kt_struct_5e32eca0a28
         if (p[t].kind == (short)1) {
             // it.at.x += dt * it.mass
 #line 6 "kernel.py"
-            p[t].at.x += (double)((float)dt * p[t].mass);
+            p[t].at.x += (double)(dt * p[t].mass);
         }
         // it["at"]["y"] -= 1
 #line 7 "kernel.py"
