@@ -34,8 +34,8 @@ def first_calls(report: Report, backend: str, who: tuple[str, ...]) -> dict[tupl
         f"(median of {_PROCESSES})",
         *("who", "cache", "first call", "slowest", "second call"),
         notes=[
-            "A raw kernel was compiled and launched by the same library before, so the compiler, "
-            "the driver and most of the library are loaded. filled: another process has compiled "
+            "Another kernel was compiled and launched by the same library before, so the compiler, "
+            "the driver and the library are loaded. filled: another process has compiled "
             "the kernel."
         ],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from kerneltk.dtypes import as_dtype
 from kerneltk.jit import ir
 from kerneltk.jit.emit import emit_program
 from kerneltk.jit.kernel import Definition
+from kerneltk.jit.parameters import narrow_parameters
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
 from kerneltk.jit.scope import parameters_of
@@ -44,7 +46,7 @@ extern "C" __global__ void shared_sum(const float* x, float* sums, int n) {
         sum += x[i];
     part[threadIdx.x] = sum;
     __syncthreads();
-    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    for (int half = 128; half > 0; half /= 2) {
         if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
         __syncthreads();
     }
@@ -59,7 +61,7 @@ _FLOAT = Number(np.dtype("float32"))
 
 def _unit(kernel: Any, types: tuple[Type, ...]) -> TranslationUnit:
     definition = kernel._definition
-    return definition.unit(definition.program(types), "cuda")  # type: ignore[no-any-return]
+    return definition.unit(definition.program(types, small=True), "cuda")  # type: ignore[no-any-return]
 
 
 def _element_unit() -> TranslationUnit:
@@ -121,15 +123,21 @@ def _whole(which: str, backend: Any) -> Call:
 
     def call() -> None:
         definition = Definition(function)
-        definition.unit(definition.program(types), backend)
+        definition.unit(definition.program(types, small=True), backend)
 
     return call
+
+
+def _processor_time(call: Call) -> float:
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
 
 
 def _stages(which: str, backend: str) -> dict[str, float]:
     """Return the seconds of each stage, once."""
     function, types = _function(which)
-    clock = time.perf_counter
+    clock = time.process_time
     marks = [clock()]
     definition = Definition(function)
     source: FunctionSource = definition.source
@@ -138,7 +146,9 @@ def _stages(which: str, backend: str) -> dict[str, float]:
     parameters = list(zip(definition.parameters, types, spans, strict=True))
     program = lower_program(function, source, parameters, {}, "cuda")
     marks.append(clock())
-    program = ir.Program(tuple(narrow(each) for each in program.functions))
+    program = narrow_parameters(
+        ir.Program(tuple(narrow(each, small=True) for each in program.functions))
+    )
     marks.append(clock())
     verify(program, of_elements=False)
     marks.append(clock())
@@ -148,7 +158,8 @@ def _stages(which: str, backend: str) -> dict[str, float]:
     marks.append(clock())
     emit_program(program)
     marks.append(clock())
-    return dict(zip(_STAGES, (b - a for a, b in zip(marks, marks[1:], strict=False)), strict=True))
+    times = (after - before for before, after in itertools.pairwise(marks))
+    return dict(zip(_STAGES, times, strict=True))
 
 
 def _python(report: Report, targets: Table) -> None:
@@ -156,7 +167,8 @@ def _python(report: Report, targets: Table) -> None:
         "Python's part: text, types, checks, C++ text, ms",
         *("function", "backend", "whole", "fastest", *_STAGES),
         notes=[
-            f"Medians of {_PASSES} passes in one process; the file's text is in Python's own cache "
+            f"Time of this process's processor, so that others on the machine do not count: "
+            f"medians of {_PASSES} passes. The file's text is in Python's own cache "
             "of lines, as after an import. Stages are measured one by one, so that they need not "
             "add up; neither NVRTC nor the cache is asked."
         ],
@@ -165,7 +177,7 @@ def _python(report: Report, targets: Table) -> None:
         for backend in ("cuda", "host"):
             call = _whole(which, backend)
             call()
-            times = [host_clock()(call)[0] for _ in range(_PASSES)]
+            times = [_processor_time(call) for _ in range(_PASSES)]
             passes = [_stages(which, backend) for _ in range(_PASSES)]
             middle = {s: statistics.median(each[s] for each in passes) for s in _STAGES}
             whole = statistics.median(times)

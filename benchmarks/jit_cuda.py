@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import statistics
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -213,7 +212,6 @@ def _products(report: Report, targets: Table, libraries: _Libraries) -> None:
         ours, flat = texts.matmul(jit, side), texts.flat_matmul(jit, side)
         raw = getattr(libraries.module, f"matmul{side}")
         theirs = libraries.theirs(f"matmul{side}")
-        count = np.int32(n)
 
         def launch(kernel: Any, arrays: Any = (a, b, c), where: Any = (grid, block)) -> Any:
             return lambda: lambda: kernel[where](*arrays, n)
@@ -222,7 +220,9 @@ def _products(report: Report, targets: Table, libraries: _Libraries) -> None:
             _RAWKERNEL: launch(ours),
             "@rawkernel, flat tiles": launch(flat),
             _RAW: lambda r=raw, g=grid, w=block: lambda: r(g, w, (a, b, c, n)),
-            "CuPy RawKernel": lambda t=theirs, g=grid, w=block: lambda: t(g, w, (a, b, c, count)),
+            "CuPy RawKernel": lambda t=theirs, g=grid, w=block: (
+                lambda: t(g, w, (a, b, c, np.int32(n)))
+            ),
         }
         if libraries.cupyx is not None:
             entrants["cupyx.jit, flat tiles"] = launch(texts.flat_matmul(libraries.cupyx, side))
@@ -295,12 +295,9 @@ def _sums(report: Report, targets: Table, libraries: _Libraries) -> None:
             return lambda: kernel(grid, block, (x, sums, count))
 
         entrants[_RAW] = in_c
-        if libraries.cupyx is not None:
-            cupyx = libraries.cupyx
-            if name is not None and make is not None:
-                entrants["cupyx.jit"] = lambda make=make: launch(make(cupyx))()
-            elif name is None:
-                entrants["cupyx.jit"] = lambda: launch(texts.cub_sum(cupyx, cupyx.cub))()
+        theirs = (lambda module: texts.cub_sum(module, module.cub)) if name is None else make
+        if libraries.cupyx is not None and theirs is not None:
+            entrants["cupyx.jit"] = lambda make=theirs: launch(make(libraries.cupyx))()
         results = race(
             entrants,
             event_clock(cupy, _LAUNCHES),

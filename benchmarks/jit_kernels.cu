@@ -74,7 +74,7 @@ extern "C" __global__ void shared_sum(const float* x, float* sums, int n) {
         sum += x[i];
     part[threadIdx.x] = sum;
     __syncthreads();
-    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    for (int half = 128; half > 0; half /= 2) {
         if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
         __syncthreads();
     }

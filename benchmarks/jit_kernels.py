@@ -4,12 +4,10 @@ Those of a grid are made by functions that take the module whose decorator and n
 ``kerneltk.jit`` or ``cupyx.jit``, so that both get the same text.
 """
 
-# ruff: noqa: ANN001, ANN202 -- kernels have no annotations
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 
 from kerneltk import jit as ours
 
-Kernel = Callable[..., Any]
+Kernel = Any
 
 FILE = Path(__file__).with_suffix(".cu")
 """The same in CUDA C++."""

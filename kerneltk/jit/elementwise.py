@@ -261,17 +261,19 @@ class ElementKernel:
         outputs: tuple[Any, ...] = ()
         if out is not None:
             outputs = out if isinstance(out, tuple) else (out,)
+        small = _are_small((*args, *outputs), options.get("shape"), options.get("size"))
         key = (
             tuple(map(_kind, args, self._is_raw)),
             tuple(array.dtype for array in outputs) if outputs else (),
+            small,
         )
         known = self._typed.get(key)
         if known is None:
-            known = self._typed[key] = self._specialized(args, outputs)
+            known = self._typed[key] = self._specialized(args, outputs, small)
         if options:
             return self._run(*known, args, outputs, options)
         result = self._run(*known, args, outputs, options)
-        if len(outputs) < 2:
+        if len(outputs) < 2 and small:
             self._keep_shortcut(known, args, outputs)
         return result
 
@@ -379,6 +381,7 @@ class ElementKernel:
         self,
         args: tuple[Any, ...],
         outputs: tuple[Any, ...],
+        small: bool = True,
         kinds: Sequence[Type] | None = None,
     ) -> tuple[_TypedKernel, tuple[np.dtype[Any], ...], int]:
         """Return the kernel for arguments of these types, the dtypes of its outputs, and of how
@@ -386,7 +389,7 @@ class ElementKernel:
         """
         if kinds is None:
             kinds = [self._type_of(value, index) for index, value in enumerate(args)]
-        program = self._definition.program(kinds, of_elements=True)
+        program = self._definition.program(kinds, of_elements=True, small=small)
         function = program.kernel
         self._check_operations(program)
         found = _results(function.result)
@@ -570,7 +573,7 @@ class ElementKernel:
             if isinstance(kind, Array) and not self._is_raw[index]:
                 kind = kind.element
             kinds.append(kind or self._type_of(value, index))
-        typed, dtypes, _ = self._specialized(args, (), kinds)
+        typed, dtypes, _ = self._specialized(args, (), kinds=kinds)
         owners = (interop.own_array(arg)[0] for arg in args)
         names = [owner.name for owner in owners if owner is not None]
         target = target or (names[0] if names else interop.default_backend().name)
@@ -675,6 +678,15 @@ def _kind(value: Any, raw: bool) -> Any:
         return dtype if not isinstance(value, np.generic) else type(value)
     flags = getattr(value, "flags", None)
     return type(value), dtype, value.ndim, getattr(flags, "c_contiguous", None)
+
+
+def _are_small(values: Sequence[Any], *shapes: Any) -> bool:
+    """Return whether all arrays, and shapes, have less than 2**31 elements along each axis."""
+    for shape in (*(getattr(value, "shape", ()) for value in values), *shapes):
+        extents = shape if isinstance(shape, tuple | list) else (shape,)
+        if any(isinstance(extent, int) and extent >= 2**31 for extent in extents):
+            return False
+    return True
 
 
 def _variable(number: int) -> str:

@@ -527,14 +527,14 @@ _OF_NODES = re.compile(r"\b(Expression|Statement|Slice|Local|Element|Field|Param
 
 
 @functools.cache
-def _fields_of(kind: Any) -> tuple[str, ...]:
-    """Return the fields of a class that may hold nodes."""
+def node_fields(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a class that may hold nodes, in the order of evaluation."""
     return tuple(f.name for f in dataclasses.fields(kind) if _OF_NODES.search(str(f.type)))
 
 
 def _below(node: Any) -> list[Any]:
     found: list[Any] = []
-    for name in _fields_of(node.__class__):
+    for name in node_fields(node.__class__):
         value = getattr(node, name)
         if type(value) is tuple:
             for item in value:

@@ -82,10 +82,13 @@ class Definition:
             self.function, self.mode, self.options, self.launch_bounds, self.fastmath
         )  # fmt: skip
 
-    def program(self, kinds: Sequence[Type], of_elements: bool = False) -> ir.Program:
+    def program(
+        self, kinds: Sequence[Type], of_elements: bool = False, small: bool = False
+    ) -> ir.Program:
         """Return the program for arguments of these types, verified.
 
-        With `of_elements` it is a function of one element that returns its results.
+        With `of_elements` it is a function of one element that returns its results; `small` says
+        that all arrays have less than 2**31 elements along each axis.
 
         Raises
         ------
@@ -103,7 +106,7 @@ class Definition:
             program = lower_program(
                 self.function, self.source, run_time, static, self.mode, of_elements=of_elements
             )
-            program = ir.Program(tuple(narrow(function) for function in program.functions))
+            program = ir.Program(tuple(narrow(f, small=small) for f in program.functions))
             program = narrow_parameters(program)
             verify(program, of_elements=of_elements)
         return program
@@ -277,10 +280,10 @@ class JitKernel:
         """Return where a parameter is declared."""
         return self._definition.source.snippet(self._definition.spans()[index])
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...]) -> CompiledKernel:
+    def compiled(self, backend: Backend, types: tuple[Type, ...], small: bool) -> CompiledKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
-        program = self._definition.program(types)
+        program = self._definition.program(types, small=small)
         unit = self._definition.unit(program, backend.name)
         self._units[backend.name, types] = unit
         if unit.raw:
@@ -362,7 +365,7 @@ class JitKernel:
         found = [self._described(value, index) for index, value in enumerate(args)]
         backends = [name for _, name in found if name is not None]
         target = target or (backends[0] if backends else interop.default_backend().name)
-        program = self._definition.program([kind for kind, _ in found])
+        program = self._definition.program([kind for kind, _ in found], small=True)
         unit = self._definition.unit(program, "host" if target == "host" else "cuda")
         return shown(unit, target)
 

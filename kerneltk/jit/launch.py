@@ -83,10 +83,11 @@ class FrontEnd(Protocol):
     def name(self) -> str:
         """The kernel's name in messages."""
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...]) -> CompiledKernel:
+    def compiled(self, backend: Backend, types: tuple[Type, ...], small: bool) -> CompiledKernel:
         """Return the kernel for arguments of these types on the current device.
 
-        It is asked once for each of them and each device.
+        It is asked once for each of them and each device. `small` says that all arrays have less
+        than 2**31 elements along each axis.
         """
 
     def parameter(self, index: int) -> str:
@@ -504,7 +505,14 @@ class Launcher:
             type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
         )
         device = backend.device_key()
-        variant = self._variant(backend, device, types)
+        small = all(
+            extent < 2**31
+            for k, (value, kind) in enumerate(zip(values, types, strict=True))
+            for leaf in leaves_of(value, kind, k)
+            if isinstance(leaf.type, Array)
+            for extent in leaf.value.shape
+        )
+        variant = self._variant(backend, device, types, small)
         leaves = variant.leaves(values)
         own = self._specialized(variant, device, leaves, values)
         own.learn(variant, leaves, values)
@@ -513,11 +521,13 @@ class Launcher:
             self.run = own.run
         own.run(grid, block, values, shared, stream)
 
-    def _variant(self, backend: Backend, device: int, types: tuple[Type, ...]) -> _Variant:
-        key = (backend.name, device, types)
+    def _variant(
+        self, backend: Backend, device: int, types: tuple[Type, ...], small: bool
+    ) -> _Variant:
+        key = (backend.name, device, types, small)
         variant = self._variants.get(key)
         if variant is None:
-            kernel = self._front_end.compiled(backend, types)
+            kernel = self._front_end.compiled(backend, types, small)
             variant = _Variant(self._front_end.name, backend, types, kernel, self._place)
             # One of two threads that come at once wins; both work.
             variant = self._variants.setdefault(key, variant)

@@ -44,7 +44,8 @@ def make_shortcut(
     given : int
         How many outputs are given.
     index_ndim : int
-        Dimensions of the index that the function asks for.
+        Dimensions of the index that the function asks for. The arrays are short along each axis:
+        less than 2**31 elements.
     dtypes : sequence of np.dtype
         Of the outputs.
     backend : Backend
@@ -73,6 +74,8 @@ def make_shortcut(
         if not is_array:
             continue
         tests.append(f"a{k}.dtype is dtype{k}")
+        if any(raw) or index_ndim > 1:  # the text may rely on short axes
+            tests.append(f"0 < a{k}.size < {2**31}")
         if k < count and raw[k]:
             tests += [f"a{k}.ndim == {args[k].ndim}", f"a{k}.flags.c_contiguous is contiguous{k}"]
     if whole and not given:

@@ -8,7 +8,6 @@ that wants it, or kept in memory with an element for each thread.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -240,21 +239,19 @@ def _stored(nodes: Iterable[Any]) -> set[str]:
 
 def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a node with `change` applied to it and to everything below it, from below."""
-    if isinstance(value, ir.Span):
-        return value
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         items = [_rebuilt(item, change) for item in value]
         same = all(new is old for new, old in zip(items, value, strict=True))
         return value if same else tuple(items)
-    if not hasattr(value, "span") or not dataclasses.is_dataclass(value):
+    if not hasattr(value, "span"):
         return value
     changes = {}
-    for field in dataclasses.fields(value):
-        old = getattr(value, field.name)
+    for name in ir.node_fields(value.__class__):
+        old = getattr(value, name)
         new = _rebuilt(old, change)
         if new is not old:
-            changes[field.name] = new
-    return change(replace(value, **changes) if changes else value)  # type: ignore[type-var]
+            changes[name] = new
+    return change(replace(value, **changes) if changes else value)
 
 
 def with_expressions(node: Any, known: Mapping[str, ir.Expression]) -> Any:

@@ -192,9 +192,11 @@ def test_weak_numbers_take_the_dtype_of_the_array(backend: Any, dtype: np.dtype[
     same(backend, combined(2, backend.asarray(x), 1), expected, TOLERANCE.get(dtype, 0))
 
 
+OTHERS = tuple(map(np.dtype, ("int8", "uint64", "float32", "complex64")))
+
+
 @pytest.mark.parametrize("first", DTYPES, ids=str)
-@pytest.mark.parametrize("second", [np.dtype(t) for t in ("int8", "uint64", "float32", "complex64")],
-                         ids=str)  # fmt: skip
+@pytest.mark.parametrize("second", OTHERS, ids=str)
 def test_two_dtypes_meet_as_in_numpy(
     backend: Any, first: np.dtype[Any], second: np.dtype[Any]
 ) -> None:
@@ -231,6 +233,14 @@ def test_arrays_and_numbers(backend: Any, x: str, number: Any, dtype: str) -> No
     same(backend, add(number, backend.asarray(array)), expected)
 
 
+def test_the_value_of_a_number_compiles_nothing(backend: Any) -> None:
+    kernel = jit.kernel(add.__wrapped__)
+    x = values("int64", 20)
+    for number in (1, -3, 2**40):
+        same(backend, kernel(backend.asarray(x), number), x + number)
+    assert len(kernel._typed) == 1
+
+
 def test_results_of_other_dtypes(backend: Any) -> None:
     x = values("float32", 65)
     same(backend, negated(backend.asarray(x)), ~x.astype(bool))
@@ -257,7 +267,7 @@ def test_short_floats_in_functions(backend: Any, dtype: np.dtype[Any]) -> None:
     same(backend, root(backend.asarray(x)), expected, TOLERANCE[dtype])
 
 
-# -- shapes and layouts -----------------------------------------------------------------------------
+# -- shapes and layouts ---------------------------------------------------------------------------
 
 BASE = np.arange(48, dtype=np.float32).reshape(6, 8)
 LAYOUTS = {
@@ -517,7 +527,7 @@ def test_records_by_element_and_raw(backend: Any) -> None:
     same(backend, neighbours(backend.asarray(x)), x["mass"] - before)
 
 
-# -- indices and whole arrays -----------------------------------------------------------------------
+# -- indices and whole arrays ---------------------------------------------------------------------
 
 
 def test_neighbours_in_one_dimension(backend: Any) -> None:
@@ -692,7 +702,7 @@ def test_masked_arrays_are_refused() -> None:
         twice(x)
 
 
-# -- errors -----------------------------------------------------------------------------------------
+# -- errors ---------------------------------------------------------------------------------------
 
 
 def test_shapes_that_do_not_go_together(backend: Any) -> None:

@@ -84,11 +84,11 @@ raw_from_plain = jit.rawkernel(launch_bounds=64, options=("--fmad=false",))(plai
 
 class Holder:
     @jit.kernel
-    def twice(x):
+    def twice(x):  # noqa: N805
         return x * 2
 
     @jit.rawkernel()
-    def store(x):
+    def store(x):  # noqa: N805
         x[jit.grid(1)] = 7
 
 
@@ -96,7 +96,7 @@ def floats(count: int = 8) -> np.ndarray[Any, Any]:
     return np.arange(count, dtype=np.float32)
 
 
-# -- what they look like ----------------------------------------------------------------------------
+# -- what they look like --------------------------------------------------------------------------
 
 
 def test_they_look_like_their_functions() -> None:
@@ -159,7 +159,7 @@ def test_device_functions_are_not_launched() -> None:
         half(1)
 
 
-# -- launches ---------------------------------------------------------------------------------------
+# -- launches -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_kernels_in_a_class_are_not_bound() -> None:
     assert (x == 7).all()
 
 
-# -- what is compiled -------------------------------------------------------------------------------
+# -- what is compiled -----------------------------------------------------------------------------
 
 
 def test_cached_codes() -> None:
@@ -313,7 +313,9 @@ def test_threads_that_compile_the_same_at_once() -> None:
         wall = threading.Barrier(4)
         results: list[Any] = []
 
-        def work(kernel: Any = kernel, call: Any = call, wall: Any = wall) -> None:
+        def work(
+            kernel: Any = kernel, call: Any = call, wall: Any = wall, results: Any = results
+        ) -> None:
             x, y = floats(), np.zeros(8, np.float32)
             wall.wait()
             call(kernel, x, y)
@@ -339,7 +341,7 @@ def test_functions_without_a_text(decorate: Any) -> None:
         kernel(floats()) if decorate is jit.kernel else kernel[1, 8](floats())
 
 
-# -- copies and pickles -----------------------------------------------------------------------------
+# -- copies and pickles ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -395,7 +397,7 @@ def test_pickles_are_read_in_another_process() -> None:
     assert done.stdout == "[1. 3. 5.]\n"
 
 
-# -- what they show ---------------------------------------------------------------------------------
+# -- what they show -------------------------------------------------------------------------------
 
 F32 = ArraySpec.make("float32", 100)
 

@@ -105,7 +105,8 @@ class Text:
             backend, text, "", name="probe", exports=(("probe", symbol),), raw=True
         )
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...]) -> CompiledKernel:
+    def compiled(self, backend: Backend, types: tuple[Type, ...], small: bool) -> CompiledKernel:
+        assert small
         self.asked.append(types)
         unit = self.unit(backend.name, types)
         function = pipeline.get_module(unit, backend)[0].function(unit.exports[0][1])
