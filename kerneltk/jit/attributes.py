@@ -12,7 +12,7 @@ from kerneltk.jit.intrinsics.base import Operation, Static, Value
 from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Record, Tuple
 
 if TYPE_CHECKING:
-    from kerneltk.jit.expressions import Expressions
+    from kerneltk.jit.operators import Operators
 
 __all__ = ["FIELD_VIEW", "STRIDE", "array_attribute", "extent", "number_attribute"]
 
@@ -46,13 +46,13 @@ def extent(array: ir.Expression, axis: int, span: ir.Span) -> Value:
     return ir.Extent(array, axis, span)
 
 
-def _shape(low: Expressions, array: ir.Expression, span: ir.Span) -> Value:
+def _shape(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
     kind = array.type
     assert isinstance(kind, Array)
     return low.make_tuple([extent(array, axis, span) for axis in range(kind.ndim)], span)
 
 
-def _size(low: Expressions, array: ir.Expression, span: ir.Span) -> Value:
+def _size(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
     kind = array.type
     assert isinstance(kind, Array)
     size: Value = Static(1)
@@ -65,7 +65,7 @@ def _size(low: Expressions, array: ir.Expression, span: ir.Span) -> Value:
     return size
 
 
-def _strides(low: Expressions, array: ir.Expression, span: ir.Span) -> Value:
+def _strides(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
     kind = array.type
     assert isinstance(kind, Array)
     if kind.layout == "fixed":
@@ -85,7 +85,7 @@ def _element_dtype(kind: Array) -> np.dtype[np.generic]:
     return kind.element.dtype
 
 
-_ARRAY: dict[str, Callable[[Expressions, ir.Expression, ir.Span], Value]] = {
+_ARRAY: dict[str, Callable[[Operators, ir.Expression, ir.Span], Value]] = {
     "shape": _shape,
     "size": _size,
     "strides": _strides,
@@ -101,7 +101,7 @@ _ARRAY: dict[str, Callable[[Expressions, ir.Expression, ir.Span], Value]] = {
 }
 
 
-def array_attribute(low: Expressions, array: ir.Expression, name: str, span: ir.Span) -> Value:
+def array_attribute(low: Operators, array: ir.Expression, name: str, span: ir.Span) -> Value:
     """Return an attribute of an array."""
     rule = _ARRAY.get(name)
     if rule is None:
@@ -114,7 +114,7 @@ def array_attribute(low: Expressions, array: ir.Expression, name: str, span: ir.
     return rule(low, array, span)
 
 
-def number_attribute(low: Expressions, value: ir.Expression, name: str, span: ir.Span) -> Value:
+def number_attribute(low: Operators, value: ir.Expression, name: str, span: ir.Span) -> Value:
     """Return an attribute of a number."""
     kind = value.type
     assert isinstance(kind, Number)
@@ -127,7 +127,7 @@ def number_attribute(low: Expressions, value: ir.Expression, name: str, span: ir
             return ir.Call(IMAG, (value,), _part(kind), span)
         return low.cast(ir.Literal_(0, PY_INT, span), PY_INT if kind == BOOL else kind)
     if name == "conjugate":
-        from kerneltk.jit.expressions import BoundMethod
+        from kerneltk.jit.values import BoundMethod
 
         return Static(
             BoundMethod(

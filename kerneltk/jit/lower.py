@@ -7,26 +7,21 @@ function is lowered again, with what was learnt, until no type changes. No text 
 from __future__ import annotations
 
 import ast
-import builtins
-import types
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kerneltk.jit import ir
-from kerneltk.jit.expressions import Expressions, type_of_annotation
-from kerneltk.jit.intrinsics import is_range
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.loops import Loops
+from kerneltk.jit.names import Pending
 from kerneltk.jit.printing import print_parts
-from kerneltk.jit.program import LocalFunction, identifier
-from kerneltk.jit.scope import parameters_of, scope_of
-from kerneltk.jit.types import BOOL, PY_INT, VOID, Array, Number, Opaque, Record, Tuple, Type
+from kerneltk.jit.scope import parameters_of
+from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type
+from kerneltk.jit.values import type_of_annotation
 
 if TYPE_CHECKING:
-    from kerneltk.jit.program import ProgramBuilder
-    from kerneltk.jit.source import FunctionSource
+    pass
 
 __all__ = ["FunctionLowering"]
 
@@ -37,14 +32,7 @@ _OPERATORS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 
 
-_MOST_REPEATED = 4096  # passes over constants: each is text of its own
-
-
-class _Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
-    """A variable's type is not known yet."""
-
-
-class FunctionLowering(Expressions):
+class FunctionLowering(Loops):
     """Lowers one function for one combination of argument types.
 
     Parameters
@@ -64,38 +52,8 @@ class FunctionLowering(Expressions):
         Whether it is a function of one element, which may ask for its place.
     """
 
-    def __init__(
-        self,
-        program: ProgramBuilder,
-        source: FunctionSource,
-        function: types.FunctionType | None,
-        around: FunctionLowering | None,
-        arguments: tuple[tuple[str, ir.Expression], ...],
-        static: dict[str, Static],
-        is_kernel: bool,
-        *,
-        is_of_elements: bool = False,
-    ) -> None:
-        super().__init__(program, source)
-        self._function = function
-        self._around = around
-        self._arguments = arguments
-        self._static = static
-        self._is_kernel = is_kernel
-        self._is_of_elements = is_of_elements
-        self._scope = scope_of(source.node)
-        self._private = _private_loops(source.node)
-        self._closure: dict[str, Any] = {}
-        if function is not None and function.__closure__ is not None:
-            self._closure = dict(
-                zip(function.__code__.co_freevars, function.__closure__, strict=True)
-            )
-        # What passes learn.
-        self._types: dict[str, Type] = {}
-        self._origins: dict[str, ir.Span] = {}
-        self._result: Type | None = None
-        self._result_span: ir.Span | None = None
-        self._annotated: dict[str, Number] = {}
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._statement_handlers: dict[type[ast.stmt], Callable[[Any], bool | None]] = {
             ast.Expr: self._expression,
             ast.Assign: self._assign,
@@ -117,19 +75,7 @@ class FunctionLowering(Expressions):
 
     def lower(self) -> bool:
         """Lower the function once; return whether all types were known from the start."""
-        self._changed = False
-        self._pending: list[tuple[str, ir.Span]] = []  # names that nothing is known of
-        self._bindings: dict[str, Value] = {}
-        self._locals: dict[str, Type] = {}
-        self._ir_names: dict[str, str] = {}
-        self._taken: set[str] = set()
-        self._counters: set[str] = set()
-        self._variables: set[str] = set()
-        self._loops: list[tuple[str, str]] = []
-        self._repeated: list[ast.For] = []
-        self._element_place: tuple[ir.Local, ...] = ()
-        self.is_pure = True
-        self.statements = []
+        self.begin()
         self._check_definition()
         parameters = self._bind_parameters()
         self._given = {parameter.name for parameter in parameters}
@@ -229,283 +175,6 @@ class FunctionLowering(Expressions):
             return None
         return type_of_annotation(found.value) if isinstance(found, Static) else None
 
-    # -- names ---------------------------------------------------------------------------------
-
-    def fresh(self, stem: str) -> str:
-        """Return a name that no variable has."""
-        name = identifier(stem, self._taken.__contains__)
-        self._taken.add(name)
-        return name
-
-    def add_local(self, stem: str, kind: Type) -> str:
-        """Return the name of a new variable."""
-        # Loops share the names of their counters; a variable of the whole function cannot.
-        name = identifier(stem, (self._taken | self._counters).__contains__)
-        self._taken.add(name)
-        self._locals[name] = kind
-        return name
-
-    def is_constant(self, name: str) -> bool:
-        """Return whether a variable never changes once it is read."""
-        changing = {self._ir_names.get(variable) for variable in self._variables}
-        return name not in changing
-
-    def is_own(self, name: str) -> bool:
-        """Return whether a name is this function's, or one's around it."""
-        if self._scope.is_local(name) or name in self._bindings:
-            return True
-        return self._around is not None and self._around.is_own(name)
-
-    def lookup(self, name: str, span: ir.Span) -> Value:
-        """Return what a name means here."""
-        bound = self._bindings.get(name)
-        if bound is not None:
-            return replace(bound, span=span) if isinstance(bound, ir.Local) else bound
-        if name in self._variables and name in self._types:
-            return ir.Local(self._ir_name(name), self._types[name], span)
-        if self._scope.is_local(name):
-            if name in self._types and name not in self._variables:
-                # Assigned further down in a loop.
-                self._variables.add(name)
-                return ir.Local(self._ir_name(name), self._types[name], span)
-            self._pending.append((name, span))
-            raise _Pending(name)
-        if self._around is not None and self._around.is_own(name):
-            return self._around.lookup(name, span)
-        return self._global(name, span)
-
-    def _ir_name(self, name: str) -> str:
-        if name not in self._ir_names:
-            self._ir_names[name] = self.add_local(name, self._types[name])
-        return self._ir_names[name]
-
-    def _global(self, name: str, span: ir.Span) -> Static:
-        """Return what a name means outside of all functions."""
-        lowering: FunctionLowering = self
-        while True:
-            if name in lowering._closure:
-                try:
-                    return Static(lowering._closure[name].cell_contents)
-                except ValueError:
-                    raise self.fail(
-                        f"'{name}' has no value yet where the kernel is first called.", span
-                    ) from None
-            if lowering._around is None:
-                break
-            lowering = lowering._around
-        assert lowering._function is not None
-        namespace = lowering._function.__globals__
-        if name in namespace:
-            return Static(namespace[name])
-        if hasattr(builtins, name):
-            return Static(getattr(builtins, name))
-        import difflib  # only who has an error needs it
-
-        known = {*self._types, *self._bindings, *namespace, *self._closure}
-        close = difflib.get_close_matches(name, sorted(known), n=1)
-        hint = f"did you mean '{close[0]}'?" if close else ""
-        raise self.fail(f"The name '{name}' is not defined.", span, hint)
-
-    def _learn(self, name: str, kind: Type, span: ir.Span) -> Type:
-        """Return the type of a variable that a value is assigned to."""
-        known = self._types.get(name)
-        if known is None:
-            self._types[name] = kind
-            self._origins[name] = span
-            return kind
-        joined = self.program.join(known, kind)
-        if joined is None:
-            raise self._conflict(name, known, kind, span)
-        if joined != known:
-            self._types[name] = joined
-            self._changed = True
-        return joined
-
-    def _conflict(self, name: str, known: Type, kind: Type, span: ir.Span) -> Exception:
-        from kerneltk.errors import TypingError, render_message
-
-        hint = "use a second variable"
-        if isinstance(known, Number) and isinstance(kind, Number):
-            hint += ", or convert one of the values, for example with 'np.float32(x)'"
-        snippets = [self.source.snippet(span, f"here it is '{kind}'")]
-        if name in self._origins:
-            snippets.insert(0, self.source.snippet(self._origins[name], f"here it is '{known}'"))
-        return TypingError(
-            render_message(
-                f"'{name}' is assigned values whose types do not go together.",
-                *snippets,
-                hint=f"{hint}.",
-            )
-        )
-
-    def assign_name(self, name: str, value: Value, span: ir.Span) -> None:
-        """Bind a name to a value."""
-        once = (
-            self._scope.is_assigned_once(name)
-            and name not in self._annotated
-            and not self._outlives_pass(name)
-        )
-        if isinstance(value, Static):
-            if once:
-                self._bindings[name] = value
-                return
-            if not _has_value(value.value):
-                self._bind_object(name, value, span)
-                return
-        elif once and self._is_alias(value):
-            self._bindings[name] = self._aliased(value)
-            return
-        if name in self._bindings:
-            self._object_conflict(name, value, span)
-        found = self.as_expression(value, span)
-        if isinstance(found.type, Array) and found.type.layout == "fixed":
-            found = self.convert(
-                found,
-                Array(found.type.element, found.type.ndim, "C", (), found.type.space),
-                span,
-                f"'{name}'",
-            )
-        wanted = self._annotated.get(name)
-        kind = wanted if wanted is not None else self._learn(name, found.type, span)
-        self._variables.add(name)
-        target = ir.Local(self._ir_name(name), kind, span)
-        if self._locals.get(target.name, kind) != kind:
-            return  # types have changed: this pass is lost
-        if not self._changed or isinstance(kind, Number):
-            self.emit(ir.Store(target, self.convert(found, kind, span, f"'{name}'"), span))
-
-    def _is_alias(self, value: ir.Expression) -> bool:
-        """Return whether a name for a value needs no variable: it cannot change."""
-        if isinstance(value, ir.Local):
-            return isinstance(value.type, Array | Opaque) and self.is_constant(value.name)
-        if isinstance(value, ir.Call) and isinstance(value.type, Opaque):
-            # A group of threads, a place: what its own arguments are.
-            return not value.operation.effects and all(map(self._is_fixed, value.arguments))
-        return isinstance(value, ir.Element) and isinstance(value.type, Record)
-
-    def _is_fixed(self, value: ir.Expression) -> bool:
-        return isinstance(value, ir.Literal_) or (
-            self._is_alias(value) and not isinstance(value.type, Record)
-        )
-
-    def _aliased(self, value: ir.Expression) -> ir.Expression:
-        if isinstance(value, ir.Element):
-            indices = tuple(
-                index
-                if isinstance(index, ir.Literal_)
-                or (isinstance(index, ir.Local) and self.is_constant(index.name))
-                else self.temporary(index)
-                for index in value.indices
-            )
-            return replace(value, indices=indices)
-        return value
-
-    def _bind_object(self, name: str, value: Static, span: ir.Span) -> None:
-        """Bind a name that is assigned several times to an object that has no run-time value."""
-        known = self._bindings.get(name)
-        if name in self._types:
-            raise self._object_error(name, f"'{self._types[name]}'", value, span)
-        if known is not None and (not isinstance(known, Static) or known.value is not value.value):
-            raise self._object_error(name, self.phrase(known), value, span)
-        self._bindings[name] = value
-        self._origins.setdefault(name, span)
-
-    def _object_conflict(self, name: str, value: Value, span: ir.Span) -> None:
-        bound = self._bindings[name]
-        if name in self._loop_names():
-            return
-        if isinstance(bound, Static):
-            raise self._object_error(name, self.phrase(bound), value, span)
-
-    def _loop_names(self) -> set[str]:
-        return {name for _, name in self._loops if name}
-
-    def _object_error(self, name: str, known: str, value: Value, span: ir.Span) -> Exception:
-        """Return the error for a variable that is an object without a value and something else."""
-        from kerneltk.errors import TypingError, render_message
-
-        shown = self.phrase(value) if isinstance(value, Static) else f"'{value.type}'"
-        snippets = [self.source.snippet(span, f"here it is {shown}")]
-        if self._origins.get(name) == span:  # in two passes over one text
-            snippets = [self.source.snippet(span, f"here it is {known}, and then {shown}")]
-        if name in self._origins and self._origins[name] != span:
-            first = self.source.snippet(self._origins[name], f"here it is {known}")
-            snippets.insert(0, first)
-        return TypingError(
-            render_message(
-                f"'{name}' is assigned values that do not go together.",
-                *snippets,
-                hint="begin with a number instead of None, or use a second variable."
-                if "None" in (known, shown)
-                else "use a second variable.",
-            )
-        )
-
-    def index(self, ndim: int, span: ir.Span) -> tuple[ir.Local, ...]:
-        """Return the place of the element that the function computes."""
-        if not self._is_of_elements:
-            raise self.refuse(
-                "'jit.index' asks for the place of an element, and belongs into a '@jit.kernel'.",
-                span,
-                "use 'jit.grid(ndim)', and pass the place to functions that are called.",
-            )
-        if self._element_place and len(self._element_place) != ndim:
-            raise self.fail(
-                f"'jit.index' was asked for {len(self._element_place)} dimensions before, and for "
-                f"{ndim} here.",
-                span,
-            )
-        if not self._element_place:
-            self._element_place = tuple(
-                ir.Local(self.fresh("index" if ndim == 1 else f"index_{axis}"), PY_INT, span)
-                for axis in range(ndim)
-            )
-        return self._element_place
-
-    # -- memory --------------------------------------------------------------------------------
-
-    def declare(
-        self,
-        element: Any,
-        shape: tuple[int, ...] | None,
-        space: Any,
-        span: ir.Span,
-        alignment: int = 0,
-        data: bytes = b"",
-    ) -> ir.Expression:
-        """Declare memory where the call stands, and return it."""
-        stem = self._declared_as or space
-        name = self.fresh(stem)
-        if shape is None:
-            kind = Array(element, 1, "C", (), space)
-        else:
-            kind = Array(element, len(shape), "fixed", shape, space, space != "constant")
-        self.emit(ir.Declare(name, kind, span, alignment, shape is None, data))
-        return ir.Local(name, kind, span)
-
-    def declare_opaque(self, kind: Type, span: ir.Span, stem: str, shared: bool) -> ir.Expression:
-        """Declare a variable of a type that only intrinsics know."""
-        name = self.fresh(self._declared_as or stem)
-        self.emit(ir.Declare(name, kind, span, dynamic=False, data=b"shared" if shared else b""))
-        return ir.Local(name, kind, span)
-
-    _declared_as = ""
-
-    def local_function(self, node: ast.FunctionDef | ast.Lambda) -> Static:
-        """Return a function that is defined inside of this one."""
-        defaults: dict[str, Value] = {}
-        positional = [*node.args.posonlyargs, *node.args.args]
-        given = node.args.defaults
-        pairs = list(zip(positional[len(positional) - len(given) :], given, strict=True))
-        pairs += [
-            (argument, default)
-            for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-            if default is not None
-        ]
-        for argument, default in pairs:
-            defaults[argument.arg] = self._settled(self.value(default))
-        return Static(LocalFunction(self.source.at(node), self, defaults))
-
     # -- statements ----------------------------------------------------------------------------
 
     def block(self, nodes: Sequence[ast.stmt]) -> bool:
@@ -520,19 +189,10 @@ class FunctionLowering(Expressions):
             try:
                 if handler(node):
                     return True
-            except _Pending:
+            except Pending:
                 # Another pass knows the variable; if none comes, it is an error.
                 continue
         return bool(nodes) and isinstance(nodes[-1], ast.Return | ast.Break | ast.Continue)
-
-    def captured_block(self, nodes: Sequence[ast.stmt]) -> tuple[ir.Statement, ...]:
-        """Return the statements that a block becomes."""
-
-        def make() -> Value:
-            self.block(nodes)
-            return Static(None)
-
-        return self.captured(make)[1]
 
     def _expression(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant):
@@ -593,12 +253,6 @@ class FunctionLowering(Expressions):
             items = [self._settled(item) for item in items]  # as in 'a, b = b, a'
         for part, item in zip(target.elts, items, strict=True):
             self.assign(part, item, span)
-
-    def _wrong_unpacking(self, values: int, names: int, span: ir.Span) -> Exception:
-        given = "1 value" if values == 1 else f"{values or 'No'} values"
-        return self.fail(
-            f"{given} cannot be assigned to {names} name{'' if names == 1 else 's'}.", span
-        )
 
     def _rows(self, value: ir.Expression, count: int, span: ir.Span) -> list[Value]:
         """Return the elements of an array that is unpacked, of which there must be `count`."""
@@ -706,363 +360,6 @@ class FunctionLowering(Expressions):
         orelse = self.captured_block(node.orelse)
         self.emit(ir.If(condition, body, orelse, self.span(node.test)))
         return False
-
-    # -- loops ---------------------------------------------------------------------------------
-
-    def _with_else(
-        self, node: ast.For | ast.While, make: Callable[[ir.Local | None], None]
-    ) -> None:
-        """Lower a loop by `make`, and what runs where it was not left by 'break'."""
-        if not node.orelse:
-            make(None)
-            return
-        span = self.span(node)
-        flag = ir.Local(self.add_local("ended", BOOL), BOOL, span)
-        self.emit(ir.Store(flag, ir.Literal_(True, BOOL, span), span))
-        make(flag)
-        self.emit(ir.If(flag, self.captured_block(node.orelse), (), span))
-
-    def _loop_body(self, nodes: Sequence[ast.stmt], flag: ir.Local | None) -> Any:
-        self._loops.append(("real", flag.name if flag else ""))
-        try:
-            return self.captured_block(nodes)
-        finally:
-            self._loops.pop()
-
-    def _while(self, node: ast.While) -> None:
-        span = self.span(node.test)
-
-        def make(flag: ir.Local | None) -> None:
-            condition, added = self.captured(lambda: self.condition(node.test))
-            if isinstance(condition, Static) and not condition.value:
-                return
-            test = self.as_expression(condition, span)
-            body = self._loop_body(node.body, flag)
-            if added:
-                leave = ir.If(ir.Not(test, span), (ir.Break(span),), (), span)
-                body = (*added, leave, *body)
-                test = ir.Literal_(True, BOOL, span)
-            self.emit(ir.While(test, body, span))
-
-        self._with_else(node, make)
-
-    def _break(self, node: ast.Break) -> None:
-        span = self.span(node)
-        kind, flag = self._loops[-1]
-        if flag:
-            value = ir.Literal_(kind == "static", BOOL, span)
-            self.emit(ir.Store(ir.Local(flag, BOOL, span), value, span))
-        self.emit(ir.Break(span))
-
-    def _continue(self, node: ast.Continue) -> None:
-        span = self.span(node)
-        # A pass of a static loop is a loop of its own that runs once.
-        self.emit(ir.Break(span) if self._loops[-1][0] == "static" else ir.Continue(span))
-
-    def _for(self, node: ast.For) -> None:
-        iterable = node.iter
-        if isinstance(iterable, ast.Call):
-            function = self.value(iterable.func)
-            if isinstance(function, Static):
-                if is_range(function.value):
-                    self._range_loop(node, iterable)
-                    return
-                if any(function.value is known for known in (enumerate, zip, reversed)):
-                    self._static_loop(node, self._static_items(iterable, function.value))
-                    return
-        value = self.value(iterable)
-        if isinstance(value, ir.Expression) and isinstance(value.type, Array):
-            self._array_loop(node, value)
-        elif isinstance(value, Static) and isinstance(value.value, range):
-            self._counted_loop(
-                node,
-                [Static(value.value.start), Static(value.value.stop), Static(value.value.step)],
-                None,
-            )
-        else:
-            self._static_loop(node, self._iterated(value, self.span(iterable)))
-
-    def _iterated(self, value: Value, span: ir.Span) -> list[Value]:
-        if isinstance(value, Static) and isinstance(value.value, tuple | list | str | dict | range):
-            if len(value.value) > _MOST_REPEATED:
-                raise self.refuse(
-                    f"A loop over {len(value.value)} constants cannot be used in a kernel.",
-                    span,
-                    "loop over 'range', or over an array.",
-                )
-            return [Static(item) for item in value.value]
-        if isinstance(value, ir.Expression) and isinstance(value.type, Tuple):
-            return self.items_of(value, span)
-        raise self.fail(
-            f"{self.describe(value)} cannot be looped over.",
-            span,
-            "loop over 'range', an array, or a tuple.",
-        )
-
-    def _static_items(self, node: ast.Call, function: Any) -> list[Value]:
-        span = self.span(node)
-        values = self.in_order(node.args)
-        start = 0
-        if function is enumerate:
-            starts = [self.value(keyword.value) for keyword in node.keywords] + values[1:]
-            if len(starts) > 1 or any(keyword.arg != "start" for keyword in node.keywords):
-                raise self.fail("'enumerate' takes a tuple and a start.", span)
-            for found in starts:
-                start = self.static_int(found, span, "The start of 'enumerate'")
-            values = values[:1]
-        strict = False
-        if function is not enumerate:
-            for keyword in node.keywords:
-                found = self.value(keyword.value)
-                if function is not zip or keyword.arg != "strict" or not isinstance(found, Static):
-                    raise self.refuse(
-                        f"'{function.__name__}' takes no keyword '{keyword.arg}' in a kernel.",
-                        self.span(keyword.value),
-                    )
-                strict = bool(found.value)
-        lists = []
-        for argument, value in zip(node.args, values, strict=False):
-            if isinstance(value, ir.Expression) and isinstance(value.type, Array):
-                name = function.__name__
-                raise self.refuse(
-                    f"'{name}' over an array cannot be used in a kernel.",
-                    self.span(argument),
-                    "loop over 'range(len(x))' and index.",
-                )
-            lists.append(self._iterated(value, self.span(argument)))
-        if function is not zip and len(lists) != 1:
-            raise self.fail(f"'{function.__name__}' takes one tuple.", span)
-        if function is reversed:
-            return list(reversed(lists[0]))
-        if function is zip:
-            if strict and len({len(items) for items in lists}) > 1:
-                raise self.fail("The arguments of 'zip' have different lengths.", span)
-            return [self.make_pair(items, span) for items in zip(*lists, strict=False)]
-        return [self.make_pair((Static(start + k), item), span) for k, item in enumerate(lists[0])]
-
-    def make_pair(self, items: Sequence[Value], span: ir.Span) -> Value:
-        """Return items that are unpacked right away, whatever they are."""
-        if all(isinstance(item, Static) for item in items):
-            return Static(tuple(item.value for item in items))  # type: ignore[union-attr]
-        return _Group(tuple(items), span)  # type: ignore[return-value]
-
-    def items_of(self, value: Any, span: ir.Span) -> list[Value]:
-        """Return the items of a tuple."""
-        if isinstance(value, _Group):
-            return list(value.items)
-        return super().items_of(value, span)
-
-    def _range_loop(self, node: ast.For, call: ast.Call) -> None:
-        unroll: Any = None
-        for keyword in call.keywords:
-            found = self.value(keyword.value)
-            place = self.span(keyword.value)
-            if keyword.arg != "unroll":
-                raise self.fail("'range' takes no keyword but 'unroll'.", place)
-            unroll = found.value if isinstance(found, Static) else found
-            times = isinstance(unroll, int | np.integer) and 1 <= unroll < 2**31
-            if not (times or unroll is None or isinstance(unroll, bool)):
-                shown = self.phrase(found) if isinstance(found, Static) else "a variable"
-                raise self.fail(
-                    f"'unroll' must be a constant number of passes, True or False, not {shown}.",
-                    place,
-                )
-        values: list[Value] = []
-        for argument, value in zip(call.args, self._starred_values(call.args), strict=True):
-            place = self.span(argument)
-            items = self.items_of(value, place) if isinstance(argument, ast.Starred) else [value]
-            values += [self._index(item, place, "An argument of 'range'") for item in items]
-        if not 1 <= len(values) <= 3:
-            raise self.fail(
-                f"'range' takes one to three arguments, and {len(values) or 'none'} "
-                f"{'were' if values else 'was'} given.",
-                self.span(call),
-            )
-        bounds = [Static(0), *values] if len(values) == 1 else list(values)
-        bounds += [Static(1)] * (3 - len(bounds))
-        self._counted_loop(node, bounds, unroll)
-
-    def _counted_loop(self, node: ast.For, bounds: Sequence[Value], unroll: Any) -> None:
-        span = self.span(node.iter)
-        start, stop, step = (self.cast(self.as_number(v, span), PY_INT) for v in bounds)
-        if isinstance(step, ir.Literal_) and step.value == 0:
-            raise self.fail("The step of 'range' cannot be zero.", span)
-        if not isinstance(node.target, ast.Name):
-            raise self.fail(
-                "The numbers of 'range' are assigned to one name.", self.span(node.target)
-            )
-        ascending = None
-        if isinstance(step, ir.Literal_):
-            ascending = bool(step.value > 0)
-        else:
-            step = self.temporary(step)
-        if not isinstance(stop, ir.Literal_) and not self._is_stable(stop):
-            stop = self.temporary(stop)
-        name = node.target.id
-        target_span = self.span(node.target)
-        private = self._private.get(id(node), False)
-
-        def make(flag: ir.Local | None) -> None:
-            if private:
-                variable = ir.Local(self._loop_variable(name), PY_INT, target_span)
-                before = self._bindings.get(name)
-                self._bindings[name] = variable
-                try:
-                    body = self._loop_body(node.body, flag)
-                finally:
-                    if before is None:
-                        del self._bindings[name]
-                    else:
-                        self._bindings[name] = before
-                self._taken.discard(variable.name)
-            else:
-                counter = ir.Local(self.fresh(f"{name}_next"), PY_INT, target_span)
-                variable = counter
-
-                def inner() -> Value:
-                    self.assign_name(name, counter, target_span)
-                    self.block(node.body)
-                    return Static(None)
-
-                self._loops.append(("real", flag.name if flag else ""))
-                try:
-                    body = self.captured(inner)[1]
-                finally:
-                    self._loops.pop()
-            times = unroll if unroll is None or isinstance(unroll, bool) else int(unroll)
-            self.emit(ir.For(variable, start, stop, step, ascending, True, times, body, span))
-
-        self._with_else(node, make)
-
-    def _loop_variable(self, name: str) -> str:
-        found = self.fresh(name)
-        self._counters.add(found)
-        return found
-
-    def _is_stable(self, value: ir.Expression) -> bool:
-        """Return whether an expression has the same value all through a loop."""
-        if isinstance(value, ir.Extent):
-            return isinstance(value.array, ir.Local) and self.is_constant(value.array.name)
-        if isinstance(value, ir.Local):
-            return self.is_constant(value.name)
-        return False
-
-    def _array_loop(self, node: ast.For, array: ir.Expression) -> None:
-        """Loop over the elements, or the rows, of an array."""
-        span = self.span(node.iter)
-        if not isinstance(array, ir.Local):
-            if isinstance(array.type, Array) and array.type.layout == "fixed":  # of a record
-                view = replace(array.type, layout="C", shape=())
-                array = self.convert(array, view, span, "the array")
-            array = self.temporary(array)
-        kind = array.type
-        assert isinstance(kind, Array)
-        if kind.ndim == 0:
-            raise self.fail("An array without dimensions cannot be looped over.", span)
-        counter = ir.Local(self.fresh("k"), PY_INT, span)
-
-        def make(flag: ir.Local | None) -> None:
-            def inner() -> Value:
-                item = self._index_array(array, [(counter, span)], span)
-                if isinstance(item, ir.Element):
-                    item = replace(item, wrap=(False,))
-                self.assign(node.target, item, span)
-                self.block(node.body)
-                return Static(None)
-
-            self._loops.append(("real", flag.name if flag else ""))
-            try:
-                body = self.captured(inner)[1]
-            finally:
-                self._loops.pop()
-            zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
-            stop = self._extent(array, 0, span)
-            self.emit(ir.For(counter, zero, stop, one, True, True, None, body, span))
-
-        self._with_else(node, make)
-
-    def _static_loop(self, node: ast.For, items: Sequence[Value]) -> None:
-        """Loop over what is known: the body is repeated."""
-        span = self.span(node.iter)
-        leaves = _leaves_early(node.body)
-        flag: ir.Local | None = None
-        if leaves or node.orelse:
-            flag = ir.Local(self.add_local("left", BOOL), BOOL, span)
-            self.emit(ir.Store(flag, ir.Literal_(False, BOOL, span), span))
-        is_repeated = len(items) > 1
-        if is_repeated:
-            self._repeated.append(node)
-        for item in items:
-            if flag is None or not leaves:
-                self._static_pass(node, item, span)
-                continue
-
-            def once(item: Value = item) -> Value:
-                self._loops.append(("static", flag.name))
-                try:
-                    self._static_pass(node, item, span)
-                finally:
-                    self._loops.pop()
-                return Static(None)
-
-            body = self.captured(once)[1]
-            counter = ir.Local(self.fresh("once"), PY_INT, span)
-            zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
-            loop = ir.For(counter, zero, one, one, True, True, None, body, span)
-            self.emit(ir.If(ir.Not(flag, span), (loop,), (), span))
-        if is_repeated:
-            self._repeated.pop()
-        if node.orelse:
-            assert flag is not None
-            self.emit(ir.If(ir.Not(flag, span), self.captured_block(node.orelse), (), span))
-
-    def _outlives_pass(self, name: str) -> bool:
-        """Return whether a name that a repeated body assigns may be read where the last pass is
-        not the one that has assigned it: then it has to be a variable.
-        """
-        if not self._repeated:
-            return False
-        loop = self._repeated[-1]
-        if name in _stored_names(loop.target):
-            return _leaves_early(loop.body) and _is_read_outside(self.source.node, name, loop.body)
-        for index, statement in enumerate(loop.body):
-            if isinstance(statement, ast.Assign) and any(
-                name in _stored_names(target) for target in statement.targets
-            ):
-                return _is_read_outside(self.source.node, name, loop.body[index + 1 :])
-        return True  # under a condition
-
-    def _static_pass(self, node: ast.For, item: Value, span: ir.Span) -> None:
-        for name in _stored_names(node.target):
-            self._bindings.pop(name, None)
-        if isinstance(node.target, ast.Name):
-            targets: list[tuple[ast.expr, Value]] = [(node.target, item)]
-        elif isinstance(node.target, ast.Tuple):
-            for part in node.target.elts:
-                if isinstance(part, ast.Starred):
-                    self.refuse_node(part)
-            parts = self.items_of(item, span)
-            if len(parts) != len(node.target.elts):
-                place = self.span(node.target)
-                raise self._wrong_unpacking(len(parts), len(node.target.elts), place)
-            targets = list(zip(node.target.elts, parts, strict=True))
-        else:
-            targets = [(node.target, item)]
-        for target, value in targets:
-            if (
-                isinstance(target, ast.Name)
-                and self._scope.is_assigned_once(target.id)
-                and not self._outlives_pass(target.id)
-            ):
-                if isinstance(value, Static | ir.Literal_) or self._is_stable(value):
-                    self._bindings[target.id] = value
-                else:
-                    self._bindings[target.id] = (
-                        value if isinstance(value.type, Array) else self.temporary(value)
-                    )
-            else:
-                self.assign(target, value, span)
-        self.block(node.body)
 
     # -- the rest ------------------------------------------------------------------------------
 
@@ -1259,27 +556,6 @@ class FunctionLowering(Expressions):
         )
 
 
-class _Group:
-    """Items of different kinds that are unpacked right away."""
-
-    __slots__ = ("items", "span")
-
-    def __init__(self, items: tuple[Value, ...], span: ir.Span) -> None:
-        self.items = items
-        self.span = span
-
-
-def _has_value(value: Any) -> bool:
-    """Return whether a variable can hold a constant: numbers, and tuples of them."""
-    if isinstance(value, tuple):
-        return all(item is None or _has_value(item) for item in value)
-    if value is None or isinstance(value, str | type | types.FunctionType | LocalFunction):
-        return False
-    return isinstance(value, bool | int | float | complex | np.generic) or hasattr(
-        value, "value_rule"
-    )
-
-
 def _may_end(statements: Sequence[ir.Statement]) -> bool:
     """Return whether control can reach the end of a block."""
     if not statements:
@@ -1322,73 +598,3 @@ def _has_effect(statement: Any) -> bool:
         if isinstance(node, ir.Evaluate):
             return True
     return False
-
-
-def _stored_names(target: ast.expr) -> list[str]:
-    """Return the names that a target assigns."""
-    names = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
-    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
-
-
-def _is_read_outside(function: ast.AST, name: str, part: Sequence[ast.stmt]) -> bool:
-    """Return whether a function reads a name anywhere but in a part of it."""
-
-    def reads(node: ast.AST) -> set[int]:
-        names = (item for item in ast.walk(node) if isinstance(item, ast.Name) and item.id == name)
-        return {id(item) for item in names if isinstance(item.ctx, ast.Load)}
-
-    return not reads(function) <= set().union(*map(reads, part))
-
-
-def _leaves_early(nodes: Sequence[ast.stmt]) -> bool:
-    """Return whether a loop's body has a 'break' or 'continue' of its own."""
-    for node in nodes:
-        if isinstance(node, ast.Break | ast.Continue):
-            return True
-        if isinstance(node, ast.For | ast.While | ast.FunctionDef):
-            if isinstance(node, ast.For | ast.While) and _leaves_early(node.orelse):
-                return True
-            continue
-        parts = [getattr(node, name, []) for name in ("body", "orelse")]
-        parts += [case.body for case in getattr(node, "cases", [])]
-        if any(_leaves_early(part) for part in parts if isinstance(part, list)):
-            return True
-    return False
-
-
-def _private_loops(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[int, bool]:
-    """Return for each loop over one name whether nothing else assigns or reads that name.
-
-    Reads inside of another loop over the same name are that loop's.
-    """
-    private: dict[int, bool] = {}
-    loops: dict[str, list[ast.For]] = {}
-    spoilt: set[str] = set()
-
-    def visit(item: ast.AST, inside: tuple[str, ...]) -> None:
-        if isinstance(item, ast.For) and isinstance(item.target, ast.Name):
-            name = item.target.id
-            loops.setdefault(name, []).append(item)
-            if name in inside:
-                spoilt.add(name)
-            visit(item.iter, inside)
-            for part in item.body:
-                visit(part, (*inside, name))
-            for part in item.orelse:
-                visit(part, inside)
-            return
-        if isinstance(item, ast.Name):
-            stored = not isinstance(item.ctx, ast.Load)
-            if stored or item.id not in inside:
-                spoilt.add(item.id)
-        for child in ast.iter_child_nodes(item):
-            visit(child, inside)
-
-    body = node.body if isinstance(node.body, list) else [node.body]
-    for statement in body:
-        visit(statement, ())
-    names = {argument.arg for argument in parameters_of(node)}
-    for name, found in loops.items():
-        for loop in found:
-            private[id(loop)] = name not in spoilt and name not in names
-    return private

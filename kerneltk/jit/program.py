@@ -24,6 +24,7 @@ from kerneltk.jit.types import VOID, Array, Number, Tuple, Type
 if TYPE_CHECKING:
     from kerneltk.jit.expressions import Expressions
     from kerneltk.jit.lower import FunctionLowering
+    from kerneltk.jit.names import Names
 
 __all__ = ["LocalFunction", "ProgramBuilder", "Signature", "identifier", "lower_program"]
 
@@ -37,13 +38,13 @@ class LocalFunction:
     Parameters
     ----------
     source : FunctionSource
-    around : FunctionLowering
+    around : Names
         Where its free names are looked up.
     defaults : dict of str to Value
     """
 
     source: FunctionSource
-    around: FunctionLowering
+    around: Names
     defaults: dict[str, Value]
 
     def __repr__(self) -> str:
@@ -245,7 +246,7 @@ class ProgramBuilder:
         source: FunctionSource,
         function: types.FunctionType | None,
         defaults: dict[str, Value],
-        around: FunctionLowering | None,
+        around: Names | None,
         site: CallSite,
     ) -> Value:
         """Call a function, which is lowered for these types if it was not yet."""
@@ -262,7 +263,7 @@ class ProgramBuilder:
         source: FunctionSource,
         function: types.FunctionType | None,
         defaults: dict[str, Value],
-        around: FunctionLowering | None,
+        around: Names | None,
         site: CallSite,
     ) -> tuple[Signature, tuple[ir.Expression, ...]]:
         """Return a function that is lowered for these types, and the arguments of a call."""
@@ -313,7 +314,7 @@ class ProgramBuilder:
         self,
         low: Expressions,
         source: FunctionSource,
-        around: FunctionLowering | None,
+        around: Names | None,
         site: CallSite,
     ) -> dict[str, Value]:
         """Return the variables of the function around that a nested one reads."""

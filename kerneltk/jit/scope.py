@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from dataclasses import dataclass
 
-__all__ = ["Scope", "parameters_of", "scope_of"]
+__all__ = ["Scope", "parameters_of", "private_loops", "scope_of"]
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -113,3 +113,41 @@ def scope_of(node: _Function) -> Scope:
         frozenset(reader.read - own),
         frozenset(reader.in_loops),
     )
+
+
+def private_loops(node: _Function) -> dict[int, bool]:
+    """Return for each loop over one name whether nothing else assigns or reads that name.
+
+    Reads inside of another loop over the same name are that loop's.
+    """
+    private: dict[int, bool] = {}
+    loops: dict[str, list[ast.For]] = {}
+    spoilt: set[str] = set()
+
+    def visit(item: ast.AST, inside: tuple[str, ...]) -> None:
+        if isinstance(item, ast.For) and isinstance(item.target, ast.Name):
+            name = item.target.id
+            loops.setdefault(name, []).append(item)
+            if name in inside:
+                spoilt.add(name)
+            visit(item.iter, inside)
+            for part in item.body:
+                visit(part, (*inside, name))
+            for part in item.orelse:
+                visit(part, inside)
+            return
+        if isinstance(item, ast.Name):
+            stored = not isinstance(item.ctx, ast.Load)
+            if stored or item.id not in inside:
+                spoilt.add(item.id)
+        for child in ast.iter_child_nodes(item):
+            visit(child, inside)
+
+    body = node.body if isinstance(node.body, list) else [node.body]
+    for statement in body:
+        visit(statement, ())
+    names = {argument.arg for argument in parameters_of(node)}
+    for name, found in loops.items():
+        for loop in found:
+            private[id(loop)] = name not in spoilt and name not in names
+    return private

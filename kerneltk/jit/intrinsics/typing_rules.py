@@ -9,11 +9,11 @@ import numpy as np
 
 from kerneltk.dtypes import as_dtype, is_supported
 from kerneltk.jit import ir
-from kerneltk.jit.expressions import element_type
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.rules import common_type
 from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number, Record, Type
+from kerneltk.jit.values import element_type
 
 __all__ = [
     "all_static",
