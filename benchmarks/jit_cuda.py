@@ -139,18 +139,18 @@ def _relief(libraries: _Libraries) -> tuple[Entrants, Array, Array, int, float]:
     own, theirs = kerneltk.ElementwiseKernel(*texts.RELIEF), cupy.ElementwiseKernel(*texts.RELIEF)
     thread, raw = texts.relief(jit), libraries.module.relief
     grid, block = (n // 32, n // 8), (32, 8)
-    arguments = (height, slope, shade, n, n, *numbers)
+    arrays = (height, slope, shade)
     entrants: Entrants = {
         _KERNEL: lambda: lambda: texts.relief_elements(height, *numbers, out=(slope, shade)),
         _CLASS: lambda: lambda: own(height, n, n, *numbers, slope, shade),
-        _RAWKERNEL: lambda: lambda: thread[grid, block](*arguments),
-        _RAW: lambda: lambda: raw(grid, block, arguments),
+        _RAWKERNEL: lambda: lambda: thread[grid, block](*arrays, *numbers),
+        _RAW: lambda: lambda: raw(grid, block, (*arrays, n, n, *numbers)),
         f"CuPy {_CLASS}": lambda: lambda: theirs(height, n, n, *numbers, slope, shade),
     }
     if libraries.cupyx is not None:
         cupyx = texts.relief(libraries.cupyx, cupy)
-        entrants["cupyx.jit"] = lambda: lambda: cupyx[grid, block](*arguments)
-    raw(grid, block, arguments)
+        entrants["cupyx.jit"] = lambda: lambda: cupyx[grid, block](*arrays, *numbers)
+    raw(grid, block, (*arrays, n, n, *numbers))
     return entrants, results, results.copy(), 3 * 4 * n * n, 1e-3
 
 

@@ -101,12 +101,12 @@ def _relief(module: Any, numba: Any) -> _Work:
     own = kerneltk.ElementwiseKernel(*texts.RELIEF)
     thread, raw = texts.relief(jit), module.relief
     where = ((n // 32, n // 8), (32, 8))
-    arguments = (height, slope, shade, n, n, *numbers)
+    arrays = (height, slope, shade)
     entrants: Entrants = {
         _KERNEL: lambda: lambda: texts.relief_elements(height, *numbers, out=(slope, shade)),
         _CLASS: lambda: lambda: own(height, n, n, *numbers, slope, shade),
-        _RAWKERNEL: lambda: lambda: thread[where](*arguments),
-        _RAW: lambda: lambda: raw(*where, arguments),
+        _RAWKERNEL: lambda: lambda: thread[where](*arrays, *numbers),
+        _RAW: lambda: lambda: raw(*where, (*arrays, n, n, *numbers)),
     }
     if numba is not None:
 
@@ -132,7 +132,7 @@ def _relief(module: Any, numba: Any) -> _Work:
 
         compiled = numba.njit(parallel=True)(loop)
         entrants["numba"] = lambda: lambda: compiled(height, slope, shade, numbers)
-    raw(*where, arguments)
+    raw(*where, (*arrays, n, n, *numbers))
     name = f"slope and hillshade, {n}²"
     return _Work(name, entrants, results, results.copy(), 1e-3, _STREAMED)
 

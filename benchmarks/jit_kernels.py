@@ -112,7 +112,8 @@ def relief(jit, library=np) -> Kernel:
     """Return slope and hillshade; cupyx.jit takes functions of CuPy's only."""
 
     @jit.rawkernel()
-    def relief(height, slope, shade, rows, columns, dx, dy, light_east, light_north, light_up):
+    def relief(height, slope, shade, dx, dy, light_east, light_north, light_up):
+        rows, columns = height.shape[0], height.shape[1]
         column = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x
         row = jit.blockIdx.y * jit.blockDim.y + jit.threadIdx.y
         if row < rows and column < columns:

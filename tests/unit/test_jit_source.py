@@ -562,7 +562,7 @@ class Callable_:  # noqa: N801
             "  Hint: decorate a function",
         ),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_no_functions(value: object, text: str) -> None:
     assert message(value) == text
