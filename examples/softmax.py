@@ -50,7 +50,7 @@ in_cuda = kerneltk.RawKernel(
         __shared__ float parts[256];
         const float* row = x + (long long)blockIdx.x * columns;
         const int me = threadIdx.x;
-        float top = -INFINITY;
+        float top = __int_as_float(0xff800000);
         for (int k = me; k < columns; k += blockDim.x) top = fmaxf(top, row[k]);
         parts[me] = top;
         __syncthreads();

@@ -186,27 +186,73 @@ class Conditions(Operators):
             left, right = self.in_order((node.left, node.comparators[0]))
             places = (self.span(node.left), self.span(node.comparators[0]))
             return self.compare(node.ops[0], left, right, span, places)
-        values = self.in_order([node.left, *node.comparators])
-        # What stands between two comparisons is evaluated once.
-        middle = [
-            value
-            if isinstance(value, Static | ir.Literal_ | ir.Local | ir.Extent)
-            else self.temporary(value)
-            for value in values[1:-1]
-        ]
-        values = [values[0], *middle, values[-1]]
+        left, right = self.in_order((node.left, node.comparators[0]))
+        return self._chain(node, 0, left, right, span)
+
+    def _chain(
+        self, node: ast.Compare, first: int, left: Value, right: Value, span: ir.Span
+    ) -> Value:
+        """Return whether comparisons of a chain hold, from one on whose operands are given.
+
+        What stands between two comparisons is evaluated once, and only if those before it hold.
+        """
+        nodes = [node.left, *node.comparators]
+        last = len(node.ops) - 1
+        if first < last:
+            right = self._once(right)
         operands: list[ir.Expression] = []
-        spans = [self.span(part) for part in (node.left, *node.comparators)]
-        for k, (op, left, right) in enumerate(zip(node.ops, values, values[1:], strict=False)):
-            found = self.compare(op, left, right, span, (spans[k], spans[k + 1]))
-            if isinstance(found, Static):
-                if not found.value:
-                    return found
-            else:
+        for k in range(first, last + 1):
+            places = self.span(nodes[k]), self.span(nodes[k + 1])
+            found = self.compare(node.ops[k], left, right, span, places)
+            if not isinstance(found, Static):
                 operands.append(found)
+            elif not found.value:
+                return found
+            if k == last:
+                break
+            following, added = self.captured(lambda k=k: self._operand(nodes[k + 2], k + 1 < last))  # type: ignore[misc]
+            if added:
+                right = self._settled(right)
+                if operands:
+                    return self._rest_of_chain(node, k + 1, operands, right, following, added, span)
+                self.statements += added
+            left, right = right, following
         if not operands:
             return Static(True)
         return operands[0] if len(operands) == 1 else ir.Logical("and", tuple(operands), span)
+
+    def _operand(self, node: ast.expr, is_middle: bool) -> Value:
+        value = self.value(node)
+        return self._once(value) if is_middle else value
+
+    def _once(self, value: Value) -> Value:
+        simple = isinstance(value, Static | ir.Literal_ | ir.Local | ir.Extent)
+        return value if simple else self.temporary(value)  # type: ignore[arg-type]
+
+    def _rest_of_chain(
+        self,
+        node: ast.Compare,
+        first: int,
+        before: list[ir.Expression],
+        left: Value,
+        right: Value,
+        added: tuple[ir.Statement, ...],
+        span: ir.Span,
+    ) -> Value:
+        """Return a chain whose next operand needs statements, which run only if it matters."""
+        head = before[0] if len(before) == 1 else ir.Logical("and", tuple(before), span)
+        result = self.temporary(head)
+        assert isinstance(result, ir.Local)
+
+        def later() -> Value:
+            self.statements += added
+            rest = self._chain(node, first, left, right, span)
+            self.emit(ir.Store(result, self.as_expression(rest, span), span))
+            return result
+
+        _, statements = self.captured(later)
+        self.emit(ir.If(result, statements, (), span))
+        return result
 
     def compare(
         self,

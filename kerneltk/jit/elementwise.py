@@ -261,19 +261,20 @@ class ElementKernel:
         outputs: tuple[Any, ...] = ()
         if out is not None:
             outputs = out if isinstance(out, tuple) else (out,)
-        small = _are_small((*args, *outputs), options.get("shape"), options.get("size"))
+        # Other libraries' arrays have dtypes and shapes of their own kinds, or none.
+        own = tuple(map(_own, args))
+        own_outputs = tuple(map(_own, outputs))
+        small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         key = (
-            tuple(map(_kind, args, self._is_raw)),
-            tuple(array.dtype for array in outputs) if outputs else (),
+            tuple(map(_kind, own, self._is_raw)),
+            tuple(array.dtype for array in own_outputs) if outputs else (),
             small,
         )
         known = self._typed.get(key)
         if known is None:
-            known = self._typed[key] = self._specialized(args, outputs, small)
-        if options:
-            return self._run(*known, args, outputs, options)
-        result = self._run(*known, args, outputs, options)
-        if len(outputs) < 2 and small:
+            known = self._typed[key] = self._specialized(own, own_outputs, small)
+        result = self._run(*known, args, own, outputs, own_outputs, options)
+        if not options and len(outputs) < 2 and small:
             self._keep_shortcut(known, args, outputs)
         return result
 
@@ -309,14 +310,19 @@ class ElementKernel:
         dtypes: tuple[np.dtype[Any], ...],
         ndim: int,
         args: tuple[Any, ...],
+        own: tuple[Any, ...],
         outputs: tuple[Any, ...],
+        own_outputs: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:
+        """Call the typed kernel with `args` and `outputs`; `own` and `own_outputs` are the same as
+        arrays of the backends.
+        """
         given = tuple(arg for arg in args if arg is not None)
         by_element = [
-            arg for arg, raw in zip(args, self._is_raw, strict=True) if not raw and _is_array(arg)
+            arg for arg, raw in zip(own, self._is_raw, strict=True) if not raw and _is_array(arg)
         ]
-        whole = (raw and _is_array(arg) for arg, raw in zip(args, self._is_raw, strict=True))
+        whole = (raw and _is_array(arg) for arg, raw in zip(own, self._is_raw, strict=True))
         if by_element and not outputs and any(whole):
             # What has no dimensions is a number beside whole arrays.
             by_element = [arg for arg in by_element if _ndim(arg)]
@@ -327,14 +333,14 @@ class ElementKernel:
                     "of its arguments."
                 )
             if ndim > 1:
-                shape = np.broadcast_shapes(*(a.shape for a in (*by_element, *outputs)))
+                shape = np.broadcast_shapes(*(a.shape for a in (*by_element, *own_outputs)))
                 self._check_index(ndim, shape)
         else:
-            shape = self._free_shape(args, options)
+            shape = self._free_shape(own, options)
             self._check_index(ndim, shape)
             if not dtypes:
                 return typed(*given, size=math.prod(shape), **options)
-            outputs = self._allocated(args, shape, dtypes, options.get("backend"))
+            outputs = self._allocated(own, shape, dtypes, options.get("backend"))
         return typed(*given, *outputs, **options) if options else typed(*given, *outputs)
 
     def _check_index(self, ndim: int, shape: Sequence[int]) -> None:
@@ -421,6 +427,13 @@ class ElementKernel:
         kind = type_of(own, array_type, place)
         if isinstance(kind, Array) and not self._is_raw[index]:
             return kind.element
+        if isinstance(kind, Record) and isinstance(own, np.void):
+            raise ArgumentTypeError(
+                place.message(
+                    f"Parameter '{name}' of kernel '{self.name}' was given a single record.",
+                    "pass an array of one, 'x[:1]', or its fields; '@jit.rawkernel' takes records.",
+                )
+            )
         if isinstance(kind, Tuple):
             raise ArgumentTypeError(
                 place.message(
@@ -657,6 +670,11 @@ class _Names:
 def _is_shared(node: ir.Declare) -> bool:
     kind = node.type
     return kind.space == "shared" if isinstance(kind, Array) else node.data == b"shared"
+
+
+def _own(value: Any) -> Any:
+    """Return an argument as its backend's own array, if it is an array."""
+    return interop.own_array(value)[1]
 
 
 def _is_array(value: Any) -> bool:

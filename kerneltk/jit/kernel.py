@@ -23,6 +23,7 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
+from kerneltk.grids import as_extents
 from kerneltk.jit import ir
 from kerneltk.jit.effects import needs_grid, required_block, written_parameters
 from kerneltk.jit.launch import CompiledKernel, Launcher
@@ -184,20 +185,14 @@ class JitKernel:
                 f"Kernel '{self.name}' is launched as '{self.name}[grid, block](...)'; "
                 "dynamic shared memory (bytes) and a stream may follow."
             )
-        grid, block, *rest = configuration
-        shared, stream = 0, None
-        for value in rest:
-            if isinstance(value, int | np.integer) and not isinstance(value, bool):
-                shared = int(value)
-            elif value is not None:
-                stream = value
-        if (
-            len(rest) == 2
-            and isinstance(rest[0], int)
-            and isinstance(rest[1], int)
-            and rest[0] == 0
-        ):
-            shared = rest[1]  # numba's order: a stream of 0, then shared memory
+        grid, block, shared, stream = (*configuration, None, None)[:4]
+        # numba's order: a stream, which may be 0, then shared memory.
+        if _is_size(stream) and (not _is_size(shared) or shared == 0):
+            shared, stream = stream, shared
+        elif not (shared is None or _is_size(shared)) and stream is None:
+            shared, stream = None, shared
+        shared = 0 if shared is None else shared
+        stream = None if _is_size(stream) and stream == 0 else stream
         found = Configured(self, grid, block, shared, stream)
         if stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
             try:
@@ -406,6 +401,10 @@ class JitKernel:
 _MOST_CONFIGURATIONS = 4096
 
 
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 class Configured:
     """A kernel with a grid and a block: what ``kernel[grid, block]`` is.
 
@@ -418,14 +417,18 @@ class Configured:
     stream : optional
     """
 
-    __slots__ = ("_block", "_count", "_grid", "_kernel", "_launcher", "_shared", "_stream")
+    __slots__ = ("_block", "_count", "_grid", "_kept", "_kernel", "_launcher", "_shared", "_stream")
 
     def __init__(self, kernel: JitKernel, grid: Any, block: Any, shared: int, stream: Any) -> None:
         self._kernel = kernel
         self._launcher = kernel._launcher
         self._count = len(kernel._definition.parameters)
+        # What is none of them must not be kept: 4.0 is the same key as 4.
+        as_extents(grid, "grid", kernel.name)
+        as_extents(block, "block", kernel.name)
         self._grid, self._block, self._shared = grid, block, shared
         self._stream = None if stream is None else interop.stream_handle(stream)
+        self._kept = stream  # the handle is gone with it
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch the kernel with these arguments."""

@@ -222,7 +222,11 @@ class FunctionLowering(Loops):
         elif isinstance(target, ast.Starred):
             self.refuse_node(target)
         else:
-            self._store(self._target(target), value, self.span(target), span)
+            place, late = self.captured(lambda: self._target(target))
+            if late:
+                value = self._settled(value)
+                self.statements += late
+            self._store(place, value, self.span(target), span)
 
     def _target(self, target: ast.expr) -> Value:
         """Return what an element or a field is that is assigned to."""
@@ -345,12 +349,29 @@ class FunctionLowering(Loops):
             self._store(place, place, self.span(node.target), span)
             return
         self._check_writable(place, self.span(node.target))
-        value = self.value(node.value)
+        value, added = self.captured(lambda: self.value(node.value))
+        if added:  # what they do to the element, or to its index, comes after it is read
+            place = self._settled_place(place)
+            left = self.temporary(place)
+            self.statements += added
+            result = self.binary(spelling, left, value, span, places)
+            self._store(place, result, self.span(node.target), span)
+            return
         name = self.fresh("place")
         local = ir.Local(name, place.type, self.span(node.target))
         result = self.binary(spelling, local, value, span, places)
         what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
         self.emit(ir.Update(place, name, self.convert(result, place.type, span, what), span))
+
+    def _settled_place(self, place: Any) -> Any:
+        """Return an element or a field that statements to come do not make another one."""
+        if isinstance(place, ir.Field):
+            return replace(place, value=self._settled_place(place.value))
+        if isinstance(place, ir.Element):
+            array: Any = self._settled(place.array)
+            indices: Any = tuple(self._settled(index) for index in place.indices)
+            return replace(place, array=array, indices=indices)
+        return place
 
     def _if(self, node: ast.If) -> bool:
         condition = self.condition(node.test)

@@ -201,7 +201,11 @@ class Values:
         if isinstance(value, Static | ir.Literal_):
             return value
         if isinstance(value.type, Array):  # memory of a known shape is never another one
-            changes = isinstance(value, ir.Local) and not self.is_constant(value.name)
+            changes = (
+                any(map(self._may_change, ir.walk(value)))
+                if isinstance(value, ir.Section)  # its bounds are evaluated where it is used
+                else isinstance(value, ir.Local) and not self.is_constant(value.name)
+            )
             return self.temporary(value) if changes else value
         if not isinstance(value.type, Number | Record | Tuple):
             return value
@@ -216,6 +220,12 @@ class Values:
         if isinstance(value, ir.Local) and self.is_constant(value.name):
             return value
         return self.temporary(value)
+
+    def _may_change(self, node: Any) -> bool:
+        """Return whether an expression itself, without its parts, may have another value later."""
+        if isinstance(node, ir.Local):
+            return not self.is_constant(node.name)
+        return isinstance(node, ir.Element | ir.Call)
 
     def is_constant(self, name: str) -> bool:
         """Return whether a variable never changes once it is read."""

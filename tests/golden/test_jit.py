@@ -54,7 +54,7 @@ def test_text(name: str, backend: Any, ending: str, golden: Callable[[str, str],
     made = lowered(name)
     unit = TABLE[name][0].unit(made, backend)
     golden(f"jit/{name}.{ending}", placeless(unit.source, made))
-    for target in ("sm_70", "sm_90") if backend == "cuda" else ("host",):
+    for target in ("sm_75", "sm_90") if backend == "cuda" else ("host",):
         assert pipeline.compile_ahead(unit, target).code
 
 

@@ -362,7 +362,11 @@ def compile_alone(text: str) -> str:
     from cuda.bindings import nvrtc as library
 
     _, program = library.nvrtcCreateProgram(text.encode(), b"k.cu", 0, [], [])
-    directories = [INCLUDE_DIRECTORY / "nvrtc", *nvrtc.cuda_include_directories()]
+    directories = [
+        INCLUDE_DIRECTORY,
+        INCLUDE_DIRECTORY / "nvrtc",
+        *nvrtc.cuda_include_directories(),
+    ]
     directories.append(INCLUDE_DIRECTORY / "nvrtc_fallback")
     arguments = [f"-I{directory}".encode() for directory in directories]
     # Cooperative groups do without the C++ library of CUDA then, which may not be installed.

@@ -529,7 +529,7 @@ def test_broadcast(run: Runner) -> None:
 
 
 TARGETS = [(group, "sm_90") for group in GROUPS] + [
-    (group, "sm_70") for group in ("warp", "other", "sort 5 100")
+    (group, "sm_75") for group in ("warp", "other", "sort 5 100")
 ]
 
 

@@ -787,12 +787,12 @@ def test_the_grid_meets_a_thousand_times(backend: Any) -> None:
     same(valid, np.ones(blocks))
 
 
-def test_a_plain_launch_has_no_barrier_of_the_grid(backend: Any) -> None:
+def test_who_asks_for_a_barrier_of_the_grid_has_one(backend: Any) -> None:
     def kernel(y):
         y[jit.grid(1)] = 1 if cg.this_grid().is_valid() else 2
 
     (y,) = launch(backend, kernel, 2, 8, np.zeros(16, "i4"))
-    same(y, np.full(16, 2))
+    same(y, np.full(16, 1))
 
 
 def test_groups_are_passed_and_assigned(backend: Any) -> None:

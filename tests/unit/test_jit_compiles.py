@@ -37,7 +37,7 @@ def test_program_compiles(program: Program) -> None:
     assert pipeline.compile_ahead(unit_of(program), "sm_90").code
 
 
-@pytest.mark.parametrize("architecture", ["sm_70", "sm_100"])
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
 @pytest.mark.parametrize("name", OLDER)
 def test_program_compiles_for_other_architectures(name: str, architecture: str) -> None:
     assert pipeline.compile_ahead(unit_of(BY_NAME[name]), architecture).code

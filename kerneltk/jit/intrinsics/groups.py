@@ -119,7 +119,10 @@ _GRID_BARRIER = Operation(
     frozenset(("waits", "grid", "memory", "thread")),
     _GRID_HEADERS,
 )
-_IS_VALID = Operation("is_valid", "kerneltk::jit::grid_can_wait()", frozenset(), _GRID_HEADERS)
+# A kernel that asks is launched so that its blocks can wait for each other.
+_IS_VALID = Operation(
+    "is_valid", "kerneltk::jit::grid_can_wait()", frozenset(("grid",)), _GRID_HEADERS
+)
 
 
 def _sync_block(low: Any, owner: ir.Expression, site: CallSite) -> Value:
