@@ -37,7 +37,7 @@ from kerneltk.jit.kernel import Definition, Mode, checked_function, reduced
 from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
-from kerneltk.jit.units import ordered_headers
+from kerneltk.jit.units import for_gpus, ordered_headers
 from kerneltk.params import parse_signature
 from kerneltk.specialize import ElementwiseDefinition
 from kerneltk.types import Signature
@@ -265,14 +265,17 @@ class ElementKernel:
         own = tuple(map(_own, args))
         own_outputs = tuple(map(_own, outputs))
         small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
+        owners = (interop.backend_of(value) for value in (*own, *own_outputs))
+        on_gpu = any(owner is not None and owner.name == "cuda" for owner in owners)
         key = (
             tuple(map(_kind, own, self._is_raw)),
             tuple(array.dtype for array in own_outputs) if outputs else (),
             small,
+            on_gpu,
         )
         known = self._typed.get(key)
         if known is None:
-            known = self._typed[key] = self._specialized(own, own_outputs, small)
+            known = self._typed[key] = self._specialized(own, own_outputs, small, on_gpu)
         result = self._run(*known, args, own, outputs, own_outputs, options)
         if not options and len(outputs) < 2 and small:
             self._keep_shortcut(known, args, outputs)
@@ -388,6 +391,7 @@ class ElementKernel:
         args: tuple[Any, ...],
         outputs: tuple[Any, ...],
         small: bool = True,
+        on_gpu: bool = False,
         kinds: Sequence[Type] | None = None,
     ) -> tuple[_TypedKernel, tuple[np.dtype[Any], ...], int]:
         """Return the kernel for arguments of these types, the dtypes of its outputs, and of how
@@ -413,7 +417,11 @@ class ElementKernel:
                     "  Hint: convert the value in the kernel."
                 )
         stored = tuple(array.dtype for array in outputs) or dtypes
-        return self._build(program, kinds, args, found, stored), stored, function.index_ndim
+        if on_gpu:
+            program = for_gpus(program, small=small)
+        short = small and on_gpu
+        typed = self._build(program, kinds, args, found, stored, short)
+        return typed, stored, function.index_ndim
 
     def _type_of(self, value: Any, index: int) -> Type:
         name = self._definition.parameters[index]
@@ -475,9 +483,10 @@ class ElementKernel:
         args: Sequence[Any],
         results: Sequence[Number],
         stored: Sequence[np.dtype[Any]],
+        short: bool,
     ) -> _TypedKernel:
         function = program.kernel
-        emitter = Emitter(program)
+        emitter = Emitter(program, short=short)
         written = written_parameters(program)
         names = _Names()
         source = self._definition.source
@@ -699,7 +708,9 @@ def _kind(value: Any, raw: bool) -> Any:
 
 
 def _are_small(values: Sequence[Any], *shapes: Any) -> bool:
-    """Return whether all arrays, and shapes, have less than 2**31 elements along each axis."""
+    """Return whether all arrays, and shapes, have less than 2**31 elements, along each axis, too."""
+    if any(getattr(value, "size", 0) >= 2**31 for value in values if hasattr(value, "shape")):
+        return False
     for shape in (*(getattr(value, "shape", ()) for value in values), *shapes):
         extents = shape if isinstance(shape, tuple | list) else (shape,)
         if any(isinstance(extent, int) and extent >= 2**31 for extent in extents):

@@ -89,6 +89,15 @@ def is_empty(kind: Type) -> bool:
     return isinstance(kind, Void)
 
 
+def _is_packed(place: Any) -> bool:
+    """Return whether a place lies in a record whose fields may not be aligned."""
+    while isinstance(place, ir.Field | ir.Element | ir.Section):
+        place = place.value if isinstance(place, ir.Field) else place.array
+        if isinstance(place.type, Record) and describe(place.type.dtype).alignment == 1:
+            return True
+    return False
+
+
 def _is_small(kind: Type) -> bool:
     """Return whether C++ computes with a wider type, so that a result must be cut."""
     if not isinstance(kind, Number) or kind == BOOL:
@@ -120,10 +129,13 @@ class Emitter:
     program : Program
     launch_bounds : str
         What stands between ``__global__ void`` and the name.
+    short : bool
+        Whether places in arrays are computed in 32 bits: all have less than 2**31 elements.
     """
 
-    def __init__(self, program: ir.Program, launch_bounds: str = "") -> None:
+    def __init__(self, program: ir.Program, launch_bounds: str = "", short: bool = False) -> None:
         self._program = program
+        self._short = short
         self._bounds = launch_bounds
         self.headers: dict[str, None] = {"jit_array.hpp": None}
         self.declarations: dict[str, None] = {}
@@ -402,7 +414,8 @@ class Emitter:
             return base + "".join(f"[{index}]" for index in indices), _PRIMARY
         if len(indices) == 1:
             return f"{base}[{indices[0]}]", _PRIMARY
-        return f"{base}({', '.join(indices)})", _PRIMARY
+        near = ".near" if self._short and array.layout == "C" and len(indices) > 1 else ""
+        return f"{base}{near}({', '.join(indices)})", _PRIMARY
 
     def _extent(self, node: ir.Extent) -> _Text:
         return f"{self.text(node.array, _PRIMARY)}.shape[{node.axis}]", _PRIMARY
@@ -595,8 +608,9 @@ class Emitter:
             return
         self._line("{")
         self._depth += 1
-        self._line(f"{self.ctype(node.target.type)}& {node.name} = {target};")
-        self._line(f"{node.name} = {self.text(value)};")
+        packed = _is_packed(node.target)  # C++ has no references to what may not be aligned
+        self._line(f"{self.ctype(node.target.type)}{'' if packed else '&'} {node.name} = {target};")
+        self._line(f"{target if packed else node.name} = {self.text(value)};")
         self._depth -= 1
         self._line("}")
 
@@ -751,7 +765,9 @@ class Emitter:
         return "\n\n".join([*self.declarations, *self._constants, *texts])
 
 
-def emit_program(program: ir.Program, launch_bounds: str = "") -> tuple[tuple[str, ...], str]:
+def emit_program(
+    program: ir.Program, launch_bounds: str = "", *, short: bool = False
+) -> tuple[tuple[str, ...], str]:
     """Return the package headers that a program needs, and its text.
 
     Parameters
@@ -759,8 +775,10 @@ def emit_program(program: ir.Program, launch_bounds: str = "") -> tuple[tuple[st
     program : Program
     launch_bounds : str
         What stands before the kernel's name: ``"__launch_bounds__(256) "``.
+    short : bool
+        As for `Emitter`.
     """
-    emitter = Emitter(program, launch_bounds)
+    emitter = Emitter(program, launch_bounds, short)
     text = emitter.program()
     return tuple(emitter.headers), text
 

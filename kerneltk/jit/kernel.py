@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +90,7 @@ class Definition:
         """Return the program for arguments of these types, verified.
 
         With `of_elements` it is a function of one element that returns its results; `small` says
-        that all arrays have less than 2**31 elements along each axis.
+        that all arrays have less than 2**31 elements, along each axis, too.
 
         Raises
         ------
@@ -132,13 +133,17 @@ class Definition:
         fast = self.fastmath and backend == "cuda"
         return (*self.options, "--use_fast_math") if fast else self.options
 
-    def unit(self, program: ir.Program, backend: BackendName) -> TranslationUnit:
-        """Return a program's translation unit."""
+    def unit(
+        self, program: ir.Program, backend: BackendName, small: bool = False
+    ) -> TranslationUnit:
+        """Return a program's translation unit; `small` is as for :meth:`program`."""
         options = self.all_options(backend)
-        bounds = ", ".join(map(str, self.launch_bounds))
+        needed = required_block(program)
+        known = (math.prod(needed),) if needed is not None else ()
+        bounds = ", ".join(map(str, self.launch_bounds or known))
         before = f"__launch_bounds__({bounds}) " if bounds else ""
         with self._within_depth():
-            return unit_of(program, backend, options, before)
+            return unit_of(program, backend, options, before, small=small)
 
 
 class JitKernel:
@@ -279,7 +284,7 @@ class JitKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
         program = self._definition.program(types, small=small)
-        unit = self._definition.unit(program, backend.name)
+        unit = self._definition.unit(program, backend.name, small)
         self._units[backend.name, types] = unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
@@ -361,7 +366,7 @@ class JitKernel:
         backends = [name for _, name in found if name is not None]
         target = target or (backends[0] if backends else interop.default_backend().name)
         program = self._definition.program([kind for kind, _ in found], small=True)
-        unit = self._definition.unit(program, "host" if target == "host" else "cuda")
+        unit = self._definition.unit(program, "host" if target == "host" else "cuda", True)
         return shown(unit, target)
 
     def _described(self, value: Any, index: int) -> tuple[Type, BackendName | None]:

@@ -87,7 +87,7 @@ class FrontEnd(Protocol):
         """Return the kernel for arguments of these types on the current device.
 
         It is asked once for each of them and each device. `small` says that all arrays have less
-        than 2**31 elements along each axis.
+        than 2**31 elements, along each axis, too.
         """
 
     def parameter(self, index: int) -> str:
@@ -506,11 +506,11 @@ class Launcher:
         )
         device = backend.device_key()
         small = all(
-            extent < 2**31
+            number < 2**31
             for k, (value, kind) in enumerate(zip(values, types, strict=True))
             for leaf in leaves_of(value, kind, k)
             if isinstance(leaf.type, Array)
-            for extent in leaf.value.shape
+            for number in (leaf.value.size, *leaf.value.shape)
         )
         variant = self._variant(backend, device, types, small)
         leaves = variant.leaves(values)
@@ -611,7 +611,9 @@ class _Found(NamedTuple):
 
 def _adopted(value: Any, argument: int, path: tuple[int | str, ...], found: list[_Found]) -> Any:
     """Return a value with the arrays in it as a backend's own, and list them in `found`."""
-    own, value = interop.own_array(value)
+    own = interop.backend_of(value)
+    if own is None or isinstance(value, np.ma.MaskedArray):
+        own, value = interop.own_array(value)  # a subclass lies in memory as its base does
     if own is not None:
         found.append(_Found(own, value, argument, path))
         return value

@@ -119,7 +119,7 @@ class FunctionLowering(Loops):
         node = self.source.node
         if isinstance(node, ast.AsyncFunctionDef):
             self.refuse_node(node)
-        if not self._is_kernel:
+        if not (self._is_kernel or self._is_of_elements):
             return
         for what, argument in (("*", node.args.vararg), ("**", node.args.kwarg)):
             if argument is not None:
@@ -306,6 +306,12 @@ class FunctionLowering(Loops):
             if isinstance(root.value.type, Tuple):
                 raise self._tuple_assigned(span, root.value.type.maker)
             root = root.value
+        if isinstance(root.type, Record) and not isinstance(root, ir.Element):
+            raise self.fail(
+                "This is a copy of a record, whose fields cannot be assigned to.",
+                span,
+                "index the array where it is written: 'x[i].field = value'.",
+            )
         array = root.array.type if isinstance(root, ir.Element) else None
         if isinstance(array, Array) and not array.writable:
             raise self.fail("Constant memory cannot be assigned to.", span)

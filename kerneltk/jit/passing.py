@@ -54,8 +54,6 @@ __all__ = [
     "packed_expression",
     "rebuilt",
     "refuse_number",
-    "size_and_alignment",
-    "struct_format",
     "type_of",
 ]
 
@@ -363,17 +361,6 @@ def members_of(
         alignment = max(alignment, own.alignment)
     rest = -end % alignment
     return tuple(offsets), Layout(text + (f"{rest}x" if rest else ""), end + rest, alignment)
-
-
-def struct_format(type_: Type, backend: BackendName) -> str:
-    """Return the ``struct`` format of a value; see `layout_of`."""
-    return layout_of(type_, backend).format
-
-
-def size_and_alignment(type_: Type, backend: BackendName) -> tuple[int, int]:
-    """Return size and alignment of a value (bytes); see `layout_of`."""
-    layout = layout_of(type_, backend)
-    return layout.size, layout.alignment
 
 
 @lru_cache(maxsize=1024)

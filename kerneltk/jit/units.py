@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from kerneltk.jit import ir
 from kerneltk.jit.emit import emit_program
+from kerneltk.jit.ranges import shorten
 from kerneltk.jit.split import NotSplit, split_program
 from kerneltk.units import BackendName, TranslationUnit
 
-__all__ = ["ordered_headers", "unit_of"]
+__all__ = ["for_gpus", "ordered_headers", "unit_of"]
 
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 
@@ -19,6 +20,8 @@ def unit_of(
     backend: BackendName,
     options: tuple[str, ...] = (),
     launch_bounds: str = "",
+    *,
+    small: bool = False,
 ) -> TranslationUnit:
     """Return the unit of a verified program.
 
@@ -30,12 +33,14 @@ def unit_of(
         Compile options.
     launch_bounds : str
         What stands before the kernel's name.
+    small : bool
+        Whether all arrays have less than 2**31 elements, along each axis, too.
     """
     entry = program.kernel.name
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())
     if backend == "cuda":
-        headers, text = emit_program(program, launch_bounds)
+        headers, text = emit_program(for_gpus(program, small=small), launch_bounds, short=small)
         return TranslationUnit("cuda", _assembled(headers, text), entry, options, origins, entry)
     split = split_program(program)
     is_split = not isinstance(split, NotSplit)
@@ -53,6 +58,11 @@ def unit_of(
         exports=((entry, symbol),),
         raw=True,
     )
+
+
+def for_gpus(program: ir.Program, *, small: bool) -> ir.Program:
+    """Return a program as GPUs want it: with integers of 32 bits wherever those will do."""
+    return ir.Program(tuple(shorten(function, small=small) for function in program.functions))
 
 
 # Classes of numbers come before the templates that know them.

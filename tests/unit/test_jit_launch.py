@@ -27,12 +27,11 @@ from kerneltk.errors import (
 from kerneltk.jit import launch
 from kerneltk.jit.launch import CompiledKernel, Launcher
 from kerneltk.jit.passing import (
+    Layout,
     Place,
     alignment_of,
     layout_of,
     members_of,
-    size_and_alignment,
-    struct_format,
     type_of,
 )
 from kerneltk.jit.types import (
@@ -370,10 +369,8 @@ def test_without_a_place() -> None:
 def test_layouts(
     kind: Type, format_: str, on_host: tuple[int, int], on_cuda: tuple[int, int]
 ) -> None:
-    assert struct_format(kind, "host") == format_
-    assert struct_format(kind, "cuda") == format_
-    assert size_and_alignment(kind, "host") == on_host
-    assert size_and_alignment(kind, "cuda") == on_cuda
+    assert layout_of(kind, "host") == Layout(format_, *on_host)
+    assert layout_of(kind, "cuda") == Layout(format_, *on_cuda)
     assert struct.calcsize("<" + format_) == on_host[0]
 
 
@@ -428,10 +425,10 @@ def test_layouts_are_the_compilers(target: str) -> None:
         name = f"probe{number}"
         items = (Number(np.dtype("i1")), kind, Number(np.dtype("i1")))
         layout, front = (members_of(found, backend)[1] for found in (items, items[:2]))
-        size, alignment = size_and_alignment(kind, backend)
+        own = layout_of(kind, backend)
         lines += [
             f"struct {name} {{ signed char a; {ctype} b; signed char c; }};",
-            f"static_assert(sizeof({ctype}) == {size} && alignof({ctype}) == {alignment});",
+            f"static_assert(sizeof({ctype}) == {own.size} && alignof({ctype}) == {own.alignment});",
             f"static_assert(sizeof({name}) == {layout.size});",
             f"static_assert(alignof({name}) == {layout.alignment});",
             f"struct {name}_front {{ signed char a; {ctype} b; }};",
@@ -979,12 +976,12 @@ class _Elsewhere:
 
 def test_arrays_in_both_places_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     there = np.zeros(10, np.float32)
-    own_array = interop.own_array
+    backend_of = interop.backend_of
 
-    def owner(value: Any) -> tuple[Any, Any]:
-        return (_Elsewhere(), value) if value is there else own_array(value)
+    def owner(value: Any) -> Any:
+        return _Elsewhere() if value is there else backend_of(value)
 
-    monkeypatch.setattr(interop, "own_array", owner)
+    monkeypatch.setattr(interop, "backend_of", owner)
     add = adder()
     with pytest.raises(ArgumentTypeError) as caught:
         add(1, 16, (x32, (1, Config(there, 2)), x32, 10))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Value
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
 from kerneltk.jit.types import Array, Number
 
@@ -17,27 +17,25 @@ _HEADERS = ("jit_atomics.hpp",)
 # What GPUs have instructions for, or loops of compare-and-swap.
 _INTEGERS = ("int32", "uint32", "int64", "uint64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
-_ROWS: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "add": ("atomic_add", (*_INTEGERS, *_FLOATS), "Add ``value``"),
-    "sub": ("atomic_sub", (*_INTEGERS, *_FLOATS), "Subtract ``value``"),
-    "exch": ("atomic_exch", (*_INTEGERS, "float32", "float64"), "Store ``value``"),
-    "min": ("atomic_min", (*_INTEGERS, *_FLOATS), "Store the smaller of it and ``value``"),
-    "max": ("atomic_max", (*_INTEGERS, *_FLOATS), "Store the larger of it and ``value``"),
+_ROWS: dict[str, tuple[tuple[str, ...], str]] = {
+    "add": ((*_INTEGERS, *_FLOATS), "Add ``value``"),
+    "sub": ((*_INTEGERS, *_FLOATS), "Subtract ``value``"),
+    "exch": ((*_INTEGERS, "float32", "float64"), "Store ``value``"),
+    "min": ((*_INTEGERS, *_FLOATS), "Store the smaller of it and ``value``"),
+    "max": ((*_INTEGERS, *_FLOATS), "Store the larger of it and ``value``"),
     "inc": (
-        "atomic_inc",
         ("uint32", "uint64", "int32", "int64"),
         "Add one, from ``value`` on begin again at zero",
     ),
     "dec": (
-        "atomic_dec",
         ("uint32", "uint64", "int32", "int64"),
         "Subtract one, from zero on go on at ``value``",
     ),
-    "and": ("atomic_and", _INTEGERS, "Keep the bits that ``value`` has, too"),
-    "or": ("atomic_or", _INTEGERS, "Set the bits of ``value``"),
-    "xor": ("atomic_xor", _INTEGERS, "Turn over the bits of ``value``"),
-    "nanmin": ("atomic_nanmin", (*_INTEGERS, *_FLOATS), "As min; what is no number loses"),
-    "nanmax": ("atomic_nanmax", (*_INTEGERS, *_FLOATS), "As max; what is no number loses"),
+    "and": (_INTEGERS, "Keep the bits that ``value`` has, too"),
+    "or": (_INTEGERS, "Set the bits of ``value``"),
+    "xor": (_INTEGERS, "Turn over the bits of ``value``"),
+    "nanmin": ((*_INTEGERS, *_FLOATS), "As min; what is no number loses"),
+    "nanmax": ((*_INTEGERS, *_FLOATS), "As max; what is no number loses"),
 }
 
 
@@ -107,13 +105,7 @@ _CAS_DTYPES = ("int16", "uint16", *_INTEGERS, "float32", "float64")
 def _compare_and_swap(names: tuple[str, ...]) -> Rule:
     def rule(low: Any, site: CallSite) -> Value:
         values = arguments_of(low, site, names)
-        index: Value
-        if "index" in names:
-            index = values["index"]
-        else:  # the first element
-            from kerneltk.jit.intrinsics.base import Static
-
-            index = Static(0)
+        index = values["index"] if "index" in names else Static(0)  # the first element
         place = _place(low, site, values["array"], index)
         kind = _checked(low, site, place.type, _CAS_DTYPES)
         old = low.convert(values["old"], kind, site.span, "an element")
@@ -135,7 +127,7 @@ INTRINSICS: dict[str, Any] = {
             f"Parameters\n----------\narray : array of {', '.join(dtypes)}\n"
             "index : int or tuple of int\nvalue : number",
         )
-        for name, (_, dtypes, text) in _ROWS.items()
+        for name, (dtypes, text) in _ROWS.items()
     },
     "atomic_cas": Intrinsic(
         "atomic_cas", _compare_and_swap(("array", "index", "old", "value")), _CAS_DOC

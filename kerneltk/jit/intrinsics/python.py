@@ -95,7 +95,10 @@ def _extreme(operation: Operation, function: Any) -> Rule:
         kind = common_number(low, numbers, site)
         if kind.is_complex:
             raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
-        if kind == BOOL or (kind.is_integer and _has_unknown_int(numbers)):
+        if kind.dtype == np.uint64 and _has_unknown_int(numbers):
+            numbers = [_within(number, operation, kind, site) for number in numbers]
+            kind = kind if operation is MAX else PY_INT
+        elif kind == BOOL or (kind.is_integer and _has_unknown_int(numbers)):
             kind = PY_INT  # the result is one of them, by value
         found = low.cast(numbers[0], kind)
         for number in numbers[1:]:
@@ -103,6 +106,17 @@ def _extreme(operation: Operation, function: Any) -> Rule:
         return found
 
     return rule
+
+
+def _within(number: Any, operation: Operation, kind: Number, site: CallSite) -> Any:
+    """Return a number as the result's type holds it, where it is a uint64's maximum with a Python
+    int (no negative number) or minimum (none beyond an int64).
+    """
+    if operation is MAX and number.type == PY_INT:
+        return call(MAX, [number, ir.Literal_(0, PY_INT, site.span)], PY_INT, site)
+    if operation is MIN and number.type == kind:
+        return call(MIN, [number, ir.Literal_(2**63 - 1, kind, site.span)], kind, site)
+    return number
 
 
 def _len(low: Builder, site: CallSite) -> Value:

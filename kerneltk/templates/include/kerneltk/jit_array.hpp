@@ -17,6 +17,14 @@ struct array {
         for (int k = 0; k < N - 1; ++k) i = i * shape[k + 1] + next[k];
         return data[i];
     }
+    // The same of an array of less than 2^31 elements: GPUs multiply 32 bits at a time.
+    template <class... I>
+    __device__ T& near(long long i, I... rest) const {
+        const int next[] = {static_cast<int>(rest)...};
+        int place = static_cast<int>(i);
+        for (int k = 0; k < N - 1; ++k) place = place * static_cast<int>(shape[k + 1]) + next[k];
+        return data[place];
+    }
     __device__ long long stride(int axis) const {
         long long step = sizeof(T);
         for (int k = N - 1; k > axis; --k) step *= shape[k];

@@ -23,27 +23,27 @@ extern "C" __global__ void block_sum(kerneltk::jit::array<float, 1> x, kerneltk:
     parts[(long long)threadIdx.x] = total;
     // half = jit.blockDim.x // 2
 #line 8 "kernel.py"
-    long long half_2 = (long long)blockDim.x / 2;
+    long long half_2 = (long long)((int)(long long)blockDim.x / 2);
     // while half > 0:
 #line 9 "kernel.py"
-    while (half_2 > 0) {
+    while ((int)half_2 > 0) {
         // jit.syncthreads()
 #line 10 "kernel.py"
         __syncthreads();
         // if t < half:
 #line 11 "kernel.py"
-        if ((long long)threadIdx.x < half_2) {
+        if ((int)(long long)threadIdx.x < (int)half_2) {
             // parts[t] += parts[t + half]
 #line 12 "kernel.py"
-            parts[(long long)threadIdx.x] += parts[(long long)threadIdx.x + half_2];
+            parts[(long long)threadIdx.x] += parts[(long long)(int)((unsigned int)(int)(long long)threadIdx.x + (int)half_2)];
         }
         // half //= 2
 #line 13 "kernel.py"
-        half_2 = half_2 / 2;
+        half_2 = (long long)((int)half_2 / 2);
     }
     // if t == 0:
 #line 14 "kernel.py"
-    if ((long long)threadIdx.x == 0) {
+    if ((int)(long long)threadIdx.x == 0) {
         // jit.atomic_add(y, 0, parts[0])
 #line 15 "kernel.py"
         const float t_2 = kerneltk::jit::atomic_add(&y[0], parts[0]);

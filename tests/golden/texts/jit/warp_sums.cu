@@ -43,7 +43,7 @@ extern "C" __global__ void warp_sums(kerneltk::jit::array<float, 1> x, kerneltk:
     value = t_10 + t_9;
     // if jit.laneid() == 0:
 #line 6 "kernel.py"
-    if (KERNELTK_LANE == 0) {
+    if ((int)KERNELTK_LANE == 0) {
         // votes[i // 32] = jit.popc(jit.ballot_sync(0xFFFFFFFF, value > 0))
 #line 7 "kernel.py"
         const unsigned int t_11 = __ballot_sync(4294967295u, value > 0.0f);

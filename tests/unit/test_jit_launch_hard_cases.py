@@ -1,0 +1,183 @@
+"""Launches and calls of kernels in Python with what programs really hand to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk.errors import ArgumentTypeError, LaunchError
+from kerneltk.jit import cuda, index, kernel, rawkernel, shared_memory
+from kerneltk.jit import grid as grid_index
+from kerneltk.jit import launch as launch_module
+
+
+class OnlyDlpack:
+    """An array as other libraries have them: NumPy's attributes are missing or of other types."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array = array
+        self.dtype = f"other.{array.dtype.name}"
+        self.shape = array.shape
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+class OnlyInterface:
+    """An array that has nothing but its description."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self._kept = array
+
+
+@kernel
+def squared(x: Any) -> Any:
+    return x * x
+
+
+@kernel
+def doubled(x: Any) -> Any:
+    return 2 * x[index(1)]
+
+
+@kernel
+def place_and_value(x: Any, y: Any) -> Any:
+    return x[index(1)], y
+
+
+@pytest.mark.parametrize("other", [OnlyDlpack, OnlyInterface])
+@pytest.mark.parametrize("function", [squared, doubled])
+def test_arrays_of_other_libraries_are_told_apart_by_dtype(other: Any, function: Any) -> None:
+    for dtype in (np.float32, np.float64, np.int16, np.float32):
+        x = np.arange(1, 4).astype(dtype)
+        expected = x * x if function is squared else 2 * x
+        found = function(other(x))
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("other", [OnlyDlpack, OnlyInterface])
+def test_arrays_of_other_libraries_may_be_outputs(other: Any) -> None:
+    for dtype in (np.float32, np.float64):
+        x, into = np.arange(3.0), np.zeros(3, dtype)
+        squared(other(x), out=other(into))
+        np.testing.assert_array_equal(into, x * x)
+
+
+def test_arrays_of_other_libraries_beside_ones_of_numpy() -> None:
+    x, y = np.arange(3, dtype=np.int8), np.arange(3.0)
+    for first, second in ((OnlyInterface(x), y), (x, OnlyDlpack(y)), (OnlyDlpack(x), y)):
+        found = place_and_value(first, second)
+        assert [array.dtype for array in found] == [np.int8, np.float64]
+        np.testing.assert_array_equal(found[0], x)
+        np.testing.assert_array_equal(found[1], y)
+
+
+def test_a_record_is_no_element() -> None:
+    @kernel
+    def mass(p: Any) -> Any:
+        return p.mass
+
+    particles = np.ones(2, np.dtype([("mass", np.float32), ("age", np.int32)], align=True))
+    assert mass(particles).tolist() == [1, 1]
+    with pytest.raises(ArgumentTypeError, match=r"'p' of kernel 'mass' was given a single record"):
+        mass(particles[0])
+
+
+def test_an_assertion_in_a_kernel_of_elements(capfd: pytest.CaptureFixture[str]) -> None:
+    @kernel
+    def root(x: Any) -> Any:
+        assert x >= 0, "no root of it"
+        return np.sqrt(x)
+
+    assert root(np.array([4.0, 9.0])).tolist() == [2, 3]
+    with pytest.raises(LaunchError, match="an assertion failed"):
+        root(np.array([4.0, -9.0]))
+    assert "`no root of it` failed" in capfd.readouterr().out
+    assert root(np.array([4.0, 9.0])).tolist() == [2, 3]
+
+
+class Stream:
+    ptr = 0
+
+
+@pytest.mark.parametrize(
+    ("rest", "elements"),
+    [
+        ((), 0),
+        ((64,), 16),
+        ((64, None), 16),
+        ((64, 0), 16),
+        ((np.int64(64), 0), 16),
+        ((64, Stream()), 16),
+        ((0, 64), 16),
+        ((None, 64), 16),
+        ((0, np.int64(64)), 16),
+        ((Stream(), 64), 16),
+        ((Stream(),), 0),
+        ((None, Stream()), 0),
+        ((0, 0), 0),
+        ((None, None), 0),
+    ],
+)
+def test_shared_memory_and_stream_in_either_order(rest: tuple[Any, ...], elements: int) -> None:
+    found = np.full(1, -1)
+    count_shared[(1, 1, *rest)](found)
+    assert found[0] == elements
+
+
+@rawkernel
+def count_shared(result: Any) -> None:
+    memory = shared_memory(np.int32, None)
+    result[0] = memory.size
+
+
+@pytest.mark.parametrize("decorator", [rawkernel, cuda.jit])
+@pytest.mark.parametrize("wrong", [(4.0, 2), (True, 2), (4, 2.0), ((4, 1.0), (2, 1))])
+def test_a_grid_of_floats_does_not_stay(decorator: Any, wrong: tuple[Any, Any]) -> None:
+    @decorator
+    def fill(x: Any) -> None:
+        i = grid_index(1)
+        if i < x.size:
+            x[i] = 1
+
+    x = np.zeros(2)
+    with pytest.raises(ArgumentTypeError, match="must be an int or a tuple"):
+        fill[wrong](x)
+    right = tuple(tuple(map(int, n)) if isinstance(n, tuple) else int(n) for n in wrong)
+    fill[right](x)  # 4.0 == 4, and both are the same key
+    assert x.all()
+
+
+def test_subclasses_are_launched_as_fast_as_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    @rawkernel
+    def fill(x: Any, value: Any) -> None:
+        i = grid_index(1)
+        if i < x.size:
+            x[i] = value
+
+    x = np.zeros(4).view(cuda.to_device(np.zeros(1)).__class__)
+    fill[1, 32](x, 1)
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("a launch that is known already")
+
+    monkeypatch.setattr(launch_module, "_adopted", never)
+    fill[1, 32](x, 2)
+    assert (np.asarray(x) == 2).all()
+
+
+def test_masked_arrays_are_refused() -> None:
+    @rawkernel
+    def fill(x: Any) -> None:
+        x[0] = 1
+
+    for _ in range(2):
+        with pytest.raises(ArgumentTypeError, match="no place for its mask"):
+            fill[1, 1](np.ma.masked_array(np.zeros(2), [True, False]))
