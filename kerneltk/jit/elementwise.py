@@ -708,14 +708,11 @@ def _kind(value: Any, raw: bool) -> Any:
 
 
 def _are_small(values: Sequence[Any], *shapes: Any) -> bool:
-    """Return whether all arrays, and shapes, have less than 2**31 elements, along each axis, too."""
-    if any(getattr(value, "size", 0) >= 2**31 for value in values if hasattr(value, "shape")):
-        return False
+    """Return whether arrays, and shapes, have less than 2**31 elements, along each axis, too."""
+    sizes = [getattr(value, "size", 0) for value in values]
     for shape in (*(getattr(value, "shape", ()) for value in values), *shapes):
-        extents = shape if isinstance(shape, tuple | list) else (shape,)
-        if any(isinstance(extent, int) and extent >= 2**31 for extent in extents):
-            return False
-    return True
+        sizes += shape if isinstance(shape, tuple | list) else (shape,)
+    return not any(isinstance(size, int) and size >= 2**31 for size in sizes)
 
 
 def _variable(number: int) -> str:

@@ -89,6 +89,18 @@ def is_empty(kind: Type) -> bool:
     return isinstance(kind, Void)
 
 
+def _constant_words(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return numbers as constant memory is initialised with them: no constructors and functions can
+    stand there, so that complex numbers are two, and the bits of others have to do.
+    """
+    if values.dtype.kind == "c":
+        values = values.view(values.real.dtype)
+    is_plain = values.dtype.name in ("float32", "float64") and np.isfinite(values).all()
+    if is_plain or values.dtype.kind in "biu":
+        return values
+    return values.view(f"u{values.dtype.itemsize}")
+
+
 def _is_packed(place: Any) -> bool:
     """Return whether a place lies in a record whose fields may not be aligned."""
     while isinstance(place, ir.Field | ir.Element | ir.Section):
@@ -569,11 +581,14 @@ class Emitter:
         kind = node.type
         assert isinstance(kind, Array)
         assert isinstance(kind.element, Number)
-        values = np.frombuffer(node.data, kind.element.dtype)
-        numbers = ", ".join(literal(value, kind.element)[0] for value in values)
-        count = f"[{len(values)}]"
+        held = _constant_words(np.frombuffer(node.data, kind.element.dtype))
+        word = self.ctype(Number(held.dtype))
+        numbers = ", ".join(literal(value, Number(held.dtype))[0] for value in held)
         name = f"_kt_constant{len(self._constants)}"
-        self._constants.append(f"__constant__ const {element} {name}{count} = {{{numbers}}};")
+        align = f"alignas({element}) " if word != element else ""
+        self._constants.append(
+            f"{align}__constant__ const {word} {name}[{len(held)}] = {{{numbers}}};"
+        )
         view = f"const {element} (&{node.name}){extents}"
         self._line(f"{view} = reinterpret_cast<const {element} (&){extents}>({name});")
 
