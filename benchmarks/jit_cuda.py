@@ -378,7 +378,7 @@ def _launches(report: Report, targets: Table, libraries: _Libraries) -> None:
     )
     _add_times(table, results, first)
     for peer, limit in (
-        ("cupyx.jit, kernel[grid, block](...)", 1.0),
+        ("cupyx.jit, kernel[grid, block](...)", 0.15),
         ("numba-cuda, CuPy arrays", 1.0),
         ("CuPy RawKernel", 1.0),
     ):

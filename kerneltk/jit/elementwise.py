@@ -264,6 +264,12 @@ class ElementKernel:
         # Other libraries' arrays have dtypes and shapes of their own kinds, or none.
         own = tuple(map(_own, args))
         own_outputs = tuple(map(_own, outputs))
+        for value in own_outputs:
+            if interop.backend_of(value) is None:
+                raise ArgumentTypeError(
+                    f"'out' of kernel '{self.name}' must be an array or a tuple of arrays, and "
+                    f"has an object of type '{type(value).__name__}'."
+                )
         small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         owners = (interop.backend_of(value) for value in (*own, *own_outputs))
         on_gpu = any(owner is not None and owner.name == "cuda" for owner in owners)

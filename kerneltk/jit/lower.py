@@ -15,6 +15,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.loops import Loops
 from kerneltk.jit.names import Pending
+from kerneltk.jit.operators import BINARY
 from kerneltk.jit.printing import print_parts
 from kerneltk.jit.scope import parameters_of
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     pass
 
 __all__ = ["FunctionLowering"]
-
-_OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^",
-}  # fmt: skip
 
 
 class FunctionLowering(Loops):
@@ -331,9 +326,9 @@ class FunctionLowering(Loops):
             self.assign(node.target, self.value(node.value), self.span(node.value))
 
     def _augmented_assign(self, node: ast.AugAssign) -> None:
-        spelling = _OPERATORS.get(type(node.op))
+        row = BINARY.get(type(node.op))
         span = self.span(node)
-        if spelling is None:
+        if row is None:
             from kerneltk.jit.refusals import refusal_of
 
             words, hint = refusal_of(node.op) or ("This operator", "")
@@ -348,7 +343,7 @@ class FunctionLowering(Loops):
                 del self.statements[before:]
                 left = self._settled(left)
                 self.statements += late
-            self.assign_name(node.target.id, self.binary(spelling, left, value, span, places), span)
+            self.assign_name(node.target.id, self.binary(row[0], left, value, span, places), span)
             return
         place = self._target(node.target)
         if not isinstance(place, ir.Element | ir.Field):
@@ -360,12 +355,12 @@ class FunctionLowering(Loops):
             place = self._settled_place(place)
             left = self.temporary(place)
             self.statements += added
-            result = self.binary(spelling, left, value, span, places)
+            result = self.binary(row[0], left, value, span, places)
             self._store(place, result, self.span(node.target), span)
             return
         name = self.fresh("place")
         local = ir.Local(name, place.type, self.span(node.target))
-        result = self.binary(spelling, local, value, span, places)
+        result = self.binary(row[0], local, value, span, places)
         what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
         self.emit(ir.Update(place, name, self.convert(result, place.type, span, what), span))
 

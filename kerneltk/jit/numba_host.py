@@ -180,7 +180,7 @@ class HostLibrary:
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy, in `to` if that is given."""
         if to is not None:
-            to.copy_to_device(value, stream)
+            self.adopted(to).copy_to_device(value, stream)
             return to
         if not copy and isinstance(value, np.ndarray):
             return value.view(HostArray)

@@ -13,7 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ScalarOverflowError,
+    SignatureError,
+)
 
 __all__ = ["Options", "Parsed", "checked_options", "parse_signature", "signatures_of"]
 
@@ -90,7 +95,12 @@ class Parsed:
         if isinstance(value, bool | int | float | complex | np.generic):
             if isinstance(value, complex | np.complexfloating) and self.dtype.kind != "c":
                 raise refuse(self.text)
-            return np.asarray(value).astype(self.dtype)[()]
+            if isinstance(value, int) and not -(2**63) <= value < 2**64:
+                raise ScalarOverflowError(
+                    f"{value} has more than 64 bits, and '{self.text}' in the signature has fewer."
+                )
+            with np.errstate(invalid="ignore", over="ignore"):  # as C++ converts
+                return np.asarray(value).astype(self.dtype)[()]
         raise refuse(self.text)
 
 

@@ -21,9 +21,9 @@ from kerneltk.jit.types import (
 )
 from kerneltk.jit.values import Values
 
-__all__ = ["COMPARISONS", "Operators"]
+__all__ = ["BINARY", "COMPARED", "COMPARISONS", "Operators"]
 
-_BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
+BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),
     ast.Mult: ("*", operator.mul),
@@ -37,7 +37,7 @@ _BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitOr: ("|", operator.or_),
     ast.BitXor: ("^", operator.xor),
 }
-_BY_SPELLING = dict(_BINARY.values())
+_BY_SPELLING = dict(BINARY.values())
 COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("<", operator.lt),
     ast.LtE: ("<=", operator.le),
@@ -64,7 +64,7 @@ class Operators(Values):
     """The part of the lowering that knows operators."""
 
     def _binary_node(self, node: ast.BinOp) -> Value:
-        row = _BINARY.get(type(node.op))
+        row = BINARY.get(type(node.op))
         if row is None:
             words, hint = refusal_of(node.op) or ("This operator", "")
             raise self.refuse(f"{words} cannot be used in a kernel.", self.span(node), hint)

@@ -579,7 +579,18 @@ class _Splitter:
                     node.span for node in ir.walk(*self._body) if name in set(stored_names(node))
                 )
                 raise _Refusal("the way to a barrier depends on the thread", span)
-        return {n for n, count in candidates.items() if count == 1 or n in self._needed}
+        found = {n for n, count in candidates.items() if count == 1 or n in self._needed}
+        stores = [node for node in ir.walk(*self._body) if isinstance(node, ir.Store)]
+        while True:  # a block cannot compute from what each thread has of its own
+            wrong = {
+                name
+                for store in stores
+                for name in found.intersection(stored_names(store)) - self._needed
+                if (_mentioned([store.value]) & set(self._types)) - found
+            }
+            if not wrong:
+                return found
+            found -= wrong
 
     def _could_be_block(self, name: str) -> bool:
         return name not in self._block and name in self._candidates()

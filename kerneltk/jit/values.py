@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Never
@@ -439,6 +440,18 @@ class Values:
         with np.errstate(all="ignore"):
             return ir.Literal_(np.array(found).astype(target.dtype)[()], target, value.span)
 
+    def _check_constant(self, found: Any, target: Number, span: ir.Span) -> None:
+        """Raise for one of Python's numbers that an integer type has no place for."""
+        limits = np.iinfo(target.dtype)
+        if type(found) is float and not math.isfinite(found):
+            raise self.fail(f"The number {found} is no integer.", span)
+        if type(found) is int and not limits.min <= found <= limits.max:
+            raise self.fail(
+                f"The number {found} does not fit '{target}'.",
+                span,
+                f"use a wider dtype, or write 'np.{target}({found})' to wrap it around.",
+            )
+
     def convert(self, value: Value, target: Type, span: ir.Span, what: str) -> ir.Expression:
         """Return a value as one of a type that it can be stored to; raises where it cannot.
 
@@ -447,6 +460,8 @@ class Values:
         what : str
             What it is stored to, for messages: ``"'y'"``, ``"an element of 'x'"``.
         """
+        if isinstance(value, Static) and isinstance(target, Number) and target.is_integer:
+            self._check_constant(value.value, target, span)
         found = self.as_expression(value, span)
         if found.type == target:
             return found

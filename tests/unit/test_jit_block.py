@@ -74,7 +74,8 @@ __global__ void reduce(const T* x, T* first, T* all, int valid) {
 }
 
 template <class T, class Op, int X, int Y = 1, int Z = 1>
-__global__ void scan(const T* x, T* inclusive, T* exclusive, T* totals) {
+__global__ void __launch_bounds__(X * Y * Z)
+    scan(const T* x, T* inclusive, T* exclusive, T* totals) {
     constexpr int N = X * Y * Z;
     __shared__ block_scan_storage<T, N> storage;
     const int i = blockIdx.x * N + rank_in_block<X, Y, Z>();

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from kerneltk.errors import ArgumentTypeError, LaunchError
+from kerneltk.errors import ArgumentTypeError, LaunchError, ScalarOverflowError, UnsupportedError
 from kerneltk.jit import cuda, index, kernel, rawkernel, shared_memory
 from kerneltk.jit import grid as grid_index
 from kerneltk.jit import launch as launch_module
@@ -181,3 +182,70 @@ def test_masked_arrays_are_refused() -> None:
     for _ in range(2):
         with pytest.raises(ArgumentTypeError, match="no place for its mask"):
             fill[1, 1](np.ma.masked_array(np.zeros(2), [True, False]))
+
+
+@pytest.mark.parametrize("out", [[np.zeros(3)], 3, (None,)])
+def test_outputs_are_arrays(out: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'out' of kernel 'squared' must be an array"):
+        squared(np.zeros(3), out=out)
+
+
+def test_kernels_of_elements_have_named_parameters() -> None:
+    @kernel
+    def first(*values: Any) -> Any:
+        return values[0]
+
+    @kernel
+    def plain(x: Any, **options: Any) -> Any:
+        return x
+
+    with pytest.raises(UnsupportedError, match=r"A kernel cannot take '\*values'"):
+        first(np.zeros(3), np.zeros(3))
+    with pytest.raises(UnsupportedError, match=r"A kernel cannot take '\*\*options'"):
+        plain(np.zeros(3))
+
+
+NUMBERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+FRACTIONS = ("float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "complex128")
+
+
+@pytest.mark.parametrize("dtype", [*NUMBERS, *FRACTIONS])
+def test_constant_memory_of_every_dtype(dtype: Any) -> None:
+    dtype = np.dtype(dtype)
+    table = np.arange(6).astype(dtype).reshape(2, 3)
+    if dtype.kind in "iu":
+        table[0, :2] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    elif dtype.kind == "c":
+        table[0] = np.nan, complex(-np.inf, np.nan), complex(1.5, -0.0)
+    elif dtype.kind != "b":
+        table[0] = np.nan, -np.inf, -0.0
+
+    @rawkernel
+    def copy(x: Any) -> None:
+        values = cuda.const.array_like(table)
+        for i in range(2):
+            for j in range(3):
+                x[i, j] = values[i, j]
+
+    x = np.zeros_like(table)
+    copy[1, 1](x)
+    assert x.tobytes() == table.tobytes()
+    assert ".const" in copy.inspect(x, target="compute_90")
+
+
+def test_numbers_that_a_signature_has_no_room_for() -> None:
+    @cuda.jit("void(float32[:], int32, float32)")
+    def store(x: Any, n: Any, value: Any) -> None:
+        x[0], x[1] = n, value
+
+    x = np.zeros(2, np.float32)
+    store[1, 1](x, 2**40 + 5, 1e300)  # no warning either
+    assert x.tolist() == [5, np.inf]
+    with pytest.raises(ScalarOverflowError, match="more than 64 bits"):
+        store[1, 1](x, 2**70, 0)
+
+
+def test_copies_into_arrays_of_numpy() -> None:
+    into = np.zeros(3)
+    assert cuda.to_device(np.arange(3.0), to=into) is into
+    assert into.tolist() == [0, 1, 2]

@@ -693,7 +693,7 @@ class Interpreter:
                 return carried(self.value(operand), kind)
             case ir.Unary(op, operand, kind):
                 value = self.value(operand)
-                return carried(-value if op == "-" else ~value, kind)
+                return carried(-value if op == "-" else ~int(value), kind)
             case ir.Not(operand):
                 return not self.value(operand)
             case ir.Binary():

@@ -1,0 +1,170 @@
+"""Programs in which the order of effects, copies of records, or what is a block's decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import jit
+from kerneltk.errors import TypingError
+
+from . import jit_reference
+
+PACKED = np.dtype([("tag", np.int8), ("count", np.int32), ("place", np.float64, 3)])
+
+
+def assert_as_in_python(function: Any, block: int, *arguments: Any) -> None:
+    found = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    wanted = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    jit.rawkernel(mode="numpy")(function)[1, block](*found)
+    jit_reference.run(function, 1, block, tuple(wanted))
+    for a, b in zip(found, wanted, strict=True):
+        if isinstance(a, np.ndarray):
+            np.testing.assert_array_equal(a, b)
+
+
+def chain_stops_early(y: Any) -> None:
+    def note(k: int) -> int:
+        y[0] = y[0] * 10 + k
+        return k
+
+    if note(1) < note(2) < note(0) < note(9):
+        y[1] = 1
+    y[2] = note(1) < note(2) <= note(2) < note(3)
+    b = 5
+    y[3] = 1 < (b := b - 3) < b + 1 < 4
+
+
+def chain_guards_a_division(y: Any, d: int) -> None:
+    y[0] = 5 if 0 < d < 100 // d < 60 else 7
+
+
+def update_reads_first(y: Any) -> None:
+    def bump(k: int) -> int:
+        y[0] += k
+        return k
+
+    y[0] = 1
+    y[0] += bump(3)
+    y[1] += jit.atomic_add(y, 1, 5)
+    c = 3
+    y[c] += (c := 11)
+    y[4] = c
+
+
+def target_is_evaluated_last(y: Any) -> None:
+    c = 1
+    y[(c := c + 8)] = c
+    y[0] = c
+
+
+def view_before_its_bound_changes(x: Any, y: Any) -> None:
+    def total(values: Any, n: int) -> Any:
+        found = 0.0
+        for value in values:
+            found += value
+        return found + 1000 * n
+
+    k = 1
+    y[0] = total(x[k:], (k := 3))
+    y[1] = total(x[int(y[5]) :], int(jit.atomic_add(y, 5, 2)))
+
+
+@pytest.mark.parametrize(
+    "function", [chain_stops_early, update_reads_first, target_is_evaluated_last]
+)
+def test_order_of_effects(function: Any) -> None:
+    assert_as_in_python(function, 1, np.zeros(16))
+
+
+@pytest.mark.parametrize("d", [0, 3])
+def test_chain_of_comparisons_guards(d: int) -> None:
+    assert_as_in_python(chain_guards_a_division, 1, np.zeros(1), d)
+
+
+def test_view_is_made_before_its_bound_changes() -> None:
+    assert_as_in_python(view_before_its_bound_changes, 1, np.arange(1.0, 9), np.zeros(8))
+
+
+def largest_and_least(x: Any, y: Any) -> None:
+    i = jit.grid(1)
+    v = x[i]
+    y[i, 0], y[i, 1], y[i, 2], y[i, 3] = max(v, i), max(i, v, 3), min(v, i), min(i - 5, v)
+
+
+def test_extremes_of_uint64_and_python_int() -> None:
+    x = np.array([0, 2**63, 2**64 - 1, 5], np.uint64)
+    assert_as_in_python(largest_and_least, 4, x, np.zeros((4, 4)))
+
+
+def updates_packed_fields(r: Any) -> None:
+    for e in r:
+        e.count += 3
+        e.place[1] //= 2
+    r[1].count *= r[0].count
+    r["count"][2] -= 1
+
+
+def test_fields_that_are_not_aligned() -> None:
+    r = np.zeros(3, PACKED)
+    r["place"] = 7
+    assert_as_in_python(updates_packed_fields, 1, r)
+
+
+def test_fields_of_copies_are_not_assigned_to() -> None:
+    def change(p: Any) -> None:
+        p.count = 3
+
+    @jit.rawkernel
+    def by_function(r: Any) -> None:
+        change(r[0])
+
+    @jit.rawkernel
+    def by_branch(r: Any) -> None:
+        p = r[0]
+        if r[1].tag > 0:
+            p = r[1]
+        p.count = 3
+
+    @jit.kernel
+    def by_element(p: Any) -> Any:
+        p.count = 3
+        return p.count
+
+    r = np.zeros(3, PACKED)
+    for launch in (lambda: by_function[1, 1](r), lambda: by_branch[1, 1](r), lambda: by_element(r)):
+        with pytest.raises(TypingError, match="a copy of a record"):
+            launch()
+
+
+def block_computes_from_a_variable_assigned_twice(y: Any, n: int) -> None:
+    t = jit.threadIdx.x
+    u = n
+    jit.syncthreads()
+    v = u % 3
+    y[t] += v
+    jit.syncthreads()
+    u = n + 1
+    y[t] += u + v
+
+
+def bound_that_changes_in_a_loop_that_is_left(x: Any, y: Any, n: int) -> None:
+    t = jit.threadIdx.x
+    u = n
+    v = 1
+    jit.syncthreads()
+    for k in range(1, u % 3, -1):
+        u = k
+        if v < 5:
+            break
+        v = x[k]
+    jit.syncthreads()
+    y[t] += u + v
+
+
+def test_bounds_from_variables_assigned_twice() -> None:
+    assert_as_in_python(block_computes_from_a_variable_assigned_twice, 8, np.zeros(8), 5)
+    x = np.arange(8)
+    assert_as_in_python(bound_that_changes_in_a_loop_that_is_left, 8, x, np.zeros(8), 3)
