@@ -19,7 +19,7 @@ from kerneltk.backends import nvrtc
 from kerneltk.dtypes import as_dtype
 from kerneltk.jit import ir
 from kerneltk.jit.emit import emit_program
-from kerneltk.jit.kernel import Definition
+from kerneltk.jit.grid_kernel import Definition
 from kerneltk.jit.parameters import narrow_parameters
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow

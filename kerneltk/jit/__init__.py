@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from kerneltk.jit.elementwise import ElementKernel, kernel
+from kerneltk.jit.grid_kernel import JitKernel, rawkernel
 from kerneltk.jit.intrinsics import atomics, bits, memory, threads, warp
 from kerneltk.jit.intrinsics.base import Intrinsic
 from kerneltk.jit.intrinsics.loops import RANGE
-from kerneltk.jit.kernel import JitKernel, rawkernel
 
 _TABLES: tuple[dict[str, Any], ...] = (
     threads.INTRINSICS,

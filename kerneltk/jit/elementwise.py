@@ -33,7 +33,7 @@ from kerneltk.errors import (
 from kerneltk.jit import ir
 from kerneltk.jit.effects import written_parameters
 from kerneltk.jit.emit import Emitter
-from kerneltk.jit.kernel import Definition, Mode, checked_function, reduced
+from kerneltk.jit.grid_kernel import Definition, Mode, checked_function, reduced
 from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
@@ -140,9 +140,11 @@ def _raw_parameters(node: ast.FunctionDef | ast.Lambda, names: Sequence[str]) ->
             found.add(item.id)
 
     for item in ast.walk(node):
-        if isinstance(item, ast.Subscript) or (
-            isinstance(item, ast.Attribute) and item.attr in _OF_ARRAYS
-        ):
+        if isinstance(item, ast.Subscript):
+            key = item.slice
+            if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                note(item.value)  # a name is a record's field
+        elif isinstance(item, ast.Attribute) and item.attr in _OF_ARRAYS:
             note(item.value)
         elif isinstance(item, ast.For):
             note(item.iter)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
-from kerneltk.jit.kernel import (
+from kerneltk.jit.grid_kernel import (
     _MOST_CONFIGURATIONS,
     Configured,
     Definition,

@@ -50,7 +50,7 @@ def show(program: ir.Program) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from kerneltk.jit.kernel import Definition
+    >>> from kerneltk.jit.grid_kernel import Definition
     >>> from kerneltk.jit.types import PY_INT, Array, number
     >>> def scale(x, i, y):
     ...     y[i] = i * x[-1]

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerneltk import jit
-from kerneltk.jit.kernel import Definition
+from kerneltk.jit.grid_kernel import Definition
 from kerneltk.jit.passing import type_of
 
 THREADS = 32

@@ -23,7 +23,7 @@ from kerneltk.errors import (
     UnsupportedError,
 )
 from kerneltk.jit import cg, cub
-from kerneltk.jit.kernel import Definition
+from kerneltk.jit.grid_kernel import Definition
 from kerneltk.jit.passing import type_of
 
 Array = npt.NDArray[Any]

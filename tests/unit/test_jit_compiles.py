@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
-from kerneltk.jit.kernel import Definition
+from kerneltk.jit.grid_kernel import Definition
 from kerneltk.jit.passing import type_of
 from kerneltk.units import TranslationUnit
 

@@ -23,7 +23,7 @@ from kerneltk.errors import (
     SourceError,
 )
 from kerneltk.jit import ElementKernel, JitKernel, cuda
-from kerneltk.jit.kernel import DeviceFunction
+from kerneltk.jit.grid_kernel import DeviceFunction
 
 FACTOR = 2
 
