@@ -269,8 +269,20 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     -------
     DeviceArray or HostArray
         Both have ``copy_to_host(ary=None)`` and ``copy_to_device(ary)``.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `to` is no array on the device (which, without a GPU, NumPy arrays are).
     """
-    return library().copied(obj, copy, to, stream)
+    device = library()
+    fits = to is None or device.is_array(to) or (isinstance(to, np.ndarray) and not device.is_gpu)
+    if not fits:
+        raise ArgumentTypeError(
+            f"'to' is a '{type(to).__module__}.{type(to).__qualname__}', which is no array on the "
+            "device; copy_to_host(ary) copies into an array of NumPy."
+        )
+    return device.copied(obj, copy, to, stream)
 
 
 def device_array(

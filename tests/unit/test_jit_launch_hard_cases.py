@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kerneltk.errors import ArgumentTypeError, LaunchError, ScalarOverflowError, UnsupportedError
-from kerneltk.jit import cuda, index, kernel, rawkernel, shared_memory
+from kerneltk.jit import cuda, index, kernel, numba_host, rawkernel, shared_memory
 from kerneltk.jit import grid as grid_index
 from kerneltk.jit import launch as launch_module
 
@@ -163,7 +163,7 @@ def test_subclasses_are_launched_as_fast_as_arrays(monkeypatch: pytest.MonkeyPat
         if i < x.size:
             x[i] = value
 
-    x = np.zeros(4).view(cuda.to_device(np.zeros(1)).__class__)
+    x = np.zeros(4).view(numba_host.HostArray)
     fill[1, 32](x, 1)
 
     def never(*_: Any) -> Any:
@@ -245,7 +245,18 @@ def test_numbers_that_a_signature_has_no_room_for() -> None:
         store[1, 1](x, 2**70, 0)
 
 
-def test_copies_into_arrays_of_numpy() -> None:
+def test_copies_into_arrays_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba_host, "library", numba_host.HostLibrary)
     into = np.zeros(3)
     assert cuda.to_device(np.arange(3.0), to=into) is into
     assert into.tolist() == [0, 1, 2]
+    with pytest.raises(ArgumentTypeError, match=r"'builtins\.list', which is no array"):
+        cuda.to_device(np.arange(3.0), to=[0, 0, 0])
+
+
+@pytest.mark.gpu
+def test_copies_into_arrays_that_are_not_on_the_gpu_are_refused() -> None:
+    into = np.zeros(3)
+    with pytest.raises(ArgumentTypeError, match=r"'numpy\.ndarray', which is no array"):
+        cuda.to_device(np.arange(3.0), to=into)
+    assert not into.any()
