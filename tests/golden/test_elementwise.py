@@ -66,7 +66,7 @@ CUDA = {
     "own_texts": Text(WRAPPED, (make("i4", 1000), 2), '#line 1 "preamble"'),
 }
 HOST = {
-    "flat": Text(AXPB, (make("f4", 10**6), float, float), "_kt_r_x[_kt_k]"),
+    "flat": Text(AXPB, (make("f4", 10**6), float, float), "kerneltk::get(_kt_r_x + _kt_k)"),
     "rows": Text(SUM, (make("f4", (512, 1024)), make("f4", (512, 1))), "_kt_width"),
     "tile": Text(SUM, (make("f4", (512, 1024), order="F"), make("f4", (512, 1024))), "_kt_across"),
     "misaligned": Text(SUM, tuple(make("f4", 1000, offset=k) for k in (1, 0, 2)), "memcpy"),

@@ -374,3 +374,10 @@ def test_ahead_of_time_takes_defaults_and_keywords() -> None:
     scale = ElementwiseKernel("T x, T a = 2", "T y", "y = a * x", "scale")
     spec = ArraySpec.make("float32", (16,))
     assert scale.translation_unit(spec) == scale.translation_unit(x=spec, a=float)
+
+
+def test_bools_are_true_whatever_their_byte() -> None:
+    x = np.array([0, 1, 2, 3, 255] * 13, np.uint8)
+    out = x[::-1].copy()
+    invert = ElementwiseKernel("bool x", "bool y", "y = !x")
+    assert invert(x.view(bool), out.view(bool)).view(np.uint8).tolist() == (x == 0).tolist()

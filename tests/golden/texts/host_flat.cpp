@@ -44,8 +44,8 @@ y = a * x + b
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_y);
                 _kt_r_y[_kt_k] = _kt_v_y;
             }
@@ -59,8 +59,8 @@ y = a * x + b
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_y);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
             }
@@ -75,8 +75,8 @@ y = a * x + b
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_y);
                 _kt_r_y[_kt_k] = _kt_v_y;
             }

@@ -48,8 +48,8 @@ y = x[k] + _ind.get()[0]
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
-                int _kt_v_k = _kt_r_k[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
+                int _kt_v_k = kerneltk::get(_kt_r_k + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(_kt_i + _kt_k * 1, _kt_v_k, _kt_v_y);
                 _kt_r_y[_kt_k] = _kt_v_y;
             }
@@ -63,8 +63,8 @@ y = x[k] + _ind.get()[0]
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
-                int _kt_v_k = _kt_r_k[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
+                int _kt_v_k = kerneltk::get(_kt_r_k + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(_kt_i + _kt_k * 1, _kt_v_k, _kt_v_y);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
             }
@@ -79,8 +79,8 @@ y = x[k] + _ind.get()[0]
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
-                int _kt_v_k = _kt_r_k[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
+                int _kt_v_k = kerneltk::get(_kt_r_k + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(_kt_i + _kt_k * 1, _kt_v_k, _kt_v_y);
                 _kt_r_y[_kt_k] = _kt_v_y;
             }

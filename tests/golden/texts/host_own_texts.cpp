@@ -51,9 +51,9 @@ z = y > k
                 const long long _kt_head = kerneltk::stream_head(_kt_r_y);
                 if (_kt_head >= 0 && _kt_head + kerneltk::stream_elements <= _kt_count && kerneltk::stream_aligned(_kt_r_z + _kt_head)) {
             for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
-                bool _kt_v_z = _kt_r_z[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
+                bool _kt_v_z = kerneltk::get(_kt_r_z + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_y, _kt_v_z);
                 _kt_r_y[_kt_k] = _kt_v_y;
                 _kt_r_z[_kt_k] = _kt_v_z;
@@ -65,9 +65,9 @@ z = y > k
                         alignas(64) unsigned char _kt_m_z[kerneltk::stream_elements * sizeof(bool)];
                         bool* const _kt_b_z = reinterpret_cast<bool*>(_kt_m_z);
             for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
-                bool _kt_v_z = _kt_r_z[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
+                bool _kt_v_z = kerneltk::get(_kt_r_z + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_y, _kt_v_z);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
                 _kt_b_z[_kt_k - _kt_done] = _kt_v_z;
@@ -79,9 +79,9 @@ z = y > k
                 }
             }
             for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
-                T _kt_v_y = _kt_r_y[_kt_k];
-                bool _kt_v_z = _kt_r_z[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
+                bool _kt_v_z = kerneltk::get(_kt_r_z + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_y, _kt_v_z);
                 _kt_r_y[_kt_k] = _kt_v_y;
                 _kt_r_z[_kt_k] = _kt_v_z;

@@ -49,10 +49,10 @@ y = x + w
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
                 T _kt_v_w;
                 __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
-                T _kt_v_y = _kt_r_y[_kt_k];
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
                 _kt_r_y[_kt_k] = _kt_v_y;
             }
@@ -66,10 +66,10 @@ y = x + w
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
                 T _kt_v_w;
                 __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
-                T _kt_v_y = _kt_r_y[_kt_k];
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
             }
@@ -84,10 +84,10 @@ y = x + w
 #pragma GCC ivdep
 #endif
             for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
-                T _kt_v_x = _kt_r_x[_kt_k];
+                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
                 T _kt_v_w;
                 __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
-                T _kt_v_y = _kt_r_y[_kt_k];
+                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
                 _kt_r_y[_kt_k] = _kt_v_y;
             }

@@ -28,15 +28,6 @@ __forceinline__ void put(T* place, const T& value) {
     new (in_place(), place) T(value);
 }
 
-// A bool is read as its byte: GCC does not vectorise with bools from memory.
-template <class T>
-__forceinline__ const T& get(const T* place) {
-    return *place;
-}
-__forceinline__ bool get(const bool* place) {
-    return *reinterpret_cast<const unsigned char*>(place) != 0;
-}
-
 // A list of totals.
 template <class T, int COUNT>
 class totals_of {

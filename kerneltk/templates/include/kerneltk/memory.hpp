@@ -56,4 +56,14 @@ __device__ __forceinline__ T* advance(T* pointer, Index bytes) {
     return reinterpret_cast<T*>(reinterpret_cast<char*>(pointer) + bytes);
 }
 
+// A bool is read as its byte: GCC does not vectorise with bools from memory,
+// and an output that is about to be written may hold any byte.
+template <class T>
+__forceinline__ const T& get(const T* place) {
+    return *place;
+}
+__forceinline__ bool get(const bool* place) {
+    return *reinterpret_cast<const unsigned char*>(place) != 0;
+}
+
 }  // namespace kerneltk
