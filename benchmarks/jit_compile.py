@@ -24,6 +24,7 @@ from kerneltk.jit.parameters import narrow_parameters
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
 from kerneltk.jit.scope import parameters_of
+from kerneltk.jit.shapes import Shapes
 from kerneltk.jit.source import FunctionSource
 from kerneltk.jit.split import NotSplit, split_program
 from kerneltk.jit.types import Array, Number, Type
@@ -55,13 +56,14 @@ extern "C" __global__ void shared_sum(const float* x, float* sums, int n) {
 """
 
 _FLOATS = Array(Number(np.dtype("float32")), 1, "C")
+_SHAPES = Shapes(small=True)
 _INT = Number(np.dtype("int64"), weak=True)
 _FLOAT = Number(np.dtype("float32"))
 
 
 def _unit(kernel: Any, types: tuple[Type, ...]) -> TranslationUnit:
     definition = kernel._definition
-    return definition.unit(definition.program(types, small=True), "cuda")  # type: ignore[no-any-return]
+    return definition.unit(definition.program(types, small=True), "cuda", _SHAPES)  # type: ignore[no-any-return]
 
 
 def _element_unit() -> TranslationUnit:
@@ -123,7 +125,7 @@ def _whole(which: str, backend: Any) -> Call:
 
     def call() -> None:
         definition = Definition(function)
-        definition.unit(definition.program(types, small=True), backend)
+        definition.unit(definition.program(types, small=True), backend, _SHAPES)
 
     return call
 

@@ -128,7 +128,7 @@ def _relief(module: Any, numba: Any) -> _Work:
                     lit = (light_up - light_east * to_east - light_north * to_north) / np.sqrt(
                         np.float32(1) + square
                     )
-                    shade[row, column] = max(lit, np.float32(0))
+                    shade[row, column] = np.float32(0) if lit < 0 else lit
 
         compiled = numba.njit(parallel=True)(loop)
         entrants["numba"] = lambda: lambda: compiled(height, slope, shade, numbers)

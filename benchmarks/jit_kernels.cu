@@ -27,7 +27,7 @@ extern "C" __global__ void relief(const float* height, float* slope, float* shad
     slope[row * columns + column] = 57.29577951f * atanf(sqrtf(square));
     const float lit =
         (light_up - light_east * to_east - light_north * to_north) / sqrtf(1.0f + square);
-    shade[row * columns + column] = fmaxf(lit, 0.0f);
+    shade[row * columns + column] = lit < 0.0f ? 0.0f : lit;
 }
 
 // -- products of square matrices ------------------------------------------------------------------

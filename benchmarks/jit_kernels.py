@@ -72,7 +72,7 @@ def relief_elements(height, dx, dy, light_east, light_north, light_up):
     to_north = (height[north, column] - height[south, column]) / ((south - north) * dy)
     square = to_east * to_east + to_north * to_north
     lit = (light_up - light_east * to_east - light_north * to_north) / math.sqrt(1 + square)
-    return 57.29577951 * math.atan(math.sqrt(square)), max(lit, np.float32(0))
+    return 57.29577951 * math.atan(math.sqrt(square)), 0 if lit < 0 else lit
 
 
 # -- functions of a thread ------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def relief(jit, library=np) -> Kernel:
             lit = (light_up - light_east * to_east - light_north * to_north) / library.sqrt(
                 np.float32(1) + square
             )
-            shade[row, column] = max(lit, np.float32(0))
+            shade[row, column] = np.float32(0) if lit < 0 else lit
 
     return relief
 

@@ -11,6 +11,7 @@ import numpy as np
 from kerneltk.dtypes import describe, identifier_problem
 from kerneltk.jit import ir
 from kerneltk.jit.guards import guard_of
+from kerneltk.jit.shapes import may_be_alike
 from kerneltk.jit.split import block_variables, loop_variables
 from kerneltk.jit.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
 
@@ -30,6 +31,7 @@ _FUNCTIONS = {
     "**": "kerneltk::jit::power",
 }
 _NUMBERS = "jit_numbers.hpp"
+_COORDINATES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 _Text = tuple[str, int]
 
@@ -110,6 +112,11 @@ def _is_packed(place: Any) -> bool:
     return False
 
 
+def _is_coordinate(node: Any) -> bool:
+    """Return whether an expression is CUDA's variable for one, as a Python int."""
+    return isinstance(node, ir.Call) and node.operation.name.partition(".")[0] in _COORDINATES
+
+
 def _is_small(kind: Type) -> bool:
     """Return whether C++ computes with a wider type, so that a result must be cut."""
     if not isinstance(kind, Number) or kind == BOOL:
@@ -143,11 +150,19 @@ class Emitter:
         What stands between ``__global__ void`` and the name.
     short : bool
         Whether places in arrays are computed in 32 bits: all have less than 2**31 elements.
+    alike : bool
+        Whether the kernel's dense arrays of as many dimensions have one shape.
     """
 
-    def __init__(self, program: ir.Program, launch_bounds: str = "", short: bool = False) -> None:
+    def __init__(
+        self,
+        program: ir.Program,
+        launch_bounds: str = "",
+        short: bool = False,
+        alike: bool = False,
+    ) -> None:
         self._program = program
-        self._short = short
+        self._short, self._alike = short, alike
         self._bounds = launch_bounds
         self.headers: dict[str, None] = {"jit_array.hpp": None}
         self.declarations: dict[str, None] = {}
@@ -287,7 +302,10 @@ class Emitter:
             return f"kerneltk::jit::convert<{ctype}>({self.text(node.operand)})", _PRIMARY
         if target == BOOL:
             return f"{self.text(node.operand, _EQUAL + 1)} != 0", _EQUAL
-        return f"({ctype}){self.text(node.operand, _UNARY)}", _UNARY
+        operand = self.text(node.operand, _UNARY)
+        if target.is_integer and _is_coordinate(node.operand):
+            operand = operand.removeprefix("(long long)")
+        return f"({ctype}){operand}", _UNARY
 
     def _needs_numbers(self, kind: Type) -> None:
         self.headers[_NUMBERS] = None
@@ -758,6 +776,8 @@ class Emitter:
         self._depth = 1
         if function.is_split:
             self._line("KERNELTK_BLOCK_BEGIN")
+        if function.is_kernel and self._alike:
+            self._share_shapes(function)
         kinds = dict(function.locals)
         here = set(self._top)
         if function.is_split:
@@ -773,6 +793,19 @@ class Emitter:
         self._lines.append("}")
         return "\n".join(self._lines)
 
+    def _share_shapes(self, function: ir.Function) -> None:
+        """Say that arrays have the shape of the first of as many dimensions, so that a compiler
+        computes places in them once.
+        """
+        first: dict[int, str] = {}
+        for parameter in function.parameters:
+            kind = parameter.type
+            if isinstance(kind, Array) and may_be_alike(kind):
+                model = first.setdefault(kind.ndim, parameter.name)
+                if model != parameter.name:
+                    for axis in range(kind.ndim):
+                        self._line(f"{parameter.name}.shape[{axis}] = {model}.shape[{axis}];")
+
     def program(self) -> str:
         """Return declarations and functions; `headers` then has the headers that they need."""
         self._asking = self._functions_that_ask()
@@ -781,7 +814,7 @@ class Emitter:
 
 
 def emit_program(
-    program: ir.Program, launch_bounds: str = "", *, short: bool = False
+    program: ir.Program, launch_bounds: str = "", *, short: bool = False, alike: bool = False
 ) -> tuple[tuple[str, ...], str]:
     """Return the package headers that a program needs, and its text.
 
@@ -790,10 +823,10 @@ def emit_program(
     program : Program
     launch_bounds : str
         What stands before the kernel's name: ``"__launch_bounds__(256) "``.
-    short : bool
+    short, alike : bool
         As for `Emitter`.
     """
-    emitter = Emitter(program, launch_bounds, short)
+    emitter = Emitter(program, launch_bounds, short, alike)
     text = emitter.program()
     return tuple(emitter.headers), text
 

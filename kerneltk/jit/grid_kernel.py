@@ -33,6 +33,7 @@ from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
 from kerneltk.jit.scope import parameters_of
+from kerneltk.jit.shapes import UNKNOWN, Shapes, shapes_are_alike
 from kerneltk.jit.source import FunctionSource, source_of, words_for
 from kerneltk.jit.types import VOID, Type, Void
 from kerneltk.jit.units import unit_of
@@ -89,8 +90,8 @@ class Definition:
     ) -> ir.Program:
         """Return the program for arguments of these types, verified.
 
-        With `of_elements` it is a function of one element that returns its results; `small` says
-        that all arrays have less than 2**31 elements, along each axis, too.
+        With `of_elements` it is a function of one element that returns its results; `small` is
+        that of `Shapes`.
 
         Raises
         ------
@@ -134,16 +135,16 @@ class Definition:
         return (*self.options, "--use_fast_math") if fast else self.options
 
     def unit(
-        self, program: ir.Program, backend: BackendName, small: bool = False
+        self, program: ir.Program, backend: BackendName, shapes: Shapes = UNKNOWN
     ) -> TranslationUnit:
-        """Return a program's translation unit; `small` is as for :meth:`program`."""
+        """Return a program's translation unit."""
         options = self.all_options(backend)
         needed = required_block(program)
         known = (math.prod(needed),) if needed is not None else ()
         bounds = ", ".join(map(str, self.launch_bounds or known))
         before = f"__launch_bounds__({bounds}) " if bounds else ""
         with self._within_depth():
-            return unit_of(program, backend, options, before, small=small)
+            return unit_of(program, backend, options, before, shapes)
 
 
 class JitKernel:
@@ -280,11 +281,11 @@ class JitKernel:
         """Return where a parameter is declared."""
         return self._definition.source.snippet(self._definition.spans()[index])
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...], small: bool) -> CompiledKernel:
+    def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
-        program = self._definition.program(types, small=small)
-        unit = self._definition.unit(program, backend.name, small)
+        program = self._definition.program(types, small=shapes.small)
+        unit = self._definition.unit(program, backend.name, shapes)
         self._units[backend.name, types] = unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
@@ -365,8 +366,11 @@ class JitKernel:
         found = [self._described(value, index) for index, value in enumerate(args)]
         backends = [name for _, name in found if name is not None]
         target = target or (backends[0] if backends else interop.default_backend().name)
-        program = self._definition.program([kind for kind, _ in found], small=True)
-        unit = self._definition.unit(program, "host" if target == "host" else "cuda", True)
+        kinds = [kind for kind, _ in found]
+        program = self._definition.program(kinds, small=True)
+        backend: BackendName = "host" if target == "host" else "cuda"
+        shapes = Shapes(small=True, alike=backend == "cuda" and shapes_are_alike(args, kinds))
+        unit = self._definition.unit(program, backend, shapes)
         return shown(unit, target)
 
     def _described(self, value: Any, index: int) -> tuple[Type, BackendName | None]:

@@ -36,6 +36,7 @@ from kerneltk.jit.passing import (
     refuse_number,
     type_of,
 )
+from kerneltk.jit.shapes import Shapes, is_small, shapes_are_alike
 from kerneltk.jit.types import Array, Type
 from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
 
@@ -83,11 +84,10 @@ class FrontEnd(Protocol):
     def name(self) -> str:
         """The kernel's name in messages."""
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...], small: bool) -> CompiledKernel:
+    def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
         """Return the kernel for arguments of these types on the current device.
 
-        It is asked once for each of them and each device. `small` says that all arrays have less
-        than 2**31 elements, along each axis, too.
+        It is asked once for each of them, each device and what is known of shapes.
         """
 
     def parameter(self, index: int) -> str:
@@ -109,9 +109,11 @@ class _Variant:
         backend: Backend,
         types: tuple[Type, ...],
         kernel: CompiledKernel,
+        needs_small_grid: bool,
         place_of: Callable[[int], Place],
     ) -> None:
         self.backend, self.types, self.kernel = backend, types, kernel
+        self._needs_small_grid = needs_small_grid
         self.dialect = backend.grid_dialect(kernel.mode, name)
         self._place_of = place_of
         self._places: dict[tuple[Any, ...], Place] = {}
@@ -123,15 +125,17 @@ class _Variant:
         self.pack_into = struct.Struct(
             f"<{self.dialect.head_format}{gap}x{layout.format}"
         ).pack_into
-        self.launchers: dict[tuple[Form, ...], _Specialized] = {}
+        self.launchers: dict[Any, _Specialized] = {}
         self.buffers: list[Any] = []
         self.new_buffer()  # raises here for parameters that a launch has no room for
         shapes = GridShapes(name, backend, kernel.function, kernel.limits)
         self.shapes, self._configure, self._name = shapes.known, shapes.configure, name
         self.note: Callable[[int, Any], None] | None = None
 
-    def configure(self, grid: Any, block: Any, shared: Any) -> GridShape:
-        """Check a launch's shape that is not known yet."""
+    def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
+        """Check a launch's shape that is not known yet; None for a grid that another kernel is
+        for, since it has more threads along an axis than 32 bits count.
+        """
         wanted = self.kernel.block
         if wanted is not None and as_extents(block, "block", self._name) != wanted:
             raise ArgumentValueError(
@@ -139,6 +143,10 @@ class _Variant:
                 f"launched with blocks of {as_extents(block, 'block', self._name)}.\n"
                 "  Hint: name the block's own shape in the brackets of the collective."
             )
+        if self._needs_small_grid:
+            pairs = as_extents(grid, "grid", self._name), as_extents(block, "block", self._name)
+            if not is_small(blocks * threads for blocks, threads in zip(*pairs, strict=True)):
+                return None
         return self._configure(grid, block, shared)
 
     def new_buffer(self) -> Any:
@@ -334,7 +342,10 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         "try:",
         "    gx, gy, gz, bx, by, bz, shared, empty = shapes[grid, block, shared]",
         "except (KeyError, TypeError):",
-        "    gx, gy, gz, bx, by, bz, shared, empty = variant.configure(grid, block, shared)",
+        "    shape = variant.configure(grid, block, shared)",
+        "    if shape is None:",
+        "        return dispatch(grid, block, args, shared, stream, True)",
+        "    gx, gy, gz, bx, by, bz, shared, empty = shape",
         *take_buffer("variant.new_buffer"),
         "try:",
         f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
@@ -497,54 +508,70 @@ class Launcher:
         )
 
     def _dispatch(
-        self, grid: Any, block: Any, args: Sequence[Any], shared: Any = 0, stream: Any = None
+        self,
+        grid: Any,
+        block: Any,
+        args: Sequence[Any],
+        shared: Any = 0,
+        stream: Any = None,
+        is_vast: bool = False,
     ) -> None:
-        """Launch with arguments that no plan is known for, which is made."""
+        """Launch with arguments that no plan is known for, which is made.
+
+        Plans are for grids whose threads 32 bits count along each axis; a vast one has others.
+        """
         backend, values, has_arrays = self._adopt(args)
         types = tuple(
             type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
         )
         device = backend.device_key()
-        small = all(
-            number < 2**31
+        small = not is_vast and is_small(
+            number
             for k, (value, kind) in enumerate(zip(values, types, strict=True))
             for leaf in leaves_of(value, kind, k)
             if isinstance(leaf.type, Array)
             for number in (leaf.value.size, *leaf.value.shape)
         )
-        variant = self._variant(backend, device, types, small)
+        # A CPU has nothing of it, and would compile for longer.
+        alike = backend.name == "cuda" and shapes_are_alike(values, types)
+        variant = self._variant(backend, device, types, Shapes(small, alike))
         leaves = variant.leaves(values)
-        own = self._specialized(variant, device, leaves, values)
+        own = self._specialized(variant, device, leaves, values, is_vast)
         own.learn(variant, leaves, values)
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
-        if has_arrays or backend.name == "cuda":
+        if not is_vast and (has_arrays or backend.name == "cuda"):
             self.run = own.run
         own.run(grid, block, values, shared, stream)
 
     def _variant(
-        self, backend: Backend, device: int, types: tuple[Type, ...], small: bool
+        self, backend: Backend, device: int, types: tuple[Type, ...], shapes: Shapes
     ) -> _Variant:
-        key = (backend.name, device, types, small)
+        key = (backend.name, device, types, shapes)
         variant = self._variants.get(key)
         if variant is None:
-            kernel = self._front_end.compiled(backend, types, small)
-            variant = _Variant(self._front_end.name, backend, types, kernel, self._place)
+            name, kernel = self._front_end.name, self._front_end.compiled(backend, types, shapes)
+            variant = _Variant(name, backend, types, kernel, shapes.small, self._place)
             # One of two threads that come at once wins; both work.
             variant = self._variants.setdefault(key, variant)
         return variant
 
     def _specialized(
-        self, variant: _Variant, device: int, leaves: Sequence[Leaf], values: Sequence[Any]
+        self,
+        variant: _Variant,
+        device: int,
+        leaves: Sequence[Leaf],
+        values: Sequence[Any],
+        is_vast: bool,
     ) -> _Specialized:
         forms = tuple(map(form_of, values))
-        known = variant.launchers.get(forms)
+        known = variant.launchers.get((forms, is_vast))
         if known is not None:
             return known
         geometry = tuple(len(_geometry(leaf)) for leaf in leaves if isinstance(leaf.type, Array))
         passed = variant.kernel.passed or variant.types
         narrow = tuple(a != b for a, b in zip(passed, variant.types, strict=True))
         pattern = _Pattern(forms, geometry, variant.kernel.written, narrow)
-        key = (pattern, variant.backend.name, device, variant.kernel.mode)
+        key = (pattern, variant.backend.name, device, variant.kernel.mode, is_vast)
         own = self._launchers.get(key)
         if own is None:
             if len(self._launchers) >= _MAX_LAUNCHERS:
@@ -552,11 +579,11 @@ class Launcher:
                 self._plans.clear()
                 for other in list(self._variants.values()):
                     other.launchers.clear()
-            place = (pattern.forms, variant.backend.name, device)
+            place = (pattern.forms, variant.backend.name, device, is_vast)
             plans = self._plans.setdefault(place, {})
             own = _Specialized(pattern, variant, device, plans, self._dispatch)
             self._launchers[key] = own
-        variant.launchers[forms] = own
+        variant.launchers[forms, is_vast] = own
         return own
 
     def _place(self, index: int) -> Place:

@@ -72,6 +72,13 @@ _CALLS: dict[str, Interval] = {
     "ffs": (0, 64),
 }
 """What the intrinsics return whose results have bounds of their own, by the operation's name."""
+_SMALL_PLACE = 0, _SMALL[1] - 1
+_CALLS_OF_SMALL_GRIDS: dict[str, Interval] = {
+    **{f"grid.{axis}": _SMALL_PLACE for axis in "xyz"},
+    **{f"gridsize.{axis}": (1, _SMALL[1]) for axis in "xyz"},
+}
+_PLACES_OF_BLOCKS = [{f"blockIdx.{axis}", f"blockDim.{axis}"} for axis in "xyz"]
+_EXTENTS_OF_GRIDS = [{f"gridDim.{axis}", f"blockDim.{axis}"} for axis in "xyz"]
 
 
 def narrow(function: ir.Function, *, small: bool = False) -> ir.Function:
@@ -86,7 +93,8 @@ def narrow(function: ir.Function, *, small: bool = False) -> ir.Function:
     ----------
     function : Function
     small : bool
-        Whether all arrays have less than 2**31 elements, along each axis, too.
+        Whether all arrays have less than 2**31 elements, along each axis, too, and the grid less
+        than 2**31 threads along each axis.
 
     Returns
     -------
@@ -178,11 +186,34 @@ def _unary(node: ir.Unary, env: Environment) -> Interval:
 
 def _binary(node: ir.Binary, env: Environment) -> Interval:
     kind = node.type
+    if _EXTENTS in env and (known := _of_grid(node)) is not None:
+        return known
     rule = _OPERATIONS.get(node.op)
     if rule is None or kind.dtype.kind not in "iu":
         return _whole(kind)
     exact = rule(_interval(node.left, env), _interval(node.right, env), kind)
     return _whole(kind) if exact is None else _fitted(kind, *exact)
+
+
+def _of_grid(node: ir.Binary) -> Interval | None:
+    """Return what a thread's or a block's place in a small grid, or the grid's extent, can be where
+    it is computed from coordinates.
+    """
+    pair = {_coordinate(node.left), _coordinate(node.right)}
+    if node.op == "*":
+        return _SMALL if pair in _PLACES_OF_BLOCKS or pair in _EXTENTS_OF_GRIDS else None
+    if node.op == "+":
+        for block, thread in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(block, ir.Binary) and block.op == "*":
+                one, other = _coordinate(block.left), _coordinate(block.right)
+                axis = _coordinate(thread).removeprefix("threadIdx")
+                if {one, other} == {f"blockIdx{axis}", f"blockDim{axis}"}:
+                    return _SMALL_PLACE
+    return None
+
+
+def _coordinate(node: Any) -> str:
+    return node.operation.name if isinstance(node, ir.Call) else ""
 
 
 def _select(node: ir.Select, env: Environment) -> Interval:
@@ -214,6 +245,8 @@ def _call(node: ir.Call, env: Environment) -> Interval:
     name = node.operation.name
     kind: Any = node.type
     found = _CALLS.get(name)
+    if name in _CALLS_OF_SMALL_GRIDS and _EXTENTS in env:
+        found = _CALLS_OF_SMALL_GRIDS[name]
     if found is None and name in ("min", "max", "abs"):
         found = _extremum(name, node.arguments, kind, env)
     whole = _whole(kind)
@@ -794,6 +827,8 @@ class _Narrower:
             low, high = _interval(node.operand, env)
             if low >= -(2**31) and high < 2**31:
                 operand = _as_int32(operand)
+        elif node.type == _INT32 and _is_widened(operand):
+            return operand.operand
         return node if operand is node.operand else ir.Cast(operand, node.type, node.span)
 
     def unary(self, node: ir.Unary, env: Environment) -> Any:
@@ -931,9 +966,12 @@ def _as_int32(node: Any) -> Any:
     """Return a Python int that fits 32 bits as an int32."""
     if isinstance(node, ir.Literal_):
         return ir.Literal_(np.int32(node.value), _INT32, node.span)
-    if isinstance(node, ir.Cast) and node.type == PY_INT and node.operand.type == _INT32:
-        return node.operand
-    return ir.Cast(node, _INT32, node.span)
+    return node.operand if _is_widened(node) else ir.Cast(node, _INT32, node.span)
+
+
+def _is_widened(node: Any) -> bool:
+    """Return whether an expression is an int32 as a Python int."""
+    return isinstance(node, ir.Cast) and node.type == PY_INT and node.operand.type == _INT32
 
 
 def _is_plain(condition: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kerneltk.jit import ir
 from kerneltk.jit.emit import emit_program
 from kerneltk.jit.ranges import shorten
+from kerneltk.jit.shapes import UNKNOWN, Shapes
 from kerneltk.jit.split import NotSplit, split_program
 from kerneltk.units import BackendName, TranslationUnit
 
@@ -20,8 +21,7 @@ def unit_of(
     backend: BackendName,
     options: tuple[str, ...] = (),
     launch_bounds: str = "",
-    *,
-    small: bool = False,
+    shapes: Shapes = UNKNOWN,
 ) -> TranslationUnit:
     """Return the unit of a verified program.
 
@@ -33,14 +33,14 @@ def unit_of(
         Compile options.
     launch_bounds : str
         What stands before the kernel's name.
-    small : bool
-        Whether all arrays have less than 2**31 elements, along each axis, too.
+    shapes : Shapes
     """
     entry = program.kernel.name
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())
     if backend == "cuda":
-        headers, text = emit_program(for_gpus(program, small=small), launch_bounds, short=small)
+        program = for_gpus(program, small=shapes.small)
+        headers, text = emit_program(program, launch_bounds, short=shapes.small, alike=shapes.alike)
         return TranslationUnit("cuda", _assembled(headers, text), entry, options, origins, entry)
     split = split_program(program)
     is_split = not isinstance(split, NotSplit)

@@ -34,6 +34,7 @@ from kerneltk.jit.passing import (
     members_of,
     type_of,
 )
+from kerneltk.jit.shapes import Shapes
 from kerneltk.jit.types import (
     BOOL,
     PY_COMPLEX,
@@ -104,8 +105,8 @@ class Text:
             backend, text, "", name="probe", exports=(("probe", symbol),), raw=True
         )
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...], small: bool) -> CompiledKernel:
-        assert small
+    def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
+        assert shapes.small
         self.asked.append(types)
         unit = self.unit(backend.name, types)
         function = pipeline.get_module(unit, backend)[0].function(unit.exports[0][1])

@@ -8,8 +8,21 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from kerneltk import ArraySpec
 from kerneltk.errors import ArgumentTypeError, LaunchError, ScalarOverflowError, UnsupportedError
-from kerneltk.jit import cuda, index, kernel, numba_host, rawkernel, shared_memory
+from kerneltk.jit import (
+    blockDim,
+    blockIdx,
+    cuda,
+    gridDim,
+    gridsize,
+    index,
+    kernel,
+    numba_host,
+    rawkernel,
+    shared_memory,
+    threadIdx,
+)
 from kerneltk.jit import grid as grid_index
 from kerneltk.jit import launch as launch_module
 
@@ -260,3 +273,69 @@ def test_copies_into_arrays_that_are_not_on_the_gpu_are_refused() -> None:
     with pytest.raises(ArgumentTypeError, match=r"'numpy\.ndarray', which is no array"):
         cuda.to_device(np.arange(3.0), to=into)
     assert not into.any()
+
+
+@rawkernel
+def mark_by_grid(marks: Any) -> None:
+    i = grid_index(1) - 2**31
+    if i >= 0 and i < marks.size:
+        marks[i] = 1
+
+
+@rawkernel
+def mark_by_coordinates(marks: Any) -> None:
+    i = threadIdx.x + blockDim.x * blockIdx.x
+    if i >= 2**31 and i - 2**31 < marks.size:
+        marks[i - 2**31] = 1
+
+
+@rawkernel
+def mark_by_size(marks: Any) -> None:
+    if gridDim.x * blockDim.x > 2**31 and gridsize(1) > 2**31 and blockIdx.x == 0:
+        i = threadIdx.x
+        if i < marks.size:
+            marks[i] = 1
+
+
+@rawkernel
+def mark_by_choice(marks: Any) -> None:
+    i = grid_index(1)
+    first = 2**31 if i >= 2**31 else 2**40
+    if i >= first and i - first < marks.size:
+        marks[i - first] = 1
+
+
+MARKS = [mark_by_grid, mark_by_coordinates, mark_by_size, mark_by_choice]
+
+
+@pytest.mark.parametrize("function", MARKS)
+def test_grids_of_more_threads_than_32_bits_count(backend: Any, function: Any) -> None:
+    marks = backend.xp.zeros(8, np.int8)
+    for blocks, expected in ((1, 0), (2**21 + 1, 1), (1, 0), (2**21 + 1, 1), ((4, 1, 1), 0)):
+        marks[:] = 0
+        function[blocks, 1024](marks)
+        assert backend.asnumpy(marks).tolist() == [expected] * 8
+
+
+@rawkernel
+def transposed_sum(x: Any, y: Any, out: Any) -> None:
+    i, j = grid_index(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        out[i, j] = x[i, j] + y[j, i]
+
+
+def test_arrays_whose_shapes_are_the_same_or_not(backend: Any) -> None:
+    for rows, columns in ((5, 5), (3, 7), (6, 6), (7, 3)):
+        x = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)
+        y = 100 * np.arange(rows * columns, dtype=np.float32).reshape(columns, rows)
+        out = backend.xp.zeros((rows, columns), np.float32)
+        transposed_sum[(1, 1), (8, 8)](backend.asarray(x), backend.asarray(y), out)
+        assert (backend.asnumpy(out) == x + y.T).all()
+
+
+def test_arrays_of_one_shape_share_it_on_gpus() -> None:
+    square, tall = ArraySpec.make("float32", (9, 9)), ArraySpec.make("float32", (9, 5))
+    shared = "    y.shape[1] = x.shape[1];\n"
+    assert shared in transposed_sum.inspect(square, square, square, target="cuda")
+    assert shared not in transposed_sum.inspect(square, square, tall, target="cuda")
+    assert shared not in transposed_sum.inspect(square, square, square, target="host")

@@ -23,7 +23,7 @@ extern "C" __global__ void block_sum(kerneltk::jit::array<float, 1> x, kerneltk:
     parts[(long long)threadIdx.x] = total;
     // half = jit.blockDim.x // 2
 #line 8 "kernel.py"
-    long long half_2 = (long long)((int)(long long)blockDim.x / 2);
+    long long half_2 = (long long)((int)blockDim.x / 2);
     // while half > 0:
 #line 9 "kernel.py"
     while ((int)half_2 > 0) {
@@ -32,10 +32,10 @@ extern "C" __global__ void block_sum(kerneltk::jit::array<float, 1> x, kerneltk:
         __syncthreads();
         // if t < half:
 #line 11 "kernel.py"
-        if ((int)(long long)threadIdx.x < (int)half_2) {
+        if ((int)threadIdx.x < (int)half_2) {
             // parts[t] += parts[t + half]
 #line 12 "kernel.py"
-            parts[(long long)threadIdx.x] += parts[(long long)(int)((unsigned int)(int)(long long)threadIdx.x + (int)half_2)];
+            parts[(long long)threadIdx.x] += parts[(long long)(int)((unsigned int)(int)threadIdx.x + (int)half_2)];
         }
         // half //= 2
 #line 13 "kernel.py"
@@ -43,7 +43,7 @@ extern "C" __global__ void block_sum(kerneltk::jit::array<float, 1> x, kerneltk:
     }
     // if t == 0:
 #line 14 "kernel.py"
-    if ((int)(long long)threadIdx.x == 0) {
+    if ((int)threadIdx.x == 0) {
         // jit.atomic_add(y, 0, parts[0])
 #line 15 "kernel.py"
         const float t_2 = kerneltk::jit::atomic_add(&y[0], parts[0]);

@@ -11,7 +11,7 @@ extern "C" __global__ void transpose(kerneltk::jit::array<float, 2> x, kerneltk:
     const long long j = (long long)threadIdx.x;
     // row, column = 16 * jit.blockIdx.y + i, 16 * jit.blockIdx.x + j
 #line 4 "kernel.py"
-    const long long t = (long long)(int)(16u * (int)(long long)blockIdx.y + (int)i);
+    const long long t = (long long)(int)(16u * (int)blockIdx.y + (int)i);
 #line 4 "kernel.py"
     const long long t_2 = 16 * (long long)blockIdx.x + j;
 #line 4 "kernel.py"
@@ -32,7 +32,7 @@ extern "C" __global__ void transpose(kerneltk::jit::array<float, 2> x, kerneltk:
 #line 8 "kernel.py"
     const long long t_3 = 16 * (long long)blockIdx.x + i;
 #line 8 "kernel.py"
-    const long long t_4 = (long long)(int)(16u * (int)(long long)blockIdx.y + (int)j);
+    const long long t_4 = (long long)(int)(16u * (int)blockIdx.y + (int)j);
 #line 8 "kernel.py"
     row = t_3;
 #line 8 "kernel.py"

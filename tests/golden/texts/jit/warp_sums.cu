@@ -48,7 +48,7 @@ extern "C" __global__ void warp_sums(kerneltk::jit::array<float, 1> x, kerneltk:
 #line 7 "kernel.py"
         const unsigned int t_11 = __ballot_sync(4294967295u, value > 0.0f);
 #line 7 "kernel.py"
-        votes[i / 32] = (int)(long long)kerneltk::jit::popc(t_11);
+        votes[i / 32] = kerneltk::jit::popc(t_11);
         // y[i] = value
 #line 8 "kernel.py"
         y[i] = value;

@@ -1,0 +1,57 @@
+"""What a kernel is told beforehand of the shapes that it is launched with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kerneltk.jit.types import Array, Type
+
+__all__ = ["UNKNOWN", "Shapes", "is_small", "may_be_alike", "shapes_are_alike"]
+
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """What is known of all arrays and of the grid, so that GPUs compute less.
+
+    Parameters
+    ----------
+    small : bool
+        All arrays have less than 2**31 elements, along each axis, too, and the grid has less than
+        2**31 threads along each axis.
+    alike : bool
+        Dense arrays of as many dimensions, two or more, have one shape, as far as they are
+        arguments by themselves.
+    """
+
+    small: bool = False
+    alike: bool = False
+
+
+UNKNOWN = Shapes()
+"""What is known before a launch: nothing."""
+
+
+def is_small(numbers: Iterable[int]) -> bool:
+    """Return whether 32 bits hold all of these numbers of elements or threads."""
+    return all(number <= _MOST for number in numbers)
+
+
+def may_be_alike(kind: Type) -> bool:
+    """Return whether arrays of a type are among those that `Shapes.alike` speaks of."""
+    return isinstance(kind, Array) and kind.ndim >= 2 and kind.layout == "C"
+
+
+def shapes_are_alike(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
+    """Return whether `Shapes.alike` holds and says something: of two arrays, or more."""
+    shapes: dict[int, list[tuple[int, ...]]] = {}
+    for value, kind in zip(values, kinds, strict=True):
+        if may_be_alike(kind):
+            shapes.setdefault(len(value.shape), []).append(tuple(value.shape))
+    together = shapes.values()
+    return any(len(found) > 1 for found in together) and all(
+        found.count(found[0]) == len(found) for found in together
+    )
