@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -532,32 +532,54 @@ def node_fields(kind: Any) -> tuple[str, ...]:
     return tuple(f.name for f in dataclasses.fields(kind) if _OF_NODES.search(str(f.type)))
 
 
-def _below(node: Any) -> list[Any]:
+class _Readers(dict[Any, Callable[[Any], Sequence[Any]]]):
+    """What returns the nodes directly below one of a class, the last one first: written out, since
+    every stage walks over every node.
+    """
+
+    def __missing__(self, kind: Any) -> Callable[[Any], Sequence[Any]]:
+        types = {f.name: str(f.type) for f in dataclasses.fields(kind)}
+        parts = []
+        for name in reversed(node_fields(kind)):
+            if re.fullmatch(
+                r"tuple\[(Expression|Statement|Parameter)( \| Slice)?, \.\.\.\]", types[name]
+            ):
+                parts.append(f"*node.{name}[::-1]")
+            elif types[name].startswith("tuple["):
+                parts.append(f"*_nodes_among(node.{name})[::-1]")
+            elif types[name].endswith(" | None"):
+                parts.append(f"*(() if node.{name} is None else (node.{name},))")
+            else:
+                parts.append(f"node.{name}")
+        text = f"lambda node: ({''.join(f'{part}, ' for part in parts)})"
+        reader: Callable[[Any], Sequence[Any]] = eval(text, {"_nodes_among": _nodes_among})
+        self[kind] = reader
+        return reader
+
+
+def _nodes_among(items: tuple[Any, ...]) -> list[Any]:
+    """Return the nodes among what a field has, which may be text and pairs of text and a node."""
     found: list[Any] = []
-    for name in node_fields(node.__class__):
-        value = getattr(node, name)
-        if type(value) is tuple:
-            for item in value:
-                if type(item) is tuple:
-                    found += [part for part in item[1:] if hasattr(part, "span")]  # of Print
-                elif hasattr(item, "span"):
-                    found.append(item)
-        elif value is not None and hasattr(value, "span"):
-            found.append(value)
+    for item in items:
+        if type(item) is tuple:
+            found += [part for part in item[1:] if hasattr(part, "span")]
+        elif hasattr(item, "span"):
+            found.append(item)
     return found
+
+
+_below = _Readers()
 
 
 def children(node: Any) -> Iterator[Any]:
     """Yield the nodes directly below a node, in the order of evaluation."""
-    return iter(_below(node))
+    return iter(_below[node.__class__](node)[::-1])
 
 
 def walk(*nodes: Any) -> Iterator[Any]:
     """Yield nodes and everything below them."""
-    pending = list(reversed(nodes))
+    pending = [*reversed(nodes)]
     while pending:
         node = pending.pop()
         yield node
-        below = _below(node)
-        below.reverse()
-        pending += below
+        pending += _below[node.__class__](node)

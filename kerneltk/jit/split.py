@@ -9,13 +9,15 @@ that wants it, or kept in memory with an element for each thread.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.types import BOOL, PY_INT, Array, Number, Record, Type
-from kerneltk.jit.uniform import Uniformity, is_shared, stored_names
+from kerneltk.jit.uniform import Uniformity, assignments, is_shared, stored_names
 
 __all__ = [
     "NotSplit",
@@ -106,13 +108,17 @@ def _is_barrier(statement: ir.Statement) -> bool:
     )
 
 
-def _has_barrier(*nodes: Any) -> bool:
-    return any(_is_barrier(node) for node in ir.walk(*nodes))
+def _has_barrier(*statements: ir.Statement) -> bool:
+    return any(map(_is_barrier, _statements(statements)))
 
 
 def _refuse_waits(body: tuple[ir.Statement, ...], callees: Mapping[str, ir.Function]) -> None:
     """Refuse whatever waits for another thread and is no plain barrier."""
-    plain = {id(node.value) for node in ir.walk(*body) if _is_barrier(node)}
+    plain = {
+        id(statement.value)
+        for statement in _statements(body)
+        if isinstance(statement, ir.Evaluate) and _is_barrier(statement)
+    }
     for node in ir.walk(*body):
         if isinstance(node, ir.Call):
             operation = node.operation
@@ -139,7 +145,7 @@ def _refuse_polls(body: tuple[ir.Statement, ...], callees: Mapping[str, ir.Funct
     """Refuse loops that may wait for what another thread writes: those with atomic operations whose
     end depends on what they read. Threads that run one after the other would never get out.
     """
-    for node in ir.walk(*body):
+    for node in _statements(body):
         if isinstance(node, ir.While) and _has_atomic((node.condition, *node.body), callees):
             read = _read_in(node)
             if _is_read(read, node.condition) or _leaves_by(node.body, read):
@@ -223,18 +229,27 @@ def _outside(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
                 yield from _outside(part)
 
 
+def _statements(body: Iterable[ir.Statement]) -> Iterator[ir.Statement]:
+    """Yield statements and those inside of them."""
+    for statement in body:
+        yield statement
+        for part in _bodies(statement):
+            yield from _statements(part)
+
+
 def _loops(body: tuple[ir.Statement, ...]) -> Iterator[ir.ThreadLoop]:
-    return (node for node in ir.walk(*body) if isinstance(node, ir.ThreadLoop))
+    """Yield the thread loops of a block-level body: none has another one inside."""
+    for statement in body:
+        if isinstance(statement, ir.ThreadLoop):
+            yield statement
+        else:
+            for part in _bodies(statement):
+                yield from _loops(part)
 
 
 def _mentioned(nodes: Iterable[Any]) -> set[str]:
     """Return the variables that are read or assigned."""
-    names = {node.name for node in ir.walk(*nodes) if isinstance(node, ir.Local)}
-    return names | {node.name for node in ir.walk(*nodes) if isinstance(node, ir.Declare)}
-
-
-def _stored(nodes: Iterable[Any]) -> set[str]:
-    return {name for node in ir.walk(*nodes) for name in stored_names(node)}
+    return {node.name for node in ir.walk(*nodes) if isinstance(node, ir.Local | ir.Declare)}
 
 
 def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -263,7 +278,32 @@ def with_expressions(node: Any, known: Mapping[str, ir.Expression]) -> Any:
     return _rebuilt(node, change)
 
 
+def _with_statements(
+    body: tuple[ir.Statement, ...], change: Callable[[ir.Statement], ir.Statement]
+) -> tuple[ir.Statement, ...]:
+    """Return statements with `change` applied to them and to all inside of them, from below."""
+    done: list[ir.Statement] = []
+    for statement in body:
+        if isinstance(statement, ir.If):
+            parts = (
+                _with_statements(statement.body, change),
+                _with_statements(statement.orelse, change),
+            )
+            if parts[0] is not statement.body or parts[1] is not statement.orelse:
+                statement = replace(statement, body=parts[0], orelse=parts[1])
+        elif isinstance(statement, ir.For | ir.While | ir.ThreadLoop):
+            inside = _with_statements(statement.body, change)
+            if inside is not statement.body:
+                statement = replace(statement, body=inside)
+        done.append(change(statement))
+    same = all(new is old for new, old in zip(done, body, strict=True))
+    return body if same else tuple(done)
+
+
 def _with_names(nodes: Any, names: Mapping[str, str]) -> Any:
+    if not names:
+        return nodes
+
     def change(node: Any) -> Any:
         if isinstance(node, ir.Local) and node.name in names:
             return replace(node, name=names[node.name])
@@ -277,9 +317,11 @@ class _Names:
 
     def __init__(self, function: ir.Function) -> None:
         self._taken = {p.name for p in function.parameters} | {n for n, _ in function.locals}
-        for node in ir.walk(*function.body):
-            if isinstance(node, ir.Local | ir.Declare | ir.Update):
-                self._taken.add(node.name)
+        for statement in _statements(function.body):
+            if isinstance(statement, ir.Declare | ir.Update):
+                self._taken.add(statement.name)
+            elif isinstance(statement, ir.For):
+                self._taken.add(statement.variable.name)
 
     def fresh(self, stem: str) -> str:
         """Return `stem`, or what is made of it where that is taken."""
@@ -298,7 +340,7 @@ def _renamed(function: ir.Function) -> ir.Function:
     names = _Names(function)
     used: set[str] = set()
 
-    def change(node: Any) -> Any:
+    def change(node: ir.Statement) -> ir.Statement:
         if not isinstance(node, ir.For) or not node.private:
             return node
         name = node.variable.name
@@ -310,8 +352,8 @@ def _renamed(function: ir.Function) -> ir.Function:
         body = _with_names(node.body, {name: new})
         return replace(node, variable=replace(node.variable, name=new), body=body)
 
-    body = _rebuilt(function.body, change)
-    assigned = _stored(body)
+    body = _with_statements(function.body, change)
+    assigned = set(assignments(*body))
     copies: list[ir.Statement] = []
     own: dict[str, str] = {}
     declared: list[tuple[str, Type]] = []
@@ -411,13 +453,13 @@ class _Splitter:
             self._needed |= promoted
 
     def _finished(self, body: tuple[ir.Statement, ...], per_thread: frozenset[str]) -> ir.Function:
-        declares = [d for d in self._memory_of_threads() if d.name in per_thread]
+        declares = [d for d in self._memory_of_threads if d.name in per_thread]
         kept = [kind for name, kind in self._types.items() if name in per_thread]
         if sum(map(_bytes_of, (*kept, *(d.type for d in declares)))) > _MOST_BYTES:
             span = self._function.body[0].span
             raise _Refusal("its threads remember too much across barriers", span)
 
-        def change(node: Any) -> Any:
+        def change(node: ir.Statement) -> ir.Statement:
             if isinstance(node, ir.ThreadLoop | ir.If | ir.For | ir.While):
                 parts = {"body": _without(node.body, declares)}
                 if isinstance(node, ir.If):
@@ -426,7 +468,7 @@ class _Splitter:
             return node
 
         if declares:
-            body = _rebuilt(body, change)
+            body = _with_statements(body, change)
         return replace(
             self._function,
             body=(*self._memory, *declares, *body),
@@ -459,8 +501,9 @@ class _Splitter:
 
         return found, rest(body)
 
+    @cached_property
     def _memory_of_threads(self) -> list[ir.Declare]:
-        return [node for node in ir.walk(*self._body) if isinstance(node, ir.Declare)]
+        return [node for node in _statements(self._body) if isinstance(node, ir.Declare)]
 
     # -- what is the block's --
 
@@ -561,10 +604,7 @@ class _Splitter:
             if isinstance(statement, ir.Store) or (isinstance(statement, ir.For) and is_open):
                 for name in stored_names(statement):
                     there[name] = there.get(name, 0) + 1
-        every: dict[str, int] = {}
-        for node in ir.walk(*self._body):
-            for name in stored_names(node):
-                every[name] = every.get(name, 0) + 1
+        every = Counter(assignments(*self._body))
         return {
             name: count
             for name, count in there.items()
@@ -574,19 +614,23 @@ class _Splitter:
     def _block_locals(self) -> set[str]:
         candidates = self._candidates()
         for name in self._needed - set(candidates):
-            if name in _stored(self._body):
+            if name in assignments(*self._body):
                 span = next(
                     node.span for node in ir.walk(*self._body) if name in set(stored_names(node))
                 )
                 raise _Refusal("the way to a barrier depends on the thread", span)
         found = {n for n, count in candidates.items() if count == 1 or n in self._needed}
-        stores = [node for node in ir.walk(*self._body) if isinstance(node, ir.Store)]
+        stores = [
+            (set(stored_names(node)), _mentioned([node.value]) & set(self._types))
+            for node in _statements(self._body)
+            if isinstance(node, ir.Store)
+        ]
         while True:  # a block cannot compute from what each thread has of its own
             wrong = {
                 name
-                for store in stores
-                for name in found.intersection(stored_names(store)) - self._needed
-                if (_mentioned([store.value]) & set(self._types)) - found
+                for names, operands in stores
+                for name in found & names - self._needed
+                if operands - found
             }
             if not wrong:
                 return found
@@ -685,7 +729,7 @@ class _Splitter:
     def _own(self, body: tuple[ir.Statement, ...]) -> set[str]:
         """Return the variables that differ between threads."""
         outside = {n for s in _outside(body) for n in stored_names(s)}
-        return (set(self._types) - outside) | {d.name for d in self._memory_of_threads()}
+        return (set(self._types) - outside) | {d.name for d in self._memory_of_threads}
 
     def _kept(self, body: tuple[ir.Statement, ...]) -> set[str]:
         """Return those that a thread loop may read without having assigned them."""
@@ -695,10 +739,7 @@ class _Splitter:
     def _recomputed(self, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         """Return statements in which cheap variables are computed where they are wanted."""
         own = self._own(body)
-        counts: dict[str, int] = {}
-        for node in ir.walk(*body):
-            for name in stored_names(node):
-                counts[name] = counts.get(name, 0) + 1
+        counts = Counter(assignments(*body))
         found = {
             place.name: place
             for place in _places(body)
@@ -714,20 +755,20 @@ class _Splitter:
             else:
                 sizes[name] = size
 
-        def change(node: Any) -> Any:
+        def change(node: ir.Statement) -> ir.Statement:
             if not isinstance(node, ir.ThreadLoop):
                 return node
             wanted = _read_first(node.body) & set(found)
             while True:
                 more = {o for n in wanted for o in found[n].operands & set(found)} - wanted
-                here = {n for n in more if n in _stored(node.body)}
+                here = more.intersection(assignments(*node.body)) if more else more
                 if not more - here:
                     break
                 wanted |= more - here
             stores = [found[name].store for name in found if name in wanted]
             return replace(node, body=(*stores, *node.body))
 
-        return tuple(_rebuilt(body, change)) if found else body
+        return _with_statements(body, change) if found else body
 
     def _is_stable(self, place: _Place, body: tuple[ir.Statement, ...], own: set[str]) -> bool:
         """Return whether a variable can be computed again wherever it is read."""
@@ -738,7 +779,7 @@ class _Splitter:
                 return False
         if place.name in _read_first(place.loop.body):
             return False
-        return not place.operands & _stored(later) and all(
+        return place.operands.isdisjoint(assignments(*later)) and all(
             is_cheap(node) for node in ir.walk(place.store.value)
         )
 

@@ -8,13 +8,13 @@ Threads that have returned have no say: a value is uniform among those that are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.types import Array
 
-__all__ = ["Uniformity", "is_pure", "is_shared", "root_of", "stored_names"]
+__all__ = ["Uniformity", "assignments", "is_pure", "is_shared", "root_of", "stored_names"]
 
 
 def root_of(expression: Any) -> str | None:
@@ -59,6 +59,16 @@ def stored_names(node: Any) -> Iterable[str]:
             base = _base(place)
             if isinstance(base, ir.Local):
                 yield base.name
+
+
+_ASSIGNING = frozenset((ir.Store, ir.Update, ir.For, ir.Call))
+
+
+def assignments(*nodes: Any) -> Iterator[str]:
+    """Yield the variables that are assigned anywhere in nodes, once for each assignment."""
+    for node in ir.walk(*nodes):
+        if node.__class__ in _ASSIGNING:
+            yield from stored_names(node)
 
 
 def is_pure(function: ir.Function, callees: Mapping[str, ir.Function]) -> bool:
@@ -174,8 +184,7 @@ class Uniformity:
                 and self.is_uniform(statement.value)
             ):
                 self.varying.update(stored_names(statement))
-            for node in ir.walk(*_expressions(statement)):
-                self.varying.update(stored_names(node))
+            self.varying.update(assignments(*_expressions(statement)))
 
     def _leaves_alone(self, body: tuple[ir.Statement, ...], diverged: bool = False) -> bool:
         """Return whether a thread may leave a loop's iteration without the others."""
