@@ -80,7 +80,7 @@ def required_block(program: ir.Program) -> tuple[int, int, int] | None:
     """
     for statement in program.kernel.body:
         if isinstance(statement, ir.If | ir.While | ir.For | ir.Return):
-            if any(isinstance(node, ir.Return) for node in ir.walk(statement)):
+            if any(isinstance(inside, ir.Return) for inside in ir.statements((statement,))):
                 return None
             continue
         for node in ir.walk(statement):

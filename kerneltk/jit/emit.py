@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -172,7 +173,6 @@ class Emitter:
         self._depth = 0
         self._where: tuple[str, int] | None = None
         self._in_threads = False
-        self._asking: set[str] = set()
         self._handlers: dict[type, Callable[[Any], _Text]] = {
             ir.Literal_: self._literal,
             ir.Local: self._local,
@@ -290,13 +290,7 @@ class Emitter:
             return self._handlers[type(node.operand)](node.operand)
         ctype = self.ctype(target)
         self.ctype(source)
-        classes = ("float16", "bfloat16")
-        if (
-            source.is_complex
-            or target.is_complex
-            or source.dtype.name in classes
-            or target.dtype.name in classes
-        ):
+        if source.is_complex or target.is_complex or source.is_half or target.is_half:
             self._needs_numbers(source)
             self._needs_numbers(target)
             return f"kerneltk::jit::convert<{ctype}>({self.text(node.operand)})", _PRIMARY
@@ -742,7 +736,9 @@ class Emitter:
             for item in ir.walk(*node.body)
         )
 
-    def _functions_that_ask(self) -> set[str]:
+    @functools.cached_property
+    def _asking(self) -> set[str]:
+        """The functions that ask which thread it is."""
         found: set[str] = set()
         for function in self._program.functions:
             for item in ir.walk(*function.body):
@@ -808,7 +804,6 @@ class Emitter:
 
     def program(self) -> str:
         """Return declarations and functions; `headers` then has the headers that they need."""
-        self._asking = self._functions_that_ask()
         texts = [self._function_text(function) for function in self._program.functions]
         return "\n\n".join([*self.declarations, *self._constants, *texts])
 
@@ -849,6 +844,7 @@ def _is_short(node: ir.For) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=64)
 def _quoted(text: str) -> str:
     """Return text as it stands in a C++ string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

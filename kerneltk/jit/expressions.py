@@ -26,6 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["Expressions"]
 
 
+def _spelled(node: ast.expr) -> str:
+    """Return how a function is called in the text."""
+    names: list[str] = []
+    inner = node
+    while isinstance(inner, ast.Attribute):
+        names.append(inner.attr)
+        inner = inner.value
+    if not isinstance(inner, ast.Name):
+        return ast.unparse(node)
+    return ".".join([inner.id, *reversed(names)])
+
+
 class Expressions(Subscripts):
     """The part of the lowering that knows expressions; implements `intrinsics.base.Builder`.
 
@@ -84,7 +96,7 @@ class Expressions(Subscripts):
     def _call_node(self, node: ast.Call) -> Value:
         span = self.span(node)
         function = self.value(node.func)
-        name = ast.unparse(node.func)
+        name = _spelled(node.func)
         if not isinstance(function, Static):
             raise self.fail(f"{self.describe(function)} cannot be called.", span)
         if isinstance(function.value, type(print)) and function.value is print:

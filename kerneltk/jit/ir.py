@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -532,12 +532,12 @@ def node_fields(kind: Any) -> tuple[str, ...]:
     return tuple(f.name for f in dataclasses.fields(kind) if _OF_NODES.search(str(f.type)))
 
 
-class _Readers(dict[Any, Callable[[Any], Sequence[Any]]]):
-    """What returns the nodes directly below one of a class, the last one first: written out, since
-    every stage walks over every node.
+class _Readers(dict[Any, Callable[[Any], Sequence[Any]] | None]):
+    """What returns the nodes directly below one of a class, the last one first, or None if there
+    never are any: written out, since every stage walks over every node.
     """
 
-    def __missing__(self, kind: Any) -> Callable[[Any], Sequence[Any]]:
+    def __missing__(self, kind: Any) -> Callable[[Any], Sequence[Any]] | None:
         types = {f.name: str(f.type) for f in dataclasses.fields(kind)}
         parts = []
         for name in reversed(node_fields(kind)):
@@ -552,7 +552,7 @@ class _Readers(dict[Any, Callable[[Any], Sequence[Any]]]):
             else:
                 parts.append(f"node.{name}")
         text = f"lambda node: ({''.join(f'{part}, ' for part in parts)})"
-        reader: Callable[[Any], Sequence[Any]] = eval(text, {"_nodes_among": _nodes_among})
+        reader = eval(text, {"_nodes_among": _nodes_among}) if parts else None
         self[kind] = reader
         return reader
 
@@ -573,13 +573,35 @@ _below = _Readers()
 
 def children(node: Any) -> Iterator[Any]:
     """Yield the nodes directly below a node, in the order of evaluation."""
-    return iter(_below[node.__class__](node)[::-1])
+    below = _below[node.__class__]
+    return iter(()) if below is None else iter(below(node)[::-1])
 
 
-def walk(*nodes: Any) -> Iterator[Any]:
-    """Yield nodes and everything below them."""
+def walk(*nodes: Any) -> list[Any]:
+    """Return nodes and everything below them, in the order of the text."""
     pending = [*reversed(nodes)]
-    while pending:
+    found: list[Any] = []
+    while pending:  # a generator would take half as long again
         node = pending.pop()
-        yield node
-        pending += _below[node.__class__](node)
+        found.append(node)
+        below = _below[node.__class__]
+        if below is not None:
+            pending += below(node)
+    return found
+
+
+def bodies(statement: Statement) -> Iterator[tuple[Statement, ...]]:
+    """Yield the statements that stand directly inside of one, body by body."""
+    if isinstance(statement, If):
+        yield statement.body
+        yield statement.orelse
+    elif isinstance(statement, For | While | ThreadLoop):
+        yield statement.body
+
+
+def statements(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield statements and those inside of them, without a look at their expressions."""
+    for statement in body:
+        yield statement
+        for part in bodies(statement):
+            yield from statements(part)

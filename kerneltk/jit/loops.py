@@ -217,7 +217,7 @@ class Loops(Names):
             stop = self.temporary(stop)
         name = node.target.id
         target_span = self.span(node.target)
-        private = self._private.get(id(node), False)
+        private = node in self._scope.private_loops
 
         def make(flag: ir.Local | None) -> None:
             if private:

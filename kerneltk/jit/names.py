@@ -17,7 +17,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.expressions import Expressions
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.program import LocalFunction, identifier
-from kerneltk.jit.scope import private_loops, scope_of
+from kerneltk.jit.scope import scope_of
 from kerneltk.jit.types import PY_INT, Array, Number, Opaque, Record, Type
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ class Names(Expressions):
         self._is_kernel = is_kernel
         self._is_of_elements = is_of_elements
         self._scope = scope_of(source.node)
-        self._private = private_loops(source.node)
         self._closure: dict[str, Any] = {}
         if function is not None and function.__closure__ is not None:
             self._closure = dict(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Scope", "parameters_of", "private_loops", "scope_of"]
+__all__ = ["Scope", "parameters_of", "scope_of"]
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -24,12 +27,16 @@ class Scope:
         Names that are read and belong to what is around.
     in_loops : frozenset of str
         Names that a loop assigns in its body or as its variable.
+    private_loops : frozenset of ast.For
+        Loops over a name that nothing else assigns or reads: what reads it stands inside of these,
+        or of another loop over the same name.
     """
 
     parameters: tuple[str, ...]
     assigned: dict[str, int]
     free: frozenset[str]
     in_loops: frozenset[str]
+    private_loops: frozenset[ast.For]
 
     def is_local(self, name: str) -> bool:
         """Return whether a name is the function's own."""
@@ -40,58 +47,120 @@ class Scope:
         return self.assigned.get(name) == 1 and name not in self.parameters
 
 
-class _Reader(ast.NodeVisitor):
+_NO_NODES = frozenset(("ctx", "op", "ops", "type_comment"))
+
+
+@functools.cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(name for name in kind._fields if name not in _NO_NODES)
+
+
+class _Reader:
+    """Walks over a function once; `ast.NodeVisitor` takes twice the time, of every first call."""
+
     def __init__(self) -> None:
         self.assigned: Counter[str] = Counter()
         self.read: set[str] = set()
         self.in_loops: set[str] = set()
+        self.loops: list[tuple[str, ast.For]] = []  # over one name
+        self.shared: set[str] = set()  # names that have to do with more than the loops over them
+        self._around: tuple[str, ...] = ()  # what the loops around are over
         self._depth = 0
+
+    def visit(self, node: ast.AST) -> None:
+        """Take a node, and all below it that is the function's own."""
+        kind: Any = node.__class__
+        special = _SPECIAL.get(kind)
+        if special is not None:
+            special(self, node)
+            return
+        for name in _fields(kind):
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        self.visit(item)
+            elif isinstance(value, ast.AST):
+                self.visit(value)
+
+    def _visit_all(self, *nodes: ast.AST | None) -> None:
+        for node in nodes:
+            if node is not None:
+                self.visit(node)
 
     def _assign(self, name: str, times: int = 1) -> None:
         self.assigned[name] += times
+        self.shared.add(name)
         if self._depth:
             self.in_loops.add(name)
 
-    def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Load):
-            self.read.add(node.id)
+    def _read(self, name: str) -> None:
+        self.read.add(name)
+        if name not in self._around:
+            self.shared.add(name)
+
+    def _name(self, node: ast.Name) -> None:
+        if node.ctx.__class__ is ast.Load:
+            self._read(node.id)
         else:
             self._assign(node.id)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+    def _augmented(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             self._assign(node.target.id, 2)
-            self.read.add(node.target.id)
-            self.visit(node.value)
+            self._read(node.target.id)
         else:
-            self.generic_visit(node)
+            self.visit(node.target)
+        self.visit(node.value)
 
-    def _loop(self, node: ast.For | ast.While) -> None:
+    def _for(self, node: ast.For) -> None:
         self._depth += 1
-        self.generic_visit(node)
+        around = self._around
+        if isinstance(node.target, ast.Name):
+            name = node.target.id
+            self.loops.append((name, node))
+            self.assigned[name] += 1
+            self.in_loops.add(name)
+            if name in around:
+                self.shared.add(name)
+            self.visit(node.iter)
+            self._around = (*around, name)
+        else:
+            self._visit_all(node.target, node.iter)
+        self._visit_all(*node.body)
+        self._around = around
+        self._visit_all(*node.orelse)
         self._depth -= 1
 
-    visit_For = visit_While = _loop  # noqa: N815 (the visitor's names)
+    def _while(self, node: ast.While) -> None:
+        self._depth += 1
+        self._visit_all(node.test, *node.body, *node.orelse)
+        self._depth -= 1
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
+    def _pattern(self, node: ast.MatchAs) -> None:
         if node.name is not None:
             self._assign(node.name)
-        self.generic_visit(node)
+        self._visit_all(node.pattern)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._assign(node.name)
-        for default in [*node.args.defaults, *node.args.kw_defaults]:
-            if default is not None:
-                self.visit(default)
-        for decorator in node.decorator_list:
-            self.visit(decorator)
-        self.read |= scope_of(node).free
+    def _function(self, node: ast.FunctionDef | ast.Lambda) -> None:
+        if isinstance(node, ast.FunctionDef):
+            self._assign(node.name)
+            self._visit_all(*node.decorator_list)
+        self._visit_all(*node.args.defaults, *node.args.kw_defaults)
+        for name in scope_of(node).free:
+            self._read(name)
 
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        for default in [*node.args.defaults, *node.args.kw_defaults]:
-            if default is not None:
-                self.visit(default)
-        self.read |= scope_of(node).free
+
+_SPECIAL: dict[type[ast.AST], Callable[[_Reader, Any], None]] = {
+    ast.Name: _Reader._name,
+    ast.Constant: lambda reader, node: None,
+    ast.AugAssign: _Reader._augmented,
+    ast.For: _Reader._for,
+    ast.While: _Reader._while,
+    ast.MatchAs: _Reader._pattern,
+    ast.FunctionDef: _Reader._function,
+    ast.Lambda: _Reader._function,
+}
 
 
 def parameters_of(node: _Function) -> list[ast.arg]:
@@ -100,6 +169,7 @@ def parameters_of(node: _Function) -> list[ast.arg]:
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
 
 
+@functools.lru_cache(maxsize=64)
 def scope_of(node: _Function) -> Scope:
     """Return the names of a function."""
     reader = _Reader()
@@ -107,47 +177,11 @@ def scope_of(node: _Function) -> Scope:
         reader.visit(statement)
     names = tuple(argument.arg for argument in parameters_of(node))
     own = set(reader.assigned) | set(names)
+    shared = reader.shared.union(names)
     return Scope(
         names,
         dict(reader.assigned),
         frozenset(reader.read - own),
         frozenset(reader.in_loops),
+        frozenset(loop for name, loop in reader.loops if name not in shared),
     )
-
-
-def private_loops(node: _Function) -> dict[int, bool]:
-    """Return for each loop over one name whether nothing else assigns or reads that name.
-
-    Reads inside of another loop over the same name are that loop's.
-    """
-    private: dict[int, bool] = {}
-    loops: dict[str, list[ast.For]] = {}
-    spoilt: set[str] = set()
-
-    def visit(item: ast.AST, inside: tuple[str, ...]) -> None:
-        if isinstance(item, ast.For) and isinstance(item.target, ast.Name):
-            name = item.target.id
-            loops.setdefault(name, []).append(item)
-            if name in inside:
-                spoilt.add(name)
-            visit(item.iter, inside)
-            for part in item.body:
-                visit(part, (*inside, name))
-            for part in item.orelse:
-                visit(part, inside)
-            return
-        if isinstance(item, ast.Name):
-            stored = not isinstance(item.ctx, ast.Load)
-            if stored or item.id not in inside:
-                spoilt.add(item.id)
-        for child in ast.iter_child_nodes(item):
-            visit(child, inside)
-
-    body = node.body if isinstance(node.body, list) else [node.body]
-    for statement in body:
-        visit(statement, ())
-    names = {argument.arg for argument in parameters_of(node)}
-    for name, found in loops.items():
-        for loop in found:
-            private[id(loop)] = name not in spoilt and name not in names
-    return private

@@ -90,6 +90,8 @@ class FunctionSource:
             If nodes of this class have no place (``ast.arguments``, ``ast.Add``).
         """
         place: Any = node
+        if self.text.isascii():
+            return Span(place.lineno, place.col_offset, place.end_lineno, place.end_col_offset)
         lines = _layout(self.text).lines
         return Span(
             place.lineno,

@@ -109,14 +109,14 @@ def _is_barrier(statement: ir.Statement) -> bool:
 
 
 def _has_barrier(*statements: ir.Statement) -> bool:
-    return any(map(_is_barrier, _statements(statements)))
+    return any(map(_is_barrier, ir.statements(statements)))
 
 
 def _refuse_waits(body: tuple[ir.Statement, ...], callees: Mapping[str, ir.Function]) -> None:
     """Refuse whatever waits for another thread and is no plain barrier."""
     plain = {
         id(statement.value)
-        for statement in _statements(body)
+        for statement in ir.statements(body)
         if isinstance(statement, ir.Evaluate) and _is_barrier(statement)
     }
     for node in ir.walk(*body):
@@ -145,7 +145,7 @@ def _refuse_polls(body: tuple[ir.Statement, ...], callees: Mapping[str, ir.Funct
     """Refuse loops that may wait for what another thread writes: those with atomic operations whose
     end depends on what they read. Threads that run one after the other would never get out.
     """
-    for node in _statements(body):
+    for node in ir.statements(body):
         if isinstance(node, ir.While) and _has_atomic((node.condition, *node.body), callees):
             read = _read_in(node)
             if _is_read(read, node.condition) or _leaves_by(node.body, read):
@@ -173,7 +173,7 @@ def _read_in(loop: ir.While) -> set[str]:
                 inner = depends or _is_read(read, *_controls(statement))
             if inner or (isinstance(statement, ir.Store) and _is_read(read, statement.value)):
                 read.update(stored_names(statement))
-            for part in _bodies(statement):
+            for part in ir.bodies(statement):
                 visit(part, inner)
 
     known = -1
@@ -189,7 +189,7 @@ def _leaves_by(body: tuple[ir.Statement, ...], read: set[str], depends: bool = F
         if depends and isinstance(statement, ir.Break | ir.Return):
             return True
         inner = depends or (isinstance(statement, ir.If) and _is_read(read, statement.condition))
-        if any(_leaves_by(part, read, inner) for part in _bodies(statement)):
+        if any(_leaves_by(part, read, inner) for part in ir.bodies(statement)):
             return True
     return False
 
@@ -205,14 +205,6 @@ def _has_atomic(nodes: Iterable[Any], callees: Mapping[str, ir.Function]) -> boo
 # -- small tools ----------------------------------------------------------------------------------
 
 
-def _bodies(statement: ir.Statement) -> Iterator[tuple[ir.Statement, ...]]:
-    if isinstance(statement, ir.If):
-        yield statement.body
-        yield statement.orelse
-    elif isinstance(statement, ir.For | ir.While | ir.ThreadLoop):
-        yield statement.body
-
-
 def _controls(statement: ir.If | ir.While | ir.For) -> tuple[ir.Expression, ...]:
     """Return what decides how a statement's bodies run."""
     if isinstance(statement, ir.For):
@@ -225,16 +217,8 @@ def _outside(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
     for statement in body:
         if not isinstance(statement, ir.ThreadLoop):
             yield statement
-            for part in _bodies(statement):
+            for part in ir.bodies(statement):
                 yield from _outside(part)
-
-
-def _statements(body: Iterable[ir.Statement]) -> Iterator[ir.Statement]:
-    """Yield statements and those inside of them."""
-    for statement in body:
-        yield statement
-        for part in _bodies(statement):
-            yield from _statements(part)
 
 
 def _loops(body: tuple[ir.Statement, ...]) -> Iterator[ir.ThreadLoop]:
@@ -243,7 +227,7 @@ def _loops(body: tuple[ir.Statement, ...]) -> Iterator[ir.ThreadLoop]:
         if isinstance(statement, ir.ThreadLoop):
             yield statement
         else:
-            for part in _bodies(statement):
+            for part in ir.bodies(statement):
                 yield from _loops(part)
 
 
@@ -317,7 +301,7 @@ class _Names:
 
     def __init__(self, function: ir.Function) -> None:
         self._taken = {p.name for p in function.parameters} | {n for n, _ in function.locals}
-        for statement in _statements(function.body):
+        for statement in ir.statements(function.body):
             if isinstance(statement, ir.Declare | ir.Update):
                 self._taken.add(statement.name)
             elif isinstance(statement, ir.For):
@@ -503,7 +487,7 @@ class _Splitter:
 
     @cached_property
     def _memory_of_threads(self) -> list[ir.Declare]:
-        return [node for node in _statements(self._body) if isinstance(node, ir.Declare)]
+        return [node for node in ir.statements(self._body) if isinstance(node, ir.Declare)]
 
     # -- what is the block's --
 
@@ -523,7 +507,7 @@ class _Splitter:
             if isinstance(statement, ir.If | ir.While | ir.For):
                 if self._wants_to_open(statement, around):
                     self._open_one(statement, around)
-                for part in _bodies(statement):
+                for part in ir.bodies(statement):
                     self._open(part, (*around, statement))
             elif isinstance(statement, ir.Break | ir.Continue):
                 self._open_jump(statement, around)
@@ -546,7 +530,7 @@ class _Splitter:
             isinstance(statement, ir.If)
             and self._uniformity.is_uniform(statement.condition)
             and all(id(outer) in self._is_open for outer in around)
-            and all(self._only_leaves(part) for part in _bodies(statement) if part)
+            and all(self._only_leaves(part) for part in ir.bodies(statement) if part)
         )
 
     def _only_leaves(self, body: tuple[ir.Statement, ...]) -> bool:
@@ -556,7 +540,7 @@ class _Splitter:
             or (
                 isinstance(statement, ir.If)
                 and self._uniformity.is_uniform(statement.condition)
-                and all(self._only_leaves(part) for part in _bodies(statement) if part)
+                and all(self._only_leaves(part) for part in ir.bodies(statement) if part)
             )
             for statement in body
         )
@@ -593,7 +577,7 @@ class _Splitter:
         for statement in body:
             yield statement, body
             if id(statement) in self._is_open:
-                for part in _bodies(statement):
+                for part in ir.bodies(statement):
                     yield from self._at_block_level(part)
 
     def _candidates(self) -> dict[str, int]:
@@ -622,7 +606,7 @@ class _Splitter:
         found = {n for n, count in candidates.items() if count == 1 or n in self._needed}
         stores = [
             (set(stored_names(node)), _mentioned([node.value]) & set(self._types))
-            for node in _statements(self._body)
+            for node in ir.statements(self._body)
             if isinstance(node, ir.Store)
         ]
         while True:  # a block cannot compute from what each thread has of its own
@@ -689,7 +673,7 @@ class _Splitter:
 
     def _opened(self, statement: ir.If | ir.While | ir.For) -> ir.Statement:
         if isinstance(statement, ir.If):
-            parts = [self._level(part) for part in _bodies(statement)]
+            parts = [self._level(part) for part in ir.bodies(statement)]
             return replace(statement, body=parts[0], orelse=parts[1])
         if isinstance(statement, ir.While):
             return replace(statement, body=self._level(statement.body))
@@ -835,7 +819,7 @@ class _Place:
 def _places(body: tuple[ir.Statement, ...]) -> Iterator[_Place]:
     for k, statement in enumerate(body):
         if not isinstance(statement, ir.ThreadLoop):
-            for part in _bodies(statement):
+            for part in ir.bodies(statement):
                 yield from _places(part)
             continue
         for j, inner in enumerate(statement.body):
@@ -947,7 +931,7 @@ class _Leaving:
             if isinstance(statement, ir.ThreadLoop):
                 done += self._loop(statement, id(statement) in plain)
             elif isinstance(statement, ir.If):
-                parts = [self._level(part, plain) for part in _bodies(statement)]
+                parts = [self._level(part, plain) for part in ir.bodies(statement)]
                 done.append(replace(statement, body=parts[0], orelse=parts[1]))
             elif isinstance(statement, ir.For | ir.While):
                 done.append(replace(statement, body=self._level(statement.body, plain)))
@@ -1006,7 +990,7 @@ class _Leaving:
                 done.append(self._set(self._flag, True, statement.span))
                 done.append(statement)
             elif isinstance(statement, ir.If):
-                parts = [self._flagged(part) for part in _bodies(statement)]
+                parts = [self._flagged(part) for part in ir.bodies(statement)]
                 done.append(replace(statement, body=parts[0], orelse=parts[1]))
             elif isinstance(statement, ir.For | ir.While):
                 done.append(replace(statement, body=self._flagged(statement.body)))

@@ -64,6 +64,11 @@ class Number:
         return self.dtype.kind == "f" or self.dtype.name == "bfloat16"
 
     @property
+    def is_half(self) -> bool:
+        """Whether it has 16 bits and a fraction; C++ has a class for it."""
+        return self.dtype.itemsize == 2 and self.dtype.kind in "fV"
+
+    @property
     def is_complex(self) -> bool:
         """Whether it has an imaginary part."""
         return self.dtype.kind == "c"

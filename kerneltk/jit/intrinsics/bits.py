@@ -48,8 +48,7 @@ def _floating(operation: Operation, names: tuple[str, ...]) -> Rule:
         kind = floating_of(common_number(low, numbers, site))
         if kind.is_complex:
             raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
-        small = kind.dtype.name in ("float16", "bfloat16")
-        wide = _FLOAT if small else kind
+        wide = _FLOAT if kind.is_half else kind
         cast = [low.cast(low.cast(number, kind), wide) for number in numbers]
         return low.cast(call(operation, cast, wide, site), kind)
 

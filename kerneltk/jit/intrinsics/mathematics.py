@@ -90,7 +90,7 @@ def _through_float(
     low: Builder, values: Sequence[ir.Expression], kind: Number, make: Callable[..., ir.Expression]
 ) -> ir.Expression:
     """Return a function of numbers of `kind`; the 16-bit types are computed in float32."""
-    if kind.dtype.name in ("float16", "bfloat16"):
+    if kind.is_half:
         found = make([low.cast(low.cast(v, kind), _FLOAT) for v in values], _FLOAT)
         return low.cast(found, kind)
     return make([low.cast(value, kind) for value in values], kind)
