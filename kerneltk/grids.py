@@ -75,14 +75,15 @@ class GridShapes:
         """Check a launch's shape that is not known yet; raises as `as_extents`, and
         ArgumentValueError for more than the device has.
         """
-        shape = self._checked(grid, block, shared)
+        shape = self.checked(grid, block, shared)
         if len(self.known) >= _MAX_SHAPES:
             self.known.clear()
         if not isinstance(grid, list) and not isinstance(block, list):
             self.known[grid, block, shared] = shape
         return shape
 
-    def _checked(self, grid: Any, block: Any, shared: Any) -> GridShape:
+    def checked(self, grid: Any, block: Any, shared: Any) -> GridShape:
+        """Check a launch's shape as `configure` does, and forget it."""
         kernel, limits = self._kernel, self._limits
         grid_extents = as_extents(grid, "grid", kernel)
         block_extents = as_extents(block, "block", kernel)

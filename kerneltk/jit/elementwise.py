@@ -35,6 +35,7 @@ from kerneltk.jit.effects import written_parameters
 from kerneltk.jit.emit import Emitter
 from kerneltk.jit.grid_kernel import Definition, Mode, checked_function, reduced
 from kerneltk.jit.passing import Place, type_of
+from kerneltk.jit.shapes import is_small
 from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.units import for_gpus, ordered_headers
@@ -720,7 +721,7 @@ def _are_small(values: Sequence[Any], *shapes: Any) -> bool:
     sizes = [getattr(value, "size", 0) for value in values]
     for shape in (*(getattr(value, "shape", ()) for value in values), *shapes):
         sizes += shape if isinstance(shape, tuple | list) else (shape,)
-    return not any(isinstance(size, int) and size >= 2**31 for size in sizes)
+    return is_small(int(size) for size in sizes if isinstance(size, int | np.integer))
 
 
 def _variable(number: int) -> str:

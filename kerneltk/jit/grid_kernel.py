@@ -33,7 +33,7 @@ from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
 from kerneltk.jit.scope import parameters_of
-from kerneltk.jit.shapes import UNKNOWN, Shapes, shapes_are_alike
+from kerneltk.jit.shapes import UNKNOWN, Shapes, shapes_of
 from kerneltk.jit.source import FunctionSource, source_of, words_for
 from kerneltk.jit.types import VOID, Type, Void
 from kerneltk.jit.units import unit_of
@@ -163,7 +163,7 @@ class JitKernel:
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         functools.update_wrapper(self, definition.function)
-        self._units: dict[tuple[str, tuple[Type, ...]], TranslationUnit] = {}
+        self._units: dict[tuple[str, tuple[Type, ...], Shapes], TranslationUnit] = {}
         self._launcher = Launcher(self)
         self._configured: dict[Any, Configured] = {}
 
@@ -286,7 +286,7 @@ class JitKernel:
         self._check_count(len(types))
         program = self._definition.program(types, small=shapes.small)
         unit = self._definition.unit(program, backend.name, shapes)
-        self._units[backend.name, types] = unit
+        self._units[backend.name, types, shapes] = unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
             function = module.function(dict(code.symbols)[unit.exports[0][0]])
@@ -313,8 +313,10 @@ class JitKernel:
     # -- what was made -------------------------------------------------------------------------
 
     @property
-    def cached_codes(self) -> dict[tuple[str, tuple[Type, ...]], str]:
-        """The text of each specialization, by backend and argument types."""
+    def cached_codes(self) -> dict[tuple[str, tuple[Type, ...], Shapes], str]:
+        """The text of each specialization, by backend, argument types and what is known of the
+        shapes.
+        """
         return {key: unit.source for key, unit in self._units.items()}
 
     @property
@@ -330,7 +332,8 @@ class JitKernel:
         if len(codes) != 1:
             raise NotCompiledError(
                 f"Kernel '{self.name}' is compiled for {len(codes)} combinations of argument "
-                "types.\n  Hint: launch it first; with several, take one of 'cached_codes'."
+                "types and shapes.\n  Hint: launch it first; with several, take one of "
+                "'cached_codes'."
             )
         return next(iter(codes.values()))
 
@@ -364,26 +367,29 @@ class JitKernel:
 
         args = self._complete(args, {})
         found = [self._described(value, index) for index, value in enumerate(args)]
-        backends = [name for _, name in found if name is not None]
+        backends = [name for _, _, name in found if name is not None]
         target = target or (backends[0] if backends else interop.default_backend().name)
-        kinds = [kind for kind, _ in found]
-        program = self._definition.program(kinds, small=True)
         backend: BackendName = "host" if target == "host" else "cuda"
-        shapes = Shapes(small=True, alike=backend == "cuda" and shapes_are_alike(args, kinds))
-        unit = self._definition.unit(program, backend, shapes)
+        kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
+        shapes = shapes_of(values, kinds, backend)
+        unit = self._definition.unit(
+            self._definition.program(kinds, small=shapes.small), backend, shapes
+        )
         return shown(unit, target)
 
-    def _described(self, value: Any, index: int) -> tuple[Type, BackendName | None]:
-        """Return the type of an argument or of what stands for one, and whose array it is."""
+    def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:
+        """Return the type of an argument or of what stands for one, the argument as a backend's
+        own, and whose array it is.
+        """
         from kerneltk.jit.inspection import described
 
         kind = described(value)
         if kind is not None:
-            return kind, None
+            return kind, value, None
         owner, own = interop.own_array(value)
         place = Place(self.name, self.parameter(index), self.snippet(index))
         array_type = owner.array_type if owner is not None else np.ndarray
-        return type_of(own, array_type, place), None if owner is None else owner.name
+        return type_of(own, array_type, place), own, None if owner is None else owner.name
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the text that was compiled last."""

@@ -36,7 +36,7 @@ from kerneltk.jit.passing import (
     refuse_number,
     type_of,
 )
-from kerneltk.jit.shapes import Shapes, is_small, shapes_are_alike
+from kerneltk.jit.shapes import Shapes, is_small, shapes_of
 from kerneltk.jit.types import Array, Type
 from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
 
@@ -130,6 +130,7 @@ class _Variant:
         self.new_buffer()  # raises here for parameters that a launch has no room for
         shapes = GridShapes(name, backend, kernel.function, kernel.limits)
         self.shapes, self._configure, self._name = shapes.known, shapes.configure, name
+        self._check_shape = shapes.checked
         self.note: Callable[[int, Any], None] | None = None
 
     def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
@@ -146,6 +147,7 @@ class _Variant:
         if self._needs_small_grid:
             pairs = as_extents(grid, "grid", self._name), as_extents(block, "block", self._name)
             if not is_small(blocks * threads for blocks, threads in zip(*pairs, strict=True)):
+                self._check_shape(grid, block, shared)  # before anything is compiled for it
                 return None
         return self._configure(grid, block, shared)
 
@@ -525,16 +527,8 @@ class Launcher:
             type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
         )
         device = backend.device_key()
-        small = not is_vast and is_small(
-            number
-            for k, (value, kind) in enumerate(zip(values, types, strict=True))
-            for leaf in leaves_of(value, kind, k)
-            if isinstance(leaf.type, Array)
-            for number in (leaf.value.size, *leaf.value.shape)
-        )
-        # A CPU has nothing of it, and would compile for longer.
-        alike = backend.name == "cuda" and shapes_are_alike(values, types)
-        variant = self._variant(backend, device, types, Shapes(small, alike))
+        shapes = shapes_of(values, types, backend.name, is_vast=is_vast)
+        variant = self._variant(backend, device, types, shapes)
         leaves = variant.leaves(values)
         own = self._specialized(variant, device, leaves, values, is_vast)
         own.learn(variant, leaves, values)

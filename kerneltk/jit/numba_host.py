@@ -273,7 +273,10 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     Raises
     ------
     ArgumentTypeError
-        `to` is no array on the device (which, without a GPU, NumPy arrays are).
+        `to` is no array on the device (which, without a GPU, NumPy arrays are), or has another
+        shape or dtype.
+    ValueError
+        `to` is read-only.
     """
     device = library()
     fits = to is None or device.is_array(to) or (isinstance(to, np.ndarray) and not device.is_gpu)

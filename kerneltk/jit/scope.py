@@ -29,7 +29,7 @@ class Scope:
         Names that a loop assigns in its body or as its variable.
     private_loops : frozenset of ast.For
         Loops over a name that nothing else assigns or reads: what reads it stands inside of these,
-        or of another loop over the same name.
+        or of another loop over the same name, and in no function there.
     """
 
     parameters: tuple[str, ...]
@@ -146,9 +146,12 @@ class _Reader:
         if isinstance(node, ast.FunctionDef):
             self._assign(node.name)
             self._visit_all(*node.decorator_list)
+        # What a function reads, in its defaults too, it may be called with behind the loop.
+        around, self._around = self._around, ()
         self._visit_all(*node.args.defaults, *node.args.kw_defaults)
         for name in scope_of(node).free:
             self._read(name)
+        self._around = around
 
 
 _SPECIAL: dict[type[ast.AST], Callable[[_Reader, Any], None]] = {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kerneltk.jit.passing import leaves_of
 from kerneltk.jit.types import Array, Type
+from kerneltk.units import BackendName
 
-__all__ = ["UNKNOWN", "Shapes", "is_small", "may_be_alike", "shapes_are_alike"]
+__all__ = ["UNKNOWN", "Shapes", "is_small", "may_be_alike", "shapes_of"]
 
 _MOST = 2**31 - 1
 
@@ -45,7 +48,33 @@ def may_be_alike(kind: Type) -> bool:
     return isinstance(kind, Array) and kind.ndim >= 2 and kind.layout == "C"
 
 
-def shapes_are_alike(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
+def shapes_of(
+    values: Sequence[Any], kinds: Sequence[Type], backend: BackendName, *, is_vast: bool = False
+) -> Shapes:
+    """Return what is known of a launch.
+
+    Parameters
+    ----------
+    values : sequence
+        The arguments: arrays as the backend's own, or `ArraySpec`.
+    kinds : sequence of Type
+        Their types.
+    backend : str
+    is_vast : bool
+        Whether the grid has more threads along an axis than 32 bits count.
+    """
+    small = not is_vast and is_small(
+        number
+        for k, (value, kind) in enumerate(zip(values, kinds, strict=True))
+        for leaf in leaves_of(value, kind, k)
+        if isinstance(leaf.type, Array)
+        for number in (math.prod(leaf.value.shape), *leaf.value.shape)
+    )
+    # A CPU has nothing of shapes that are alike, and would compile for longer.
+    return Shapes(small, backend == "cuda" and _are_alike(values, kinds))
+
+
+def _are_alike(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
     """Return whether `Shapes.alike` holds and says something: of two arrays, or more."""
     shapes: dict[int, list[tuple[int, ...]]] = {}
     for value, kind in zip(values, kinds, strict=True):

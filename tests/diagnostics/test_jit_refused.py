@@ -505,7 +505,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: put.cached_code,
         KernelToolkitError,
         """
-        Kernel 'put' is compiled for 0 combinations of argument types.
+        Kernel 'put' is compiled for 0 combinations of argument types and shapes.
           Hint: launch it first; with several, take one of 'cached_codes'.
         """,
     ),

@@ -321,6 +321,37 @@ def argument_of_the_kernel_is_assigned(x, y, offset=7):
     y[i] = x[i] + offset
 
 
+@TABLE.program(ints(), out(N, "i4"))
+def closures_called_behind_the_loop_that_made_them(x, y):
+    i = jit.grid(1)
+    total = 0
+    for k in range(x[i] % 4 + 1):
+
+        def plain():
+            return k * 10  # noqa: B023
+
+        def given(a=k):
+            return a + 100
+
+        chosen = lambda: k + 1000  # noqa: B023
+        total += plain()
+    else:
+        total += plain()
+    y[i] = total + plain() + given() + chosen()
+
+
+@TABLE.program(ints(), out(N, "i4"))
+def closures_called_behind_an_inner_loop(x, y):
+    i = jit.grid(1)
+    total = 0
+    for j in range(x[i] % 3 + 1):
+        for k in range(j, j + 2):
+            f = lambda v: v * k + j  # noqa: B023
+            total += f(2)
+        total += f(3)
+    y[i] = total
+
+
 def greatest_common_divisor(a, b):
     while b != 0:
         a, b = b, a % b

@@ -1170,7 +1170,7 @@ def test_signature_converts_numbers(backend: Any) -> None:
     x = backend.asarray(np.zeros(4, np.float32))
     typed[1, 1](x, 7.9, (1, 2), (1, 5.5))
     np.testing.assert_array_equal(backend.asnumpy(x), [3, 3, 1, 5])
-    for _, types in typed.cached_codes:
+    for _, types, _ in typed.cached_codes:
         assert [str(kind) for kind in types][1] == "int32"
 
 

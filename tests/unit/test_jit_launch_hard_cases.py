@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec
-from kerneltk.errors import ArgumentTypeError, LaunchError, ScalarOverflowError, UnsupportedError
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LaunchError,
+    NotCompiledError,
+    ScalarOverflowError,
+    UnsupportedError,
+)
 from kerneltk.jit import (
+    atomic_add,
     blockDim,
     blockIdx,
     cuda,
@@ -339,3 +347,61 @@ def test_arrays_of_one_shape_share_it_on_gpus() -> None:
     assert shared in transposed_sum.inspect(square, square, square, target="cuda")
     assert shared not in transposed_sum.inspect(square, square, tall, target="cuda")
     assert shared not in transposed_sum.inspect(square, square, square, target="host")
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self.array = array
+
+
+def test_inspect_takes_arrays_of_other_libraries() -> None:
+    square, tall = np.zeros((9, 9), np.float32), np.zeros((9, 5), np.float32)
+    for arrays in ((square, square, square), (square, square, tall)):
+        text = transposed_sum.inspect(*arrays, target="cuda")
+        assert transposed_sum.inspect(*map(Foreign, arrays), target="cuda") == text
+
+
+def test_inspect_knows_arrays_that_32_bits_do_not_count() -> None:
+    small, vast = (ArraySpec.make("float32", (2**k, 2**k)) for k in (15, 17))
+    assert ".near(" in transposed_sum.inspect(small, small, small, target="cuda")
+    assert ".near(" not in transposed_sum.inspect(vast, small, small, target="cuda")
+
+
+def test_texts_are_kept_by_what_is_known_of_shapes() -> None:
+    kernel = rawkernel(mark_by_choice.__wrapped__)
+    marks = np.zeros(8, np.int8)
+    kernel[1, 8](marks)
+    first = kernel.cached_code
+    kernel[2**21 + 1, 1024](marks)
+    kernel[1, 8](marks)
+    assert [key[:2] for key in kernel.cached_codes] == [next(iter(kernel.cached_codes))[:2]] * 2
+    assert next(iter(kernel.cached_codes.values())) == first
+    with pytest.raises(NotCompiledError, match="2 combinations of argument types and shapes"):
+        _ = kernel.cached_code
+
+
+def test_nothing_is_compiled_for_a_grid_that_is_too_large(backend: Any) -> None:
+    kernel = rawkernel(mark_by_grid.__wrapped__)
+    marks = backend.xp.zeros(8, np.int8)
+    kernel[1, 8](marks)
+    with pytest.raises(ArgumentValueError, match="can have 2147483647 along x, not 2147483648"):
+        kernel[2**31, 32](marks)
+    assert len(kernel.cached_codes) == 1
+
+
+@kernel
+def count_far(hits: Any) -> None:
+    i, _ = index(2)
+    first = 2**31 if i >= 2**31 else 2**40
+    if i >= first:
+        atomic_add(hits, 0, 1)
+
+
+@pytest.mark.parametrize("integer", [int, np.int64, np.uint64])
+def test_shapes_of_functions_of_elements_may_be_numpys_integers(backend: Any, integer: Any) -> None:
+    hits = backend.xp.zeros(1, np.int64)
+    count_far(hits, shape=(integer(2**31 + 8), integer(1)))
+    assert backend.asnumpy(hits).tolist() == [8]
