@@ -73,9 +73,10 @@ _CALLS: dict[str, Interval] = {
 }
 """What the intrinsics return whose results have bounds of their own, by the operation's name."""
 _SMALL_PLACE = 0, _SMALL[1] - 1
+_SMALL_EXTENT = 1, _SMALL[1]
 _CALLS_OF_SMALL_GRIDS: dict[str, Interval] = {
     **{f"grid.{axis}": _SMALL_PLACE for axis in "xyz"},
-    **{f"gridsize.{axis}": (1, _SMALL[1]) for axis in "xyz"},
+    **{f"gridsize.{axis}": _SMALL_EXTENT for axis in "xyz"},
 }
 _PLACES_OF_BLOCKS = [{f"blockIdx.{axis}", f"blockDim.{axis}"} for axis in "xyz"]
 _EXTENTS_OF_GRIDS = [{f"gridDim.{axis}", f"blockDim.{axis}"} for axis in "xyz"]
@@ -201,7 +202,9 @@ def _of_grid(node: ir.Binary) -> Interval | None:
     """
     pair = {_coordinate(node.left), _coordinate(node.right)}
     if node.op == "*":
-        return _SMALL if pair in _PLACES_OF_BLOCKS or pair in _EXTENTS_OF_GRIDS else None
+        if pair in _EXTENTS_OF_GRIDS:
+            return _SMALL_EXTENT
+        return _SMALL if pair in _PLACES_OF_BLOCKS else None
     if node.op == "+":
         for block, thread in ((node.left, node.right), (node.right, node.left)):
             if isinstance(block, ir.Binary) and block.op == "*":

@@ -405,3 +405,25 @@ def test_shapes_of_functions_of_elements_may_be_numpys_integers(backend: Any, in
     hits = backend.xp.zeros(1, np.int64)
     count_far(hits, shape=(integer(2**31 + 8), integer(1)))
     assert backend.asnumpy(hits).tolist() == [8]
+
+
+@rawkernel
+def strided_by_coordinates(x: Any, total: Any) -> None:
+    for i in range(blockIdx.x * blockDim.x + threadIdx.x, x.size, gridDim.x * blockDim.x):
+        atomic_add(total, 0, x[i])
+
+
+@rawkernel
+def strided_by_the_grid(x: Any, total: Any) -> None:
+    for i in range(grid_index(1), x.size, gridsize(1)):
+        atomic_add(total, 0, x[i])
+
+
+@pytest.mark.parametrize("function", [strided_by_coordinates, strided_by_the_grid])
+@pytest.mark.parametrize("exponent", [10, 32])
+def test_loops_with_the_grid_as_their_step_go_up(function: Any, exponent: int) -> None:
+    x = ArraySpec.make("int32", (2**exponent,))
+    for target in ("cuda", "host"):
+        text = function.inspect(x, ArraySpec.make("int32", (1,)), target=target)
+        assert "x[i]" in text
+        assert "?" not in text
