@@ -32,9 +32,13 @@ CONJUGATE = Operation("conjugate", "conj({0})")
 def _field_view_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
     array = node.arguments[0].type
     assert isinstance(array, Array)
-    return (
-        f"kerneltk::jit::field_view({texts[0]}, &{emitter.ctype(array.element)}::{node.static[0]})"
-    )
+    assert isinstance(node.type, Array)
+    name = node.static[0]
+    if node.type.packed:
+        offset = array.element.dtype.fields[name][1]  # type: ignore[index]
+        element = emitter.ctype(node.type.element)
+        return f"kerneltk::jit::packed_field_view<{element}>({texts[0]}, {offset})"
+    return f"kerneltk::jit::field_view({texts[0]}, &{emitter.ctype(array.element)}::{name})"
 
 
 def extent(array: ir.Expression, axis: int, span: ir.Span) -> Value:

@@ -104,15 +104,6 @@ def _constant_words(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values.view(f"u{values.dtype.itemsize}")
 
 
-def _is_packed(place: Any) -> bool:
-    """Return whether a place lies in a record whose fields may not be aligned."""
-    while isinstance(place, ir.Field | ir.Element | ir.Section):
-        place = place.value if isinstance(place, ir.Field) else place.array
-        if isinstance(place.type, Record) and describe(place.type.dtype).alignment == 1:
-            return True
-    return False
-
-
 def _is_coordinate(node: Any) -> bool:
     """Return whether an expression is CUDA's variable for one, as a Python int."""
     return isinstance(node, ir.Call) and node.operation.name.partition(".")[0] in _COORDINATES
@@ -222,6 +213,8 @@ class Emitter:
             if kind.layout == "fixed":
                 raise AssertionError("memory has no type that can be written before a name")
             element = self.ctype(kind.element)
+            if kind.packed:
+                element = f"kerneltk::jit::packed<{element}>"
             const = "" if kind.writable else "const "
             name = "array" if kind.layout == "C" else "strided"
             if kind.ndim == 0:
@@ -436,10 +429,11 @@ class Emitter:
         indices = self._indices(node)
         if array.layout == "fixed":
             return base + "".join(f"[{index}]" for index in indices), _PRIMARY
+        inner = ".value" if array.packed else ""
         if len(indices) == 1:
-            return f"{base}[{indices[0]}]", _PRIMARY
+            return f"{base}[{indices[0]}]{inner}", _PRIMARY
         near = ".near" if self._short and array.layout == "C" and len(indices) > 1 else ""
-        return f"{base}{near}({', '.join(indices)})", _PRIMARY
+        return f"{base}{near}({', '.join(indices)}){inner}", _PRIMARY
 
     def _extent(self, node: ir.Extent) -> _Text:
         return f"{self.text(node.array, _PRIMARY)}.shape[{node.axis}]", _PRIMARY
@@ -476,6 +470,8 @@ class Emitter:
             steps.append(f"{name}.step * {step}")
         if fixed:
             place = f"&{base}" + "".join(f"[{index}]" for index in leading)
+            if target.packed:
+                place = f"kerneltk::jit::at_any_byte({place})"
         else:
             place = f"{base}.at({', '.join(leading)})"
         if target.ndim == 0:
@@ -635,7 +631,7 @@ class Emitter:
             return
         self._line("{")
         self._depth += 1
-        packed = _is_packed(node.target)  # C++ has no references to what may not be aligned
+        packed = ir.is_packed(node.target)  # C++ has no references to what may not be aligned
         self._line(f"{self.ctype(node.target.type)}{'' if packed else '&'} {node.name} = {target};")
         self._line(f"{target if packed else node.name} = {self.text(value)};")
         self._depth -= 1

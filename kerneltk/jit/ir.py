@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from kerneltk.jit.types import BOOL, PY_INT, VOID, Array, Number, Type
+from kerneltk.jit.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
 
 if TYPE_CHECKING:
     from kerneltk.jit.intrinsics.base import Operation
@@ -605,3 +605,18 @@ def statements(body: Iterable[Statement]) -> Iterator[Statement]:
         yield statement
         for part in bodies(statement):
             yield from statements(part)
+
+
+def is_packed(place: Any) -> bool:
+    """Return whether a place may be at any byte, in a packed record or in a view of such places."""
+    while True:
+        if isinstance(place.type, Record) and place.type.is_packed:
+            return True
+        if isinstance(place, Field):
+            place = place.value
+        elif isinstance(place, Element | Section):
+            if isinstance(place.array.type, Array) and place.array.type.packed:
+                return True
+            place = place.array
+        else:
+            return False

@@ -258,12 +258,7 @@ class Names(Expressions):
             self._object_conflict(name, value, span)
         found = self.as_expression(value, span)
         if isinstance(found.type, Array) and found.type.layout == "fixed":
-            found = self.convert(
-                found,
-                Array(found.type.element, found.type.ndim, "C", (), found.type.space),
-                span,
-                f"'{name}'",
-            )
+            found = self.convert(found, found.type.dense_view(), span, f"'{name}'")
         wanted = self._annotated.get(name)
         kind = wanted if wanted is not None else self._learn(name, found.type, span)
         self._variables.add(name)

@@ -421,7 +421,7 @@ def _passed(value: ir.Expression) -> ir.Expression:
     """Return an argument as it is passed: an array of a known shape as a view."""
     kind = value.type
     if isinstance(kind, Array) and kind.layout == "fixed":
-        target = Array(kind.element, kind.ndim, "C", (), kind.space, kind.writable)
+        target = kind.dense_view()
         every = tuple(ir.Slice(None, None, None, value.span) for _ in range(kind.ndim))
         return ir.Section(value, every, target, value.span)
     return value

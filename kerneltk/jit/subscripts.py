@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,8 @@ class Subscripts(Conditions):
             raise self.fail(f"The record has no field '{name}'.", span, f"its fields are {known}.")
         dtype: np.dtype[Any] = fields[name][0]
         self.check_dtype(dtype.base, span)
-        return ir.Field(value, name, element_type(dtype), span)
+        packed = kind.is_packed or ir.is_packed(value)
+        return ir.Field(value, name, element_type(dtype, packed=packed), span)
 
     def _subscript_node(self, node: ast.Subscript) -> Value:
         value = self.value(node.value)
@@ -266,7 +268,8 @@ class Subscripts(Conditions):
                 span,
                 f"index the array first: x[i][{name!r}].",
             )
-        view = Array(element, kind.ndim, "strided", (), kind.space, kind.writable)
+        packed = kind.packed or kind.element.is_packed  # type: ignore[union-attr]
+        view = Array(element, kind.ndim, "strided", (), kind.space, kind.writable, packed)
         return ir.Call(FIELD_VIEW, (array,), view, span, (name,))
 
     def _slice(self, node: ast.Slice, span: ir.Span) -> ir.Slice:
@@ -396,4 +399,4 @@ class Subscripts(Conditions):
             and all(not (p.start or p.stop or p.step) for p in slices[1:])
         )
         layout: Any = "C" if dense else "strided"
-        return Array(kind.element, len(slices), layout, (), kind.space, kind.writable)
+        return replace(kind, ndim=len(slices), layout=layout, shape=())

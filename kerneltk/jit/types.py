@@ -6,11 +6,13 @@ Python number is *weak*, as in NumPy (NEP 50): it takes the dtype of what it mee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+
+from kerneltk.dtypes import describe
 
 __all__ = [
     "BOOL",
@@ -88,6 +90,11 @@ class Record:
     def __str__(self) -> str:
         return f"record of {', '.join(self.dtype.names or ())}"
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether it may lie at any byte, and its fields may too."""
+        return describe(self.dtype).alignment == 1
+
 
 @dataclass(frozen=True, slots=True)
 class Array:
@@ -103,6 +110,8 @@ class Array:
         Of a fixed one (elements); empty otherwise.
     space : {"global", "shared", "local", "constant"}
     writable : bool
+    packed : bool
+        Whether elements may lie at any byte, as fields of packed records do.
     """
 
     element: Number | Record
@@ -111,10 +120,15 @@ class Array:
     shape: tuple[int, ...] = ()
     space: Space = "global"
     writable: bool = True
+    packed: bool = False
 
     def __str__(self) -> str:
         place = {"global": "", "shared": "shared ", "local": "local ", "constant": "constant "}
         return f"{place[self.space]}{self.ndim}-d array of {self.element}"
+
+    def dense_view(self) -> Array:
+        """Return the type of a view in C order of as many dimensions."""
+        return replace(self, layout="C", shape=())
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,12 +52,14 @@ def reason_of(error: Exception) -> str:
     return str(error).rstrip(".")
 
 
-def element_type(dtype: np.dtype[Any]) -> Number | Record | Array:
-    """Return the type of a value of a dtype; a field with a shape is a fixed array."""
+def element_type(dtype: np.dtype[Any], *, packed: bool = False) -> Number | Record | Array:
+    """Return the type of a value of a dtype; a field with a shape is a fixed array, `packed` as
+    the record that it is in.
+    """
     if dtype.shape:
         inner = element_type(dtype.base)
         assert isinstance(inner, Number | Record)
-        return Array(inner, len(dtype.shape), "fixed", dtype.shape, "local")
+        return Array(inner, len(dtype.shape), "fixed", dtype.shape, "local", packed=packed)
     return Record(dtype) if dtype.names is not None else Number(dtype)
 
 
@@ -308,7 +310,7 @@ class Values:
         found = self.as_expression(value, span)
         kind = found.type
         if isinstance(kind, Array) and kind.layout == "fixed":  # a reference to it
-            view = Array(kind.element, kind.ndim, "C", (), kind.space, kind.writable)
+            view = kind.dense_view()
             return self.as_view(found, view, span) or found
         return found
 
@@ -499,12 +501,7 @@ class Values:
         assert isinstance(found, Array)
         if found == target:
             return value
-        fits = (found.element, found.ndim, found.space, found.writable) == (
-            target.element,
-            target.ndim,
-            target.space,
-            target.writable,
-        )
+        fits = found.dense_view() == target.dense_view()
         general = {"fixed": 0, "C": 1, "strided": 2}
         if not fits or general[found.layout] >= general[target.layout]:
             return None

@@ -604,6 +604,19 @@ def an_atomic_operation_on_local_memory(x):
 
 @refused(
     """
+    TypingError: This field of the records is not aligned, as atomic operations need it.
+      +1:     jit.atomic_add(records["count"], 0, 1)
+                             ^^^^^^^^^^^^^^^^
+      Hint: give the dtype 'align=True'.
+    """,
+    np.zeros(8, [("tag", np.int8), ("count", np.int32)]),
+)
+def an_atomic_operation_on_a_field_that_is_not_aligned(records):
+    jit.atomic_add(records["count"], 0, 1)
+
+
+@refused(
+    """
     TypingError: Constant memory cannot be assigned to.
       +2:     jit.atomic_add(weights, 0, 1)
                              ^^^^^^^

@@ -418,6 +418,50 @@ def written_fields_that_are_arrays(p):
     p[i].m[1, 1] = -1
 
 
+ANYWHERE = np.dtype(
+    [("tag", "i1"), ("v", "f8", 3), ("m", "i4", (2, 2)), ("at", ALIGNED), ("box", POINT, 2)]
+)
+
+
+def summed(values):
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def views_of_fields(p, y, counts, k):
+    i = jit.grid(1)
+    v = p[i].v
+    tail = p[i].v[1:]
+    row = p[i].m[1]
+    box = p[i].box
+    y[0, i] = v[k] + tail[k]
+    y[1, i] = summed(p[i].v) + summed(tail) + summed(v[::-2])
+    y[2, i] = row[0] * 100 + p[i].m[:, 1][0]
+    y[3, i] = box[k]["y"] + summed(p[i].box[1:]["x"]) + p["at"]["value"][i]
+    tags, values = p["tag"], p["at"]["value"]
+    y[4, i] = tags[i] + values[i] + p["at"][i]["value"] + len(values)
+    for part in p[i].m:
+        y[4, i] += part[1]
+    values[i] += 0.5
+    tail[0] = values[i]
+    v[k] *= 2
+    row[1] -= 7
+    counts[i] = p[i].at
+    jit.syncthreads()
+    y[5, i] = summed(p["at"]["count"][jit.threadIdx.x : jit.threadIdx.x + 1])
+
+
+TABLE.program(recs(ANYWHERE), out((6, N)), recs(ALIGNED), 1, name="views_of_fields_at_any_byte")(
+    views_of_fields
+)
+TABLE.program(
+    view(recs(ANYWHERE, 2 * N), np.s_[::-2]), out((6, N)), recs(ALIGNED), 1,
+    name="views_of_fields_of_strided_records",
+)(views_of_fields)  # fmt: skip
+
+
 @TABLE.program(recs(PACKED), recs(PACKED))
 def whole_records_are_copied(p, q):
     i = jit.grid(1)

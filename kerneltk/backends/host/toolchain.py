@@ -345,7 +345,7 @@ def _code_options(compiler: Compiler, raw: bool = False) -> tuple[str, ...]:
         "-U_FORTIFY_SOURCE",
     ]
     if sanitizers:
-        options += ["-O1", "-g", "-fno-omit-frame-pointer"]
+        options += ["-O1", "-g1", "-fno-omit-frame-pointer"]  # lines are all that reports show
         options += [f"-fsanitize={name}" for name in sanitizers]
         options += ["-fno-sanitize-recover=undefined"] if "undefined" in sanitizers else []
     elif debug:

@@ -54,6 +54,12 @@ def _place(low: Any, site: CallSite, array: Value, index: Value) -> ir.Element:
             site.span_of(0),
             "use 'x[i] += value'.",
         )
+    if base.type.packed:
+        raise low.fail(
+            "This field of the records is not aligned, as atomic operations need it.",
+            site.span_of(0),
+            "give the dtype 'align=True'.",
+        )
     if not base.type.writable:
         raise low.fail("Constant memory cannot be assigned to.", site.span_of(0))
     return found
