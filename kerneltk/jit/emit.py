@@ -104,6 +104,11 @@ def _constant_words(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values.view(f"u{values.dtype.itemsize}")
 
 
+def _in_brackets(index: str) -> str:
+    """Return an index; two brackets in a row would begin an attribute."""
+    return f"[({index})]" if index.startswith("[") else f"[{index}]"
+
+
 def _is_coordinate(node: Any) -> bool:
     """Return whether an expression is CUDA's variable for one, as a Python int."""
     return isinstance(node, ir.Call) and node.operation.name.partition(".")[0] in _COORDINATES
@@ -428,10 +433,10 @@ class Emitter:
         base = self.text(node.array, _PRIMARY)
         indices = self._indices(node)
         if array.layout == "fixed":
-            return base + "".join(f"[{index}]" for index in indices), _PRIMARY
+            return base + "".join(map(_in_brackets, indices)), _PRIMARY
         inner = ".value" if array.packed else ""
         if len(indices) == 1:
-            return f"{base}[{indices[0]}]{inner}", _PRIMARY
+            return f"{base}{_in_brackets(indices[0])}{inner}", _PRIMARY
         near = ".near" if self._short and array.layout == "C" and len(indices) > 1 else ""
         return f"{base}{near}({', '.join(indices)}){inner}", _PRIMARY
 
@@ -469,7 +474,7 @@ class Emitter:
             shapes.append(f"{name}.count")
             steps.append(f"{name}.step * {step}")
         if fixed:
-            place = f"&{base}" + "".join(f"[{index}]" for index in leading)
+            place = f"&{base}" + "".join(map(_in_brackets, leading))
             if target.packed:
                 place = f"kerneltk::jit::at_any_byte({place})"
         else:

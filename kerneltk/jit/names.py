@@ -275,6 +275,8 @@ class Names(Expressions):
         if isinstance(value, ir.Call) and isinstance(value.type, Opaque):
             # A group of threads, a place: what its own arguments are.
             return not value.operation.effects and all(map(self._is_fixed, value.arguments))
+        if isinstance(value, ir.Field) and isinstance(value.type, Record):
+            return self._is_alias(value.value)
         return isinstance(value, ir.Element) and isinstance(value.type, Record)
 
     def _is_fixed(self, value: ir.Expression) -> bool:
@@ -283,7 +285,10 @@ class Names(Expressions):
         )
 
     def _aliased(self, value: ir.Expression) -> ir.Expression:
+        if isinstance(value, ir.Field):
+            return replace(value, value=self._aliased(value.value))
         if isinstance(value, ir.Element):
+            array = self._aliased(value.array)
             indices = tuple(
                 index
                 if isinstance(index, ir.Literal_)
@@ -291,7 +296,7 @@ class Names(Expressions):
                 else self.temporary(index)
                 for index in value.indices
             )
-            return replace(value, indices=indices)
+            return replace(value, array=array, indices=indices)
         return value
 
     def _bind_object(self, name: str, value: Static, span: ir.Span) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.dtypes import describe
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.attributes import FIELD_VIEW, array_attribute, number_attribute
@@ -89,7 +90,7 @@ class Subscripts(Conditions):
             raise self.fail(f"The record has no field '{name}'.", span, f"its fields are {known}.")
         dtype: np.dtype[Any] = fields[name][0]
         self.check_dtype(dtype.base, span)
-        packed = kind.is_packed or ir.is_packed(value)
+        packed = ir.is_packed(value) and describe(dtype.base).alignment > 1
         return ir.Field(value, name, element_type(dtype, packed=packed), span)
 
     def _subscript_node(self, node: ast.Subscript) -> Value:
@@ -262,13 +263,14 @@ class Subscripts(Conditions):
             raise self.fail(f"The array has no field '{name}'.", span, known)
         dtype = kind.element.dtype.fields[name][0]  # type: ignore[index]
         element = element_type(dtype)
-        if isinstance(element, Array) or kind.layout == "fixed":
+        if isinstance(element, Array) or kind.layout == "fixed" or not kind.ndim:
+            index = "i" if kind.ndim else "()"
             raise self.refuse(
                 "This field cannot be taken from a whole array in a kernel.",
                 span,
-                f"index the array first: x[i][{name!r}].",
+                f"index the array first: x[{index}][{name!r}].",
             )
-        packed = kind.packed or kind.element.is_packed  # type: ignore[union-attr]
+        packed = (kind.packed or kind.element.is_packed) and describe(dtype).alignment > 1  # type: ignore[union-attr]
         view = Array(element, kind.ndim, "strided", (), kind.space, kind.writable, packed)
         return ir.Call(FIELD_VIEW, (array,), view, span, (name,))
 

@@ -124,7 +124,8 @@ class Array:
 
     def __str__(self) -> str:
         place = {"global": "", "shared": "shared ", "local": "local ", "constant": "constant "}
-        return f"{place[self.space]}{self.ndim}-d array of {self.element}"
+        kind = f"unaligned {self.element}" if self.packed else f"{self.element}"
+        return f"{place[self.space]}{self.ndim}-d array of {kind}"
 
     def dense_view(self) -> Array:
         """Return the type of a view in C order of as many dimensions."""

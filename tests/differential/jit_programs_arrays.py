@@ -462,6 +462,39 @@ TABLE.program(
 )(views_of_fields)  # fmt: skip
 
 
+BYTES = np.dtype([("r", "u1"), ("g", "u1"), ("b", "u1")])
+
+
+@TABLE.program(recs(BYTES), view(ints(2 * N, dtype="u1"), np.s_[::2]), out(N, "i4"))
+def views_of_bytes_are_as_other_views(p, x, y):
+    i = jit.grid(1)
+    v = p["r"] if i % 2 else x
+    y[i] = v[i]
+
+
+@TABLE.program(recs(ANYWHERE), out((4, N)))
+def records_in_records_are_views(p, y):
+    i = jit.grid(1)
+    inner = p[i]["at"]
+    p[i]["at"]["value"] = 3.5
+    y[0, i] = inner["value"]
+    inner["count"] = 7
+    y[1, i] = p[i]["at"]["count"]
+    k = 0
+    other = p[i]["box"][k]
+    k = 1
+    p[i]["box"][0]["x"] = 8
+    y[2, i] = other["x"] + k
+
+
+@TABLE.program(ints(), out((2, N)))
+def views_are_indexed_by_their_extents(x, y):
+    i = jit.grid(1)
+    y[0, i] = x[1:][-1] + x[len(x[1:3])]
+    for part in (x[1:], x[:2]):
+        y[1, i] += part[-1]
+
+
 @TABLE.program(recs(PACKED), recs(PACKED))
 def whole_records_are_copied(p, q):
     i = jit.grid(1)

@@ -245,7 +245,8 @@ def _own_array(
     if not isinstance(value, Static) and isinstance(value.type, Array):
         wanted = (kind, "fixed", (collective.count,), "local")
         found = value.type
-        if (found.element, found.layout, found.shape, found.space) == wanted:
+        own = found.element, found.layout, found.shape, found.space
+        if own == wanted and not found.packed:
             return value
     items = "item" if collective.count == 1 else "items"
     raise low.fail(

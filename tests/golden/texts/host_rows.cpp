@@ -51,7 +51,7 @@ y = x + w
             for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
                 T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
                 T _kt_v_w;
-                __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
+                kerneltk::fetch(_kt_v_w, kerneltk::advance(_kt_r_w, _kt_k * 0));
                 T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
                 _kt_r_y[_kt_k] = _kt_v_y;
@@ -68,7 +68,7 @@ y = x + w
             for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
                 T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
                 T _kt_v_w;
-                __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
+                kerneltk::fetch(_kt_v_w, kerneltk::advance(_kt_r_w, _kt_k * 0));
                 T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
                 _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
@@ -86,7 +86,7 @@ y = x + w
             for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
                 T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
                 T _kt_v_w;
-                __builtin_memcpy(static_cast<void*>(&_kt_v_w), kerneltk::advance(_kt_r_w, _kt_k * 0), sizeof(T));
+                kerneltk::fetch(_kt_v_w, kerneltk::advance(_kt_r_w, _kt_k * 0));
                 T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
                 _kt_r_y[_kt_k] = _kt_v_y;

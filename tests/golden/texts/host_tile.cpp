@@ -51,7 +51,7 @@ y = x + w
 #endif
             for (long long _kt_k = 0; _kt_k < _kt_count; ++_kt_k) {
                 T _kt_v_x;
-                __builtin_memcpy(static_cast<void*>(&_kt_v_x), kerneltk::advance(_kt_r_x, _kt_k * _kt_d_x), sizeof(T));
+                kerneltk::fetch(_kt_v_x, kerneltk::advance(_kt_r_x, _kt_k * _kt_d_x));
                 T _kt_v_w = kerneltk::get(_kt_r_w + _kt_k);
                 T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);

@@ -65,5 +65,13 @@ __forceinline__ const T& get(const T* place) {
 __forceinline__ bool get(const bool* place) {
     return *reinterpret_cast<const unsigned char*>(place) != 0;
 }
+// The same where a value need not be aligned.
+template <class T>
+__forceinline__ void fetch(T& value, const void* place) {
+    __builtin_memcpy(static_cast<void*>(&value), place, sizeof(T));
+}
+__forceinline__ void fetch(bool& value, const void* place) {
+    value = get(static_cast<const bool*>(place));
+}
 
 }  // namespace kerneltk
