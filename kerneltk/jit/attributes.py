@@ -30,15 +30,11 @@ CONJUGATE = Operation("conjugate", "conj({0})")
 
 
 def _field_view_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
-    array = node.arguments[0].type
-    assert isinstance(array, Array)
+    records = node.arguments[0].type
+    assert isinstance(records, Array)
     assert isinstance(node.type, Array)
-    name = node.static[0]
-    if node.type.packed:
-        offset = array.element.dtype.fields[name][1]  # type: ignore[index]
-        element = emitter.ctype(node.type.element)
-        return f"kerneltk::jit::packed_field_view<{element}>({texts[0]}, {offset})"
-    return f"kerneltk::jit::field_view({texts[0]}, &{emitter.ctype(array.element)}::{name})"
+    offset = records.element.dtype.fields[node.static[0]][1]  # type: ignore[index]
+    return f"kerneltk::jit::field_view<{emitter.element_ctype(node.type)}>({texts[0]}, {offset})"
 
 
 def extent(array: ir.Expression, axis: int, span: ir.Span) -> Value:

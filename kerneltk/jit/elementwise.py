@@ -10,7 +10,6 @@ import ast
 import functools
 import inspect
 import math
-import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,7 +24,6 @@ from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    NotCompiledError,
     Snippet,
     UnsupportedError,
     render_message,
@@ -33,15 +31,16 @@ from kerneltk.errors import (
 from kerneltk.jit import ir
 from kerneltk.jit.effects import written_parameters
 from kerneltk.jit.emit import Emitter
-from kerneltk.jit.grid_kernel import Definition, Mode, checked_function, reduced
+from kerneltk.jit.grid_kernel import Decorated, Definition, Mode, checked_function
 from kerneltk.jit.passing import Place, type_of
-from kerneltk.jit.shapes import is_small
+from kerneltk.jit.shapes import Shapes, is_small
 from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.units import for_gpus, ordered_headers
 from kerneltk.params import parse_signature
 from kerneltk.specialize import ElementwiseDefinition
 from kerneltk.types import Signature
+from kerneltk.units import TranslationUnit
 
 __all__ = ["ElementKernel", "kernel"]
 
@@ -159,7 +158,7 @@ def _raw_parameters(node: ast.FunctionDef | ast.Lambda, names: Sequence[str]) ->
 _OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes")
 
 
-class ElementKernel:
+class ElementKernel(Decorated):
     """A function of one element, or of one index, that runs on whole arrays.
 
     Made by :func:`kernel`. Arguments are broadcast against each other, outputs are allocated.
@@ -171,6 +170,8 @@ class ElementKernel:
         The parameters that are whole arrays to the function.
     """
 
+    _distinguished, _verb = "argument types", "call"
+
     def __init__(self, definition: Definition, raw: Sequence[str] | None) -> None:
         self._definition = definition
         functools.update_wrapper(self, definition.function)
@@ -178,11 +179,6 @@ class ElementKernel:
         self._typed: dict[Any, tuple[_TypedKernel, tuple[np.dtype[Any], ...], int]] = {}
         self._shortcut: Callable[..., Any] = self._other
         self._shortcut_out: Callable[..., Any] = self._other_out
-
-    @property
-    def name(self) -> str:
-        """The function's name."""
-        return self._definition.function.__name__
 
     @cached_property
     def raw(self) -> frozenset[str]:
@@ -495,7 +491,7 @@ class ElementKernel:
         short: bool,
     ) -> _TypedKernel:
         function = program.kernel
-        emitter = Emitter(program, short=short)
+        emitter = Emitter(program, shapes=Shapes(small=short))
         written = written_parameters(program)
         names = _Names()
         source = self._definition.source
@@ -564,33 +560,9 @@ class ElementKernel:
 
     # -- what was made -------------------------------------------------------------------------
 
-    def inspect(self, *args: Any, target: str | None = None) -> str:
-        """Return the text that a call with such arguments compiles, needing no device.
-
-        Parameters
-        ----------
-        *args : array, number, ArraySpec, dtype or type
-            One a parameter, as for a call. An `ArraySpec` stands for an array, a dtype, a NumPy
-            type, ``int``, ``float``, ``complex`` or ``bool`` for a number.
-        target : str, optional
-            ``"cuda"`` or ``"host"``: the C++ text, for the arrays' own backend if it is not given.
-            ``"compute_90"``: PTX. ``"sm_90"``: the instructions of that architecture.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        TypingError, UnsupportedError
-            The function does not fit these arguments, at its line.
-        ArgumentTypeError, ArgumentValueError
-            An argument that no kernel takes, or arrays without elements.
-        CompileError, BackendUnavailableError
-            Compiling failed, or there is nothing to compile or to disassemble with.
-        """
+    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
         # It is imported when it is wanted: a call needs none of it.
-        from kerneltk.jit.inspection import described, shown
+        from kerneltk.jit.inspection import described
 
         try:
             bound = self._signature.bind(*args)
@@ -621,17 +593,10 @@ class ElementKernel:
         unit = typed.translation_unit(
             *given, backend="host" if target == "host" else "cuda", **options
         )
-        return shown(unit, target)
+        return unit, target
 
-    def _repr_html_(self) -> str:
-        """Return what notebooks show: the text that was compiled last."""
-        from kerneltk.jit.inspection import page_of
-
-        return page_of(repr(self), self.cached_codes)
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        """A kernel is pickled by its name, or as what it was made of."""
-        return reduced(self, (self._definition, self._given_raw))
+    def _made_of(self) -> tuple[Any, ...]:
+        return self._definition, self._given_raw
 
     @property
     def cached_codes(self) -> dict[Any, str]:
@@ -641,31 +606,6 @@ class ElementKernel:
             for key, (typed, _, _) in self._typed.items()
             for dtypes, text in typed._dispatcher._codes.items()
         }
-
-    @property
-    def cached_code(self) -> str:
-        """The generated text, if there is one.
-
-        Raises
-        ------
-        NotCompiledError
-            There is none, or there are several: see `cached_codes`.
-        """
-        codes = self.cached_codes
-        if len(codes) != 1:
-            raise NotCompiledError(
-                f"Kernel '{self.name}' is compiled for {len(codes)} combinations of argument "
-                "types.\n  Hint: call it first; with several, take one of 'cached_codes'."
-            )
-        return next(iter(codes.values()))
-
-    @property
-    def jit_function(self) -> types.FunctionType:
-        """The function itself, which other kernels can call."""
-        return self._definition.function
-
-    def __repr__(self) -> str:
-        return f"<ElementKernel {self.name}>"
 
 
 class _Names:

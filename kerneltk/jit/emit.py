@@ -12,7 +12,7 @@ import numpy as np
 from kerneltk.dtypes import describe, identifier_problem
 from kerneltk.jit import ir
 from kerneltk.jit.guards import guard_of
-from kerneltk.jit.shapes import may_be_alike
+from kerneltk.jit.shapes import UNKNOWN, Shapes, may_be_alike
 from kerneltk.jit.split import block_variables, loop_variables
 from kerneltk.jit.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
 
@@ -145,21 +145,15 @@ class Emitter:
     program : Program
     launch_bounds : str
         What stands between ``__global__ void`` and the name.
-    short : bool
-        Whether places in arrays are computed in 32 bits: all have less than 2**31 elements.
-    alike : bool
-        Whether the kernel's dense arrays of as many dimensions have one shape.
+    shapes : Shapes
+        What is known of a GPU's launch: places in small arrays are computed in 32 bits.
     """
 
     def __init__(
-        self,
-        program: ir.Program,
-        launch_bounds: str = "",
-        short: bool = False,
-        alike: bool = False,
+        self, program: ir.Program, launch_bounds: str = "", shapes: Shapes = UNKNOWN
     ) -> None:
         self._program = program
-        self._short, self._alike = short, alike
+        self._shapes = shapes
         self._bounds = launch_bounds
         self.headers: dict[str, None] = {"jit_array.hpp": None}
         self.declarations: dict[str, None] = {}
@@ -217,9 +211,7 @@ class Emitter:
         if isinstance(kind, Array):
             if kind.layout == "fixed":
                 raise AssertionError("memory has no type that can be written before a name")
-            element = self.ctype(kind.element)
-            if kind.packed:
-                element = f"kerneltk::jit::packed<{element}>"
+            element = self.element_ctype(kind)
             const = "" if kind.writable else "const "
             name = "array" if kind.layout == "C" else "strided"
             if kind.ndim == 0:
@@ -234,6 +226,11 @@ class Emitter:
             return kind.ctype.format(*map(self.ctype, details.get("types", ())))
         assert isinstance(kind, Void)
         return "void"
+
+    def element_ctype(self, kind: Array) -> str:
+        """Return the C++ type of an array's elements as they lie in memory."""
+        element = self.ctype(kind.element)
+        return f"kerneltk::jit::packed<{element}>" if kind.packed else element
 
     def _tuple_type(self, kind: Tuple) -> str:
         name = self._tuples.get(kind)
@@ -437,7 +434,7 @@ class Emitter:
         inner = ".value" if array.packed else ""
         if len(indices) == 1:
             return f"{base}{_in_brackets(indices[0])}{inner}", _PRIMARY
-        near = ".near" if self._short and array.layout == "C" and len(indices) > 1 else ""
+        near = ".near" if self._shapes.small and array.layout == "C" and len(indices) > 1 else ""
         return f"{base}{near}({', '.join(indices)}){inner}", _PRIMARY
 
     def _extent(self, node: ir.Extent) -> _Text:
@@ -773,7 +770,7 @@ class Emitter:
         self._depth = 1
         if function.is_split:
             self._line("KERNELTK_BLOCK_BEGIN")
-        if function.is_kernel and self._alike:
+        if function.is_kernel and self._shapes.alike:
             self._share_shapes(function)
         kinds = dict(function.locals)
         here = set(self._top)
@@ -810,7 +807,7 @@ class Emitter:
 
 
 def emit_program(
-    program: ir.Program, launch_bounds: str = "", *, short: bool = False, alike: bool = False
+    program: ir.Program, launch_bounds: str = "", shapes: Shapes = UNKNOWN
 ) -> tuple[tuple[str, ...], str]:
     """Return the package headers that a program needs, and its text.
 
@@ -819,10 +816,10 @@ def emit_program(
     program : Program
     launch_bounds : str
         What stands before the kernel's name: ``"__launch_bounds__(256) "``.
-    short, alike : bool
+    shapes : Shapes
         As for `Emitter`.
     """
-    emitter = Emitter(program, launch_bounds, short, alike)
+    emitter = Emitter(program, launch_bounds, shapes)
     text = emitter.program()
     return tuple(emitter.headers), text
 

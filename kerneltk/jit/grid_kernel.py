@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import functools
 import inspect
@@ -139,26 +140,125 @@ class Definition:
     ) -> TranslationUnit:
         """Return a program's translation unit."""
         options = self.all_options(backend)
-        needed = required_block(program)
-        known = (math.prod(needed),) if needed is not None else ()
-        bounds = ", ".join(map(str, self.launch_bounds or known))
+        bounds = ", ".join(map(str, self._bounds(program))) if backend == "cuda" else ""
         before = f"__launch_bounds__({bounds}) " if bounds else ""
         with self._within_depth():
             return unit_of(program, backend, options, before, shapes)
 
+    def _bounds(self, program: ir.Program) -> tuple[int, ...]:
+        needed = None if self.launch_bounds else required_block(program)
+        return self.launch_bounds if needed is None else (math.prod(needed),)
 
-class JitKernel:
-    """A function in restricted Python that runs on a grid of threads.
 
-    Made by :func:`rawkernel`. ``kernel[grid, block](*args)`` launches it, with NumPy arrays on the
-    cores of this machine, with CuPy arrays on their GPU. It is compiled for each combination of
-    argument types when it is first launched with it.
+class Decorated(abc.ABC):
+    """A function that a decorator made a kernel of: what it shows of itself.
 
     Attributes
     ----------
     __wrapped__ : function
         The function itself.
     """
+
+    _definition: Definition
+    _distinguished: str  # by what it is compiled apart, for messages
+    _verb: str  # what one does with it
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._definition.function.__name__
+
+    @property
+    @abc.abstractmethod
+    def cached_codes(self) -> dict[Any, str]:
+        """The text of each specialization."""
+
+    @abc.abstractmethod
+    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+        """Return the unit for arguments or what stands for them, and the target, which may be that
+        of the arrays.
+        """
+
+    @abc.abstractmethod
+    def _made_of(self) -> tuple[Any, ...]:
+        """Return what the class makes it of."""
+
+    @property
+    def cached_code(self) -> str:
+        """The text, if there is one specialization.
+
+        Raises
+        ------
+        NotCompiledError
+            There is none, or there are several: see `cached_codes`.
+        """
+        codes = self.cached_codes
+        if len(codes) != 1:
+            raise NotCompiledError(
+                f"Kernel '{self.name}' is compiled for {len(codes)} combinations of "
+                f"{self._distinguished}.\n  Hint: {self._verb} it first; with several, take one of "
+                "'cached_codes'."
+            )
+        return next(iter(codes.values()))
+
+    def inspect(self, *args: Any, target: str | None = None) -> str:
+        """Return the text that such arguments compile, needing no device.
+
+        Parameters
+        ----------
+        *args : array, number, ArraySpec, dtype or type
+            One a parameter. An `ArraySpec` stands for an array, a dtype, a NumPy
+            type, ``int``, ``float``, ``complex`` or ``bool`` for a number.
+        target : str, optional
+            ``"cuda"`` or ``"host"``: the C++ text, for the arrays' own backend if it is not given.
+            ``"compute_90"``: PTX. ``"sm_90"``: the instructions of that architecture.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function does not fit these arguments, at its line.
+        ArgumentTypeError, ArgumentValueError
+            An argument that no kernel takes; for functions of elements, arrays without elements.
+        CompileError, BackendUnavailableError
+            Compiling failed, or there is nothing to compile or to disassemble with.
+        """
+        # It is imported when it is wanted: a launch needs none of it.
+        from kerneltk.jit.inspection import shown
+
+        return shown(*self._unit_for(args, target))
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the text that was compiled last."""
+        from kerneltk.jit.inspection import page_of
+
+        return page_of(repr(self), self.cached_codes)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """A kernel is pickled by its name, or as what it was made of."""
+        return reduced(self, self._made_of())
+
+    @property
+    def jit_function(self) -> types.FunctionType:
+        """The function that kernels call: of another kernel as a device function."""
+        return self._definition.function
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class JitKernel(Decorated):
+    """A function in restricted Python that runs on a grid of threads.
+
+    Made by :func:`rawkernel`. ``kernel[grid, block](*args)`` launches it, with NumPy arrays on the
+    cores of this machine, with CuPy arrays on their GPU. It is compiled for each combination of
+    argument types when it is first launched with it.
+    """
+
+    _distinguished, _verb = "argument types and shapes", "launch"
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
@@ -268,11 +368,6 @@ class JitKernel:
 
     # -- what launchers ask (`launch.FrontEnd`) --------------------------------------------------
 
-    @property
-    def name(self) -> str:
-        """The function's name."""
-        return self._definition.function.__name__
-
     def parameter(self, index: int) -> str:
         """Return how messages name a parameter."""
         return self._definition.parameters[index]
@@ -319,63 +414,16 @@ class JitKernel:
         """
         return {key: unit.source for key, unit in self._units.items()}
 
-    @property
-    def cached_code(self) -> str:
-        """The text, if there is one specialization.
-
-        Raises
-        ------
-        NotCompiledError
-            There is none, or there are several: see `cached_codes`.
-        """
-        codes = self.cached_codes
-        if len(codes) != 1:
-            raise NotCompiledError(
-                f"Kernel '{self.name}' is compiled for {len(codes)} combinations of argument "
-                "types and shapes.\n  Hint: launch it first; with several, take one of "
-                "'cached_codes'."
-            )
-        return next(iter(codes.values()))
-
-    def inspect(self, *args: Any, target: str | None = None) -> str:
-        """Return the text that a launch with such arguments compiles, needing no device.
-
-        Parameters
-        ----------
-        *args : array, number, ArraySpec, dtype or type
-            One a parameter, as for a launch. An `ArraySpec` stands for an array, a dtype, a NumPy
-            type, ``int``, ``float``, ``complex`` or ``bool`` for a number.
-        target : str, optional
-            ``"cuda"`` or ``"host"``: the C++ text, for the arrays' own backend if it is not given.
-            ``"compute_90"``: PTX. ``"sm_90"``: the instructions of that architecture.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        TypingError, UnsupportedError
-            The function does not fit these arguments, at its line.
-        ArgumentTypeError
-            An argument that no kernel takes.
-        CompileError, BackendUnavailableError
-            Compiling failed, or there is nothing to compile or to disassemble with.
-        """
-        # It is imported when it is wanted: a launch needs none of it.
-        from kerneltk.jit.inspection import shown
-
-        args = self._complete(args, {})
+    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+        args = self._complete(tuple(args), {})
         found = [self._described(value, index) for index, value in enumerate(args)]
         backends = [name for _, _, name in found if name is not None]
         target = target or (backends[0] if backends else interop.default_backend().name)
         backend: BackendName = "host" if target == "host" else "cuda"
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = shapes_of(values, kinds, backend)
-        unit = self._definition.unit(
-            self._definition.program(kinds, small=shapes.small), backend, shapes
-        )
-        return shown(unit, target)
+        program = self._definition.program(kinds, small=shapes.small)
+        return self._definition.unit(program, backend, shapes), target
 
     def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:
         """Return the type of an argument or of what stands for one, the argument as a backend's
@@ -391,26 +439,8 @@ class JitKernel:
         array_type = owner.array_type if owner is not None else np.ndarray
         return type_of(own, array_type, place), own, None if owner is None else owner.name
 
-    def _repr_html_(self) -> str:
-        """Return what notebooks show: the text that was compiled last."""
-        from kerneltk.jit.inspection import page_of
-
-        return page_of(repr(self), self.cached_codes)
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        """A kernel is pickled by its name, or as what it was made of."""
-        return reduced(self, self._made_of())
-
     def _made_of(self) -> tuple[Any, ...]:
         return (self._definition,)
-
-    @property
-    def jit_function(self) -> types.FunctionType:
-        """The function that kernels call: of another kernel as a device function."""
-        return self._definition.function
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"
 
 
 _MOST_CONFIGURATIONS = 4096

@@ -285,7 +285,7 @@ class ProgramBuilder:
             if isinstance(value, Static) and not _is_run_time(value.value):
                 static[name] = value
                 continue
-            run_time.append((name, _passed(low.as_expression(value, site.span))))
+            run_time.append((name, low.as_item(value, site.span)))
         key = (
             id(function) if function is not None else (id(node), id(around)),
             tuple((name, argument.type) for name, argument in run_time),
@@ -415,16 +415,6 @@ def _called_from(
     message, separator, hint = str(error.args[0]).partition("\n  Hint: ")
     called = dataclasses.replace(snippet, label="called here")
     return type(error)(f"{message}\n{called.render()}{separator}{hint}")
-
-
-def _passed(value: ir.Expression) -> ir.Expression:
-    """Return an argument as it is passed: an array of a known shape as a view."""
-    kind = value.type
-    if isinstance(kind, Array) and kind.layout == "fixed":
-        target = kind.dense_view()
-        every = tuple(ir.Slice(None, None, None, value.span) for _ in range(kind.ndim))
-        return ir.Section(value, every, target, value.span)
-    return value
 
 
 def bind_arguments(

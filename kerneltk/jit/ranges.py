@@ -247,9 +247,8 @@ def _field(node: ir.Field, env: Environment) -> Interval:
 def _call(node: ir.Call, env: Environment) -> Interval:
     name = node.operation.name
     kind: Any = node.type
-    found = _CALLS.get(name)
-    if name in _CALLS_OF_SMALL_GRIDS and _EXTENTS in env:
-        found = _CALLS_OF_SMALL_GRIDS[name]
+    found = _CALLS_OF_SMALL_GRIDS.get(name) if _EXTENTS in env else None
+    found = found or _CALLS.get(name)
     if found is None and name in ("min", "max", "abs"):
         found = _extremum(name, node.arguments, kind, env)
     whole = _whole(kind)

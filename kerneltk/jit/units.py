@@ -40,7 +40,7 @@ def unit_of(
     origins = tuple(sources.items())
     if backend == "cuda":
         program = for_gpus(program, small=shapes.small)
-        headers, text = emit_program(program, launch_bounds, short=shapes.small, alike=shapes.alike)
+        headers, text = emit_program(program, launch_bounds, shapes)
         return TranslationUnit("cuda", _assembled(headers, text), entry, options, origins, entry)
     split = split_program(program)
     is_split = not isinstance(split, NotSplit)

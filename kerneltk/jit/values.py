@@ -304,14 +304,15 @@ class Values:
         return text if text == "None" else text[:1].lower() + text[1:]
 
     def as_item(self, value: Value, span: ir.Span) -> ir.Expression:
-        """Return a value as an item of a tuple, in which None may stand."""
+        """Return a value as a tuple or a call takes it: memory of a known shape as a view; None may
+        stand there.
+        """
         if isinstance(value, Static) and value.value is None:
             return ir.Nothing(span)
         found = self.as_expression(value, span)
         kind = found.type
-        if isinstance(kind, Array) and kind.layout == "fixed":  # a reference to it
-            view = kind.dense_view()
-            return self.as_view(found, view, span) or found
+        if isinstance(kind, Array) and kind.layout == "fixed":
+            return self.as_view(found, kind.dense_view(), span) or found
         return found
 
     def as_expression(self, value: Value, span: ir.Span) -> ir.Expression:

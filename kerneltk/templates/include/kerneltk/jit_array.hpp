@@ -90,29 +90,13 @@ template <class T>
 __device__ inline packed<T>* at_any_byte(T* place) {
     return reinterpret_cast<packed<T>*>(place);
 }
-template <class T>
-__device__ inline const packed<T>* at_any_byte(const T* place) {
-    return reinterpret_cast<const packed<T>*>(place);
-}
 
-// A field of all elements of an array of records.
-template <template <class, int> class A, class T, class F, class S, int N>
-__device__ inline strided<F, N> field_view(const A<T, N>& records, F S::*field) {
-    strided<F, N> view;
-    view.data = const_cast<F*>(&(records.data->*field));
-    for (int k = 0; k < N; ++k) {
-        view.shape[k] = records.shape[k];
-        view.steps[k] = records.stride(k);
-    }
-    return view;
-}
-
-// The same of records that may lie at any byte; `offset` is the field's (bytes).
+// A field of all elements of an array of records; `offset` is its place in one (bytes).
 template <class F, template <class, int> class A, class T, int N>
-__device__ inline strided<packed<F>, N> packed_field_view(const A<T, N>& records, int offset) {
-    strided<packed<F>, N> view;
+__device__ inline strided<F, N> field_view(const A<T, N>& records, int offset) {
+    strided<F, N> view;
     char* const first = const_cast<char*>(reinterpret_cast<const char*>(records.data));
-    view.data = reinterpret_cast<packed<F>*>(first + offset);
+    view.data = reinterpret_cast<F*>(first + offset);
     for (int k = 0; k < N; ++k) {
         view.shape[k] = records.shape[k];
         view.steps[k] = records.stride(k);
