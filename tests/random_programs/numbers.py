@@ -224,15 +224,11 @@ class Semantics:
     def where(self, condition: Any, then: Any, orelse: Any, kind: str) -> Any:
         return self.to(then if condition else orelse, kind)
 
-    def least(self, left: Any, right: Any) -> Any:
-        return self._chosen(min, left, right)
+    def least(self, left: Any, right: Any, kind: str) -> Any:
+        return self.to(min(*self._as_compared(left, right)), kind)
 
-    def largest(self, left: Any, right: Any) -> Any:
-        return self._chosen(max, left, right)
-
-    def _chosen(self, function: Any, left: Any, right: Any) -> Any:
-        kind = self.common(kind_of(left), kind_of(right))
-        return self.to(function(*self._as_compared(left, right)), kind)
+    def largest(self, left: Any, right: Any, kind: str) -> Any:
+        return self.to(max(*self._as_compared(left, right)), kind)
 
     # -- functions -----------------------------------------------------------------------------
 
