@@ -160,7 +160,7 @@ def scalar(name: str, kind: str, rng: random.Random) -> Parameter:
     """Return a parameter that is one of Python's numbers, or a scalar of NumPy."""
     value: Any
     if kind == "int":
-        value = rng.choice([0, 1, 3, -2, 7, 100, -100])
+        value = rng.choice([0, 1, 3, -2, 7, 100, -100, 200, -300, 70000, 2**31, 2**40, -(2**40)])
     elif kind == "float":
         value = rng.choice([0.0, 1.0, -0.5, 2.5, 0.1, 1e30, -0.0, math.inf, math.nan])
     elif kind == "complex":

@@ -12,7 +12,17 @@ import numpy as np
 from .numbers import COMPLEXES, FLOATS, INTEGERS, WEAK, Semantics, kind_of, sample
 from .tree import Expr
 
-__all__ = ["EXCLUSIONS", "THREADS", "ArrayVariable", "Expressions", "Scope", "Variable"]
+__all__ = [
+    "CUTS",
+    "EXCLUSIONS",
+    "THREADS",
+    "ArrayVariable",
+    "Callee",
+    "Expressions",
+    "Scope",
+    "Variable",
+    "sliced",
+]
 
 THREADS = 24
 BIG = float(2**40)
@@ -32,6 +42,16 @@ EXCLUSIONS = {
     "constants that do not fit": "refused",
     "functions of NumPy given bools alone": "bools count as Python's ints",
 }
+
+
+# Slices that leave something of two elements or more.
+CUTS = ("1:", ":-1", "::2", "::-1", "1::2", "-1:0:-2", ":1", "-2:", "1:1000", "-1000:")
+
+
+def sliced(cut: str) -> slice:
+    """Return the slice that stands in brackets."""
+    parts = [int(part) if part else None for part in cut.split(":")]
+    return slice(*parts)
 
 
 @dataclass(frozen=True)
@@ -57,6 +77,7 @@ class ArrayVariable:
     is_output: bool = False
     own_axis: bool = False
     is_record: bool = False  # a view of one record
+    is_fixed: bool = False  # whether its shape is known when the kernel is compiled
 
 
 @dataclass(frozen=True)
@@ -66,6 +87,8 @@ class Callee:
     name: str
     parameters: tuple[str, ...]
     results: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    vector: str = ""  # the dtype of the vector that is a last parameter
 
 
 @dataclass
@@ -123,8 +146,20 @@ class Expressions:
 
     # -- leaves --------------------------------------------------------------------------------
 
+    def extent(self) -> Expr | None:
+        """Return a number of elements, which is a Python int."""
+        arrays = [a for a in self.scope.arrays if a.shape and not a.is_fixed]
+        if not arrays:
+            return None
+        array = self.rng.choice(arrays)
+        text = self.rng.choice(["{}.size", "len({})", "{}.shape[0]", "{}.shape[-1]"])
+        text = text.format(array.name)
+        return Expr(text, text, "int", bound=THREADS * 4)
+
     def leaf(self) -> Expr:
         """Return a variable or an element, which is no constant."""
+        if self.rng.random() < 0.04 and (found := self.extent()) is not None:
+            return found
         variables = [v for v in self.scope.variables if not v.is_known]
         if self.scope.arrays and (not variables or self.rng.random() < 0.4):
             return self.element(self.rng.choice(self.scope.arrays))
@@ -223,6 +258,12 @@ class Expressions:
 
         name = array.name
         if array.dtype.names is None:
+            if not array.own_axis and array.shape[0] > 1 and rng.random() < 0.1:
+                cut = rng.choice(CUTS)
+                length = len(range(array.shape[0])[sliced(cut)])
+                written, computed = indices((length, *array.shape[1:]), False)
+                text = f"{name}[{cut}]{computed}"
+                return text, text, array.dtype.name, tuple(parts)
             written, computed = indices(array.shape, array.own_axis, array.name)
             return name + written, name + computed, array.dtype.name, tuple(parts)
         path: list[str] = []
@@ -523,6 +564,9 @@ class Expressions:
                 value = Expr("({0} >> 1)", "_shift('>>', {0}, 1)", "uint64", (value,), bound=2**63)
         bound = min(value.bound or 100, self.bound_of(kind) or 2.0**63)
         name = kind if kind in ("bool", *WEAK) else f"np.{kind}"
+        arrays = [a for a in self.scope.arrays if a.dtype.name == kind and kind != "bool"]
+        if arrays and self.rng.random() < 0.2:
+            name = f"{self.rng.choice(arrays).name}.dtype.type"
         return Expr(f"{name}({{0}})", f"_to({{0}}, '{kind}')", kind, (value,), bound=bound)
 
     def of_kind(self, kind: str, depth: int) -> Expr:
@@ -600,7 +644,7 @@ class Expressions:
         name, count, takes = self.rng.choice(self.NUMPYS)
         values = [self.number(depth) for _ in range(count)]
         if count > 1 and self.rng.random() < 0.3:
-            values[-1] = self.literal(values[0].kind)
+            values[-1] = self.literal(self.common(*(value.kind for value in values[:-1])))
         kind = self.common(*(value.kind for value in values))
         if kind in WEAK or "bool" in [value.kind for value in values]:
             return None
@@ -722,14 +766,43 @@ class Expressions:
         return self.expr(f"jit.{name}({{0}})", f"jit.{name}({{0}})", kind, value, bound=64)
 
     def called(self, depth: int) -> Expr | None:
-        callees = [callee for callee in self.scope.callees if len(callee.results) == 1]
+        callees = [c for c in self.callable() if len(c.results) == 1]
         if not callees:
             return None
         callee = self.rng.choice(callees)
         return self.call_of(callee, depth, callee.results[0])
 
+    def callable(self) -> list[Callee]:
+        return [c for c in self.scope.callees if not c.vector or self.vectors(c.vector)]
+
+    def vectors(self, dtype: str) -> list[ArrayVariable]:
+        """Return the arrays that have vectors of two elements or more."""
+        return [
+            a for a in self.scope.arrays
+            if a.dtype.name == dtype and not a.own_axis and a.shape[-1] > 1 and not a.is_output
+        ]  # fmt: skip
+
+    def vector(self, dtype: str) -> Expr:
+        """Return a vector, as an argument of a function."""
+        array = self.rng.choice(self.vectors(dtype))
+        if len(array.shape) == 2:
+            text, parts = f"{array.name}[{{0}}]", (self.index(array.shape[0]),)
+            return Expr(text, text, "", parts)
+        text = array.name
+        if array.shape[0] > 3:
+            text += self.rng.choice(["", "[1:]", "[::-1]", "[::2]"])
+        return Expr(text, text, "")
+
     def call_of(self, callee: Callee, depth: int, kind: str) -> Expr:
         arguments = [self.of_kind(parameter, min(depth, 1)) for parameter in callee.parameters]
-        text = ", ".join(f"{{{k}}}" for k in range(len(arguments)))
-        call = f"{callee.name}({text})"
+        given = [f"{{{k}}}" for k in range(len(arguments))]
+        if (
+            callee.names and not callee.vector and self.rng.random() < 0.2
+        ):  # by name, the last first
+            last = len(given) - 1
+            given = [*given[:-1], f"{callee.names[last]}={given[last]}"]
+        elif callee.vector:
+            given.append(f"{{{len(arguments)}}}")
+            arguments.append(self.vector(callee.vector))
+        call = f"{callee.name}({', '.join(given)})"
         return Expr(call, call, kind, tuple(arguments), bound=2.0**62 if kind == "int" else 0)

@@ -9,7 +9,16 @@ from typing import Any, Literal
 import numpy as np
 
 from .arguments import KINDS, array, random_record, scalar
-from .expressions import THREADS, ArrayVariable, Callee, Expressions, Scope, Variable
+from .expressions import (
+    CUTS,
+    THREADS,
+    ArrayVariable,
+    Callee,
+    Expressions,
+    Scope,
+    Variable,
+    sliced,
+)
 from .numbers import FLOATS, INTEGERS, WEAK, Semantics, kind_of, sample
 from .tree import Clause, Expr, Function, Parameter, Program, Statement
 
@@ -51,6 +60,7 @@ class Generator(Expressions):
             (0.6, self.quotient_and_rest), (0.9, self.several_results), (1.0, self.view),
             (0.3, self.constant), (0.6, self.leave_loop), (0.4, self.match),
             (0.5, self.inner_function), (0.3, self.local_memory), (0.3, self.walrus),
+            (0.4, self.tuple_),
         ]  # fmt: skip
 
     def fresh(self, stem: str) -> str:
@@ -184,19 +194,35 @@ class Generator(Expressions):
             kinds = [
                 self.rng.choice([*KINDS, "int", "float"]) for _ in range(self.rng.randint(1, 3))
             ]
+            vectors = [a.dtype.name for a in outer.arrays if a.dtype.names is None]
+            vector = self.rng.choice(vectors) if vectors and self.rng.random() < 0.4 else ""
             self.scope = Scope(callees=callees)
-            function, results = self.function(name, kinds, self.rng.randint(0, 3))
+            function, callee = self.function(name, kinds, self.rng.randint(0, 3), vector)
             self.functions.append(function)
-            outer.callees.append(Callee(name, tuple(kinds), results))
+            outer.callees.append(callee)
         self.scope = outer
 
-    def function(self, name: str, kinds: list[str], size: int) -> tuple[Function, tuple[str, ...]]:
-        """Return a function of numbers; the scope has what it sees beside its parameters."""
+    def function(
+        self, name: str, kinds: list[str], size: int, vector: str = ""
+    ) -> tuple[Function, Callee]:
+        """Return a function of numbers, and of a vector of a dtype where one is named.
+
+        The scope has what it sees beside its parameters.
+        """
         names = []
+        assigned = []
         for kind in kinds:
             names.append(self.fresh("a"))
             bound = 2.0**62 if kind == "int" else self.bound_of(kind)
-            self.scope.variables.append(Variable(names[-1], kind, bound, False))
+            changes = kind != "int" and self.rng.random() < 0.3
+            self.scope.variables.append(Variable(names[-1], kind, bound, changes))
+            if changes:
+                self.types[names[-1]] = kind
+                assigned.append((names[-1], kind, False))
+        callee_names = tuple(names)
+        if vector:
+            names.append(self.fresh("b"))
+            self.scope.arrays.append(ArrayVariable(names[-1], np.dtype(vector), (2,)))
         was_inner, self.is_inner = self.is_inner, True
         body = list(self.block(size, 1))
         values = [self.any(2) for _ in range(self.rng.choice([1, 1, 1, 2]))]
@@ -207,7 +233,9 @@ class Generator(Expressions):
         text = ", ".join(f"{{{k}}}" for k in range(len(values)))
         body.append(one(f"return {text}", parts=tuple(values)))
         self.is_inner = was_inner
-        return Function(f"def {name}({', '.join(names)}):", tuple(body)), tuple(results)
+        head = f"def {name}({', '.join(names)}):"
+        callee = Callee(name, tuple(kinds), tuple(results), callee_names, vector)
+        return Function(head, tuple(body), tuple(assigned)), callee
 
     # -- statements ----------------------------------------------------------------------------
 
@@ -520,7 +548,7 @@ class Generator(Expressions):
         )
 
     def several_results(self, depth: int) -> Statement | None:
-        callees = [callee for callee in self.scope.callees if len(callee.results) == 2]
+        callees = [callee for callee in self.callable() if len(callee.results) == 2]
         if not callees:
             return None
         callee = self.rng.choice(callees)
@@ -577,8 +605,8 @@ class Generator(Expressions):
             if shape[0] < 2:
                 return None
             parts = ()
-            cut = rng.choice(["1:", ":-1", "::2", "::-1", "1::2", "-1:0:-2", ":1", "-2:"])
-            length = len(range(shape[0])[eval(f"np.s_[{cut}]", {"np": np})])
+            cut = rng.choice(CUTS)
+            length = len(range(shape[0])[sliced(cut)])
             text = f"{source.name}[{cut}]"
             made = ArrayVariable(name, dtype, (length, *shape[1:]), source.is_output)
         self.scope.arrays.append(made)
@@ -621,10 +649,36 @@ class Generator(Expressions):
             Variable(v.name, v.kind, v.bound, False, v.is_known) for v in outer.variables
         ]
         self.scope.arrays = [a for a in outer.arrays if not a.is_output]
-        function, results = self.function(name, kinds, self.rng.randint(0, 2))
+        if self.rng.random() < 0.3:
+            statement, callee = self.lambda_(name, kinds)
+        else:
+            function, callee = self.function(name, kinds, self.rng.randint(0, 2))
+            head = function.head
+            statement = Statement((Clause(head, head, (), function.body, function.assigned),))
         self.scope = outer
-        outer.callees.append(Callee(name, tuple(kinds), results))
-        return Statement((Clause(function.head, function.head, (), function.body),))
+        outer.callees.append(callee)
+        return statement
+
+    def lambda_(self, name: str, kinds: list[str]) -> tuple[Statement, Callee]:
+        names = []
+        for kind in kinds:
+            names.append(self.fresh("a"))
+            bound = 2.0**62 if kind == "int" else self.bound_of(kind)
+            self.scope.variables.append(Variable(names[-1], kind, bound, False))
+        value = self.any(3)
+        callee = Callee(name, tuple(kinds), (value.kind,))
+        return one(f"{name} = lambda {', '.join(names)}: {{0}}", parts=(value,)), callee
+
+    def tuple_(self, depth: int) -> Statement | None:
+        """Return a variable that is a tuple, whose items are variables too."""
+        values = [self.any(1) for _ in range(self.rng.randint(1, 3))]
+        if any(value.is_known for value in values):
+            return None
+        name = self.fresh("t")
+        text = ", ".join(f"{{{k}}}" for k in range(len(values))) + ","
+        for k, value in enumerate(values):
+            self.scope.variables.append(Variable(f"{name}[{k}]", value.kind, value.bound, False))
+        return one(f"{name} = ({text})", parts=tuple(values))
 
     def local_memory(self, depth: int) -> Statement | None:
         if not self.is_raw or self.is_inner or depth < 2:
@@ -639,7 +693,7 @@ class Generator(Expressions):
             (one(f"{name}[{k}] = {{0}}", f"_store({name}, {k}, {{0}})", (value,)),),
             ((k, "int", False),),
         )  # fmt: skip
-        self.scope.arrays.append(ArrayVariable(name, np.dtype(kind), (count,), True))
+        self.scope.arrays.append(ArrayVariable(name, np.dtype(kind), (count,), True, is_fixed=True))
         first = f"{name} = jit.local_memory(np.{np.dtype(kind).type.__name__}, {count})"
         return Statement((Clause(first, first), loop))
 

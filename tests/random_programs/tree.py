@@ -99,11 +99,12 @@ def indented(body: tuple[Statement, ...], is_reference: bool) -> Iterator[str]:
 class Function:
     """A function at the top of the program.
 
-    `head` is its first line.
+    `head` is its first line; `assigned` are the parameters that it assigns to, as in `Clause`.
     """
 
     head: str
     body: tuple[Statement, ...]
+    assigned: tuple[tuple[str, str, bool], ...] = ()
 
     def lines(self, is_reference: bool) -> list[str]:
         return [self.head, *indented(self.body, is_reference), "", ""]
@@ -203,6 +204,9 @@ class Program:
     def is_consistent(self, common: Callable[[str, str], str]) -> bool:
         """Return whether the variables have the kinds that the values assigned to them join to."""
         found: dict[str, list[tuple[str, bool]]] = {}
+        for function in self.functions:
+            for name, kind, is_known in function.assigned:
+                found.setdefault(name, []).append((kind, is_known))
         blocks = [*(f.body for f in self.functions), self.body]
         for block in blocks:
             for statement in block:
