@@ -89,6 +89,7 @@ class Callee:
     results: tuple[str, ...]
     names: tuple[str, ...] = ()
     vector: str = ""  # the dtype of the vector that is a last parameter
+    writes: bool = False  # whether the function writes to that
 
 
 @dataclass
@@ -121,12 +122,20 @@ class Expressions:
         self.is_raw = is_raw
         self.scope = Scope()
         self.needs_inside = False
+        self.can_assign = True
+        self.names: dict[str, int] = {}
         self.makers: list[Callable[[int], Expr | None]] = [
             self.arithmetic, self.arithmetic, self.arithmetic, self.division, self.bitwise,
             self.shift, self.power, self.sign, self.extreme, self.ternary, self.cast, self.cast,
             self.condition, self.either, self.numpys, self.numpys, self.numpys, self.maths,
-            self.python_number, self.parts, self.called, self.bits,
+            self.python_number, self.parts, self.called, self.called, self.bits, self.reassigned,
         ]  # fmt: skip
+
+    def fresh(self, stem: str) -> str:
+        """Return a name that no variable has."""
+        number = self.names.get(stem, 0)
+        self.names[stem] = number + 1
+        return f"{stem}{number}"
 
     # -- helpers -------------------------------------------------------------------------------
 
@@ -219,15 +228,15 @@ class Expressions:
         if at and extent >= THREADS and choice < 0.6:
             templates = ["{}", "{}", "{}", "{} - 1", "-1 - {}", "{} - 3", f"({{}} + 5) % {extent}"]
             text = rng.choice(templates).format(at)
-            return Expr(text, text, "int", bound=THREADS + 5)
+            return Expr(text, text, "index", bound=THREADS + 5)
         if choice < 0.75:
             text = repr(rng.randint(-extent, extent - 1))
-            return Expr(text, text, "int", is_known=True, bound=extent)
+            return Expr(text, text, "index", is_known=True, bound=extent)
         found = self.small(0)
         text, reference = f"{{0}} % {extent}", f"_op('%', {{0}}, {extent})"
         if name and choice > 0.9:
             text, reference = f"{{0}} % len({name})", f"_op('%', {{0}}, len({name}))"
-        return Expr(text, reference, "int", (found,), bound=extent)
+        return Expr(text, reference, "index", (found,), bound=extent)
 
     def element(self, array: ArrayVariable) -> Expr:
         """Return an element of an array, or a number of a record in it."""
@@ -366,11 +375,19 @@ class Expressions:
             )
         return self.expr(
             "({0} or 3)",
-            f"_either('or', {{0}}, lambda: 3, '{right.kind}')",
+            self.either_text("or", "{0}", "3", right.kind),
             right.kind,
             right,
             bound=max(right.bound, 3),
         )
+
+    def either_text(self, word: str, left: str, right: str, kind: str) -> str:
+        """Return how the reference computes ``left or right``, or ``left and right``."""
+        name = self.fresh("_s")
+        first, second = f"_to({name}, '{kind}')", f"_to({right}, '{kind}')"
+        if word == "and":
+            first, second = second, first
+        return f"({first} if ({name} := {left}) else {second})"
 
     def division(self, depth: int) -> Expr | None:
         left, right = self.pair(depth)
@@ -508,9 +525,11 @@ class Expressions:
                 third = self.real(depth - 1)
                 second = rng.choice(["<", "<=", ">", ">=", "==", "!="])
                 if "complex" not in left.kind + right.kind:
+                    between = self.fresh("_s")
+                    first = f"_cmp('{op}', {{0}}, ({between} := {{1}}))"
                     return self.expr(
                         f"({{0}} {op} {{1}} {second} {{2}})",
-                        f"(_cmp('{op}', {{0}}, {{1}}) and _cmp('{second}', {{1}}, {{2}}))",
+                        f"({first} and _cmp('{second}', {between}, {{2}}))",
                         "bool", left, right, third,
                     )  # fmt: skip
         return self.expr(f"({{0}} {op} {{1}})", f"_cmp('{op}', {{0}}, {{1}})", "bool", left, right)
@@ -520,7 +539,7 @@ class Expressions:
         kind = self.common(then.kind, orelse.kind)
         return self.expr(
             "({1} if {0} else {2})",
-            f"_choose({{0}}, lambda: {{1}}, lambda: {{2}}, '{kind}')",
+            f"(_to({{1}}, '{kind}') if {{0}} else _to({{2}}, '{kind}'))",
             kind, self.truth(depth), then, orelse, bound=max(then.bound, orelse.bound),
         )  # fmt: skip
 
@@ -532,7 +551,7 @@ class Expressions:
         word = self.rng.choice(["and", "or"])
         return self.expr(
             f"({{0}} {word} {{1}})",
-            f"_either('{word}', {{0}}, lambda: {{1}}, '{kind}')",
+            self.either_text(word, "{0}", "{1}", kind),
             kind, left, right, bound=max(left.bound, right.bound),
         )  # fmt: skip
 
@@ -765,6 +784,15 @@ class Expressions:
         kind = value.kind if name == "brev" else "int"
         return self.expr(f"jit.{name}({{0}})", f"jit.{name}({{0}})", kind, value, bound=64)
 
+    def reassigned(self, depth: int) -> Expr | None:
+        """Return the assignment to a variable that there is, within an expression."""
+        variables = [v for v in self.scope.variables if v.is_mutable and v.kind != "int"]
+        if not variables or not self.can_assign:
+            return None
+        variable = self.rng.choice(variables)
+        text = f"({variable.name} := {{0}})"
+        return Expr(text, text, variable.kind, (self.of_kind(variable.kind, depth),))
+
     def called(self, depth: int) -> Expr | None:
         callees = [c for c in self.callable() if len(c.results) == 1]
         if not callees:
@@ -773,18 +801,19 @@ class Expressions:
         return self.call_of(callee, depth, callee.results[0])
 
     def callable(self) -> list[Callee]:
-        return [c for c in self.scope.callees if not c.vector or self.vectors(c.vector)]
+        return [c for c in self.scope.callees if not c.vector or self.vectors(c)]
 
-    def vectors(self, dtype: str) -> list[ArrayVariable]:
-        """Return the arrays that have vectors of two elements or more."""
+    def vectors(self, callee: Callee) -> list[ArrayVariable]:
+        """Return the arrays that have vectors of two elements or more for a function."""
         return [
             a for a in self.scope.arrays
-            if a.dtype.name == dtype and not a.own_axis and a.shape[-1] > 1 and not a.is_output
+            if a.dtype.name == callee.vector and not a.own_axis and a.shape[-1] > 1
+            and (a.is_output or not callee.writes)
         ]  # fmt: skip
 
-    def vector(self, dtype: str) -> Expr:
+    def vector(self, callee: Callee) -> Expr:
         """Return a vector, as an argument of a function."""
-        array = self.rng.choice(self.vectors(dtype))
+        array = self.rng.choice(self.vectors(callee))
         if len(array.shape) == 2:
             text, parts = f"{array.name}[{{0}}]", (self.index(array.shape[0]),)
             return Expr(text, text, "", parts)
@@ -803,6 +832,6 @@ class Expressions:
             given = [*given[:-1], f"{callee.names[last]}={given[last]}"]
         elif callee.vector:
             given.append(f"{{{len(arguments)}}}")
-            arguments.append(self.vector(callee.vector))
+            arguments.append(self.vector(callee))
         call = f"{callee.name}({', '.join(given)})"
         return Expr(call, call, kind, tuple(arguments), bound=2.0**62 if kind == "int" else 0)

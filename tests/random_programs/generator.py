@@ -51,7 +51,6 @@ class Generator(Expressions):
         self.functions: list[Function] = []
         self.types: dict[str, str] = {}
         self.constants: dict[str, Any] = {}
-        self.numbers: dict[str, int] = {}
         self.is_inner = False
         self.statements: list[tuple[float, Callable[[int], Statement | None]]] = [
             (3.0, self.new_variable), (2.5, self.assignment), (2.5, self.augmented),
@@ -60,13 +59,8 @@ class Generator(Expressions):
             (0.6, self.quotient_and_rest), (0.9, self.several_results), (1.0, self.view),
             (0.3, self.constant), (0.6, self.leave_loop), (0.4, self.match),
             (0.5, self.inner_function), (0.3, self.local_memory), (0.3, self.walrus),
-            (0.4, self.tuple_),
+            (0.4, self.tuple_), (0.4, self.call),
         ]  # fmt: skip
-
-    def fresh(self, stem: str) -> str:
-        number = self.numbers.get(stem, 0)
-        self.numbers[stem] = number + 1
-        return f"{stem}{number}"
 
     # -- programs ------------------------------------------------------------------------------
 
@@ -120,8 +114,8 @@ class Generator(Expressions):
         inputs = list(self.scope.arrays)
         self.scalars()
         self.globals()
-        self.device_functions()
         self.outputs()
+        self.device_functions()
         grid, block = rng.choice([(1, 24), (2, 12), (3, 8)])
         self.scope.index = "i"
         start = rng.choice(["jit.grid(1)", "jit.grid(1)",
@@ -195,7 +189,7 @@ class Generator(Expressions):
                 self.rng.choice([*KINDS, "int", "float"]) for _ in range(self.rng.randint(1, 3))
             ]
             vectors = [a.dtype.name for a in outer.arrays if a.dtype.names is None]
-            vector = self.rng.choice(vectors) if vectors and self.rng.random() < 0.4 else ""
+            vector = self.rng.choice(vectors) if vectors and self.rng.random() < 0.5 else ""
             self.scope = Scope(callees=callees)
             function, callee = self.function(name, kinds, self.rng.randint(0, 3), vector)
             self.functions.append(function)
@@ -211,6 +205,7 @@ class Generator(Expressions):
         """
         names = []
         assigned = []
+        writes = vector != "" and self.rng.random() < 0.5
         for kind in kinds:
             names.append(self.fresh("a"))
             bound = 2.0**62 if kind == "int" else self.bound_of(kind)
@@ -222,7 +217,7 @@ class Generator(Expressions):
         callee_names = tuple(names)
         if vector:
             names.append(self.fresh("b"))
-            self.scope.arrays.append(ArrayVariable(names[-1], np.dtype(vector), (2,)))
+            self.scope.arrays.append(ArrayVariable(names[-1], np.dtype(vector), (2,), writes))
         was_inner, self.is_inner = self.is_inner, True
         body = list(self.block(size, 1))
         values = [self.any(2) for _ in range(self.rng.choice([1, 1, 1, 2]))]
@@ -234,7 +229,7 @@ class Generator(Expressions):
         body.append(one(f"return {text}", parts=tuple(values)))
         self.is_inner = was_inner
         head = f"def {name}({', '.join(names)}):"
-        callee = Callee(name, tuple(kinds), tuple(results), callee_names, vector)
+        callee = Callee(name, tuple(kinds), tuple(results), callee_names, vector, writes)
         return Function(head, tuple(body), tuple(assigned)), callee
 
     # -- statements ----------------------------------------------------------------------------
@@ -295,7 +290,9 @@ class Generator(Expressions):
         if variable is None:
             return None
         value = self.joining(variable.kind, 2)
-        return self.set(variable.name, self.within(value, variable.bound))
+        if variable.kind == "int":
+            value = self.within(value, variable.bound)
+        return self.set(variable.name, value)
 
     def augmented(self, depth: int) -> Statement | None:
         """Return ``v += value``."""
@@ -362,12 +359,8 @@ class Generator(Expressions):
                 return None
             if kind in INTEGERS and result not in ("bool", "int", *INTEGERS):
                 return None
-            computed = self.operated(op, f"_load({reference})", shift)
-            return one(
-                f"{text} {op}= {{{shift}}}",
-                f"_store({where}, ({index}), {computed})",
-                (*parts, value),
-            )
+            computed = f"_update('{op}', _target({where}, ({index})), {{{shift}}})"
+            return one(f"{text} {op}= {{{shift}}}", computed, (*parts, value))
         value = self.any(depth)
         if self.rng.random() < 0.1:
             value = self.literal(kind if kind not in INTEGERS else "uint8")
@@ -382,12 +375,12 @@ class Generator(Expressions):
         if kind in INTEGERS and value.kind in (*FLOATS, "float"):
             value = self.inside(value, 0 if kind.startswith("u") else -100, 100)
         return one(
-            f"{text} = {{{shift}}}", f"_store({where}, ({index}), {{{shift}}})", (*parts, value)
+            f"{text} = {{{shift}}}", f"_store({{{shift}}}, {where}, ({index}))", (*parts, value)
         )
 
     def output(self, depth: int) -> Statement | None:
         targets = [target for target in self.scope.arrays if target.is_output]
-        if not targets or self.is_inner:
+        if not targets:
             return None
         return self.stored(self.rng.choice(targets), 2)
 
@@ -575,11 +568,10 @@ class Generator(Expressions):
             field = rng.choice(dtype.names)
             part = dtype[field]
             if rng.random() < 0.5:  # one record
-                if source.is_output:
-                    return None
-                at = self.index(shape[0])
                 made = ArrayVariable(name, dtype, (), is_record=True)
-                text, parts = f"{name} = {source.name}[{{0}}]", (at,)
+                text, parts = f"{name} = {source.name}[{self.scope.index}]", ()
+                if not source.own_axis:
+                    text, parts = f"{name} = {source.name}[{{0}}]", (self.index(shape[0]),)
             elif part.names is not None or part.shape:
                 return None
             else:
@@ -618,6 +610,13 @@ class Generator(Expressions):
         self.scope.variables.append(Variable(name, "int", value, False, True))
         return one(f"{name} = {value}")
 
+    def call(self, depth: int) -> Statement | None:
+        """Return a call for what the function does."""
+        callees = self.callable()
+        return (
+            one("{0}", parts=(self.call_of(self.rng.choice(callees), 1, ""),)) if callees else None
+        )
+
     def leave_loop(self, depth: int) -> Statement | None:
         if not self.scope.is_in_loop:
             return None
@@ -648,7 +647,6 @@ class Generator(Expressions):
         self.scope.variables = [
             Variable(v.name, v.kind, v.bound, False, v.is_known) for v in outer.variables
         ]
-        self.scope.arrays = [a for a in outer.arrays if not a.is_output]
         if self.rng.random() < 0.3:
             statement, callee = self.lambda_(name, kinds)
         else:
@@ -665,7 +663,9 @@ class Generator(Expressions):
             names.append(self.fresh("a"))
             bound = 2.0**62 if kind == "int" else self.bound_of(kind)
             self.scope.variables.append(Variable(names[-1], kind, bound, False))
+        could, self.can_assign = self.can_assign, False
         value = self.any(3)
+        self.can_assign = could
         callee = Callee(name, tuple(kinds), (value.kind,))
         return one(f"{name} = lambda {', '.join(names)}: {{0}}", parts=(value,)), callee
 
@@ -690,7 +690,7 @@ class Generator(Expressions):
         self.types[k] = "int"
         loop = Clause(
             f"for {k} in range({count}):", f"for {k} in range({count}):", (),
-            (one(f"{name}[{k}] = {{0}}", f"_store({name}, {k}, {{0}})", (value,)),),
+            (one(f"{name}[{k}] = {{0}}", f"_store({{0}}, {name}, {k})", (value,)),),
             ((k, "int", False),),
         )  # fmt: skip
         self.scope.arrays.append(ArrayVariable(name, np.dtype(kind), (count,), True, is_fixed=True))

@@ -84,9 +84,10 @@ class Semantics:
         return {
             "_load": loaded, "_to": self.to, "_op": self.binary, "_cmp": self.compare,
             "_neg": self.negative, "_inv": self.inverse, "_abs": self.absolute,
-            "_shift": self.shift, "_choose": self.choose, "_either": self.either,
+            "_shift": self.shift,
             "_min": self.least, "_max": self.largest, "_round": self.rounded,
             "_divmod": self.divmod, "_call": self.call, "_store": self.store,
+            "_target": self.target, "_update": self.update,
             "_where": self.where, "_inside": self.inside,
         }  # fmt: skip
 
@@ -135,11 +136,13 @@ class Semantics:
         number &= (1 << bits) - 1
         return dtype.type(number - (1 << bits) if number > limits.max else number)
 
-    def _meeting(self, left: Any, right: Any) -> tuple[Any, Any]:
+    def _meeting(self, left: Any, right: Any, op: str = "") -> tuple[Any, Any]:
         """Return two operands of which one has a dtype as they are computed with."""
         kinds = kind_of(left), kind_of(right)
         if self.mode == "cuda" and not {"bool", *WEAK} & set(kinds):
             kind = self.common(*kinds)
+            if op == "/" and kind in INTEGERS:
+                kind = "float64"
             return self.to(left, kind), self.to(right, kind)
         # A Python int wraps around where the dtype does not hold it.
         if kinds[0] == "int" and kinds[1] in INTEGERS:
@@ -169,7 +172,7 @@ class Semantics:
         if kind in WEAK:  # Python raises where its floats are divided by zero
             dtype = np.dtype(WEAK[kind]).type
             return OPERATORS[op](dtype(left), dtype(right)).item()
-        left, right = self._meeting(left, right)
+        left, right = self._meeting(left, right, op)
         return loaded(OPERATORS[op](left, right))
 
     def shift(self, op: str, left: Any, right: Any) -> Any:
@@ -205,16 +208,6 @@ class Semantics:
         return checked(abs(value))
 
     # -- choices -------------------------------------------------------------------------------
-
-    def choose(
-        self, condition: Any, then: Callable[[], Any], orelse: Callable[[], Any], kind: str
-    ) -> Any:
-        return self.to(then() if condition else orelse(), kind)
-
-    def either(self, word: str, left: Any, right: Callable[[], Any], kind: str) -> Any:
-        """Return ``left or right``, or ``left and right``."""
-        takes_left = bool(left) == (word == "or")
-        return self.to(left if takes_left else right(), kind)
 
     def inside(self, value: Any, low: float, high: float) -> Any:
         """Return what the function of that name in programs gives: NaN becomes `low`, too."""
@@ -260,5 +253,14 @@ class Semantics:
 
     # -- memory --------------------------------------------------------------------------------
 
-    def store(self, array: Any, index: Any, value: Any) -> None:
+    def store(self, value: Any, array: Any, index: Any) -> None:
         array[index] = self.to(value, array.dtype.name)
+
+    def target(self, array: Any, index: Any) -> tuple[Any, Any, Any]:
+        """Return what is updated, with its value before."""
+        return array, index, loaded(array[index])
+
+    def update(self, op: str, target: tuple[Any, Any, Any], value: Any) -> None:
+        array, index, before = target
+        operation = self.shift if op in ("<<", ">>") else self.binary
+        self.store(operation(op, before, value), array, index)
