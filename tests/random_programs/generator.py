@@ -131,6 +131,7 @@ class Generator(Expressions):
         for target in outputs:
             if rng.random() < 0.8 and (stored := self.stored(target, 2)) is not None:
                 body.append(stored)
+        body += self.observed(self.scope.variables, 0.7)
         return self.finished(tuple(body), launch=(grid, block))
 
     def of_elements(self) -> Program:
@@ -156,20 +157,27 @@ class Generator(Expressions):
             self.scope.index = "i"
             self.scope.variables.append(Variable("i", "int", THREADS, False))
         body += self.block(rng.randint(1, 7), 2)
-        results = []
-        for _ in range(rng.choice([1, 1, 2, 3])):
-            kind = self.any(2).kind
-            results.append(kind)
+        variables = [v for v in self.scope.variables if v.is_mutable and rng.random() < 0.7][:5]
+        values = [self.any(3) for _ in range(rng.choice([1, 1, 2, 3]))]
+        values += [self.variable(variable) for variable in variables]
+        results = [value.kind for value in values]
         if rng.random() < 0.3:
-            given = self.returned(results, 2)
-            body.append(Statement((Clause("if {0}:", "if {0}:", (self.truth(1),), (given,)),)))
-        body.append(self.returned(results, 3))
+            body.append(self.early_return(results))
+        body.append(self.returned(values))
         return self.finished(tuple(body), raw=raw, results=tuple(results))
 
-    def returned(self, kinds: list[str], depth: int) -> Statement:
-        values = tuple(self.of_kind(kind, depth) for kind in kinds)
+    def returned(self, values: list[Expr]) -> Statement:
         text = ", ".join(f"{{{k}}}" for k in range(len(values)))
-        return one(f"return {text}", parts=values)
+        return one(f"return {text}", parts=tuple(values))
+
+    def early_return(self, kinds: list[str]) -> Statement:
+        """Return the return of other values, which join to the kinds, under a condition."""
+        condition = self.truth(1)
+        values = tuple(self.joining(kind, 1) for kind in kinds)
+        text = ", ".join(f"{{{k}}}" for k in range(len(values)))
+        computed = ", ".join(f"_to({{{k}}}, '{kind}')" for k, kind in enumerate(kinds))
+        given = one(f"return {text}", f"return {computed}", values)
+        return Statement((Clause("if {0}:", "if {0}:", (condition,), (given,)),))
 
     def finished(self, body: Body, **options: Any) -> Program:
         functions = tuple(self.functions)
@@ -223,10 +231,8 @@ class Generator(Expressions):
         values = [self.any(2) for _ in range(self.rng.choice([1, 1, 1, 2]))]
         results = [value.kind for value in values]
         if self.rng.random() < 0.3:
-            early = self.returned(results, 1)
-            body.append(Statement((Clause("if {0}:", "if {0}:", (self.truth(1),), (early,)),)))
-        text = ", ".join(f"{{{k}}}" for k in range(len(values)))
-        body.append(one(f"return {text}", parts=tuple(values)))
+            body.append(self.early_return(results))
+        body.append(self.returned(values))
         self.is_inner = was_inner
         head = f"def {name}({', '.join(names)}):"
         callee = Callee(name, tuple(kinds), tuple(results), callee_names, vector, writes)
@@ -251,9 +257,27 @@ class Generator(Expressions):
         self.scope.variables += variables
         if in_loop:
             self.scope.loops += 1
+        known = len(self.scope.variables)
         body = self.block(self.rng.randint(1, 3), depth - 1)
+        body += self.observed(self.scope.variables[known:], 0.4)
         self.scope = outer
         return body
+
+    def observed(self, variables: list[Variable], chance: float) -> Body:
+        """Return statements that store variables in outputs of their own dtypes."""
+        if not (self.is_raw and self.scope.index):
+            return ()
+        found = []
+        for variable in variables:
+            if variable.is_known or self.rng.random() > chance:
+                continue
+            dtype = np.dtype(WEAK.get(variable.kind, variable.kind))
+            name = self.fresh("z")
+            self.parameters.append(array(name, dtype, (THREADS,), self.rng, is_output=True))
+            at = self.scope.index
+            value = self.variable(variable)
+            found.append(one(f"{name}[{at}] = {{0}}", f"_store({{0}}, {name}, {at})", (value,)))
+        return tuple(found)
 
     def declared(self, value: Expr) -> Statement:
         """Return the assignment of a value to a new variable."""
