@@ -15,6 +15,7 @@ from .tree import Expr
 __all__ = [
     "CUTS",
     "EXCLUSIONS",
+    "PENDING",
     "THREADS",
     "ArrayVariable",
     "Callee",
@@ -43,6 +44,16 @@ EXCLUSIONS = {
     "functions of NumPy given bools alone": "bools count as Python's ints",
 }
 
+
+# What is left out until it is mended.
+PENDING = frozenset(
+    {
+        "functions of NumPy on Python's numbers",
+        "the sign of a zero that a float became by way of an integer",
+        "fmod of integers, bitwise_count, nextafter and spacing",
+        "round to digits",
+    }
+)
 
 # Slices that leave something of two elements or more.
 CUTS = ("1:", ":-1", "::2", "::-1", "1::2", "-1:0:-2", ":1", "-2:", "1:1000", "-1000:")

@@ -88,7 +88,7 @@ class Semantics:
             "_min": self.least, "_max": self.largest, "_round": self.rounded,
             "_divmod": self.divmod, "_call": self.call, "_store": self.store,
             "_target": self.target, "_update": self.update,
-            "_where": self.where, "_inside": self.inside,
+            "_where": self.where,
         }  # fmt: skip
 
     # -- types ---------------------------------------------------------------------------------
@@ -208,11 +208,6 @@ class Semantics:
         return checked(abs(value))
 
     # -- choices -------------------------------------------------------------------------------
-
-    def inside(self, value: Any, low: float, high: float) -> Any:
-        """Return what the function of that name in programs gives: NaN becomes `low`, too."""
-        is_inside = self.compare("<=", low, value) and self.compare("<=", value, high)
-        return value if is_inside else self.to(low, kind_of(value))
 
     def where(self, condition: Any, then: Any, orelse: Any, kind: str) -> Any:
         return self.to(then if condition else orelse, kind)

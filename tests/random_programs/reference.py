@@ -13,7 +13,8 @@ import numpy as np
 from kerneltk import jit
 
 from ..differential import jit_reference
-from .numbers import WEAK, Semantics, loaded
+from .generator import INSIDE
+from .numbers import WEAK, Semantics, kind_of, loaded
 from .tree import Program
 
 __all__ = ["defined", "expected"]
@@ -37,7 +38,11 @@ def expected(program: Program) -> dict[str, np.ndarray[Any, Any]]:
     UndefinedError
         The program does what is undefined.
     """
-    names = {"np": np, "math": math, "jit": jit, **Semantics(program.mode).names}
+    semantics = Semantics(program.mode)
+    names = {"np": np, "math": math, "jit": jit, **semantics.names}
+
+    inside = defined("\n".join(INSIDE.lines(is_reference=False)), {}, "inside")
+    names["_inside"] = lambda value, *limits: semantics.to(inside(value, *limits), kind_of(value))
     function = defined(program.source(is_reference=True), names, "program")
     arguments = {parameter.name: parameter.make() for parameter in program.parameters}
     if program.kind == "kernel":

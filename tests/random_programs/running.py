@@ -22,8 +22,6 @@ __all__ = ["Outcome", "backend_of", "compared", "defined_program", "outcome_of"]
 
 Results = dict[str, np.ndarray[Any, Any]]
 ATTEMPTS = 50
-# What is mended elsewhere, and left out until then.
-PENDING = frozenset({"the sign of a zero that a float became by way of an integer"})
 
 
 @dataclass(frozen=True)
@@ -87,34 +85,32 @@ def outcome_of(program: Program, wanted: Results, backend: Backend) -> Outcome:
         return Outcome("refused", str(error))
     except Exception:
         return Outcome("failed", traceback.format_exc(limit=-1))
-    detail = compared(found, wanted, with_signs=not (PENDING and "inside(" in program.source()))
+    detail = compared(found, wanted)
     return Outcome("differs", detail) if detail else Outcome("same")
 
 
-def compared(found: Results, wanted: Results, *, with_signs: bool = True) -> str:
+def compared(found: Results, wanted: Results) -> str:
     """Return what is different; empty if nothing is. A zero's sign counts, a NaN's bits do not."""
     for name, its in wanted.items():
         ours = found[name]
         if ours.dtype != its.dtype or ours.shape != its.shape:
             return f"{name}: {ours.dtype} {ours.shape}, not {its.dtype} {its.shape}"
-        if detail := different(ours, its, with_signs):
+        if detail := different(ours, its):
             return f"{name}{detail}"
     return ""
 
 
-def different(ours: np.ndarray[Any, Any], its: np.ndarray[Any, Any], with_signs: bool) -> str:
+def different(ours: np.ndarray[Any, Any], its: np.ndarray[Any, Any]) -> str:
     if ours.dtype.names is not None:
         for name in ours.dtype.names:
-            if detail := different(ours[name], its[name], with_signs):
+            if detail := different(ours[name], its[name]):
                 return f".{name}{detail}"
         return ""
     if ours.dtype.kind == "c":
-        return different(ours.real, its.real, with_signs) or different(
-            ours.imag, its.imag, with_signs
-        )
+        return different(ours.real, its.real) or different(ours.imag, its.imag)
     same = ours == its
     if ours.dtype.kind == "f":
-        same &= (np.signbit(ours) == np.signbit(its)) | (not with_signs)
+        same &= np.signbit(ours) == np.signbit(its)
         same |= np.isnan(ours) & np.isnan(its)
     if same.all():
         return ""
