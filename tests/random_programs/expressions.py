@@ -113,6 +113,7 @@ class Scope:
     index: str = ""  # the name of the thread's index
     is_in_loop: bool = False
     loops: int = 0
+    block: int = 0  # threads of a block, where all of them come by
 
     def inner(self, **changes: Any) -> Scope:
         return replace(
@@ -211,6 +212,9 @@ class Expressions:
                  "np.pi", "math.nan", "(-np.inf)", "1e30", "1e-9"]
             )  # fmt: skip
             return Expr(text, text, "float", is_known=True)
+        if "SIZE" in [v.name for v in known] and rng.random() < 0.1:
+            text = rng.choice(["(SIZE // 2)", "(SIZE % 7)", "(100 - SIZE)", "(SIZE >> 1)"])
+            return Expr(text, text, "int", is_known=True, bound=100)
         if kind in INTEGERS and rng.random() < 0.2:
             limits = np.iinfo(kind)
             value = int(rng.choice([limits.max, limits.min, limits.max - 1, limits.max // 2]))
@@ -346,6 +350,10 @@ class Expressions:
         left = make(depth)
         if self.rng.random() < 0.3:
             right = self.literal(left.kind)
+            if self.rng.random() < 0.2:  # a number of NumPy's
+                kind = self.rng.choice((*INTEGERS, *FLOATS))
+                text = f"np.{kind}({self.rng.choice(['3', '100', '0', '1'])})"
+                right = Expr(text, text, kind, is_known=True, bound=100)
             if is_real and "complex" in right.kind:
                 right = make(depth)
         else:

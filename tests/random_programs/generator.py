@@ -63,7 +63,8 @@ class Generator(Expressions):
             (0.6, self.quotient_and_rest), (0.9, self.several_results), (1.0, self.view),
             (0.3, self.constant), (0.6, self.leave_loop), (0.4, self.match),
             (0.5, self.inner_function), (0.3, self.local_memory), (0.3, self.walrus),
-            (0.4, self.tuple_), (0.4, self.call),
+            (0.4, self.tuple_), (0.4, self.call), (1.0, self.exchange), (0.6, self.uniform),
+            (0.4, self.reused_loop_variable),
         ]  # fmt: skip
 
     # -- programs ------------------------------------------------------------------------------
@@ -130,6 +131,7 @@ class Generator(Expressions):
         for source in inputs:
             if source.dtype.names is None and rng.random() < 0.6:
                 body.append(self.declared(self.element(source)))
+        self.scope.block = block if rng.random() < 0.4 else 0
         body += self.block(rng.randint(3, 9), 2)
         outputs = [a for a in self.scope.arrays if a.is_output and a.own_axis]
         for target in outputs:
@@ -257,7 +259,7 @@ class Generator(Expressions):
     def inner_block(self, depth: int, *variables: Variable, in_loop: bool = False) -> Body:
         """Return statements of a branch or a loop, whose names end with it."""
         outer = self.scope
-        self.scope = outer.inner(is_in_loop=in_loop or outer.is_in_loop)
+        self.scope = outer.inner(is_in_loop=in_loop or outer.is_in_loop, block=0)
         self.scope.variables += variables
         if in_loop:
             self.scope.loops += 1
@@ -463,6 +465,91 @@ class Generator(Expressions):
         if self.rng.random() < 0.15:
             clauses.append(Clause("else:", "else:", (), self.inner_block(depth)))
         return Statement(tuple(clauses))
+
+    def reused_loop_variable(self, depth: int) -> Statement | None:
+        """Return a loop whose variable is there before it, and after it."""
+        variables = [v for v in self.scope.variables if v.is_mutable and v.kind == "int"]
+        if depth <= 0 or self.scope.loops > 1 or not variables:
+            return None
+        name = self.rng.choice(variables).name
+        low, high = self.rng.randint(-3, 3), self.rng.randint(-3, 5)
+        text = f"for {name} in range({low}, {high}):"
+        body = self.inner_block(depth, in_loop=True)
+        clause = Clause(text, text, (), body, ((name, "int", False),))
+        return self.with_else([clause], depth)
+
+    def exchange(self, depth: int) -> Statement | None:
+        """Return statements by which a thread has another one's number, by way of shared memory."""
+        block = self.scope.block
+        if not block:
+            return None
+        kind = self.rng.choice(KINDS)
+        shared, name = self.fresh("h"), self.fresh("v")
+        value = self.of_kind(kind, 2)
+        found = self.index(block)
+        at = self.rng.choice(
+            ["jit.threadIdx.x", f"(jit.threadIdx.x + {self.rng.randint(1, 9)}) % {block}",
+             "-1 - jit.threadIdx.x"]
+        )  # fmt: skip
+        if self.rng.random() < 0.7:
+            found = Expr(at, at, "index")
+        self.types[name] = kind
+        here = f"{shared}[jit.threadIdx.x]"
+        memory = f"{shared} = jit.shared_memory(np.{np.dtype(kind).type.__name__}, {block})"
+        clauses = [
+            Clause(memory, memory),
+            Clause(f"{here} = {{0}}", f"_store({{0}}, {shared}, jit.threadIdx.x)", (value,)),
+            Clause("jit.syncthreads()", "jit.syncthreads()"),
+            Clause(
+                f"{name} = {shared}[{{0}}]", f"{name} = _load({shared}[{{0}}])", (found,),
+                assigned=((name, kind, False),),
+            ),
+            Clause("jit.syncthreads()", "jit.syncthreads()"),
+        ]  # fmt: skip
+        if self.rng.random() < 0.1:  # which keeps the host from dividing the loop over threads
+            count = self.fresh("v")
+            self.types[count] = "int"
+            text = f"{count} = jit.syncthreads_count({{0}})"
+            clauses.append(Clause(text, text, (self.truth(1),), assigned=((count, "int", False),)))
+            self.scope.variables.append(Variable(count, "int", 100))
+        self.scope.variables.append(Variable(name, kind, self.bound_of(kind)))
+        return Statement(tuple(clauses))
+
+    def uniform(self, depth: int) -> Statement | None:
+        """Return a loop or a branch that all threads take."""
+        block = self.scope.block
+        if not block or depth <= 0:
+            return None
+        outer = self.scope
+        scalars = [
+            v for v in outer.variables if v.name[0] == "n" and v.kind in ("int", *INTEGERS)
+        ]  # fmt: skip
+        variables = []
+        if scalars and self.rng.random() < 0.5:
+            scalar_ = self.variable(self.rng.choice(scalars))
+            if self.rng.random() < 0.5:
+                text, reference = "if {0} % 3 == 1:", "if _op('%', {0}, 3) == 1:"
+            else:
+                name = self.fresh("k")
+                text = f"for {name} in range({{0}} % 3):"
+                reference = f"for {name} in range(_op('%', {{0}}, 3)):"
+                variables = [Variable(name, "int", 5, False)]
+            parts: tuple[Expr, ...] = (scalar_,)
+        else:
+            name = self.fresh("k")
+            text = reference = f"for {name} in range({self.rng.randint(1, 3)}):"
+            variables = [Variable(name, "int", 5, False)]
+            parts = ()
+        self.types.update({v.name: v.kind for v in variables})
+        self.scope = outer.inner()
+        self.scope.variables += variables
+        self.scope.loops += len(variables)
+        known = len(self.scope.variables)
+        body = self.block(self.rng.randint(1, 3), depth - 1)
+        body += self.observed(self.scope.variables[known:], 0.4)
+        self.scope = outer
+        assigned = tuple((v.name, v.kind, False) for v in variables)
+        return Statement((Clause(text, reference, parts, body, assigned),))
 
     def while_(self, depth: int) -> Statement | None:
         if depth <= 0 or self.scope.loops > 1:
@@ -671,7 +758,7 @@ class Generator(Expressions):
         outer = self.scope
         name = self.fresh("g")
         kinds = [self.rng.choice([*KINDS, "int", "float"]) for _ in range(self.rng.randint(1, 2))]
-        self.scope = outer.inner(is_in_loop=False)
+        self.scope = outer.inner(is_in_loop=False, block=0)
         self.scope.variables = [
             Variable(v.name, v.kind, v.bound, False, v.is_known) for v in outer.variables
         ]
