@@ -30,6 +30,7 @@ BIG = float(2**40)
 
 # What is not generated, or is guarded, and why. docs/jit.md says each of them.
 EXCLUSIONS = {
+    "functions within a kernel that call others that use its variables": "refused",
     "a float beyond the range of the integer that it becomes": "undefined, as in C++: guarded by "
     "'inside'",
     "integers divided by zero": "an error on the CPU, undefined on a GPU: divisors are guarded",
@@ -41,6 +42,9 @@ EXCLUSIONS = {
     "complex division, abs and sign of complex numbers": "have the errors of C++'s functions",
     "transcendental functions": "have the errors of C's functions",
     "constants that do not fit": "refused",
+    "the greater of 0.0 and -0.0 by NumPy's functions": "not defined, as in NumPy",
+    "integers of less than 64 bits in NumPy's functions of real numbers": "computed in float64",
+    "a min or max of an integer and a Python int": "a Python int: of these the kinds are known",
     "functions of NumPy given bools alone": "bools count as Python's ints",
 }
 
@@ -225,7 +229,7 @@ class Expressions:
 
     def small(self, depth: int) -> Expr:
         """Return an integer, of any kind, which is no constant."""
-        for _ in range(6):
+        for _ in range(3):
             found = self.any(depth)
             if found.kind in INTEGERS or (found.kind == "int" and not found.is_known):
                 return found
@@ -234,6 +238,14 @@ class Expressions:
             return self.variable(self.rng.choice(names))
         leaf = self.leaf()
         return Expr("int({0} != {0})", "int(_cmp('!=', {0}, {0}))", "int", (leaf,), bound=1)
+
+    def plain_int(self) -> Expr:
+        """Return an integer variable, or an extent; a constant where there is none."""
+        kinds = ("int", *INTEGERS)
+        found = [v for v in self.scope.variables if v.kind in kinds and not v.is_known]
+        if found:
+            return self.variable(self.rng.choice(found))
+        return self.extent() or Expr("5", "5", "int", is_known=True, bound=5)
 
     def index(self, extent: int, name: str = "") -> Expr:
         """Return an index along an axis of at least so many elements."""
@@ -247,7 +259,7 @@ class Expressions:
         if choice < 0.75:
             text = repr(rng.randint(-extent, extent - 1))
             return Expr(text, text, "index", is_known=True, bound=extent)
-        found = self.small(0)
+        found = self.small(0) if rng.random() < 0.3 else self.plain_int()
         text, reference = f"{{0}} % {extent}", f"_op('%', {{0}}, {extent})"
         if name and choice > 0.9:
             text, reference = f"{{0}} % len({name})", f"_op('%', {{0}}, len({name}))"

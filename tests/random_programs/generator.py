@@ -762,6 +762,7 @@ class Generator(Expressions):
         self.scope.variables = [
             Variable(v.name, v.kind, v.bound, False, v.is_known) for v in outer.variables
         ]
+        self.scope.callees = [callee for callee in outer.callees if callee.name[0] == "f"]
         if self.rng.random() < 0.3:
             statement, callee = self.lambda_(name, kinds)
         else:

@@ -31,7 +31,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+EXTREMES = ("minimum", "maximum", "fmin", "fmax", "clip")
 
 
 class UndefinedError(Exception):
@@ -240,6 +240,9 @@ class Semantics:
             values = tuple(self.to(value, kind) for value in values)
         if kind in WEAK:
             values = tuple(np.dtype(WEAK[kind]).type(value) for value in values)
+        zeros = {bool(np.signbit(v)) for v in values if kind in (*FLOATS, "float") and v == 0}
+        if name in EXTREMES and len(zeros) > 1:
+            raise UndefinedError("the greater of two zeros")
         found = getattr(np, name)(*values)
         if isinstance(found, tuple):
             return tuple(map(loaded, found))
