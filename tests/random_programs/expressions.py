@@ -43,6 +43,7 @@ EXCLUSIONS = {
     "transcendental functions": "have the errors of C's functions",
     "constants that do not fit": "refused",
     "the greater of 0.0 and -0.0 by NumPy's functions": "not defined, as in NumPy",
+    "the sign of a NaN": "not defined",
     "integers of less than 64 bits in NumPy's functions of real numbers": "computed in float64",
     "a min or max of an integer and a Python int": "a Python int: of these the kinds are known",
     "functions of NumPy given bools alone": "bools count as Python's ints",

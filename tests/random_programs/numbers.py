@@ -240,6 +240,8 @@ class Semantics:
             values = tuple(self.to(value, kind) for value in values)
         if kind in WEAK:
             values = tuple(np.dtype(WEAK[kind]).type(value) for value in values)
+        if name in ("copysign", "signbit") and np.isnan(values[-1]):
+            raise UndefinedError("the sign of a NaN")
         zeros = {bool(np.signbit(v)) for v in values if kind in (*FLOATS, "float") and v == 0}
         if name in EXTREMES and len(zeros) > 1:
             raise UndefinedError("the greater of two zeros")
