@@ -144,6 +144,8 @@ class Semantics:
             if op == "/" and kind in INTEGERS:
                 kind = "float64"
             return self.to(left, kind), self.to(right, kind)
+        if op == "/" and "int" in kinds and set(kinds) & set(INTEGERS):
+            return np.float64(left), np.float64(right)
         # A Python int wraps around where the dtype does not hold it.
         if kinds[0] == "int" and kinds[1] in INTEGERS:
             left = self.to(left, kinds[1])
