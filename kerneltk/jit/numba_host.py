@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.arrays import dense_strides_like
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 
 __all__ = [
@@ -310,9 +311,14 @@ def device_array(
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> Any:
-    """Return an array on the device of another one's shape, dtype and order, elements not set."""
-    order = "F" if ary.flags.f_contiguous and not ary.flags.c_contiguous else "C"
-    return library().empty(ary.shape, ary.dtype, None, order, stream)
+    """Return an array on the device with another one's shape, dtype and order of axes.
+
+    Its elements are not set. Views with gaps become arrays without, as numba's.
+    """
+    if ary.flags.c_contiguous:
+        return library().empty(ary.shape, ary.dtype, None, "C", stream)
+    strides = dense_strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
+    return library().empty(ary.shape, ary.dtype, strides, "C", stream)
 
 
 def is_cuda_array(obj: Any) -> bool:
