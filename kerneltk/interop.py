@@ -26,7 +26,14 @@ from kerneltk.errors import (
     Snippet,
     render_message,
 )
-from kerneltk.protocols import attempt, cuda_memory, dlpack_device, host_array, member
+from kerneltk.protocols import (
+    MISSING,
+    attempt,
+    cuda_memory,
+    dlpack_device,
+    host_array,
+    member,
+)
 from kerneltk.streams import Home
 from kerneltk.units import BackendName
 
@@ -170,10 +177,10 @@ def import_array(value: Any) -> Imported | None:
         return Imported(np.asarray(value), _unchanged)
     if torch_tensors.is_tensor(value):
         return _import_tensor(value)
-    interface = member(value, "__cuda_array_interface__")
+    interface = member(value, "__cuda_array_interface__", MISSING)
     # Without a word on streams in the one protocol, the other orders them.
     says_stream = not isinstance(interface, dict) or "stream" in interface
-    if interface is not None and says_stream and _root(value) not in _JAX:
+    if interface is not MISSING and says_stream and _root(value) not in _JAX:
         return _import_cuda(value, interface)
     kind = dlpack_device(value)
     if kind in _CUDA_DEVICES:
@@ -182,11 +189,11 @@ def import_array(value: Any) -> Imported | None:
         # NumPy's own conversion knows JAX's dtypes.
         take = np.asarray if _root(value) in _JAX else host_backend().adopt
         return Imported(attempt(value, "__dlpack__", lambda: take(value)), _way_back(value))
-    if interface is not None:
+    if interface is not MISSING:
         return _import_cuda(value, interface)
     if kind is not None:
         raise _out_of_reach(value)
-    if member(value, "__array_interface__") is not None:
+    if member(value, "__array_interface__", MISSING) is not MISSING:
         return Imported(host_array(value), _way_back(value))
     return None
 
@@ -215,8 +222,8 @@ _TORCH = torch_tensors.TorchLibrary()
 
 
 def _import_cuda(value: Any, interface: Any) -> Imported:
-    memory, stream = cuda_memory(value, interface)
     backend = cuda_backend()
+    memory, stream = cuda_memory(value, interface)
     array = backend.wrap(memory)
     home = backend.home(array)
     if stream is not None:

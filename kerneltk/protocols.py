@@ -18,9 +18,12 @@ from kerneltk.arrays import byte_extent, c_strides
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.mapped import is_mapped
 
-__all__ = ["Memory", "attempt", "cuda_memory", "dlpack_device", "host_array", "member", "viewed"]
+__all__ = ["MISSING", "Memory", "attempt", "cuda_memory", "dlpack_device", "host_array", "member", "viewed"]
 
 T = TypeVar("T")
+
+MISSING: Any = object()
+"""Stands for an attribute that there is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +82,9 @@ def attempt(value: Any, name: str, action: Callable[[], T]) -> T:
         raise _unreadable(value, name, said.splitlines()[0]) from error
 
 
-def member(value: Any, name: str) -> Any:
-    """Return an attribute of a protocol, or None where there is none."""
-    return attempt(value, name, lambda: getattr(value, name, None))
+def member(value: Any, name: str, missing: Any = None) -> Any:
+    """Return an attribute of a protocol, or `missing` where there is none."""
+    return attempt(value, name, lambda: getattr(value, name, missing))
 
 
 # -- on a GPU --------------------------------------------------------------------------------------

@@ -427,10 +427,9 @@ class RawKernel:
                 f"Kernel '{self.name}' is configured by [grid, block], "
                 "[grid, block, stream] or [grid, block, stream, shared_mem]."
             )
-        grid, block, stream, shared = (
-            (*configuration, None, 0)[:4] if len(configuration) < 4 else (configuration)
-        )
-        stream = stream_in_brackets(stream)
+        grid, block, *rest = configuration
+        stream = stream_in_brackets(rest[0] if rest else None)
+        shared = rest[1] if len(rest) > 1 else 0
 
         def launch(*args: Any, **words: Any) -> None:
             self(grid, block, args, shared_mem=shared, stream=stream, **words)

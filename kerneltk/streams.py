@@ -11,7 +11,7 @@ import numpy as np
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.mapped import is_mapped
 
-__all__ = ["Home", "Library", "stream_handle", "stream_in_brackets"]
+__all__ = ["Handle", "Home", "Library", "stream_handle", "stream_in_brackets"]
 
 _HINT = (
     "\n  Hint: pass a stream of CuPy, torch or numba, an object with '__cuda_stream__', or a "
@@ -62,6 +62,18 @@ def stream_handle(stream: Any) -> int:
             f"'stream' must be a stream, and none has the handle {handle}.{_HINT}"
         )
     return handle
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A stream of which nothing is known but its handle.
+
+    Parameters
+    ----------
+    ptr : int
+    """
+
+    ptr: int
 
 
 def stream_in_brackets(stream: Any) -> Any:

@@ -86,7 +86,8 @@ def _dtype_of(tensor: Any) -> np.dtype[Any]:
                 f"A tensor of dtype '{tensor.dtype}' needs the package 'ml_dtypes', which defines "
                 "that for NumPy.\n  Hint: install 'ml_dtypes', or pass 'x.view(torch.uint8)'."
             )
-        return np.dtype(found)
+        dtype: np.dtype[Any] = np.dtype(found)
+        return dtype
     if name not in _SAME_NAMES:
         raise ArgumentTypeError(
             f"A tensor of dtype '{tensor.dtype}' cannot be passed to a kernel: NumPy has no such "

@@ -39,7 +39,7 @@ from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.units import for_gpus, ordered_headers
 from kerneltk.params import parse_signature
 from kerneltk.specialize import ElementwiseDefinition
-from kerneltk.streams import stream_handle
+from kerneltk.streams import Handle, stream_handle
 from kerneltk.types import Signature
 from kerneltk.units import TranslationUnit
 
@@ -299,7 +299,7 @@ class ElementKernel(Decorated):
         stream = options.pop("stream", None)
         with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
             if handle is not None:
-                options["stream"] = handle
+                options["stream"] = Handle(handle)
             result = self._run(*known, own, own_outputs, options, adoption.give_back)
         if not options and len(outputs) < 2 and small:
             self._keep_shortcut(known, args, outputs)
