@@ -18,7 +18,16 @@ from kerneltk.arrays import byte_extent, c_strides
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.mapped import is_mapped
 
-__all__ = ["MISSING", "Memory", "attempt", "cuda_memory", "dlpack_device", "host_array", "member", "viewed"]
+__all__ = [
+    "MISSING",
+    "Memory",
+    "attempt",
+    "cuda_memory",
+    "dlpack_device",
+    "host_array",
+    "member",
+    "viewed",
+]
 
 T = TypeVar("T")
 
@@ -163,10 +172,10 @@ def _dtype_of(value: Any, typestr: Any, descr: Any) -> np.dtype[Any]:
     own = member(value, "dtype")
     if isinstance(own, np.dtype) and own.itemsize == dtype.itemsize:
         return own
-    if descr is None:
+    if descr is None or descr == [("", typestr)]:
         return dtype
     found: np.dtype[Any] = attempt(value, _CUDA, lambda: np.dtype(descr))
-    return found if found.itemsize == dtype.itemsize and found.names != ("",) else dtype
+    return found if found.itemsize == dtype.itemsize else dtype
 
 
 # -- in host memory --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ a real one.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,88 +19,14 @@ from kerneltk import (
     ArgumentValueError,
     ElementwiseKernel,
     LaunchError,
-    RawKernel,
     ReductionKernel,
     jit,
 )
-from kerneltk.jit import cuda
 from kerneltk.streams import stream_handle, stream_in_brackets
 
 from .dry_gpu import CUPY, TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
 from .fake_torch import Tensor
-
-Launch = Callable[..., Any]
-
-
-def elementwise() -> Launch:
-    kernel = ElementwiseKernel("T x", "T y", "y = 2 * x", "twice")
-    return lambda x, y, **options: kernel(x, y, **options)
-
-
-def reduction() -> Launch:
-    kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
-    return lambda x, y, **options: kernel(x, y, axis=0, keepdims=True, **options)
-
-
-def raw() -> Launch:
-    code = 'extern "C" __global__ void copy(const float* x, float* y) { y[0] = x[0]; }'
-    kernel = RawKernel(code, "copy")
-    return lambda x, y, **options: kernel(1, 1, (x, y), **options)
-
-
-def raw_in_brackets() -> Launch:
-    kernel = RawKernel(
-        'extern "C" __global__ void copy(const float* x, float* y) { y[0] = x[0]; }', "copy"
-    )
-    return lambda x, y, stream=None: kernel[1, 1, stream](x, y)
-
-
-def rawkernel() -> Launch:
-    @jit.rawkernel
-    def copy(x, y):
-        y[0] = x[0]
-
-    return lambda x, y, stream=None: copy(1, 1, (x, y), 0, stream)
-
-
-def rawkernel_in_brackets() -> Launch:
-    @jit.rawkernel
-    def copy(x, y):
-        y[0] = x[0]
-
-    return lambda x, y, stream=None: copy[1, 1, 64, stream](x, y)
-
-
-def element_kernel() -> Launch:
-    @jit.kernel
-    def twice(x):
-        return 2 * x
-
-    return lambda x, y, **options: twice(x, out=y, **options)
-
-
-def numba_kernel() -> Launch:
-    @cuda.jit
-    def copy(x, y):
-        y[0] = x[0]
-
-    return lambda x, y, stream=None: copy[1, 1, stream](x, y)
-
-
-def numba_forall() -> Launch:
-    @cuda.jit
-    def copy(x, y):
-        y[0] = x[0]
-
-    return lambda x, y, stream=None: copy.forall(1, stream=stream)(x, y)
-
-
-FRONT_ENDS = (
-    elementwise, reduction, raw, raw_in_brackets, rawkernel, rawkernel_in_brackets, element_kernel,
-    numba_kernel, numba_forall,
-)  # fmt: skip
-each_front_end = pytest.mark.parametrize("make", FRONT_ENDS, ids=lambda make: make.__name__)
-
+from .front_ends import each_front_end, size_of_output
 
 # -- what a stream may be ------------------------------------------------------------------------
 
@@ -181,10 +107,10 @@ def order(gpu: DryGpu) -> list[tuple[Any, ...]]:  # noqa: F811
 def test_the_current_stream_of_the_arrays_library(make: Any, gpu: DryGpu) -> None:  # noqa: F811
     launch = make()
     for _ in range(2):  # before and after the launcher is made
-        launch(gpu.array(4), gpu.array(4 if make in (elementwise, element_kernel) else 1))
+        launch(gpu.array(4), gpu.array(size_of_output(make)))
         assert order(gpu) == [("launch", CUPY)]
         gpu.log.clear()
-        given = gpu.tensor(4), gpu.tensor(4 if make in (elementwise, element_kernel) else 1)
+        given = gpu.tensor(4), gpu.tensor(size_of_output(make))
         launch(*given)
         assert order(gpu) == [("launch", TORCH)]
         gpu.log.clear()
@@ -192,7 +118,7 @@ def test_the_current_stream_of_the_arrays_library(make: Any, gpu: DryGpu) -> Non
 
 @each_front_end
 def test_the_stream_that_a_call_names(make: Any, gpu: DryGpu) -> None:  # noqa: F811
-    size = 4 if make in (elementwise, element_kernel) else 1
+    size = size_of_output(make)
     launch = make()
     for stream in (SimpleNamespace(ptr=5), SimpleNamespace(cuda_stream=5), Protocol(5)):
         launch(gpu.array(4), gpu.array(size), stream=stream)
@@ -205,7 +131,7 @@ def test_the_stream_that_a_call_names(make: Any, gpu: DryGpu) -> None:  # noqa: 
 
 @each_front_end
 def test_two_libraries_are_ordered_by_events(make: Any, gpu: DryGpu) -> None:  # noqa: F811
-    size = 4 if make in (elementwise, element_kernel) else 1
+    size = size_of_output(make)
     launch = make()
     around = [
         ("record", CUPY), ("wait", TORCH), ("launch", TORCH), ("record", TORCH), ("wait", CUPY),
@@ -425,7 +351,7 @@ def test_scratch_memory_outlives_the_call_so_it_is_cupys(gpu: DryGpu) -> None:  
 
 @each_front_end
 def test_outputs_that_must_not_be_written(make: Any, gpu: DryGpu) -> None:  # noqa: F811
-    size = 4 if make in (elementwise, element_kernel) else 1
+    size = size_of_output(make)
     launch = make()
     with pytest.raises(ArgumentValueError, match="is written, but it is read-only"):
         launch(ByInterface(4), ByInterface(size, read_only=True))
