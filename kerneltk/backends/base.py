@@ -12,11 +12,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from kerneltk.arrays import ArraySpec
+from kerneltk.protocols import Memory
+from kerneltk.streams import Home
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
 __all__ = [
     "Backend",
     "Compiler",
+    "DeviceBackend",
     "Function",
     "GridDialect",
     "GridLimits",
@@ -252,7 +255,13 @@ class Backend(Compiler, Protocol):
         """Raise ArgumentValueError if `array` cannot be used on the current device."""
 
     def adopt(self, value: Any) -> Any:
-        """Return another library's array as one of this backend's, without a copy."""
+        """Return another library's array as one of this backend's, by DLPack, without a copy."""
+
+    def wrap(self, memory: Memory, device: int | None = None) -> Any:
+        """Return memory of another library as one of this backend's arrays, without a copy; raises
+        ArgumentValueError for what the backend does not reach. `device` is the memory's, if that
+        is known.
+        """
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
@@ -310,3 +319,21 @@ class Backend(Compiler, Protocol):
         """Handle a launch that raised or returned `failure`: repeat it where that helps, or raise
         LaunchError.
         """
+
+
+class DeviceBackend(Backend, Protocol):
+    """A backend whose work is queued on streams."""
+
+    def home(self, array: Any) -> Home:
+        """Return where the work of this backend's own library on an array is queued."""
+
+    def ordered(
+        self, homes: Sequence[Home], stream: int | None
+    ) -> AbstractContextManager[int | None]:
+        """Return a context for a launch on arrays of other libraries, which has the handle of the
+        stream that it goes to; `stream` is the one that a call names. In it, memory is allocated
+        in that stream's order, and from torch where an array is torch's.
+        """
+
+    def owner_of(self, array: Any) -> Any:
+        """Return what owns the memory of an array that was allocated in such a context."""

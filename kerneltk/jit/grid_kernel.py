@@ -39,6 +39,7 @@ from kerneltk.jit.source import FunctionSource, source_of, words_for
 from kerneltk.jit.types import VOID, Type, Void
 from kerneltk.jit.units import unit_of
 from kerneltk.jit.verify import verify
+from kerneltk.streams import stream_handle, stream_in_brackets
 from kerneltk.units import BackendName, TranslationUnit
 
 __all__ = ["Configured", "JitKernel", "rawkernel"]
@@ -298,7 +299,7 @@ class JitKernel(Decorated):
         elif not (shared is None or _is_size(shared)) and stream is None:
             shared, stream = None, shared
         shared = 0 if shared is None else shared
-        stream = None if _is_size(stream) and stream == 0 else stream
+        stream = stream_in_brackets(stream)
         found = Configured(self, grid, block, shared, stream)
         if stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
             try:
@@ -472,7 +473,7 @@ class Configured:
         as_extents(grid, "grid", kernel.name)
         as_extents(block, "block", kernel.name)
         self._grid, self._block, self._shared = grid, block, shared
-        self._stream = None if stream is None else interop.stream_handle(stream)
+        self._stream = None if stream is None else stream_handle(stream)
         self._kept = stream  # the handle is gone with it
 
     def __call__(self, *args: Any, **named: Any) -> None:

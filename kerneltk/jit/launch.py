@@ -39,6 +39,7 @@ from kerneltk.jit.passing import (
 from kerneltk.jit.shapes import Shapes, is_small, shapes_of
 from kerneltk.jit.types import Array, Type
 from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
+from kerneltk.streams import stream_handle
 
 __all__ = ["MAX_PLANS", "CompiledKernel", "FrontEnd", "Launcher"]
 
@@ -506,7 +507,7 @@ class Launcher:
             block,
             args,
             shared,
-            stream if stream is None else interop.stream_handle(stream),
+            stream if stream is None else stream_handle(stream),
         )
 
     def _dispatch(
@@ -522,20 +523,23 @@ class Launcher:
 
         Plans are for grids whose threads 32 bits count along each axis; a vast one has others.
         """
-        backend, values, has_arrays = self._adopt(args)
+        adoption = interop.Adoption()
+        backend, values, has_arrays = self._adopt(args, adoption)
         types = tuple(
             type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
         )
         device = backend.device_key()
         shapes = shapes_of(values, types, backend.name, is_vast=is_vast)
         variant = self._variant(backend, device, types, shapes)
+        adoption.check_writes(lambda way: variant.kernel.written[way[0]], self._named)
         leaves = variant.leaves(values)
         own = self._specialized(variant, device, leaves, values, is_vast)
         own.learn(variant, leaves, values)
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
         if not is_vast and (has_arrays or backend.name == "cuda"):
             self.run = own.run
-        own.run(grid, block, values, shared, stream)
+        with adoption.launching(stream) as handle:
+            own.run(grid, block, values, shared, handle)
 
     def _variant(
         self, backend: Backend, device: int, types: tuple[Type, ...], shapes: Shapes
@@ -588,14 +592,21 @@ class Launcher:
             self._places[index] = place
         return place
 
+    def _named(self, way: tuple[Any, ...]) -> tuple[str, Snippet | None]:
+        """Return what messages call an array, from the way to it, and where it is declared."""
+        place = self._place(way[0]).at(*way[1:])
+        return place.name, place.snippet
+
     # -- where the arrays are ----------------------------------------------------------------------
 
-    def _adopt(self, args: Sequence[Any]) -> tuple[Backend, tuple[Any, ...], bool]:
+    def _adopt(
+        self, args: Sequence[Any], adoption: interop.Adoption
+    ) -> tuple[Backend, tuple[Any, ...], bool]:
         """Return the backend whose arrays the arguments are, the arguments as its own, and whether
         there are arrays among them.
         """
         found: list[_Found] = []
-        values = tuple(_adopted(value, k, (), found) for k, value in enumerate(args))
+        values = tuple(_adopted(value, k, (), found, adoption) for k, value in enumerate(args))
         if not found:
             return interop.default_backend(), values, False
         for other in found:
@@ -630,11 +641,16 @@ class _Found(NamedTuple):
     path: tuple[int | str, ...]
 
 
-def _adopted(value: Any, argument: int, path: tuple[int | str, ...], found: list[_Found]) -> Any:
+def _adopted(
+    value: Any,
+    argument: int,
+    path: tuple[int | str, ...],
+    found: list[_Found],
+    adoption: interop.Adoption,
+) -> Any:
     """Return a value with the arrays in it as a backend's own, and list them in `found`."""
-    own = interop.backend_of(value)
-    if own is None or isinstance(value, np.ma.MaskedArray):
-        own, value = interop.own_array(value)  # a subclass lies in memory as its base does
+    # A subclass lies in memory as its base does.
+    own, value = adoption.take(value, (argument, *path), keep_subclasses=True)
     if own is not None:
         found.append(_Found(own, value, argument, path))
         return value
@@ -642,7 +658,7 @@ def _adopted(value: Any, argument: int, path: tuple[int | str, ...], found: list
     if names is None:
         return value
     items = list(items_of(value, names))
-    adopted = tuple(_adopted(item, argument, (*path, key), found) for key, item in items)
+    adopted = tuple(_adopted(item, argument, (*path, key), found, adoption) for key, item in items)
     if all(new is old for new, (_, old) in zip(adopted, items, strict=True)):
         return value
     return rebuilt(value, adopted)

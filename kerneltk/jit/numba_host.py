@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk import interop
 from kerneltk.arrays import dense_strides_like
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
+from kerneltk.streams import stream_handle
 
 __all__ = [
     "HostArray",
@@ -329,6 +331,12 @@ def is_cuda_array(obj: Any) -> bool:
 def as_cuda_array(obj: Any, sync: bool = True) -> Any:
     """Return another library's array on the device, without a copy.
 
+    Parameters
+    ----------
+    obj : array
+    sync : bool
+        Whether the current stream waits for the stream that the array names.
+
     Raises
     ------
     ArgumentTypeError
@@ -339,7 +347,13 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
             f"An object of type '{type(obj).__name__}' is no array on the device.\n"
             "  Hint: copy it with 'cuda.to_device(x)'."
         )
-    return library().adopted(obj)
+    adoption = interop.Adoption()
+    array = adoption.take(obj, None, keep_subclasses=True)[1]
+    if sync:
+        # The current stream's next work comes after that of the stream that the array names.
+        with adoption.launching(stream_handle(default_stream())):
+            pass
+    return library().adopted(array)
 
 
 # -- streams and events ---------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
+from kerneltk.protocols import Memory, viewed
 from kerneltk.settings import get_settings
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
@@ -193,10 +194,12 @@ class HostBackend:
             )
 
     def adopt(self, value: Any) -> Any:
-        """Return a NumPy view of another library's array."""
-        if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
-            return np.asarray(value)
+        """Return a NumPy view of another library's array, by DLPack."""
         return np.from_dlpack(value)
+
+    def wrap(self, memory: Memory, device: int | None = None) -> Any:
+        """Return an array in memory of another library."""
+        return viewed(memory)
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
