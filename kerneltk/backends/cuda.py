@@ -1,6 +1,6 @@
 """The CUDA backend: CuPy arrays, NVRTC, and the driver's launch call.
 
-The only module that imports CuPy or the CUDA driver.
+Beside it only `cuda_arrays` and `cuda_streams` import CuPy, and compilers the CUDA driver's kin.
 """
 
 from __future__ import annotations
