@@ -214,7 +214,9 @@ def _import_tensor(tensor: Any) -> Imported:
     if kind == "cpu":
         return Imported(host_backend().wrap(memory), _to_torch, None, lock, note)
     array = cuda_backend().wrap(memory, device)
-    home = Home(_TORCH.current_stream(device), device, _TORCH)
+    # What stands for a lazy view was computed in torch's order, and is nobody's afterwards.
+    is_copy = memory.owner is not tensor
+    home = Home(_TORCH.current_stream(device), device, _TORCH, asked=is_copy)
     return Imported(array, _to_torch, home, lock, note)
 
 

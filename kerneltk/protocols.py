@@ -193,15 +193,18 @@ class _Described:
 
 def viewed(memory: Memory) -> np.ndarray[Any, Any]:
     """Return memory of the host as NumPy's array."""
+    dtype = memory.dtype
+    # The protocol has no names for what others define; their size does.
+    is_named = dtype.isbuiltin == 1
     interface = {
         "version": 3,
         "shape": memory.shape,
         "strides": memory.strides,
-        # NumPy does not know the names of all dtypes; their size does.
-        "typestr": f"|V{memory.dtype.itemsize}",
+        "typestr": dtype.str if is_named else f"|V{dtype.itemsize}",
         "data": (memory.address, memory.read_only),
     }
-    return np.asarray(_Described(interface, memory.owner)).view(memory.dtype)
+    array = np.asarray(_Described(interface, memory.owner))
+    return array if is_named else array.view(dtype)
 
 
 def host_array(value: Any) -> np.ndarray[Any, Any]:

@@ -232,8 +232,9 @@ class RawKernel:
             pointer), Python and NumPy numbers, structured scalars, complex numbers, textures.
         shared_mem : int
             Dynamic shared memory of a block (bytes).
-        stream : cupy.cuda.Stream, optional
-            The current one if it is not given. The host runs at once.
+        stream : optional
+            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
+            library whose arrays they are. The host runs at once.
         cooperative, programmatic : bool
             Whether all blocks are resident at once; whether the grid may begin while the one
             before it ends.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def memory_of(tensor: Any) -> Memory:
 
 
 def _memory_of(tensor: Any) -> Memory:
-    if str(tensor.layout) != "torch.strided":
+    if tensor.layout is not sys.modules["torch"].strided:
         raise ArgumentTypeError(
             f"A tensor of layout '{tensor.layout}' cannot be passed to a kernel.\n"
             "  Hint: pass 'x.to_dense()', or its indices and values as arguments."
@@ -71,6 +72,9 @@ def _memory_of(tensor: Any) -> Memory:
 
 def _dtype_of(tensor: Any) -> np.dtype[Any]:
     """Return the dtype of a tensor; those that NumPy has not are `ml_dtypes`'."""
+    known = _known.get(tensor.dtype)
+    if known is not None:
+        return known
     name = str(tensor.dtype).removeprefix("torch.")
     if name == "bfloat16":
         return bfloat16()
@@ -93,9 +97,11 @@ def _dtype_of(tensor: Any) -> np.dtype[Any]:
             f"A tensor of dtype '{tensor.dtype}' cannot be passed to a kernel: NumPy has no such "
             "dtype.\n  Hint: pass its bytes, 'x.view(torch.uint8)'."
         )
-    return np.dtype(name)
+    known = _known[tensor.dtype] = np.dtype(name)
+    return known
 
 
+_known: dict[Any, np.dtype[Any]] = {}
 _SAME_NAMES = frozenset((
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",
@@ -126,8 +132,8 @@ def note_write(tensor: Any) -> None:
 # -- results ---------------------------------------------------------------------------------------
 
 
-def _torch_dtype(dtype: np.dtype[Any]) -> Any:
-    torch = sys.modules["torch"]
+@lru_cache(maxsize=256)
+def _torch_dtype(torch: Any, dtype: np.dtype[Any]) -> Any:
     found = getattr(torch, dtype.name, None) if dtype.names is None else None
     if not isinstance(found, torch.dtype):
         raise ArgumentTypeError(
@@ -140,8 +146,8 @@ def _torch_dtype(dtype: np.dtype[Any]) -> Any:
 def on_host(array: np.ndarray[Any, Any]) -> Any:
     """Return NumPy's array as a tensor, without a copy."""
     torch = sys.modules["torch"]
-    wanted = _torch_dtype(array.dtype)
-    if array.dtype.name in _SAME_NAMES:
+    wanted = _torch_dtype(torch, array.dtype)
+    if array.dtype.isbuiltin == 1:
         return torch.from_numpy(array)
     # torch reads NumPy's own dtypes only.
     return torch.from_numpy(array.view(f"u{array.dtype.itemsize}")).view(wanted)
@@ -152,7 +158,7 @@ def new_tensor(
 ) -> Any:
     """Return a tensor in a block of memory that `TorchLibrary` allocated; strides in bytes."""
     steps = [step // dtype.itemsize for step in strides]
-    return block.view(_torch_dtype(dtype)).as_strided(shape, steps)
+    return block.view(_torch_dtype(sys.modules["torch"], dtype)).as_strided(shape, steps)
 
 
 class TorchLibrary:

@@ -1,6 +1,6 @@
 """The CUDA backend: CuPy arrays, NVRTC, and the driver's launch call.
 
-The only module that imports CuPy or the CUDA driver.
+Beside it only `cuda_arrays` and `cuda_streams` import CuPy, and compilers the CUDA driver's kin.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import threading
 import warnings
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -239,9 +239,10 @@ class CudaBackend:
         return cupy.ndarray(memory.shape, memory.dtype, pointer, memory.strides)
 
     def _device_of(self, memory: Memory) -> int:
-        known = cupy.cuda.runtime.pointerGetAttributes(memory.address)
-        if known.type != _UNREGISTERED:
-            return int(known.device)
+        with suppress(cupy.cuda.runtime.CUDARuntimeError):  # nothing is known of the address
+            known = cupy.cuda.runtime.pointerGetAttributes(memory.address)
+            if known.type != _UNREGISTERED:
+                return int(known.device)
         # Where pages move by themselves, a GPU reaches all memory of the process.
         reaches = cupy.cuda.Device().attributes.get("PageableMemoryAccess")
         if not reaches or not is_mapped(memory.address, 1):

@@ -326,7 +326,9 @@ class JitKernel(Decorated):
             The arguments.
         shared_mem : int
             Dynamic shared memory of a block (bytes).
-        stream : cupy.cuda.Stream, optional
+        stream : optional
+            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
+            library whose arrays they are.
 
         Raises
         ------

@@ -487,8 +487,9 @@ class Launcher:
             One argument a parameter, in order.
         shared : int
             Dynamic shared memory of a block (bytes).
-        stream : cupy.cuda.Stream, optional
-            The current one if it is not given. The host runs at once.
+        stream : optional
+            As `stream_handle` takes it; if not given, the current one of the library whose arrays
+            they are. The host runs at once.
 
         Raises
         ------
