@@ -24,7 +24,18 @@ __all__ = [
     "LaunchMode",
     "Module",
     "make_block",
+    "record_bytes",
 ]
+
+
+def record_bytes(record: np.void) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return the bytes of a structured scalar, which can be written to: the memory of the array
+    that it is an element of, or its own.
+    """
+    address: int = record.__array_interface__["data"][0]
+    memory = (ctypes.c_ubyte * record.nbytes).from_address(address)
+    memory.kept = record  # type: ignore[attr-defined]
+    return np.frombuffer(memoryview(memory), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +267,14 @@ class Backend(Compiler, Protocol):
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
+
+    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
+        """Return an array that has a structured scalar's bytes, at a multiple of `alignment`; a
+        kernel on `stream`, by default the current one, writes there.
+        """
+
+    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
+        """Put what `lend` returned into the structured scalar, once the kernel is done."""
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""

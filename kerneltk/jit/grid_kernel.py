@@ -33,6 +33,7 @@ from kerneltk.jit.parameters import narrow_parameters
 from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
+from kerneltk.jit.record_parameters import pass_by_value, referred_type
 from kerneltk.jit.scope import parameters_of
 from kerneltk.jit.shapes import UNKNOWN, Shapes, shapes_of
 from kerneltk.jit.source import FunctionSource, source_of, words_for
@@ -105,13 +106,13 @@ class Definition:
             if isinstance(kind, Void):
                 static[name] = None
             else:
-                run_time.append((name, kind, span))
+                run_time.append((name, kind if of_elements else referred_type(kind), span))
         with self._within_depth():
             program = lower_program(
                 self.function, self.source, run_time, static, self.mode, of_elements=of_elements
             )
             program = ir.Program(tuple(narrow(f, small=small) for f in program.functions))
-            program = narrow_parameters(program)
+            program = pass_by_value(narrow_parameters(program))
             verify(program, of_elements=of_elements)
         return program
 

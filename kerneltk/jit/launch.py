@@ -37,7 +37,7 @@ from kerneltk.jit.passing import (
     type_of,
 )
 from kerneltk.jit.shapes import Shapes, is_small, shapes_of
-from kerneltk.jit.types import Array, Type
+from kerneltk.jit.types import Array, Number, Record, Type
 from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
 
 __all__ = ["MAX_PLANS", "CompiledKernel", "FrontEnd", "Launcher"]
@@ -173,11 +173,17 @@ class _Variant:
 
     def prepare(self, leaves: Sequence[Leaf]) -> None:
         """Check arrays that a plan is made for; it holds for all of their shape and alignment."""
-        arrays = [leaf for leaf in leaves if isinstance(leaf.type, Array)]
-        for leaf in arrays:
-            self._check(leaf, self.kernel.written[leaf.argument])
+        written = self.kernel.written
+        for leaf in leaves:
+            if isinstance(leaf.type, Array):
+                self._check(leaf, written[leaf.argument])
         if self.dialect.note is not None and self.note is None:
-            named = [(self.place(leaf).name, self.kernel.written[leaf.argument]) for leaf in arrays]
+            named = [
+                (self.place(leaf).name, written[leaf.argument])
+                for leaf in leaves
+                if isinstance(leaf.type, Array)
+                or (isinstance(leaf.type, Record) and written[leaf.argument])
+            ]
             self.note = self.dialect.note(self._size, named)
 
     def _check(self, leaf: Leaf, written: bool) -> None:
@@ -203,6 +209,19 @@ class _Variant:
         if problem:
             raise ArgumentValueError(place.message(f"The array for {place} {problem}.", hint))
         self.backend.check_usable(array, place.name, written)
+
+    def lend(self, args: Sequence[Any], record: np.void, stream: int | None) -> Any:
+        """Return memory of the backend's with a record of an argument, which is written there."""
+        if not record.flags.writeable:
+            leaf = next(leaf for leaf in self.leaves(args) if leaf.value is record)
+            place = self.place(leaf)
+            raise ArgumentValueError(
+                place.message(
+                    f"The record for {place} is read-only, and the kernel writes to it.",
+                    "pass a copy: 'record.copy()'.",
+                )
+            )
+        return self.backend.lend(record, alignment_of(record.dtype, self.backend.name), stream)
 
     def check_memory(self, args: Sequence[Any]) -> None:
         """Raise for an array at address zero, unless it is empty."""
@@ -299,6 +318,12 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         each = ", ".join(f"{p} & 15" for _, p, _ in arrays)
         key.append(f"({every}) & 15 and ({each},)")
     key_line = f"key = ({''.join(f'{part}, ' for part in key)})"
+    lent = [
+        (name, f"r{name}", f"p{name}")
+        for name, kind, argument in parts.leaves
+        if issubclass(kind, np.void) and pattern.written[argument]
+    ]
+    memory = {a: a for a, _, _ in arrays} | {a: r for a, r, _ in lent}
     wrong = [f"type({name}) is not type_{name}" for name, _ in parts.kinds]
     wrong += ["device() != own_device"] if "device" in dialect.names else []
 
@@ -312,11 +337,13 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
     for name, kind, argument in parts.leaves:
         if name in extents:
             values += [f"p{name}", *extents[name]]
+        elif name in memory:
+            values.append(f"p{name}")
         elif pattern.narrow[argument]:
             values.append(f"{name} if -largest < {name} < largest else rounded({name})")
         elif expression := packed_expression(kind):
             values.append(expression.format(a=name))
-    given = ", ".join(a for a, _, _ in arrays)
+    given = ", ".join(memory[name] for name, _, _ in parts.leaves if name in memory)
     run = [
         "global last",
         "try:",
@@ -348,6 +375,8 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         "    if shape is None:",
         "        return dispatch(grid, block, args, shared, stream, True)",
         "    gx, gy, gz, bx, by, bz, shared, empty = shape",
+        *(f"{r} = variant.lend(args, {a}, stream)" for a, r, _ in lent),
+        *(dialect.read.format(a=r, p=p) for _, r, p in lent),
         *take_buffer("variant.new_buffer"),
         "try:",
         f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
@@ -361,6 +390,7 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         *([f"variant.note(buffer[1], [{given}])"] if dialect.note else []),
         *(["if stream is None:", f"    stream = {dialect.stream}"] if dialect.stream else []),
         *launch_lines(dialect.launch),
+        *(f"variant.backend.take_back({r}, {a}, stream)" for a, r, _ in lent),
     ]
     text = function_text("run(grid, block, args, shared=0, stream=None)", run)
     return text + function_text("key_of(args)", [*parts.lines, *reads, key_line, "return key"])
@@ -563,7 +593,8 @@ class Launcher:
             return known
         geometry = tuple(len(_geometry(leaf)) for leaf in leaves if isinstance(leaf.type, Array))
         passed = variant.kernel.passed or variant.types
-        narrow = tuple(a != b for a, b in zip(passed, variant.types, strict=True))
+        pairs = zip(passed, variant.types, strict=True)
+        narrow = tuple(isinstance(a, Number) and a != b for a, b in pairs)
         pattern = _Pattern(forms, geometry, variant.kernel.written, narrow)
         key = (pattern, variant.backend.name, device, variant.kernel.mode, is_vast)
         own = self._launchers.get(key)

@@ -22,6 +22,7 @@ from kerneltk.jit.types import (
     Number,
     Opaque,
     Record,
+    Reference,
     Tuple,
     Type,
     Void,
@@ -400,7 +401,11 @@ class _Checker:
         self.sound(node, result)
         if result.ndim != len(slices):
             self.fail(node, f"{len(slices)} slices make a {result}")
-        if result.element != kind.element or result.space != kind.space:
+        if isinstance(result, Reference):  # to what may lie in any of several memories
+            escapes = kind.space == "local" != result.space
+            if result.element != kind.element or escapes:
+                self.fail(node, f"a reference to an element of a {kind} is one to {result}")
+        elif result.element != kind.element or result.space != kind.space:
             self.fail(node, f"a section of a {kind} is a {result}")
         if result.writable and not kind.writable:
             self.fail(node, "a section of an array that cannot be written to is writable")

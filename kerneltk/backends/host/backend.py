@@ -21,6 +21,7 @@ from kerneltk.backends.base import (
     LaunchDialect,
     LaunchMode,
     make_block,
+    record_bytes,
 )
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
@@ -205,6 +206,22 @@ class HostBackend:
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context that does nothing: the host runs in order."""
         return nullcontext()
+
+    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
+        """Return the bytes of a structured scalar, or a copy that is aligned."""
+        memory = record_bytes(record)
+        if memory.ctypes.data % alignment:
+            memory = np.empty(memory.size + alignment, np.uint8)
+            start = -memory.ctypes.data % alignment
+            memory = memory[start : start + record.nbytes]
+            memory[:] = record_bytes(record)
+        return memory
+
+    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
+        """Put a copy into the structured scalar, if there is one."""
+        own = record_bytes(record)
+        if own.ctypes.data != memory.ctypes.data:
+            own[:] = memory
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
