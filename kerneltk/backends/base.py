@@ -32,7 +32,7 @@ def record_bytes(record: np.void) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return the bytes of a structured scalar, which can be written to: the memory of the array
     that it is an element of, or its own.
     """
-    address: int = record.__array_interface__["data"][0]
+    address = np.frombuffer(record, np.uint8).ctypes.data  # may be read there, it says
     memory = (ctypes.c_ubyte * record.nbytes).from_address(address)
     memory.kept = record  # type: ignore[attr-defined]
     return np.frombuffer(memoryview(memory), np.uint8)
@@ -163,6 +163,8 @@ class GridDialect:
     stream : str
         Expression of the stream's handle where the caller gives none.
     errors : tuple of exception types
+    record : str
+        Expression of the address of a structured scalar ``{a}``; empty where kernels cannot use it.
     note : callable or None
         Takes the bytes of the whole block and, for each argument that is an array, the parameter's
         name and whether it may be written. What it returns is called before each launch, with the
@@ -179,6 +181,7 @@ class GridDialect:
     launch: str
     stream: str
     errors: tuple[type[Exception], ...] = ()
+    record: str = ""
     note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
 
 
@@ -269,12 +272,12 @@ class Backend(Compiler, Protocol):
         """Allocate an array."""
 
     def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
-        """Return an array that has a structured scalar's bytes, at a multiple of `alignment`; a
-        kernel on `stream`, by default the current one, writes there.
+        """Return a copy of a structured scalar's bytes at a multiple of `alignment`, for a kernel
+        on `stream`, by default the current one.
         """
 
     def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
-        """Put what `lend` returned into the structured scalar, once the kernel is done."""
+        """Put the copy that `lend` returned into the structured scalar, once the kernel is done."""
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""

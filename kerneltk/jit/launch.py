@@ -10,14 +10,21 @@ one.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
 from kerneltk import interop
-from kerneltk.backends.base import Backend, Function, GridDialect, GridLimits, LaunchMode
+from kerneltk.backends.base import (
+    Backend,
+    Function,
+    GridDialect,
+    GridLimits,
+    LaunchMode,
+    record_bytes,
+)
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.grids import GridShape, GridShapes, as_extents
 from kerneltk.jit.passing import (
@@ -36,6 +43,7 @@ from kerneltk.jit.passing import (
     refuse_number,
     type_of,
 )
+from kerneltk.jit.references import value_type
 from kerneltk.jit.shapes import Shapes, is_small, shapes_of
 from kerneltk.jit.types import Array, Number, Record, Type
 from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
@@ -117,7 +125,9 @@ class _Variant:
         self.dialect = backend.grid_dialect(kernel.mode, name)
         self._place_of = place_of
         self._places: dict[tuple[Any, ...], Place] = {}
-        offsets, layout = members_of(kernel.passed or types, backend.name)
+        passed = kernel.passed or types
+        self.lent = tuple(value_type(kind) != kind for kind in passed)
+        offsets, layout = members_of(passed, backend.name)
         head = self.dialect.head_size
         self._size = head + layout.size
         self._offsets = [head + offset for offset in offsets if offset is not None]
@@ -182,7 +192,7 @@ class _Variant:
                 (self.place(leaf).name, written[leaf.argument])
                 for leaf in leaves
                 if isinstance(leaf.type, Array)
-                or (isinstance(leaf.type, Record) and written[leaf.argument])
+                or (isinstance(leaf.type, Record) and self.lent[leaf.argument])
             ]
             self.note = self.dialect.note(self._size, named)
 
@@ -210,18 +220,23 @@ class _Variant:
             raise ArgumentValueError(place.message(f"The array for {place} {problem}.", hint))
         self.backend.check_usable(array, place.name, written)
 
-    def lend(self, args: Sequence[Any], record: np.void, stream: int | None) -> Any:
-        """Return memory of the backend's with a record of an argument, which is written there."""
-        if not record.flags.writeable:
-            leaf = next(leaf for leaf in self.leaves(args) if leaf.value is record)
-            place = self.place(leaf)
-            raise ArgumentValueError(
-                place.message(
-                    f"The record for {place} is read-only, and the kernel writes to it.",
-                    "pass a copy: 'record.copy()'.",
-                )
+    def refuse_record(self, args: Sequence[Any], record: np.void) -> NoReturn:
+        """Raise for a record of the arguments that is read-only, and that the kernel writes to."""
+        place = next(self.place(leaf) for leaf in self.leaves(args) if leaf.value is record)
+        raise ArgumentValueError(
+            place.message(
+                f"The record for {place} is read-only, and the kernel writes to it.",
+                "pass a copy: 'record.copy()'.",
             )
-        return self.backend.lend(record, alignment_of(record.dtype, self.backend.name), stream)
+        )
+
+    def geometry(self, leaf: Leaf) -> tuple[int, ...]:
+        """Return the numbers that a plan has for a leaf: of an array those that are passed with its
+        address, of a record that is lent the bits that its address must not have.
+        """
+        if isinstance(leaf.type, Record) and self.lent[leaf.argument]:
+            return (alignment_of(leaf.type.dtype, self.backend.name) - 1,)
+        return _geometry(leaf)
 
     def check_memory(self, args: Sequence[Any]) -> None:
         """Raise for an array at address zero, unless it is empty."""
@@ -250,12 +265,15 @@ class _Pattern:
         One an argument.
     narrow : tuple of bool
         One an argument: whether a Python float is passed as a float32.
+    lent : tuple of bool
+        One an argument: whether its records are passed as references.
     """
 
     forms: tuple[Form, ...]
     geometry: tuple[int, ...]
     written: tuple[bool, ...]
     narrow: tuple[bool, ...]
+    lent: tuple[bool, ...]
 
 
 class _Parts:
@@ -319,11 +337,10 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         key.append(f"({every}) & 15 and ({each},)")
     key_line = f"key = ({''.join(f'{part}, ' for part in key)})"
     lent = [
-        (name, f"r{name}", f"p{name}")
+        (name, pattern.written[argument])
         for name, kind, argument in parts.leaves
-        if issubclass(kind, np.void) and pattern.written[argument]
+        if issubclass(kind, np.void) and pattern.lent[argument]
     ]
-    memory = {a: a for a, _, _ in arrays} | {a: r for a, r, _ in lent}
     wrong = [f"type({name}) is not type_{name}" for name, _ in parts.kinds]
     wrong += ["device() != own_device"] if "device" in dialect.names else []
 
@@ -332,18 +349,21 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         for (a, _, _), count in zip(arrays, pattern.geometry, strict=True)
     }
     flat = ["_", "function", "shapes", "buffers", "pack_into", "variant"]
-    flat += [name for own in extents.values() for name in own]
+    extents |= {a: [f"{a}_mask"] for a, _ in lent}
+    flat += [own for name, _, _ in parts.leaves for own in extents.get(name, ())]
     values = [dialect.head_values] if dialect.head_values else []
     for name, kind, argument in parts.leaves:
-        if name in extents:
-            values += [f"p{name}", *extents[name]]
-        elif name in memory:
+        if name in dict(lent):
             values.append(f"p{name}")
+        elif name in extents:
+            values += [f"p{name}", *extents[name]]
         elif pattern.narrow[argument]:
             values.append(f"{name} if -largest < {name} < largest else rounded({name})")
         elif expression := packed_expression(kind):
             values.append(expression.format(a=name))
-    given = ", ".join(memory[name] for name, _, _ in parts.leaves if name in memory)
+    noted = {a: a for a, _, _ in arrays}
+    noted |= {a: f"record_bytes({a}) if r{a} is None else r{a}" for a, _ in lent}
+    given = ", ".join(noted[name] for name, _, _ in parts.leaves if name in noted)
     run = [
         "global last",
         "try:",
@@ -375,8 +395,7 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         "    if shape is None:",
         "        return dispatch(grid, block, args, shared, stream, True)",
         "    gx, gy, gz, bx, by, bz, shared, empty = shape",
-        *(f"{r} = variant.lend(args, {a}, stream)" for a, r, _ in lent),
-        *(dialect.read.format(a=r, p=p) for _, r, p in lent),
+        *(line for a, written in lent for line in _lending(a, written, dialect)),
         *take_buffer("variant.new_buffer"),
         "try:",
         f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
@@ -390,10 +409,28 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         *([f"variant.note(buffer[1], [{given}])"] if dialect.note else []),
         *(["if stream is None:", f"    stream = {dialect.stream}"] if dialect.stream else []),
         *launch_lines(dialect.launch),
-        *(f"variant.backend.take_back({r}, {a}, stream)" for a, r, _ in lent),
+        *(f"if r{a} is not None: take_back(r{a}, {a}, stream)" for a, written in lent if written),
     ]
     text = function_text("run(grid, block, args, shared=0, stream=None)", run)
     return text + function_text("key_of(args)", [*parts.lines, *reads, key_line, "return key"])
+
+
+def _lending(record: str, written: bool, dialect: GridDialect) -> Iterator[str]:
+    """Yield the lines that set ``p`` of a record to an address where the kernel finds it, and ``r``
+    to the copy that lies there, or None.
+    """
+    if written:
+        yield f"if not {record}.flags.writeable:"
+        yield f"    variant.refuse_record(args, {record})"
+    lend = f"r{record} = lend({record}, {record}_mask + 1, stream)"
+    read = dialect.read.format(a=f"r{record}", p=f"p{record}")
+    if not dialect.record:
+        yield from (lend, read)
+        return
+    yield f"r{record} = None"
+    yield f"p{record} = {dialect.record.format(a=record)}"
+    yield f"if p{record} & {record}_mask:"
+    yield from (f"    {lend}", f"    {read}")
 
 
 class _Specialized:
@@ -430,6 +467,9 @@ class _Specialized:
             "PackErrors": _PACK_ERRORS,
             "largest": _LARGEST,
             "rounded": _rounded,
+            "lend": backend.lend,
+            "take_back": backend.take_back,
+            "record_bytes": record_bytes,
             **{f"type_{name}": kind for name, kind in parts.kinds},
         }
         exec(compiled(_launcher_text(pattern, parts, backend, dialect)), names)
@@ -453,7 +493,7 @@ class _Specialized:
             variant.buffers,
             variant.pack_into,
             variant,
-            *(number for leaf in leaves for number in _geometry(leaf)),
+            *(number for leaf in leaves for number in variant.geometry(leaf)),
         )
 
 
@@ -595,7 +635,7 @@ class Launcher:
         passed = variant.kernel.passed or variant.types
         pairs = zip(passed, variant.types, strict=True)
         narrow = tuple(isinstance(a, Number) and a != b for a, b in pairs)
-        pattern = _Pattern(forms, geometry, variant.kernel.written, narrow)
+        pattern = _Pattern(forms, geometry, variant.kernel.written, narrow, variant.lent)
         key = (pattern, variant.backend.name, device, variant.kernel.mode, is_vast)
         own = self._launchers.get(key)
         if own is None:

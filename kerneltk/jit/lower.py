@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kerneltk.jit import ir
+from kerneltk.jit.array_fields import store_array
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.loops import Loops
 from kerneltk.jit.names import Pending
@@ -272,8 +273,9 @@ class FunctionLowering(Loops):
         if not isinstance(place, ir.Element | ir.Field):
             raise self.fail("This cannot be assigned to.", place_span)
         self._check_writable(place, place_span)
-        if isinstance(place.type, Array):
-            raise self._array_assigned(place_span)
+        if isinstance(place, ir.Field) and isinstance(place.type, Array):
+            store_array(self, self._settled_place(place), value, span)
+            return
         what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
         kind = None if isinstance(value, Static) else value.type
         if isinstance(place.type, Record) and isinstance(kind, Tuple):
@@ -281,13 +283,6 @@ class FunctionLowering(Loops):
             return
         found = self.convert(value, place.type, span, what)
         self.emit(ir.Store(place, found, ir.Span(*place_span[:2], *span[2:])))
-
-    def _array_assigned(self, span: ir.Span) -> Exception:
-        return self.refuse(
-            "A field that is an array cannot be assigned to in a kernel, only its elements.",
-            span,
-            "assign them in a loop.",
-        )
 
     def _store_fields(self, place: ir.Element | ir.Field, value: Value, span: ir.Span) -> None:
         kind = place.type
@@ -369,7 +364,11 @@ class FunctionLowering(Loops):
             return
         self._check_writable(place, self.span(node.target))
         if isinstance(place.type, Array):
-            raise self._array_assigned(self.span(node.target))
+            raise self.refuse(
+                "An array cannot be computed with as a whole.",
+                self.span(node.target),
+                "compute its elements in a loop.",
+            )
         value, added = self.captured(lambda: self.value(node.value))
         if added:  # what they do to the element, or to its index, comes after it is read
             place = self._settled_place(place)
