@@ -272,6 +272,8 @@ class FunctionLowering(Loops):
             )
         if not isinstance(place, ir.Element | ir.Field):
             raise self.fail("This cannot be assigned to.", place_span)
+        if isinstance(place, ir.Element) and isinstance(place.array.type, Reference):
+            raise self._tuple_assigned(place_span)  # only an item of a tuple is a whole reference
         self._check_writable(place, place_span)
         if isinstance(place, ir.Field) and isinstance(place.type, Array):
             store_array(self, self._settled_place(place), value, span)

@@ -137,7 +137,10 @@ class Subscripts(Conditions):
             names = kind.dtype.names or ()
             if isinstance(key.value, str):
                 return self.record_field(value, key.value, span)
-            if isinstance(key.value, int) and -len(names) <= key.value < len(names):
+            if isinstance(key.value, int):
+                if not -len(names) <= key.value < len(names):
+                    many = f"it has {len(names)} fields."
+                    raise self.fail(f"The record has no field {key.value}.", span, many)
                 return self.record_field(value, names[key.value], span)
         raise self.fail(f"{self.describe(value)} has no items.", span)
 
@@ -422,6 +425,6 @@ class Subscripts(Conditions):
 
 def _copy_of_record(low: Any, site: CallSite) -> Value:
     record: Any = site.arguments[0]
-    arguments_of(low, site, ("record",))
+    arguments_of(low, replace(site, arguments=site.arguments[1:]), ())
     found: Value = low.copied(record)
     return found

@@ -56,8 +56,9 @@ def _record_address_by_buffer(record: Any) -> int:
 
 def _choose(fast: Any, sure: Any, probes: Sequence[Any]) -> Any:
     """Return the fast way, if this interpreter and this NumPy agree with it."""
-    agree = all(fast(probe) == sure(probe) for probe in probes)
-    return fast if sys.implementation.name == "cpython" and agree else sure
+    if sys.implementation.name == "cpython" and all(fast(p) == sure(p) for p in probes):
+        return fast
+    return sure
 
 
 _numbers = np.arange(8, dtype=np.int64)
