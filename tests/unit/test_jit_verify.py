@@ -82,6 +82,9 @@ def local(name: str) -> ir.Local:
     return ir.Local(name, {**PARAMETERS, **LOCALS}[name], SPAN)
 
 
+RECORD_AT_PLACE = ir.Element(local("place"), (), (), Record(POINT), SPAN)
+
+
 def literal(value: Any, kind: Number = PY_INT) -> ir.Literal_:
     return ir.Literal_(value, kind, SPAN)
 
@@ -195,8 +198,7 @@ CORRECT: dict[str, Any] = {
     ),
     "references": (
         ir.Store(local("place"), section("points", REFERENCE, ONE), SPAN),
-        ir.Store(ir.Field(ir.Element(local("place"), (), (), Record(POINT), SPAN), "x", FLOAT, SPAN),
-                 F, SPAN),
+        ir.Store(ir.Field(RECORD_AT_PLACE, "x", FLOAT, SPAN), F, SPAN),
         do(section("own", replace(REFERENCE, space="local"), ONE)),
         do(section("place", replace(REFERENCE, space="local", packed=True))),
     ),
