@@ -27,7 +27,18 @@ __all__ = [
     "LaunchMode",
     "Module",
     "make_block",
+    "record_bytes",
 ]
+
+
+def record_bytes(record: np.void) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return the bytes of a structured scalar, which can be written to: the memory of the array
+    that it is an element of, or its own.
+    """
+    address = np.frombuffer(record, np.uint8).ctypes.data  # may be read there, it says
+    memory = (ctypes.c_ubyte * record.nbytes).from_address(address)
+    memory.kept = record  # type: ignore[attr-defined]
+    return np.frombuffer(memoryview(memory), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +166,8 @@ class GridDialect:
     stream : str
         Expression of the stream's handle where the caller gives none.
     errors : tuple of exception types
+    record : str
+        Expression of the address of a structured scalar ``{a}``; empty where kernels cannot use it.
     note : callable or None
         Takes the bytes of the whole block and, for each argument that is an array, the parameter's
         name and whether it may be written. What it returns is called before each launch, with the
@@ -171,6 +184,7 @@ class GridDialect:
     launch: str
     stream: str
     errors: tuple[type[Exception], ...] = ()
+    record: str = ""
     note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
 
 
@@ -265,6 +279,14 @@ class Backend(Compiler, Protocol):
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
+
+    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
+        """Return a copy of a structured scalar's bytes at a multiple of `alignment`, for a kernel
+        on `stream`, by default the current one.
+        """
+
+    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
+        """Put the copy that `lend` returned into the structured scalar, once the kernel is done."""
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""

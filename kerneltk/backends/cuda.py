@@ -30,6 +30,7 @@ from kerneltk.backends.base import (
     LaunchDialect,
     LaunchMode,
     make_block,
+    record_bytes,
 )
 from kerneltk.backends.cuda_streams import is_capturing, relaxed_capture, stream_of
 from kerneltk.errors import (
@@ -274,6 +275,16 @@ class CudaBackend:
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
         return nullcontext() if stream is None else stream_of(stream)
+
+    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
+        """Return a copy of a structured scalar's bytes."""
+        with self.stream_context(stream):
+            return cupy.array(record_bytes(record))
+
+    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
+        """Put a kernel's copy into the structured scalar, once the kernel is done."""
+        with self.stream_context(stream):
+            record_bytes(record)[:] = memory.get()
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""

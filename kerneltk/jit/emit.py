@@ -476,6 +476,8 @@ class Emitter:
                 place = f"kerneltk::jit::at_any_byte({place})"
         else:
             place = f"{base}.at({', '.join(leading)})"
+            if target.packed and not source.packed:
+                place = f"kerneltk::jit::at_any_byte({place})"
         if target.ndim == 0:
             body = f"{ctype}{{{place}}}"
         elif target.layout == "C":

@@ -33,6 +33,7 @@ from kerneltk.jit.parameters import narrow_parameters
 from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
+from kerneltk.jit.record_parameters import pass_by_value, referred_type
 from kerneltk.jit.scope import parameters_of
 from kerneltk.jit.shapes import UNKNOWN, Shapes, shapes_of
 from kerneltk.jit.source import FunctionSource, source_of, words_for
@@ -88,12 +89,17 @@ class Definition:
         )  # fmt: skip
 
     def program(
-        self, kinds: Sequence[Type], of_elements: bool = False, small: bool = False
+        self,
+        kinds: Sequence[Type],
+        of_elements: bool = False,
+        small: bool = False,
+        on_gpu: bool = False,
     ) -> ir.Program:
         """Return the program for arguments of these types, verified.
 
         With `of_elements` it is a function of one element that returns its results; `small` is
-        that of `Shapes`.
+        that of `Shapes`. A GPU gets records by value that the kernel does not write to: it cannot
+        reach the caller's.
 
         Raises
         ------
@@ -106,13 +112,14 @@ class Definition:
             if isinstance(kind, Void):
                 static[name] = None
             else:
-                run_time.append((name, kind, span))
+                run_time.append((name, kind if of_elements else referred_type(kind), span))
         with self._within_depth():
             program = lower_program(
                 self.function, self.source, run_time, static, self.mode, of_elements=of_elements
             )
             program = ir.Program(tuple(narrow(f, small=small) for f in program.functions))
             program = narrow_parameters(program)
+            program = pass_by_value(program) if on_gpu else program
             verify(program, of_elements=of_elements)
         return program
 
@@ -382,7 +389,8 @@ class JitKernel(Decorated):
     def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
-        program = self._definition.program(types, small=shapes.small)
+        on_gpu = backend.name == "cuda"
+        program = self._definition.program(types, small=shapes.small, on_gpu=on_gpu)
         unit = self._definition.unit(program, backend.name, shapes)
         self._units[backend.name, types, shapes] = unit
         if unit.raw:
@@ -425,7 +433,8 @@ class JitKernel(Decorated):
         backend: BackendName = "host" if target == "host" else "cuda"
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = shapes_of(values, kinds, backend)
-        program = self._definition.program(kinds, small=shapes.small)
+        on_gpu = backend == "cuda"
+        program = self._definition.program(kinds, small=shapes.small, on_gpu=on_gpu)
         return self._definition.unit(program, backend, shapes), target
 
     def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:
