@@ -301,6 +301,7 @@ class Loops(Names):
     def _static_loop(self, node: ast.For, items: Sequence[Value]) -> None:
         """Loop over what is known: the body is repeated."""
         span = self.span(node.iter)
+        items = [self._settled(item) for item in items]  # the body may change what they are made of
         leaves = _leaves_early(node.body)
         flag: ir.Local | None = None
         if leaves or node.orelse:
@@ -348,6 +349,11 @@ class Loops(Names):
             ):
                 return _is_read_outside(self.source.node, name, loop.body[index + 1 :])
         return True  # under a condition
+
+    def _settled(self, value: Any) -> Any:
+        if isinstance(value, _Group):
+            return _Group(tuple(map(self._settled, value.items)), value.span)
+        return super()._settled(value)
 
     def _static_pass(self, node: ast.For, item: Value, span: ir.Span) -> None:
         for name in _stored_names(node.target):

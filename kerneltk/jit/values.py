@@ -245,6 +245,9 @@ class Values:
             return value if is_coordinate else self.temporary(value)
         if isinstance(value, ir.Local) and self.is_constant(value.name):
             return value
+        is_item = isinstance(value, ir.Field) and isinstance(value.value.type, Tuple)
+        if is_item and not any(map(self._may_change, ir.walk(value))):
+            return value
         return self.temporary(value)
 
     def _settled_place(self, place: Any, lasts: Callable[[ir.Local], bool] | None = None) -> Any:

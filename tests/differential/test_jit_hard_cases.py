@@ -88,6 +88,24 @@ def test_view_is_made_before_its_bound_changes() -> None:
     assert_as_in_python(view_before_its_bound_changes, 1, np.arange(1.0, 9), np.zeros(8))
 
 
+def tuple_is_made_before_its_loop(y: Any) -> None:
+    for e in (y[0], y[1], y[0] + y[1]):
+        y[1] = 10 * y[1] + e
+        y[0] = 7
+    for k, e in enumerate((y[0], y[1], y[2])):
+        y[2] = y[2] * 3 + e + k
+    for a, b in zip((y[0], y[1]), (y[2], y[0]), strict=True):
+        y[0] += a
+        y[3] += b
+    low, high = 1.0, 2.0
+    for low, high in zip((high,), (low,), strict=True):  # noqa: B020
+        y[4] = low + 10 * high
+
+
+def test_items_are_evaluated_before_the_loop_over_them() -> None:
+    assert_as_in_python(tuple_is_made_before_its_loop, 1, np.arange(1.0, 9))
+
+
 def largest_and_least(x: Any, y: Any) -> None:
     i = jit.grid(1)
     v = x[i]

@@ -1,0 +1,59 @@
+"""A few random programs on each backend; ``python -m tests.random_programs`` runs many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ..conftest import Backend
+from .generator import generate
+from .numbers import Semantics
+from .running import compared, defined_program, outcome_of
+from .shrinking import smaller
+
+PROGRAMS = 10
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_program(backend: Backend, seed: int) -> None:
+    program, wanted = defined_program(seed)
+    outcome = outcome_of(program, wanted, backend)
+    assert outcome.status == "same", f"{outcome.detail}\n\n{program.script()}"
+
+
+def test_a_seed_is_always_the_same_program() -> None:
+    for seed in range(50):
+        assert generate(seed).script() == generate(seed).script()
+
+
+def test_variables_have_the_types_that_their_values_join_to() -> None:
+    for seed in range(50):
+        program = generate(seed)
+        assert program.is_consistent(Semantics(program.mode).common)
+
+
+def test_programs_write_something() -> None:
+    """A program that changes nothing in plain Python would show nothing."""
+    unchanged = 0
+    for seed in range(PROGRAMS):
+        program, wanted = defined_program(seed)
+        before = {p.name: p.make() for p in program.parameters}
+        if program.kind == "rawkernel":
+            unchanged += all(not compared({name: before[name]}, {name: its})
+                             for name, its in wanted.items())  # fmt: skip
+    assert unchanged < PROGRAMS / 4
+
+
+def test_smaller_programs_are_smaller() -> None:
+    program = generate(1)
+    sizes = [len(candidate.source()) for candidate in smaller(program)]
+    assert sizes
+    assert max(sizes) <= len(program.source())
+
+
+def test_zeros_of_another_sign_differ() -> None:
+    zeros = {"y": np.array([0.0, -0.0])}
+    assert compared({"y": np.array([0.0, 0.0])}, zeros).startswith("y[1]")
+    assert not compared({"y": np.array([0.0, -0.0])}, zeros)
+    numbers = {"y": np.array([np.nan, 1.0])}
+    assert not compared({"y": np.array([-np.nan, 1.0])}, numbers)
