@@ -1,4 +1,4 @@
-"""One table of numbers: every function of numbers that kernels take, at special values.
+"""The table of numbers: every function of numbers that kernels take, at special values.
 
 The functions are read from the intrinsics' own tables, so that one that is added there is tested
 here. Those of one dtype and one number of operands are compiled together.
@@ -7,6 +7,7 @@ here. Those of one dtype and one number of operands are compiled together.
 from __future__ import annotations
 
 import builtins
+import cmath
 import inspect
 import itertools
 import linecache
@@ -14,7 +15,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -112,6 +113,7 @@ def functions() -> tuple[Function, ...]:
         name = prefix + function.__name__
         text = f"{name}({', '.join('xyz'[:arity])})"
         found.append(Function(name, text, function, arity, results, _SECONDS.get(function, "")))
+    found.append(Function("math.log", "math.log(x, y)", math.log, 2))
     found += [Function(op, f"x {op} y", function, 2) for function, op in _INFIX.items()]
     found += [
         Function(f"{op.strip()} x", f"{op}x", function, 1) for function, op in _PREFIX.items()
@@ -151,6 +153,9 @@ def _reals(dtype: np.dtype[Any], most: int) -> list[Any]:
     return [math.nan, *found][:most]
 
 
+_FEW = (math.nan, 0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, 0.5, -2.5, 3.0)
+
+
 def special(name: str, most: int = 1000) -> Array:
     """Return values at which functions change, at most so many of them, all different."""
     dtype = dtype_of(name)
@@ -163,7 +168,8 @@ def special(name: str, most: int = 1000) -> Array:
             found = np.array(_reals(dtype, most), np.float64).astype(dtype)
         else:
             part = np.dtype(f"float{4 * dtype.itemsize}")
-            parts = np.array(_reals(part, max(4, math.isqrt(most))), part)
+            count = math.isqrt(most)
+            parts = np.array(_FEW[:count] if count <= len(_FEW) else _reals(part, count), part)
             found = np.array([complex(a, b) for a in parts for b in parts]).astype(dtype)
     bits = found.view(f"V{dtype.itemsize}")
     return found[np.sort(np.unique(bits, return_index=True)[1])]
@@ -182,7 +188,7 @@ def operands(
     """
     most = _MOST[arity]
     if name in COMPLEX:
-        most = {1: 26**2, 2: 49, 3: 16}[arity]
+        most = {1: 26**2, 2: 100, 3: 16}[arity]
     columns = [special(name, most)] * arity
     if seconds:
         columns[1] = np.array(
@@ -269,6 +275,11 @@ class Batch:
         return found
 
     @property
+    def kinds(self) -> list[Any]:
+        """The types of the kernel's arguments."""
+        return [type_of(argument, np.ndarray) for argument in self.arguments()]
+
+    @property
     def definition(self) -> Definition:
         return Definition(_made(self.source), "numpy", OPTIONS)
 
@@ -291,12 +302,30 @@ class Batch:
 OPTIONS = ("--fmad=false",)
 
 
+def is_tested(function: Function, name: str) -> bool:
+    """Return whether a function is in the table of a dtype.
+
+    Complex functions that `cmath` has too are the same, and in a table with those; the names of
+    `math` mean NumPy's functions there.
+    """
+    if name not in COMPLEX:
+        return True
+    return not function.name.startswith("math.") and function.object not in _OF_CMATH
+
+
+_OF_CMATH = tuple(
+    function
+    for function in mathematics.TABLE
+    if isinstance(function, np.ufunc) and hasattr(cmath, function.__name__.replace("arc", "a"))
+)
+
+
 @cache
 def batch(name: str) -> Batch:
     """Return the kernel that computes every function that takes a dtype."""
     groups: dict[tuple[int, str, str], Group] = {}
     for function in functions():
-        dtypes = types_of(function, name)
+        dtypes = types_of(function, name) if is_tested(function, name) else None
         if dtypes is not None:
             kind = ""
             if name in INTEGERS and function.object in _COUNTED:
@@ -313,8 +342,16 @@ def batch(name: str) -> Batch:
 # -- what NumPy and Python compute ----------------------------------------------------------------
 
 
-class Raised:
-    """What stands for a result where Python raises."""
+def _ulp(x: Array) -> Array:
+    """Return what `math.ulp` is to float64, in the operand's own type."""
+    size = np.abs(x)
+    up, down = (np.nextafter(size, np.array(to, x.dtype)) for to in (np.inf, 0))
+    found = np.where(np.isinf(up), size - down, up - size).astype(x.dtype)
+    return np.where(np.isfinite(x), found, size).astype(x.dtype)
+
+
+# Of a smaller type these are functions of it, not of the float64 that Python makes of it.
+_OF_OWN_TYPE: dict[Any, Callable[..., Any]] = {math.ulp: _ulp, math.nextafter: np.nextafter}
 
 
 def _by_element(
@@ -344,10 +381,14 @@ def wanted(
 ) -> tuple[list[Array], Array]:
     """Return the results of NumPy, or of Python's own functions, and where those raise."""
     with np.errstate(all="ignore"):
+        is_small = inputs[0].dtype in (np.float16, np.float32, BFLOAT16)
+        if is_small and function.object in _OF_OWN_TYPE:
+            own = _OF_OWN_TYPE[function.object]
+            return _by_numpy(replace(function, object=own), list(inputs), dtypes)
         if function.name.startswith("math."):
             return _by_element(function, inputs, dtypes, True)
         if function.object in (min, max, round):
-            return _by_element(function, inputs, dtypes, inputs[0].dtype == np.bool_)
+            return _by_element(function, inputs, dtypes, inputs[0].dtype in (np.bool_, BFLOAT16))
         return _by_numpy(function, list(inputs), dtypes)
 
 
@@ -368,7 +409,10 @@ def _by_numpy(
     if function.name in ("**", "np.power", "pow") and values[0].dtype.kind == "i":
         raised = values[1] < 0
         values[1] = np.where(raised, 1, values[1]).astype(values[1].dtype)
-    if values[0].dtype == BFLOAT16:
+    if function.object is np.sinc and values[0].dtype == np.float16:
+        # NumPy's is a program of float16: each of its steps is rounded to that.
+        found = call(values[0].astype(np.float32))
+    elif values[0].dtype == BFLOAT16:
         try:
             found = call(*values)
         except TypeError:
@@ -384,6 +428,27 @@ def _by_numpy(
 
 
 # -- comparing ------------------------------------------------------------------------------------
+
+
+def ulps(function: Function, name: str) -> float:
+    """Return how many units in the last place a result may be off; 0 stands for equal bits."""
+    for names, allowed in _ULPS:
+        if function.name.removeprefix("np.").removeprefix("math.") in names.split():
+            return min(allowed, 1) if name in HALVES else allowed
+    if name in COMPLEX and function.name in _COMPLEX_ROUNDED.split():
+        return 4
+    return 0
+
+
+# The larger of what the C library's functions for vectors and CUDA's promise, with what NumPy's own
+# are off. All others are exact. The 16-bit types are computed in float32, and rounded.
+_ULPS = (
+    ("sin cos tan arcsin arccos arctan asin acos atan sinh cosh tanh arcsinh arccosh arctanh", 4),
+    ("asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt erf hypot arctan2 atan2", 4),
+    ("angle degrees rad2deg radians deg2rad sinc erfc", 6),
+    ("logaddexp logaddexp2 power float_power pow ** gamma lgamma", 12),
+)
+_COMPLEX_ROUNDED = "np.multiply np.divide np.reciprocal np.sign np.absolute abs np.square * /"
 
 
 def _ordered(x: Array) -> Array:
@@ -418,7 +483,8 @@ def _complex_distance(found: Array, expected: Array) -> Array:
     """Return the same of complex numbers: units of the larger part."""
     result = np.zeros(found.shape)
     sizes = np.maximum(np.abs(expected.real), np.abs(expected.imag))
-    unit = np.spacing(np.where(np.isfinite(sizes), sizes, 1))
+    with np.errstate(all="ignore"):
+        unit = np.spacing(np.where(np.isfinite(sizes), sizes, 1))
     for ours, theirs in ((found.real, expected.real), (found.imag, expected.imag)):
         ours, theirs = np.ascontiguousarray(ours), np.ascontiguousarray(theirs)
         finite = np.isfinite(ours) & np.isfinite(theirs)

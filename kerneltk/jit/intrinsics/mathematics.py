@@ -230,13 +230,18 @@ def _log(low: Builder, site: CallSite) -> Value:
     known = folded(math.log, site, low)
     if known is not None:
         return known
-    arguments_of(low, site, ("x", "base"))
+    values = arguments_of(low, site, ("x", "base"))
+    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
+    kind = common_number(low, numbers, site)
+    if kind.is_half:  # rounded once, at the end
+        numbers = [low.cast(low.cast(number, kind), _FLOAT) for number in numbers]
     one = _unary("log", (math.log,))
     parts = []
-    for argument, span in zip(site.arguments, site.spans, strict=False):
-        inner = CallSite(site.name, (argument,), {}, span, (span,))
-        parts.append(one(low, inner))
-    return low.binary("/", parts[0], parts[1], site.span)
+    for k, number in enumerate(numbers):
+        span = site.span_of(k)
+        parts.append(one(low, CallSite(site.name, (number,), {}, span, (span,))))
+    found = low.binary("/", parts[0], parts[1], site.span)
+    return low.cast(low.as_number(found, site.span), kind) if kind.is_half else found
 
 
 def _pow(low: Builder, site: CallSite) -> Value:
