@@ -2,11 +2,10 @@
 loops of numba on a CPU.
 
 Run with ``python examples/numba_interop.py``, or on a GPU with
-``python examples/numba_interop.py cupy``. Where numba is missing, a loop in plain Python takes its
-part.
+``python examples/numba_interop.py cupy``. Where numba is missing, or refuses a NumPy that is newer
+than it knows, a loop in plain Python takes its part.
 """
 
-import importlib.util
 import sys
 
 import numpy as np
@@ -15,7 +14,10 @@ from kerneltk import jit
 
 N, THREADS = 1 << 18, 256
 on_gpu = len(sys.argv) > 1 and sys.argv[1] == "cupy"
-has_numba = importlib.util.find_spec("numba") is not None
+try:
+    import numba
+except ImportError as error:
+    numba, why_no_numba = None, str(error)
 
 
 @jit.rawkernel
@@ -33,9 +35,7 @@ def on_the_host():
         for i in range(x.size):
             x[i] += 1
 
-    if has_numba:
-        import numba
-
+    if numba is not None:
         add_one = numba.njit(add_one)
     x = np.arange(N, dtype=np.float32) % 1000
     expected = 3 * (x + 1) + 1
@@ -45,7 +45,8 @@ def on_the_host():
     add_one(x)
     assert x.ctypes.data == address
     np.testing.assert_array_equal(x, expected)
-    return f"{'numba.njit' if has_numba else 'plain Python'} and kerneltk share a NumPy array"
+    partner = "plain Python" if numba is None else "numba.njit"
+    return f"{partner} and kerneltk share a NumPy array"
 
 
 def on_the_device():
@@ -71,9 +72,9 @@ def on_the_device():
     return "numba.cuda, CuPy and kerneltk share an array on the GPU"
 
 
-done = on_the_device() if on_gpu and has_numba else on_the_host()
-if not has_numba:
-    done += "; numba is not installed"
+done = on_the_device() if on_gpu and numba is not None else on_the_host()
+if numba is None:
+    done += f"; numba cannot be imported: {why_no_numba}"
 elif not on_gpu:
     done += "; arrays of numba.cuda need a GPU"
 print(f"numba_interop: {done}")

@@ -19,6 +19,7 @@ __all__ = [
     "byte_extent",
     "c_strides",
     "collapse",
+    "dense_strides_like",
     "is_c_contiguous",
     "is_f_contiguous",
     "merge_in_order",
@@ -40,6 +41,26 @@ def c_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 def f_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     """Return the strides (bytes) of a Fortran-contiguous array."""
     return tuple(reversed(c_strides(tuple(reversed(shape)), itemsize)))
+
+
+def dense_strides_like(
+    shape: Sequence[int], strides: Sequence[int], itemsize: int
+) -> tuple[int, ...]:
+    """Return the strides (bytes) of an array without gaps whose axes are ordered as another's.
+
+    The order is NumPy's ``order="K"``: the axis of the largest step comes first.
+
+    Examples
+    --------
+    >>> dense_strides_like((2, 3, 4), (8, 16, 400), 4)
+    (4, 8, 24)
+    """
+    dense = [0] * len(shape)
+    step = itemsize
+    for axis in sorted(range(len(shape)), key=lambda axis: (abs(strides[axis]), -axis)):
+        dense[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(dense)
 
 
 @dataclass(frozen=True, slots=True)

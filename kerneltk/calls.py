@@ -13,6 +13,7 @@ from kerneltk.arrays import ArraySpec
 from kerneltk.backends.base import Backend
 from kerneltk.binding import scalar_default
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
+from kerneltk.streams import stream_handle
 from kerneltk.types import NO_DEFAULT, Signature
 from kerneltk.units import BackendName
 
@@ -63,7 +64,7 @@ def read_options(named: dict[str, Any]) -> CallOptions:
     ArgumentValueError
         An option has a value that it cannot have.
     ArgumentTypeError
-        The stream is none.
+        The stream is none: see `stream_handle`.
     """
     size = named.pop("size", None)
     if size is not None:
@@ -85,12 +86,8 @@ def read_options(named: dict[str, Any]) -> CallOptions:
     if backend not in (None, "host", "cuda"):
         raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
     stream = named.pop("stream", None)
-    handle = getattr(stream, "ptr", stream)
-    if stream is not None and not _is_integer(handle):
-        raise ArgumentTypeError(
-            f"'stream' must be a CuPy stream, not an object of type '{type(stream).__name__}'."
-        )
-    return CallOptions(size, None if stream is None else int(handle), block_size, backend)
+    handle = None if stream is None else stream_handle(stream)
+    return CallOptions(size, handle, block_size, backend)
 
 
 def wrong_number(name: str, signature: Signature, given: int, missing: str = "") -> Exception:
@@ -166,32 +163,16 @@ class Adopted:
 
     Parameters
     ----------
-    given, values : tuple
-        The arguments before and after.
+    values : tuple
+        The arguments.
     backend : Backend
-    way_back : callable or None
-        Turns a result into the caller's kind of array; None where it is that already.
+    adoption : Adoption
+        Orders the launch, and gives results back.
     """
 
-    given: tuple[Any, ...]
     values: tuple[Any, ...]
     backend: Backend
-    way_back: interop.Caller | None
-
-    def give_back(self, result: Any) -> Any:
-        """Return results as the caller's kind, and the caller's own outputs as they were given."""
-        if self.way_back is None or result is None:
-            return result
-        if isinstance(result, tuple):
-            return tuple(map(self._one, result))
-        return self._one(result)
-
-    def _one(self, output: Any) -> Any:
-        for given, value in zip(self.given, self.values, strict=True):
-            if output is value:
-                return given
-        assert self.way_back is not None
-        return self.way_back(output)
+    adoption: interop.Adoption
 
 
 def _check_number(signature: Signature, index: int, value: Any) -> None:
@@ -225,19 +206,15 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
     ------
     ArgumentTypeError
         An argument is neither an array nor a number, or arrays are in different places.
+    ArgumentValueError
+        Another library's array is written to and must not be.
     """
     values: list[Any] = []
-    callers: list[interop.Caller] = []
+    adoption = interop.Adoption()
     chosen: Backend | None = None
     first = 0
     for index, argument in enumerate(args):
-        own, value = interop.backend_of(argument), argument
-        if own is None or (own.name == "host" and type(argument) is not np.ndarray):
-            adopted = interop.import_array(argument)
-            if adopted is not None:
-                value, caller = adopted
-                callers.append(caller)
-                own = interop.backend_of(value)
+        own, value = adoption.take(argument, index)
         if own is None:
             _check_number(signature, index, value)
         elif chosen is None:
@@ -256,8 +233,12 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
         values.append(value)
     if chosen is None:
         chosen = interop.backend_named(backend)
-    way_back = interop.first_way_back(callers) if callers else None
-    return Adopted(tuple(args), tuple(values), chosen, way_back)
+    parameters = signature.parameters
+    adoption.check_writes(
+        lambda index: not parameters[index].is_const,
+        lambda index: (parameters[index].name, signature.snippet(index)),
+    )
+    return Adopted(tuple(values), chosen, adoption)
 
 
 def spec_of(argument: Any) -> ArraySpec | None:
@@ -267,9 +248,9 @@ def spec_of(argument: Any) -> ArraySpec | None:
     """
     if isinstance(argument, ArraySpec):
         return argument
-    backend = interop.backend_of(argument)
+    backend, array = interop.own_array(argument)
     if backend is not None:
-        return backend.describe(argument)[0]
+        return backend.describe(array)[0]
     if scalar_default(argument) is None:
         raise ArgumentTypeError(
             f"'{argument!r}' describes no argument.\n"

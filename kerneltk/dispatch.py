@@ -126,7 +126,8 @@ class Dispatcher:
             return override()
         adopted = calls.adopt(self._definition.signature, args, backend)
         run = self._launcher(adopted.values, adopted.backend)
-        return adopted.give_back(run(*adopted.values, stream, extra))
+        with adopted.adoption.launching(stream) as handle:
+            return adopted.adoption.give_back(run(*adopted.values, handle, extra))
 
     # -- plans ------------------------------------------------------------------------------
 

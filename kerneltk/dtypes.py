@@ -143,7 +143,7 @@ def bfloat16() -> np.dtype[Any]:
     except ImportError:
         raise ArgumentTypeError(
             "The dtype 'bfloat16' needs the package 'ml_dtypes'.\n"
-            "  Hint: install 'kerneltk[bfloat16]'."
+            "  Hint: install 'ml_dtypes', which defines it for NumPy."
         ) from None
     dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     return dtype

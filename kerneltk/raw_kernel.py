@@ -23,7 +23,9 @@ from kerneltk.raw_binary import BinaryProgram
 from kerneltk.raw_launch import LoadedKernel, make_launcher
 from kerneltk.raw_options import with_absolute_directories
 from kerneltk.raw_program import RawProgram
+from kerneltk.raw_signature import RawParameter
 from kerneltk.raw_source import RawSource
+from kerneltk.streams import stream_handle, stream_in_brackets
 from kerneltk.units import BackendName, ObjectCode
 
 __all__ = ["RawKernel", "checked_compiler", "checked_options", "logged"]
@@ -230,8 +232,9 @@ class RawKernel:
             pointer), Python and NumPy numbers, structured scalars, complex numbers, textures.
         shared_mem : int
             Dynamic shared memory of a block (bytes).
-        stream : cupy.cuda.Stream, optional
-            The current one if it is not given. The host runs at once.
+        stream : optional
+            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
+            library whose arrays they are. The host runs at once.
         cooperative, programmatic : bool
             Whether all blocks are resident at once; whether the grid may begin while the one
             before it ends.
@@ -259,7 +262,7 @@ class RawKernel:
             The launch failed, or on the host: a barrier that not all threads reach, an access
             outside of memory, a failed assertion.
         """
-        handle = stream if stream is None else interop.stream_handle(stream)
+        handle = stream if stream is None else stream_handle(stream)
         run = self._variant(mode) if mode else self._recent
         run(grid, block, args, shared_mem, handle)
 
@@ -303,7 +306,7 @@ class RawKernel:
                 f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
                 f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
             )
-        chosen, values = self._adopt(args, backend)
+        chosen, values, adoption = self._adopt(args, backend)
         types = tuple(map(type, values))
         key = (types, mode, checks, backend, chosen.name, chosen.device_key())
         run = self._launchers.get(key)
@@ -317,16 +320,37 @@ class RawKernel:
                 self._recent = run
             elif len(self._variants) < _MOST_VARIANTS and all(map(_is_plain, slot)):
                 self._variants[slot] = run
-        run(grid, block, values, shared, stream)
+        if checks:
+            self._check_writes(adoption, chosen)
+        with adoption.launching(stream) as handle:
+            run(grid, block, values, shared, handle)
+
+    def _check_writes(self, adoption: interop.Adoption, backend: Backend) -> None:
+        """Raise for another library's array that the kernel may write to and must not."""
+
+        def parameter(index: int) -> RawParameter:
+            return self._program.kernel(backend, self.name).signature.parameters[index]
+
+        def is_written(index: int) -> bool:
+            kind = parameter(index).type
+            return kind is not None and kind.kind == "pointer" and not kind.pointee_const
+
+        adoption.check_writes(
+            is_written,
+            lambda index: (parameter(index).name or f"#{index + 1}", parameter(index).snippet),
+        )
 
     def _adopt(
         self, args: Sequence[Any], wanted: BackendName | None
-    ) -> tuple[Backend, tuple[Any, ...]]:
-        """Return the backend whose arrays the arguments are, and the arguments as its own."""
+    ) -> tuple[Backend, tuple[Any, ...], interop.Adoption]:
+        """Return the backend whose arrays the arguments are, the arguments as its own, and what
+        orders a launch with them.
+        """
         values: list[Any] = []
         owners: dict[int, Backend] = {}
+        adoption = interop.Adoption()
         for index, argument in enumerate(args):
-            own, value = interop.own_array(argument)
+            own, value = adoption.take(argument, index)
             is_scalar = isinstance(argument, np.ndarray) and argument.ndim == 0
             if own is not None and not is_scalar:
                 owners[index] = own
@@ -339,7 +363,7 @@ class RawKernel:
                 f"Kernel '{self.name}' was to run on '{wanted}', and its arrays are in "
                 f"{interop.PLACES[chosen.name]}."
             )
-        return chosen, tuple(values)
+        return chosen, tuple(values), adoption
 
     def _place_of(self, owners: dict[int, Backend]) -> Backend | None:
         """Return the backend of the arrays among the arguments, by their places in the call.
@@ -404,11 +428,9 @@ class RawKernel:
                 f"Kernel '{self.name}' is configured by [grid, block], "
                 "[grid, block, stream] or [grid, block, stream, shared_mem]."
             )
-        grid, block, stream, shared = (
-            (*configuration, None, 0)[:4] if len(configuration) < 4 else (configuration)
-        )
-        if isinstance(stream, int) and stream == 0:
-            stream = None
+        grid, block, *rest = configuration
+        stream = stream_in_brackets(rest[0] if rest else None)
+        shared = rest[1] if len(rest) > 1 else 0
 
         def launch(*args: Any, **words: Any) -> None:
             self(grid, block, args, shared_mem=shared, stream=stream, **words)

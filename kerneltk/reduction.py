@@ -244,7 +244,8 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         keepdims : bool
             Whether the outputs keep the reduced axes, with one element along each.
         stream : optional
-            A CuPy stream; the current one if not given. The host has none.
+            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
+            library whose arrays they are. The host has none.
         where : array of bool, optional
             Which elements count; broadcast to the inputs' shape. Needs an identity.
         size : int, optional
@@ -345,10 +346,8 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             return bool(where)
         if isinstance(where, type | np.dtype) and np.dtype(where) == np.bool_:
             return where  # stands for one in a description
-        if interop.backend_of(where) is None and not isinstance(where, ArraySpec):
-            adopted = interop.import_array(where)
-            where = where if adopted is None else adopted[0]
-        dtype = getattr(where, "dtype", None)
+        own = where if isinstance(where, ArraySpec) else interop.own_array(where)[1]
+        dtype = getattr(own, "dtype", None)
         if dtype != np.bool_:
             raise ArgumentTypeError(
                 "'where' must be an array of dtype 'bool', not "

@@ -1,6 +1,7 @@
 """The scripts in examples/ and the snippets of README.md and docs/ run and check themselves."""
 
 import linecache
+import os
 import re
 import subprocess
 import sys
@@ -42,6 +43,20 @@ def test_example(script: Path, library: str) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout.startswith(script.stem)
+
+
+def test_example_beside_a_numba_that_refuses_numpy(tmp_path: Path) -> None:
+    reason = "Numba needs NumPy 1.0 or less."
+    (tmp_path / "numba.py").write_text(f"raise ImportError({reason!r})", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "examples" / "numba_interop.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert reason in done.stdout
 
 
 def test_pages_have_snippets() -> None:

@@ -12,11 +12,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from kerneltk.arrays import ArraySpec
+from kerneltk.protocols import Memory
+from kerneltk.streams import Home
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
 __all__ = [
     "Backend",
     "Compiler",
+    "DeviceBackend",
     "Function",
     "GridDialect",
     "GridLimits",
@@ -24,7 +27,18 @@ __all__ = [
     "LaunchMode",
     "Module",
     "make_block",
+    "record_bytes",
 ]
+
+
+def record_bytes(record: np.void) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return the bytes of a structured scalar, which can be written to: the memory of the array
+    that it is an element of, or its own.
+    """
+    address = np.frombuffer(record, np.uint8).ctypes.data  # may be read there, it says
+    memory = (ctypes.c_ubyte * record.nbytes).from_address(address)
+    memory.kept = record  # type: ignore[attr-defined]
+    return np.frombuffer(memoryview(memory), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +166,8 @@ class GridDialect:
     stream : str
         Expression of the stream's handle where the caller gives none.
     errors : tuple of exception types
+    record : str
+        Expression of the address of a structured scalar ``{a}``; empty where kernels cannot use it.
     note : callable or None
         Takes the bytes of the whole block and, for each argument that is an array, the parameter's
         name and whether it may be written. What it returns is called before each launch, with the
@@ -168,6 +184,7 @@ class GridDialect:
     launch: str
     stream: str
     errors: tuple[type[Exception], ...] = ()
+    record: str = ""
     note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
 
 
@@ -252,10 +269,24 @@ class Backend(Compiler, Protocol):
         """Raise ArgumentValueError if `array` cannot be used on the current device."""
 
     def adopt(self, value: Any) -> Any:
-        """Return another library's array as one of this backend's, without a copy."""
+        """Return another library's array as one of this backend's, by DLPack, without a copy."""
+
+    def wrap(self, memory: Memory, device: int | None = None) -> Any:
+        """Return memory of another library as one of this backend's arrays, without a copy; raises
+        ArgumentValueError for what the backend does not reach. `device` is the memory's, if that
+        is known.
+        """
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
+
+    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
+        """Return a copy of a structured scalar's bytes at a multiple of `alignment`, for a kernel
+        on `stream`, by default the current one.
+        """
+
+    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
+        """Put the copy that `lend` returned into the structured scalar, once the kernel is done."""
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
@@ -310,3 +341,21 @@ class Backend(Compiler, Protocol):
         """Handle a launch that raised or returned `failure`: repeat it where that helps, or raise
         LaunchError.
         """
+
+
+class DeviceBackend(Backend, Protocol):
+    """A backend whose work is queued on streams."""
+
+    def home(self, array: Any) -> Home:
+        """Return where the work of this backend's own library on an array is queued."""
+
+    def ordered(
+        self, homes: Sequence[Home], stream: int | None
+    ) -> AbstractContextManager[int | None]:
+        """Return a context for a launch on arrays of other libraries, which has the handle of the
+        stream that it goes to; `stream` is the one that a call names. In it, memory is allocated
+        in that stream's order, and from torch where an array is torch's.
+        """
+
+    def owner_of(self, array: Any) -> Any:
+        """Return what owns the memory of an array that was allocated in such a context."""

@@ -1,6 +1,6 @@
 """The CUDA backend: CuPy arrays, NVRTC, and the driver's launch call.
 
-The only module that imports CuPy or the CUDA driver.
+Beside it only `cuda_arrays` and `cuda_streams` import CuPy, and compilers the CUDA driver's kin.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import itertools
 import math
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from cuda.bindings import driver
 from cupy.cuda.compiler import CompileException
 
 from kerneltk.arrays import ArraySpec
-from kerneltk.backends import compilers, nvrtc
+from kerneltk.backends import compilers, cuda_streams, nvrtc
 from kerneltk.backends.base import (
     Function,
     GridDialect,
@@ -30,7 +30,9 @@ from kerneltk.backends.base import (
     LaunchDialect,
     LaunchMode,
     make_block,
+    record_bytes,
 )
+from kerneltk.backends.cuda_streams import is_capturing, relaxed_capture, stream_of
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -38,7 +40,10 @@ from kerneltk.errors import (
     CompileError,
     LaunchError,
 )
+from kerneltk.mapped import is_mapped
+from kerneltk.protocols import Memory
 from kerneltk.strategy import COUNTERS
+from kerneltk.streams import Home
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
 __all__ = ["CudaBackend", "CudaCompileError", "CudaLaunchError"]
@@ -169,7 +174,7 @@ class CudaBackend:
         put into relaxed mode meanwhile, since loading is no part of the graph.
         """
         _bind_context()
-        with _relaxed_capture():
+        with relaxed_capture():
             result, module = driver.cuModuleLoadData(code.code)
             if result != driver.CUresult.CUDA_SUCCESS:
                 _check(result, "Loading the compiled kernel")
@@ -180,7 +185,7 @@ class CudaBackend:
     def load_module(self, code: ObjectCode) -> CudaModule:
         """Load object code with several entry points into the current device's context."""
         _bind_context()
-        with _relaxed_capture():
+        with relaxed_capture():
             result, module = driver.cuModuleLoadData(code.code)
             _check(result, "Loading the module")
         return CudaModule(module)
@@ -214,12 +219,54 @@ class CudaBackend:
             )
 
     def adopt(self, value: Any) -> Any:
-        """Return a view of another library's device array; streams are ordered as its protocol
-        says.
+        """Return a view of another library's device array, by DLPack: the library's work on it
+        comes before what CuPy's current stream does next.
         """
-        if hasattr(value, "__cuda_array_interface__"):
-            return cupy.asarray(value)
         return cupy.from_dlpack(value)
+
+    def wrap(self, memory: Memory, device: int | None = None) -> Any:
+        """Return an array in memory of another library.
+
+        Raises
+        ------
+        ArgumentValueError
+            It is no memory that a GPU reaches.
+        """
+        low, high = memory.extent
+        if device is None:
+            device = self._device_of(memory) if memory.address else self.device_key()
+        block = cuda_streams.Block(memory.address + low, high - low, memory.owner, device)
+        pointer = cupy.cuda.MemoryPointer(block, -low)
+        return cupy.ndarray(memory.shape, memory.dtype, pointer, memory.strides)
+
+    def _device_of(self, memory: Memory) -> int:
+        with suppress(cupy.cuda.runtime.CUDARuntimeError):  # nothing is known of the address
+            known = cupy.cuda.runtime.pointerGetAttributes(memory.address)
+            if known.type != _UNREGISTERED:
+                return int(known.device)
+        # Where pages move by themselves, a GPU reaches all memory of the process.
+        reaches = cupy.cuda.Device().attributes.get("PageableMemoryAccess")
+        if not reaches or not is_mapped(memory.address, 1):
+            raise ArgumentValueError(
+                f"An array of type '{type(memory.owner).__name__}' says that its elements lie at "
+                f"{memory.address:#x}, where there is no memory that a GPU reaches."
+            )
+        return self.device_key()
+
+    def owner_of(self, array: Any) -> Any:
+        """Return what owns the memory of an array that another library's memory was taken for."""
+        return array.data.mem.owner
+
+    def home(self, array: Any) -> Home:
+        """Return CuPy's current stream on an array's device."""
+        device = int(array.data.device_id)
+        return Home(cuda_streams.current_stream(device), device)
+
+    def ordered(
+        self, homes: Sequence[Home], stream: int | None
+    ) -> AbstractContextManager[int | None]:
+        """Return a context for a launch on arrays of other libraries: see `cuda_streams`."""
+        return cuda_streams.ordered(homes, stream)
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array from CuPy's memory pool."""
@@ -227,7 +274,17 @@ class CudaBackend:
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
-        return nullcontext() if stream is None else _stream_of(stream)
+        return nullcontext() if stream is None else stream_of(stream)
+
+    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
+        """Return a copy of a structured scalar's bytes."""
+        with self.stream_context(stream):
+            return cupy.array(record_bytes(record))
+
+    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
+        """Put a kernel's copy into the structured scalar, once the kernel is done."""
+        with self.stream_context(stream):
+            record_bytes(record)[:] = memory.get()
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
@@ -445,27 +502,11 @@ def _launch_extended(
     _check(result, "The launch")
 
 
+_UNREGISTERED = 0  # cudaMemoryTypeUnregistered
+
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that
 # makes the device's context current.
 _NO_CONTEXT = (3, 201, 709)
-
-
-def _stream_of(handle: int) -> Any:
-    """Return CuPy's object for a stream's handle; it does not own the stream."""
-    if hasattr(cupy.cuda.Stream, "from_external"):
-        return cupy.cuda.Stream.from_external(_Stream(handle))
-    return cupy.cuda.ExternalStream(handle)
-
-
-class _Stream:
-    """A stream's handle, by the protocol that CUDA's libraries share."""
-
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        """Return the protocol's version and the handle."""
-        return 0, self._handle
 
 
 # A kernel's parameters may take 4 KiB on every architecture, and more since Volta (CUDA 12.1).
@@ -491,8 +532,7 @@ def _scratch_for(stream: int, size: int) -> int:
     if stream == _PER_THREAD_STREAM:
         key = (device, stream, _thread_number())
     capture = 0
-    # The legacy default stream cannot be captured, and asking it while another one is fails.
-    if stream > 1 and cupy.cuda.runtime.streamIsCapturing(stream):
+    if is_capturing(stream):
         capture = _capture_number(stream)
         key = (*key, -capture)
     address, room, _ = _scratch.get(key, _NO_SCRATCH)
@@ -518,17 +558,16 @@ def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -
     older = _scratch.get(key)
     if captured:
         # The memory is cleared now, not by the graph.
-        other = cupy.cuda.Stream(non_blocking=True)
-        with _relaxed_capture(), other:
-            memory = cupy.cuda.alloc(size)
+        with relaxed_capture(), cupy.cuda.Stream(non_blocking=True) as other:
+            memory = cuda_streams.lasting_memory(size)
             memory.memset_async(0, 4 * COUNTERS, other)
             other.synchronize()
     else:
         # Twice as much as before, for what comes next, too.
         size = max(-(-size // _SCRATCH_STEP) * _SCRATCH_STEP, 2 * older[1] if older else 0)
-        external = _stream_of(stream)
+        external = stream_of(stream)
         with external:  # in the stream's own order, also with respect to who has it next
-            memory = cupy.cuda.alloc(size)
+            memory = cuda_streams.lasting_memory(size)
             memory.memset_async(0, 4 * COUNTERS, external)
     # What was there before stays: another thread may be about to launch with it, or a graph.
     _scratch[key] = (memory.ptr, size, (memory, older))
@@ -545,25 +584,14 @@ def _capture_number(stream: int) -> int:
     return int(number)
 
 
-@contextmanager
-def _relaxed_capture() -> Iterator[None]:
-    """Let this thread do what is no part of a graph while a stream is captured into one."""
-    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-    result, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
-    _check(result, "Entering the relaxed capture mode")
-    try:
-        yield
-    finally:
-        driver.cuThreadExchangeStreamCaptureMode(mode)
-
-
 def _bind_context() -> None:
     """Make the current device's primary context current in this thread.
 
     The runtime does that by itself, but only in a call that needs a context.
     """
     cupy.cuda.runtime.setDevice(cupy.cuda.runtime.getDevice())
-    cupy.cuda.runtime.free(0)
+    with relaxed_capture():
+        cupy.cuda.runtime.free(0)
 
 
 @cache

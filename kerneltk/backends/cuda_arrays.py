@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import cupy
 import numpy as np
 
+from kerneltk import torch_tensors
+from kerneltk.backends.cuda_streams import own_stream, stream_of
 from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
+from kerneltk.protocols import member
+from kerneltk.streams import stream_handle
 
 __all__ = ["CudaEvent", "CudaLibrary", "CudaStream", "DeviceArray"]
-
-
-def _context(stream: Any) -> Any:
-    """Return a context in which work goes into a stream; numba's 0 is the current one."""
-    if stream is None or (isinstance(stream, int) and stream == 0):
-        return nullcontext()
-    return cupy.cuda.ExternalStream(stream) if isinstance(stream, int) else stream
 
 
 class DeviceArray(cupy.ndarray):  # type: ignore[misc]
@@ -35,7 +32,7 @@ class DeviceArray(cupy.ndarray):  # type: ignore[misc]
         stream : optional
             After whose work it is copied. The copy is complete when this returns.
         """
-        with _context(stream):
+        with own_stream(stream):
             found = self.get()
         if ary is None:
             return found  # type: ignore[no-any-return]
@@ -45,7 +42,7 @@ class DeviceArray(cupy.ndarray):  # type: ignore[misc]
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy an array of the same shape and dtype, in host or device memory, into this one."""
-        with _context(stream):
+        with own_stream(stream):
             given = cupy.asarray(ary)
             _check_like(given, self)
             self[...] = given
@@ -82,7 +79,7 @@ class CudaEvent(cupy.cuda.Event):  # type: ignore[misc]
 
     def record(self, stream: Any = 0) -> None:
         """Mark this place in a stream; 0 is the current one."""
-        super().record(None if isinstance(stream, int) and stream == 0 else stream)
+        super().record(own_stream(stream))
 
     def query(self) -> bool:
         """Return whether the work before it is done."""
@@ -90,9 +87,7 @@ class CudaEvent(cupy.cuda.Event):  # type: ignore[misc]
 
     def wait(self, stream: Any = 0) -> None:
         """Let a stream's later work wait for it."""
-        if isinstance(stream, int) and stream == 0:
-            stream = cupy.cuda.get_current_stream()
-        stream.wait_event(self)
+        own_stream(stream).wait_event(self)
 
     def elapsed_time(self, evtend: CudaEvent) -> float:
         """Return the time from this event to `evtend` (milliseconds)."""
@@ -158,7 +153,7 @@ class CudaLibrary:
         self, shape: Any, dtype: Any, strides: Sequence[int] | None, order: str, stream: Any
     ) -> DeviceArray:
         """Allocate an array."""
-        with _context(stream):
+        with own_stream(stream):
             if strides is None:
                 return self._own(cupy.empty(shape, dtype, order))
             extents = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -170,20 +165,22 @@ class CudaLibrary:
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy on the device, in `to` if that is given."""
         if to is not None:
-            self.adopted(to).copy_to_device(value, stream)
+            self._own(cupy.asarray(to)).copy_to_device(value, stream)
             return to
         if not copy and isinstance(value, cupy.ndarray):
             return self._own(value)
-        with _context(stream):
+        with own_stream(stream):
             return self._own(cupy.array(value, copy=True, order="K"))
 
     def is_array(self, value: Any) -> bool:
         """Return whether a value is an array on a GPU."""
-        return hasattr(value, "__cuda_array_interface__")
+        if torch_tensors.is_tensor(value):
+            return torch_tensors.device_of(value)[0] == "cuda"
+        return member(value, "__cuda_array_interface__") is not None
 
     def adopted(self, value: Any) -> DeviceArray:
-        """Return another library's array, without a copy."""
-        return self._own(cupy.asarray(value))
+        """Return an array of CuPy's with the methods of numba's, without a copy."""
+        return self._own(value)
 
     def _own(self, array: Any) -> DeviceArray:
         return array.view(type=DeviceArray)  # type: ignore[no-any-return]
@@ -198,7 +195,7 @@ class CudaLibrary:
 
     def external_stream(self, handle: int) -> Any:
         """Return another library's stream."""
-        return cupy.cuda.ExternalStream(handle)
+        return stream_of(stream_handle(handle))
 
     def event(self, timing: bool) -> CudaEvent:
         """Return a new event."""

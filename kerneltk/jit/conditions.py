@@ -12,6 +12,7 @@ from kerneltk.errors import TypingError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.operators import COMPARISONS, Operators
+from kerneltk.jit.references import hint_for, record_at
 from kerneltk.jit.types import (
     BOOL,
     PY_INT,
@@ -152,7 +153,12 @@ class Conditions(Operators):
         places: tuple[ir.Span, ir.Span],
     ) -> Value:
         """Return one of two values, of the type that both join to."""
-        a, b = self.as_expression(then, places[0]), self.as_expression(orelse, places[1])
+        # What a reference needs before it is made belongs into its own branch.
+        a, more = self.captured(lambda: self.kept(then, places[0]))
+        b, others = self.captured(lambda: self.kept(orelse, places[1]))
+        then_added, orelse_added = (*then_added, *more), (*orelse_added, *others)
+        assert not isinstance(a, Static)
+        assert not isinstance(b, Static)
         kind = self.program.join(a.type, b.type)
         if kind is None:
             raise TypingError(
@@ -160,12 +166,14 @@ class Conditions(Operators):
                     "The types of the two values do not go together.",
                     self.source.snippet(places[0], f"here it is '{a.type}'"),
                     self.source.snippet(places[1], f"here it is '{b.type}'"),
+                    hint=hint_for(a.type, b.type),
                 )
             )
         if not (then_added or orelse_added):
             a = self.convert(a, kind, span, "the result")
             b = self.convert(b, kind, span, "the result")
-            return ir.Select(condition, a, b, kind, span)
+            chosen: Value = record_at(ir.Select(condition, a, b, kind, span))
+            return chosen
         name = self.add_local("t", kind)
         local = ir.Local(name, kind, span)
 
@@ -178,7 +186,8 @@ class Conditions(Operators):
             return self.captured(make)[1]
 
         self.emit(ir.If(condition, branch(a, then_added), branch(b, orelse_added), span))
-        return local
+        found: Value = record_at(local)
+        return found
 
     def _compare_node(self, node: ast.Compare) -> Value:
         span = self.span(node)

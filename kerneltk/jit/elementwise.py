@@ -39,6 +39,7 @@ from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.units import for_gpus, ordered_headers
 from kerneltk.params import parse_signature
 from kerneltk.specialize import ElementwiseDefinition
+from kerneltk.streams import Handle, stream_handle
 from kerneltk.types import Signature
 from kerneltk.units import TranslationUnit
 
@@ -115,6 +116,12 @@ class _TypedKernel(ElementwiseKernel):
         self._return_tuple = isinstance(result, Tuple)
         self._begin(definition)
 
+    def evaluate(
+        self, args: Sequence[Any], options: dict[str, Any], give_back: Callable[[Any], Any]
+    ) -> Any:
+        """Call the kernel, and return its arrays as what `give_back` makes of them."""
+        return give_back(ElementwiseKernel.__call__(self, *args, **options))
+
 
 class _MakingKernel(_TypedKernel):
     """One whose function returns a named tuple or a dataclass, which becomes one of arrays."""
@@ -127,6 +134,12 @@ class _MakingKernel(_TypedKernel):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate the function for every element."""
         return self._make(*super().__call__(*args, **kwargs))
+
+    def evaluate(
+        self, args: Sequence[Any], options: dict[str, Any], give_back: Callable[[Any], Any]
+    ) -> Any:
+        """Call the kernel, and make the result of what `give_back` makes of its arrays."""
+        return self._make(*super().evaluate(args, options, give_back))
 
 
 def _raw_parameters(node: ast.FunctionDef | ast.Lambda, names: Sequence[str]) -> frozenset[str]:
@@ -261,8 +274,9 @@ class ElementKernel(Decorated):
         if out is not None:
             outputs = out if isinstance(out, tuple) else (out,)
         # Other libraries' arrays have dtypes and shapes of their own kinds, or none.
-        own = tuple(map(_own, args))
-        own_outputs = tuple(map(_own, outputs))
+        adoption = interop.Adoption()
+        own = tuple(adoption.take(arg, k)[1] for k, arg in enumerate(args))
+        own_outputs = tuple(adoption.take(out, None)[1] for out in outputs)
         for value in own_outputs:
             if interop.backend_of(value) is None:
                 raise ArgumentTypeError(
@@ -281,10 +295,30 @@ class ElementKernel(Decorated):
         known = self._typed.get(key)
         if known is None:
             known = self._typed[key] = self._specialized(own, own_outputs, small, on_gpu)
-        result = self._run(*known, args, own, outputs, own_outputs, options)
+        adoption.check_writes(*self._writes(known[0], own))
+        stream = options.pop("stream", None)
+        with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
+            if handle is not None:
+                options["stream"] = Handle(handle)
+            result = self._run(*known, own, own_outputs, options, adoption.give_back)
         if not options and len(outputs) < 2 and small:
             self._keep_shortcut(known, args, outputs)
         return result
+
+    def _writes(
+        self, typed: _TypedKernel, args: Sequence[Any]
+    ) -> tuple[Callable[[Any], bool], Callable[[Any], tuple[str, Snippet | None]]]:
+        """Return what tells whether an argument is written to, and its name; None is an output."""
+        left = iter(typed.in_params)
+        written = [arg is not None and not next(left).is_const for arg in args]
+        source, spans = self._definition.source, self._definition.spans()
+
+        def named(index: int | None) -> tuple[str, Snippet | None]:
+            if index is None:
+                return "out", None
+            return self._definition.parameters[index], source.snippet(spans[index])
+
+        return lambda index: index is None or written[index], named
 
     def _keep_shortcut(
         self,
@@ -318,19 +352,16 @@ class ElementKernel(Decorated):
         dtypes: tuple[np.dtype[Any], ...],
         ndim: int,
         args: tuple[Any, ...],
-        own: tuple[Any, ...],
         outputs: tuple[Any, ...],
-        own_outputs: tuple[Any, ...],
         options: dict[str, Any],
+        give_back: Callable[[Any], Any],
     ) -> Any:
-        """Call the typed kernel with `args` and `outputs`; `own` and `own_outputs` are the same as
-        arrays of the backends.
-        """
+        """Call the typed kernel; arrays among `args` and `outputs` are the backends' own."""
         given = tuple(arg for arg in args if arg is not None)
         by_element = [
-            arg for arg, raw in zip(own, self._is_raw, strict=True) if not raw and _is_array(arg)
+            arg for arg, raw in zip(args, self._is_raw, strict=True) if not raw and _is_array(arg)
         ]
-        whole = (raw and _is_array(arg) for arg, raw in zip(own, self._is_raw, strict=True))
+        whole = (raw and _is_array(arg) for arg, raw in zip(args, self._is_raw, strict=True))
         if by_element and not outputs and any(whole):
             # What has no dimensions is a number beside whole arrays.
             by_element = [arg for arg in by_element if _ndim(arg)]
@@ -341,15 +372,15 @@ class ElementKernel(Decorated):
                     "of its arguments."
                 )
             if ndim > 1:
-                shape = np.broadcast_shapes(*(a.shape for a in (*by_element, *own_outputs)))
+                shape = np.broadcast_shapes(*(a.shape for a in (*by_element, *outputs)))
                 self._check_index(ndim, shape)
         else:
-            shape = self._free_shape(own, options)
+            shape = self._free_shape(args, options)
             self._check_index(ndim, shape)
             if not dtypes:
-                return typed(*given, size=math.prod(shape), **options)
-            outputs = self._allocated(own, shape, dtypes, options.get("backend"))
-        return typed(*given, *outputs, **options) if options else typed(*given, *outputs)
+                return typed.evaluate(given, {**options, "size": math.prod(shape)}, give_back)
+            outputs = self._allocated(args, shape, dtypes, options.get("backend"))
+        return typed.evaluate((*given, *outputs), options, give_back)
 
     def _check_index(self, ndim: int, shape: Sequence[int]) -> None:
         if ndim > 1 and len(shape) != ndim:
@@ -384,7 +415,7 @@ class ElementKernel(Decorated):
         dtypes: Sequence[np.dtype[Any]],
         wanted: Any,
     ) -> tuple[Any, ...]:
-        owners = [interop.own_array(arg)[0] for arg in args if _is_array(arg)]
+        owners = [interop.backend_of(arg) for arg in args]
         found = next((owner for owner in owners if owner is not None), None)
         backend = found if found is not None else interop.backend_named(wanted)
         return tuple(backend.empty(shape, dtype, "C") for dtype in dtypes)
@@ -628,11 +659,6 @@ class _Names:
 def _is_shared(node: ir.Declare) -> bool:
     kind = node.type
     return kind.space == "shared" if isinstance(kind, Array) else node.data == b"shared"
-
-
-def _own(value: Any) -> Any:
-    """Return an argument as its backend's own array, if it is an array."""
-    return interop.own_array(value)[1]
 
 
 def _is_array(value: Any) -> bool:

@@ -121,6 +121,18 @@ def _is_small(kind: Type) -> bool:
     return kind.dtype.itemsize < 4
 
 
+def _is_zero(node: ir.Expression) -> bool:
+    """Return whether an expression is a floating zero."""
+    return isinstance(node, ir.Literal_) and node.type.dtype.kind == "f" and node.value == 0
+
+
+def _has_no_minus_zero(node: ir.Expression) -> bool:
+    """Return whether g++ may see that an expression is not -0.0: it takes 0.0 - x for -x then,
+    which is -0.0 where x is 0.0. It does so within one expression, before functions are inlined.
+    """
+    return isinstance(node, ir.Cast | ir.Call | ir.Select)
+
+
 def _may_overflow(node: Any) -> bool:
     """Return whether an operation has to wrap around where C++ leaves an overflow undefined, which
     compilers make use of. Python's own integers are not meant to overflow.
@@ -346,6 +358,9 @@ class Emitter:
             both = isinstance(node.left, ir.Literal_) and isinstance(node.right, ir.Literal_)
             left = self.text(node.left, precedence) if both else self._infix(node.left, precedence)
             right = self._infix(node.right, precedence + 1)
+            if op == "-" and _is_zero(node.left) and _has_no_minus_zero(node.right):
+                self._needs_numbers(kind)
+                right = f"kerneltk::jit::positive({self.text(node.right)})"
             if precedence < _EQUAL:  # compilers warn where bits and sums mix
                 left = self._grouped(node.left, left, precedence)
                 right = self._grouped(node.right, right, precedence)
@@ -476,6 +491,8 @@ class Emitter:
                 place = f"kerneltk::jit::at_any_byte({place})"
         else:
             place = f"{base}.at({', '.join(leading)})"
+            if target.packed and not source.packed:
+                place = f"kerneltk::jit::at_any_byte({place})"
         if target.ndim == 0:
             body = f"{ctype}{{{place}}}"
         elif target.layout == "C":

@@ -33,12 +33,14 @@ from kerneltk.jit.parameters import narrow_parameters
 from kerneltk.jit.passing import Place, type_of
 from kerneltk.jit.program import lower_program
 from kerneltk.jit.ranges import narrow
+from kerneltk.jit.record_parameters import pass_by_value, referred_type
 from kerneltk.jit.scope import parameters_of
 from kerneltk.jit.shapes import UNKNOWN, Shapes, shapes_of
 from kerneltk.jit.source import FunctionSource, source_of, words_for
 from kerneltk.jit.types import VOID, Type, Void
 from kerneltk.jit.units import unit_of
 from kerneltk.jit.verify import verify
+from kerneltk.streams import stream_handle, stream_in_brackets
 from kerneltk.units import BackendName, TranslationUnit
 
 __all__ = ["Configured", "JitKernel", "rawkernel"]
@@ -87,12 +89,17 @@ class Definition:
         )  # fmt: skip
 
     def program(
-        self, kinds: Sequence[Type], of_elements: bool = False, small: bool = False
+        self,
+        kinds: Sequence[Type],
+        of_elements: bool = False,
+        small: bool = False,
+        on_gpu: bool = False,
     ) -> ir.Program:
         """Return the program for arguments of these types, verified.
 
         With `of_elements` it is a function of one element that returns its results; `small` is
-        that of `Shapes`.
+        that of `Shapes`. A GPU gets records by value that the kernel does not write to: it cannot
+        reach the caller's.
 
         Raises
         ------
@@ -105,13 +112,14 @@ class Definition:
             if isinstance(kind, Void):
                 static[name] = None
             else:
-                run_time.append((name, kind, span))
+                run_time.append((name, kind if of_elements else referred_type(kind), span))
         with self._within_depth():
             program = lower_program(
                 self.function, self.source, run_time, static, self.mode, of_elements=of_elements
             )
             program = ir.Program(tuple(narrow(f, small=small) for f in program.functions))
             program = narrow_parameters(program)
+            program = pass_by_value(program) if on_gpu else program
             verify(program, of_elements=of_elements)
         return program
 
@@ -298,7 +306,7 @@ class JitKernel(Decorated):
         elif not (shared is None or _is_size(shared)) and stream is None:
             shared, stream = None, shared
         shared = 0 if shared is None else shared
-        stream = None if _is_size(stream) and stream == 0 else stream
+        stream = stream_in_brackets(stream)
         found = Configured(self, grid, block, shared, stream)
         if stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
             try:
@@ -325,7 +333,9 @@ class JitKernel(Decorated):
             The arguments.
         shared_mem : int
             Dynamic shared memory of a block (bytes).
-        stream : cupy.cuda.Stream, optional
+        stream : optional
+            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
+            library whose arrays they are.
 
         Raises
         ------
@@ -379,7 +389,8 @@ class JitKernel(Decorated):
     def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
-        program = self._definition.program(types, small=shapes.small)
+        on_gpu = backend.name == "cuda"
+        program = self._definition.program(types, small=shapes.small, on_gpu=on_gpu)
         unit = self._definition.unit(program, backend.name, shapes)
         self._units[backend.name, types, shapes] = unit
         if unit.raw:
@@ -422,7 +433,8 @@ class JitKernel(Decorated):
         backend: BackendName = "host" if target == "host" else "cuda"
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = shapes_of(values, kinds, backend)
-        program = self._definition.program(kinds, small=shapes.small)
+        on_gpu = backend == "cuda"
+        program = self._definition.program(kinds, small=shapes.small, on_gpu=on_gpu)
         return self._definition.unit(program, backend, shapes), target
 
     def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:
@@ -472,7 +484,7 @@ class Configured:
         as_extents(grid, "grid", kernel.name)
         as_extents(block, "block", kernel.name)
         self._grid, self._block, self._shared = grid, block, shared
-        self._stream = None if stream is None else interop.stream_handle(stream)
+        self._stream = None if stream is None else stream_handle(stream)
         self._kept = stream  # the handle is gone with it
 
     def __call__(self, *args: Any, **named: Any) -> None:

@@ -60,6 +60,7 @@ __all__ = [
     "Update",
     "While",
     "children",
+    "rebuilt",
     "walk",
 ]
 
@@ -605,6 +606,23 @@ def statements(body: Iterable[Statement]) -> Iterator[Statement]:
         yield statement
         for part in bodies(statement):
             yield from statements(part)
+
+
+def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a node with `change` applied to it and to everything below it, from below."""
+    if type(value) is tuple:
+        items = [rebuilt(item, change) for item in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else tuple(items)
+    if not hasattr(value, "span"):
+        return value
+    changes = {}
+    for name in node_fields(value.__class__):
+        old = getattr(value, name)
+        new = rebuilt(old, change)
+        if new is not old:
+            changes[name] = new
+    return change(dataclasses.replace(value, **changes) if changes else value)
 
 
 def is_packed(place: Any) -> bool:

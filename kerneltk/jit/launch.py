@@ -10,14 +10,21 @@ one.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
 from kerneltk import interop
-from kerneltk.backends.base import Backend, Function, GridDialect, GridLimits, LaunchMode
+from kerneltk.backends.base import (
+    Backend,
+    Function,
+    GridDialect,
+    GridLimits,
+    LaunchMode,
+    record_bytes,
+)
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.grids import GridShape, GridShapes, as_extents
 from kerneltk.jit.passing import (
@@ -36,9 +43,11 @@ from kerneltk.jit.passing import (
     refuse_number,
     type_of,
 )
+from kerneltk.jit.references import value_type
 from kerneltk.jit.shapes import Shapes, is_small, shapes_of
-from kerneltk.jit.types import Array, Type
+from kerneltk.jit.types import Array, Number, Record, Type
 from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
+from kerneltk.streams import stream_handle
 
 __all__ = ["MAX_PLANS", "CompiledKernel", "FrontEnd", "Launcher"]
 
@@ -117,7 +126,9 @@ class _Variant:
         self.dialect = backend.grid_dialect(kernel.mode, name)
         self._place_of = place_of
         self._places: dict[tuple[Any, ...], Place] = {}
-        offsets, layout = members_of(kernel.passed or types, backend.name)
+        passed = kernel.passed or types
+        self.lent = tuple(value_type(kind) != kind for kind in passed)
+        offsets, layout = members_of(passed, backend.name)
         head = self.dialect.head_size
         self._size = head + layout.size
         self._offsets = [head + offset for offset in offsets if offset is not None]
@@ -173,11 +184,17 @@ class _Variant:
 
     def prepare(self, leaves: Sequence[Leaf]) -> None:
         """Check arrays that a plan is made for; it holds for all of their shape and alignment."""
-        arrays = [leaf for leaf in leaves if isinstance(leaf.type, Array)]
-        for leaf in arrays:
-            self._check(leaf, self.kernel.written[leaf.argument])
+        written = self.kernel.written
+        for leaf in leaves:
+            if isinstance(leaf.type, Array):
+                self._check(leaf, written[leaf.argument])
         if self.dialect.note is not None and self.note is None:
-            named = [(self.place(leaf).name, self.kernel.written[leaf.argument]) for leaf in arrays]
+            named = [
+                (self.place(leaf).name, written[leaf.argument])
+                for leaf in leaves
+                if isinstance(leaf.type, Array)
+                or (isinstance(leaf.type, Record) and self.lent[leaf.argument])
+            ]
             self.note = self.dialect.note(self._size, named)
 
     def _check(self, leaf: Leaf, written: bool) -> None:
@@ -203,6 +220,24 @@ class _Variant:
         if problem:
             raise ArgumentValueError(place.message(f"The array for {place} {problem}.", hint))
         self.backend.check_usable(array, place.name, written)
+
+    def refuse_record(self, args: Sequence[Any], record: np.void) -> NoReturn:
+        """Raise for a record of the arguments that is read-only, and that the kernel writes to."""
+        place = next(self.place(leaf) for leaf in self.leaves(args) if leaf.value is record)
+        raise ArgumentValueError(
+            place.message(
+                f"The record for {place} is read-only, and the kernel writes to it.",
+                "pass a copy: 'record.copy()'.",
+            )
+        )
+
+    def geometry(self, leaf: Leaf) -> tuple[int, ...]:
+        """Return the numbers that a plan has for a leaf: of an array those that are passed with its
+        address, of a record that is lent the bits that its address must not have.
+        """
+        if isinstance(leaf.type, Record) and self.lent[leaf.argument]:
+            return (alignment_of(leaf.type.dtype, self.backend.name) - 1,)
+        return _geometry(leaf)
 
     def check_memory(self, args: Sequence[Any]) -> None:
         """Raise for an array at address zero, unless it is empty."""
@@ -231,12 +266,15 @@ class _Pattern:
         One an argument.
     narrow : tuple of bool
         One an argument: whether a Python float is passed as a float32.
+    lent : tuple of bool
+        One an argument: whether its records are passed as references.
     """
 
     forms: tuple[Form, ...]
     geometry: tuple[int, ...]
     written: tuple[bool, ...]
     narrow: tuple[bool, ...]
+    lent: tuple[bool, ...]
 
 
 class _Parts:
@@ -299,6 +337,11 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         each = ", ".join(f"{p} & 15" for _, p, _ in arrays)
         key.append(f"({every}) & 15 and ({each},)")
     key_line = f"key = ({''.join(f'{part}, ' for part in key)})"
+    lent = [
+        (name, pattern.written[argument])
+        for name, kind, argument in parts.leaves
+        if issubclass(kind, np.void) and pattern.lent[argument]
+    ]
     wrong = [f"type({name}) is not type_{name}" for name, _ in parts.kinds]
     wrong += ["device() != own_device"] if "device" in dialect.names else []
 
@@ -307,16 +350,21 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         for (a, _, _), count in zip(arrays, pattern.geometry, strict=True)
     }
     flat = ["_", "function", "shapes", "buffers", "pack_into", "variant"]
-    flat += [name for own in extents.values() for name in own]
+    extents |= {a: [f"{a}_mask"] for a, _ in lent}
+    flat += [own for name, _, _ in parts.leaves for own in extents.get(name, ())]
     values = [dialect.head_values] if dialect.head_values else []
     for name, kind, argument in parts.leaves:
-        if name in extents:
+        if name in dict(lent):
+            values.append(f"p{name}")
+        elif name in extents:
             values += [f"p{name}", *extents[name]]
         elif pattern.narrow[argument]:
             values.append(f"{name} if -largest < {name} < largest else rounded({name})")
         elif expression := packed_expression(kind):
             values.append(expression.format(a=name))
-    given = ", ".join(a for a, _, _ in arrays)
+    noted = {a: a for a, _, _ in arrays}
+    noted |= {a: f"record_bytes({a}) if r{a} is None else r{a}" for a, _ in lent}
+    given = ", ".join(noted[name] for name, _, _ in parts.leaves if name in noted)
     run = [
         "global last",
         "try:",
@@ -348,6 +396,7 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         "    if shape is None:",
         "        return dispatch(grid, block, args, shared, stream, True)",
         "    gx, gy, gz, bx, by, bz, shared, empty = shape",
+        *(line for a, written in lent for line in _lending(a, written, dialect)),
         *take_buffer("variant.new_buffer"),
         "try:",
         f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
@@ -361,9 +410,28 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         *([f"variant.note(buffer[1], [{given}])"] if dialect.note else []),
         *(["if stream is None:", f"    stream = {dialect.stream}"] if dialect.stream else []),
         *launch_lines(dialect.launch),
+        *(f"if r{a} is not None: take_back(r{a}, {a}, stream)" for a, written in lent if written),
     ]
     text = function_text("run(grid, block, args, shared=0, stream=None)", run)
     return text + function_text("key_of(args)", [*parts.lines, *reads, key_line, "return key"])
+
+
+def _lending(record: str, written: bool, dialect: GridDialect) -> Iterator[str]:
+    """Yield the lines that set ``p`` of a record to an address where the kernel finds it, and ``r``
+    to the copy that lies there, or None.
+    """
+    if written:
+        yield f"if not {record}.flags.writeable:"
+        yield f"    variant.refuse_record(args, {record})"
+    lend = f"r{record} = lend({record}, {record}_mask + 1, stream)"
+    read = dialect.read.format(a=f"r{record}", p=f"p{record}")
+    if not dialect.record:
+        yield from (lend, read)
+        return
+    yield f"r{record} = None"
+    yield f"p{record} = {dialect.record.format(a=record)}"
+    yield f"if p{record} & {record}_mask:"
+    yield from (f"    {lend}", f"    {read}")
 
 
 class _Specialized:
@@ -400,6 +468,9 @@ class _Specialized:
             "PackErrors": _PACK_ERRORS,
             "largest": _LARGEST,
             "rounded": _rounded,
+            "lend": backend.lend,
+            "take_back": backend.take_back,
+            "record_bytes": record_bytes,
             **{f"type_{name}": kind for name, kind in parts.kinds},
         }
         exec(compiled(_launcher_text(pattern, parts, backend, dialect)), names)
@@ -423,7 +494,7 @@ class _Specialized:
             variant.buffers,
             variant.pack_into,
             variant,
-            *(number for leaf in leaves for number in _geometry(leaf)),
+            *(number for leaf in leaves for number in variant.geometry(leaf)),
         )
 
 
@@ -486,8 +557,9 @@ class Launcher:
             One argument a parameter, in order.
         shared : int
             Dynamic shared memory of a block (bytes).
-        stream : cupy.cuda.Stream, optional
-            The current one if it is not given. The host runs at once.
+        stream : optional
+            As `stream_handle` takes it; if not given, the current one of the library whose arrays
+            they are. The host runs at once.
 
         Raises
         ------
@@ -506,7 +578,7 @@ class Launcher:
             block,
             args,
             shared,
-            stream if stream is None else interop.stream_handle(stream),
+            stream if stream is None else stream_handle(stream),
         )
 
     def _dispatch(
@@ -522,20 +594,23 @@ class Launcher:
 
         Plans are for grids whose threads 32 bits count along each axis; a vast one has others.
         """
-        backend, values, has_arrays = self._adopt(args)
+        adoption = interop.Adoption()
+        backend, values, has_arrays = self._adopt(args, adoption)
         types = tuple(
             type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
         )
         device = backend.device_key()
         shapes = shapes_of(values, types, backend.name, is_vast=is_vast)
         variant = self._variant(backend, device, types, shapes)
+        adoption.check_writes(lambda way: variant.kernel.written[way[0]], self._named)
         leaves = variant.leaves(values)
         own = self._specialized(variant, device, leaves, values, is_vast)
         own.learn(variant, leaves, values)
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
         if not is_vast and (has_arrays or backend.name == "cuda"):
             self.run = own.run
-        own.run(grid, block, values, shared, stream)
+        with adoption.launching(stream) as handle:
+            own.run(grid, block, values, shared, handle)
 
     def _variant(
         self, backend: Backend, device: int, types: tuple[Type, ...], shapes: Shapes
@@ -563,8 +638,9 @@ class Launcher:
             return known
         geometry = tuple(len(_geometry(leaf)) for leaf in leaves if isinstance(leaf.type, Array))
         passed = variant.kernel.passed or variant.types
-        narrow = tuple(a != b for a, b in zip(passed, variant.types, strict=True))
-        pattern = _Pattern(forms, geometry, variant.kernel.written, narrow)
+        pairs = zip(passed, variant.types, strict=True)
+        narrow = tuple(isinstance(a, Number) and a != b for a, b in pairs)
+        pattern = _Pattern(forms, geometry, variant.kernel.written, narrow, variant.lent)
         key = (pattern, variant.backend.name, device, variant.kernel.mode, is_vast)
         own = self._launchers.get(key)
         if own is None:
@@ -588,14 +664,21 @@ class Launcher:
             self._places[index] = place
         return place
 
+    def _named(self, way: tuple[Any, ...]) -> tuple[str, Snippet | None]:
+        """Return what messages call an array, from the way to it, and where it is declared."""
+        place = self._place(way[0]).at(*way[1:])
+        return place.name, place.snippet
+
     # -- where the arrays are ----------------------------------------------------------------------
 
-    def _adopt(self, args: Sequence[Any]) -> tuple[Backend, tuple[Any, ...], bool]:
+    def _adopt(
+        self, args: Sequence[Any], adoption: interop.Adoption
+    ) -> tuple[Backend, tuple[Any, ...], bool]:
         """Return the backend whose arrays the arguments are, the arguments as its own, and whether
         there are arrays among them.
         """
         found: list[_Found] = []
-        values = tuple(_adopted(value, k, (), found) for k, value in enumerate(args))
+        values = tuple(_adopted(value, k, (), found, adoption) for k, value in enumerate(args))
         if not found:
             return interop.default_backend(), values, False
         for other in found:
@@ -630,11 +713,16 @@ class _Found(NamedTuple):
     path: tuple[int | str, ...]
 
 
-def _adopted(value: Any, argument: int, path: tuple[int | str, ...], found: list[_Found]) -> Any:
+def _adopted(
+    value: Any,
+    argument: int,
+    path: tuple[int | str, ...],
+    found: list[_Found],
+    adoption: interop.Adoption,
+) -> Any:
     """Return a value with the arrays in it as a backend's own, and list them in `found`."""
-    own = interop.backend_of(value)
-    if own is None or isinstance(value, np.ma.MaskedArray):
-        own, value = interop.own_array(value)  # a subclass lies in memory as its base does
+    # A subclass lies in memory as its base does.
+    own, value = adoption.take(value, (argument, *path), keep_subclasses=True)
     if own is not None:
         found.append(_Found(own, value, argument, path))
         return value
@@ -642,7 +730,7 @@ def _adopted(value: Any, argument: int, path: tuple[int | str, ...], found: list
     if names is None:
         return value
     items = list(items_of(value, names))
-    adopted = tuple(_adopted(item, argument, (*path, key), found) for key, item in items)
+    adopted = tuple(_adopted(item, argument, (*path, key), found, adoption) for key, item in items)
     if all(new is old for new, (_, old) in zip(adopted, items, strict=True)):
         return value
     return rebuilt(value, adopted)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kerneltk.jit import ir
+from kerneltk.jit.array_fields import store_array
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.loops import Loops
 from kerneltk.jit.names import Pending
 from kerneltk.jit.operators import BINARY
 from kerneltk.jit.printing import print_parts
+from kerneltk.jit.references import hint_for
 from kerneltk.jit.scope import parameters_of
-from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type
+from kerneltk.jit.types import VOID, Array, Number, Record, Reference, Tuple, Type
 from kerneltk.jit.values import type_of_annotation
 
 if TYPE_CHECKING:
@@ -271,7 +272,12 @@ class FunctionLowering(Loops):
             )
         if not isinstance(place, ir.Element | ir.Field):
             raise self.fail("This cannot be assigned to.", place_span)
+        if isinstance(place, ir.Element) and isinstance(place.array.type, Reference):
+            raise self._tuple_assigned(place_span)  # only an item of a tuple is a whole reference
         self._check_writable(place, place_span)
+        if isinstance(place, ir.Field) and isinstance(place.type, Array):
+            store_array(self, self._settled_place(place), value, span)
+            return
         what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
         kind = None if isinstance(value, Static) else value.type
         if isinstance(place.type, Record) and isinstance(kind, Tuple):
@@ -290,8 +296,7 @@ class FunctionLowering(Loops):
                 f"{len(items)} values cannot be stored to a record of {len(names)} fields.", span
             )
         items = [self._settled(item) for item in items]
-        if isinstance(place, ir.Element):
-            place = replace(place, indices=tuple(self.temporary(i) for i in place.indices))
+        place = self._settled_place(place)
         for name, item in zip(names, items, strict=True):
             self._store(self.record_field(place, name, span), item, span, span)
 
@@ -301,15 +306,25 @@ class FunctionLowering(Loops):
             if isinstance(root.value.type, Tuple):
                 raise self._tuple_assigned(span, root.value.type.maker)
             root = root.value
-        if isinstance(root.type, Record) and not isinstance(root, ir.Element):
-            raise self.fail(
-                "This is a copy of a record, whose fields cannot be assigned to.",
-                span,
-                "index the array where it is written: 'x[i].field = value'.",
-            )
         array = root.array.type if isinstance(root, ir.Element) else None
-        if isinstance(array, Array) and not array.writable:
+        if isinstance(array, Array) and array.space == "constant":
             raise self.fail("Constant memory cannot be assigned to.", span)
+        of_copy = isinstance(array, Array) and array.is_of_copy
+        if not of_copy and not (array is None and isinstance(root.type, Record)):
+            return
+        while of_copy and not isinstance(root, ir.Local) and root is not None:
+            root = next(iter(ir.children(root)), None)
+        if self._is_of_elements and isinstance(root, ir.Local) and root.name in self._given:
+            raise self.fail(
+                f"'{root.name}' is an element of an input, which cannot be assigned to.",
+                span,
+                "return what is to be stored, or index the array: 'x[i].field = value'.",
+            )
+        raise self.fail(
+            "This is a copy of a record, which cannot be assigned to.",
+            span,
+            "index the array where it is written: 'x[i].field = value'.",
+        )
 
     def _annotated_assign(self, node: ast.AnnAssign) -> None:
         wanted = self._annotation(node.annotation)
@@ -350,6 +365,12 @@ class FunctionLowering(Loops):
             self._store(place, place, self.span(node.target), span)
             return
         self._check_writable(place, self.span(node.target))
+        if isinstance(place.type, Array):
+            raise self.refuse(
+                "An array cannot be computed with as a whole.",
+                self.span(node.target),
+                "compute its elements in a loop.",
+            )
         value, added = self.captured(lambda: self.value(node.value))
         if added:  # what they do to the element, or to its index, comes after it is read
             place = self._settled_place(place)
@@ -363,16 +384,6 @@ class FunctionLowering(Loops):
         result = self.binary(row[0], local, value, span, places)
         what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
         self.emit(ir.Update(place, name, self.convert(result, place.type, span, what), span))
-
-    def _settled_place(self, place: Any) -> Any:
-        """Return an element or a field that statements to come do not make another one."""
-        if isinstance(place, ir.Field):
-            return replace(place, value=self._settled_place(place.value))
-        if isinstance(place, ir.Element):
-            array: Any = self._settled(place.array)
-            indices: Any = tuple(self._settled(index) for index in place.indices)
-            return replace(place, array=array, indices=indices)
-        return place
 
     def _if(self, node: ast.If) -> bool:
         condition = self.condition(node.test)
@@ -404,13 +415,12 @@ class FunctionLowering(Loops):
             raise self.refuse(
                 "A kernel returns nothing.", span, "store the value into an array argument."
             )
-        found = self.as_expression(value, span)
+        found = self.kept(value, span)
         if self._is_own_memory(found):
-            raise self.refuse(
-                "Memory of a function cannot be returned from it.",
-                span,
-                "declare it where it is used, and pass it as an argument.",
-            )
+            hint = "declare it where it is used, and pass it as an argument."
+            if isinstance(found.type, Reference):
+                hint = "return a copy of the record: 'record.copy()'."
+            raise self.refuse("Memory of a function cannot be returned from it.", span, hint)
         if self._result is None:
             self._result, self._result_span = found.type, span
         elif self._result == VOID:
@@ -426,6 +436,7 @@ class FunctionLowering(Loops):
                         f"'{self.source.name}' returns values whose types do not go together.",
                         self.source.snippet(self._result_span, f"here it is '{self._result}'"),
                         self.source.snippet(span, f"here it is '{found.type}'"),
+                        hint=hint_for(self._result, found.type),
                     )
                 )
             if joined != self._result:
@@ -453,14 +464,19 @@ class FunctionLowering(Loops):
 
     def _is_own_memory(self, value: Any) -> bool:
         """Return whether a value refers to memory that ends with the function."""
-        if isinstance(value, ir.Construct):
-            return any(map(self._is_own_memory, value.items))
-        while isinstance(value, ir.Section):
-            value = value.array
-        if not isinstance(value.type, Array):
+        kind = getattr(value, "type", None)
+        if isinstance(kind, Number):
             return False
-        is_given = isinstance(value, ir.Local) and value.name in self._given
-        return value.type.layout == "fixed" or (value.type.space == "local" and not is_given)
+        if isinstance(kind, Array) and kind.is_of_copy:
+            return True
+        if isinstance(value, ir.Invoke) and not _may_be_local(kind):
+            return False
+        if not isinstance(value, ir.Local):
+            return any(map(self._is_own_memory, ir.children(value)))
+        if value.name in self._given and self.is_constant(value.name):
+            return False
+        is_declared = isinstance(kind, Array) and value.name not in self._locals
+        return is_declared or _may_be_local(kind)
 
     def _assert(self, node: ast.Assert) -> None:
         condition = self.condition(node.test)
@@ -591,6 +607,13 @@ def _may_end(statements: Sequence[ir.Statement]) -> bool:
         endless = isinstance(last.condition, ir.Literal_) and bool(last.condition.value)
         return not endless or _has_break(last.body)
     return True
+
+
+def _may_be_local(kind: Any) -> bool:
+    """Return whether values of a type may refer to a thread's own memory."""
+    if isinstance(kind, Tuple):
+        return any(map(_may_be_local, kind.items))
+    return isinstance(kind, Array) and kind.space == "local"
 
 
 def _has_break(statements: Sequence[ir.Statement]) -> bool:

@@ -17,8 +17,9 @@ from kerneltk.jit import ir
 from kerneltk.jit.expressions import Expressions
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.program import LocalFunction, identifier
+from kerneltk.jit.references import hint_for, is_part, memory_of, record_at
 from kerneltk.jit.scope import scope_of
-from kerneltk.jit.types import PY_INT, Array, Number, Opaque, Record, Type
+from kerneltk.jit.types import PY_INT, Array, Number, Opaque, Type
 
 if TYPE_CHECKING:
     from kerneltk.jit.program import ProgramBuilder
@@ -96,6 +97,7 @@ class Names(Expressions):
         self._loops: list[tuple[str, str]] = []
         self._repeated: list[ast.For] = []
         self._element_place: tuple[ir.Local, ...] = ()
+        self._given: set[str] = set()  # the parameters that exist at run time
         self.is_pure = True
         self.statements = []
 
@@ -149,6 +151,13 @@ class Names(Expressions):
         changing = {self._ir_names.get(variable) for variable in self._variables}
         return name not in changing
 
+    def _lasts(self, variable: ir.Local) -> bool:
+        """Return whether a variable is the same all through the function: what is given to it, or
+        memory that is declared.
+        """
+        is_memory = isinstance(variable.type, Array) and variable.name not in self._locals
+        return (is_memory or variable.name in self._given) and self.is_constant(variable.name)
+
     def is_own(self, name: str) -> bool:
         """Return whether a name is this function's, or one's around it."""
         if self._scope.is_local(name) or name in self._bindings:
@@ -159,19 +168,24 @@ class Names(Expressions):
         """Return what a name means here."""
         bound = self._bindings.get(name)
         if bound is not None:
-            return replace(bound, span=span) if isinstance(bound, ir.Local) else bound
+            return self._read(replace(bound, span=span)) if isinstance(bound, ir.Local) else bound
         if name in self._variables and name in self._types:
-            return ir.Local(self._ir_name(name), self._types[name], span)
+            return self._read(ir.Local(self._ir_name(name), self._types[name], span))
         if self._scope.is_local(name):
             if name in self._types and name not in self._variables:
                 # Assigned further down in a loop.
                 self._variables.add(name)
-                return ir.Local(self._ir_name(name), self._types[name], span)
+                return self._read(ir.Local(self._ir_name(name), self._types[name], span))
             self._pending.append((name, span))
             raise Pending(name)
         if self._around is not None and self._around.is_own(name):
             return self._around.lookup(name, span)
         return self._global(name, span)
+
+    def _read(self, variable: ir.Local) -> Value:
+        """Return what a variable has: of a reference the record."""
+        found: Value = record_at(variable)
+        return found
 
     def _ir_name(self, name: str) -> str:
         if name not in self._ir_names:
@@ -233,7 +247,7 @@ class Names(Expressions):
             render_message(
                 f"'{name}' is assigned values whose types do not go together.",
                 *snippets,
-                hint=f"{hint}.",
+                hint=hint_for(known, kind) or f"{hint}.",
             )
         )
 
@@ -252,13 +266,21 @@ class Names(Expressions):
                 self._bind_object(name, value, span)
                 return
         elif once and self._is_alias(value):
-            self._bindings[name] = self._aliased(value)
+            # A pass of a loop may leave the name as it is, and change what its place depends on.
+            lasts = self._lasts if name in self._scope.in_loops else None
+            is_opaque = isinstance(value.type, Opaque)
+            self._bindings[name] = value if is_opaque else self._settled_place(value, lasts)
             return
         if name in self._bindings:
             self._object_conflict(name, value, span)
-        found = self.as_expression(value, span)
-        if isinstance(found.type, Array) and found.type.layout == "fixed":
-            found = self.convert(found, found.type.dense_view(), span, f"'{name}'")
+        found = self.kept(value, span)
+        if isinstance(found.type, Array) and found.type.is_of_copy:
+            raise self.refuse(
+                "An array of a copy of a record cannot be kept in a variable that is assigned more "
+                "than once.",
+                span,
+                "use a second variable, or keep the record.",
+            )
         wanted = self._annotated.get(name)
         kind = wanted if wanted is not None else self._learn(name, found.type, span)
         self._variables.add(name)
@@ -275,29 +297,12 @@ class Names(Expressions):
         if isinstance(value, ir.Call) and isinstance(value.type, Opaque):
             # A group of threads, a place: what its own arguments are.
             return not value.operation.effects and all(map(self._is_fixed, value.arguments))
-        if isinstance(value, ir.Field) and isinstance(value.type, Record):
-            return self._is_alias(value.value)
-        return isinstance(value, ir.Element) and isinstance(value.type, Record)
+        return memory_of(value) is not None or is_part(value)
 
     def _is_fixed(self, value: ir.Expression) -> bool:
         return isinstance(value, ir.Literal_) or (
-            self._is_alias(value) and not isinstance(value.type, Record)
+            isinstance(value, ir.Local | ir.Call) and self._is_alias(value)
         )
-
-    def _aliased(self, value: ir.Expression) -> ir.Expression:
-        if isinstance(value, ir.Field):
-            return replace(value, value=self._aliased(value.value))
-        if isinstance(value, ir.Element):
-            array = self._aliased(value.array)
-            indices = tuple(
-                index
-                if isinstance(index, ir.Literal_)
-                or (isinstance(index, ir.Local) and self.is_constant(index.name))
-                else self.temporary(index)
-                for index in value.indices
-            )
-            return replace(value, array=array, indices=indices)
-        return value
 
     def _bind_object(self, name: str, value: Static, span: ir.Span) -> None:
         """Bind a name that is assigned several times to an object that has no run-time value."""

@@ -18,7 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk import interop
+from kerneltk.arrays import dense_strides_like
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
+from kerneltk.streams import stream_handle
 
 __all__ = [
     "HostArray",
@@ -310,9 +313,14 @@ def device_array(
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> Any:
-    """Return an array on the device of another one's shape, dtype and order, elements not set."""
-    order = "F" if ary.flags.f_contiguous and not ary.flags.c_contiguous else "C"
-    return library().empty(ary.shape, ary.dtype, None, order, stream)
+    """Return an array on the device with another one's shape, dtype and order of axes.
+
+    Its elements are not set. Views with gaps become arrays without, as numba's.
+    """
+    if ary.flags.c_contiguous:
+        return library().empty(ary.shape, ary.dtype, None, "C", stream)
+    strides = dense_strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
+    return library().empty(ary.shape, ary.dtype, strides, "C", stream)
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -322,6 +330,12 @@ def is_cuda_array(obj: Any) -> bool:
 
 def as_cuda_array(obj: Any, sync: bool = True) -> Any:
     """Return another library's array on the device, without a copy.
+
+    Parameters
+    ----------
+    obj : array
+    sync : bool
+        Whether the current stream waits for the stream that the array names.
 
     Raises
     ------
@@ -333,7 +347,13 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
             f"An object of type '{type(obj).__name__}' is no array on the device.\n"
             "  Hint: copy it with 'cuda.to_device(x)'."
         )
-    return library().adopted(obj)
+    adoption = interop.Adoption()
+    array = adoption.take(obj, None, keep_subclasses=True)[1]
+    if sync:
+        # The current stream's next work comes after that of the stream that the array names.
+        with adoption.launching(stream_handle(default_stream())):
+            pass
+    return library().adopted(array)
 
 
 # -- streams and events ---------------------------------------------------------------------------

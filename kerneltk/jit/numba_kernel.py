@@ -19,6 +19,7 @@ from kerneltk.jit.grid_kernel import (
     checked_function,
 )
 from kerneltk.jit.numba_options import Parsed, checked_options, parse_signature, signatures_of
+from kerneltk.streams import stream_in_brackets
 
 __all__ = ["CudaKernel", "jit"]
 
@@ -74,8 +75,7 @@ class CudaKernel(JitKernel):
                 f"'{type(shared).__name__}', which must be an int (bytes).\n  Hint: the order is "
                 f"{self.name}[griddim, blockdim, stream, sharedmem]."
             )
-        # numba's stream 0 is the default one.
-        stream = None if stream is None or (isinstance(stream, int) and stream == 0) else stream
+        stream = stream_in_brackets(stream)
         kind = Configured if self._signature is None else _Adapting
         found = kind(self, grid, block, int(shared), stream)
         if key is not None and stream is None and len(self._configured) < _MOST_CONFIGURATIONS:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk import interop
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -88,8 +89,9 @@ class Parsed:
             items = [item.adapted(v, refuse) for item, v in zip(self.items, value, strict=True)]
             return value._make(items) if hasattr(value, "_make") else tuple(items)
         if self.ndim:
-            dtype, ndim = getattr(value, "dtype", None), getattr(value, "ndim", None)
-            if ndim is not None and (ndim != self.ndim or dtype != self.dtype):
+            owner, own = interop.own_array(value)
+            is_known = owner is not None or isinstance(value, np.generic)
+            if is_known and (own.ndim != self.ndim or own.dtype != self.dtype):
                 raise refuse(self.text)
             return value
         if isinstance(value, bool | int | float | complex | np.generic):

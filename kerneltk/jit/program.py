@@ -16,10 +16,11 @@ from kerneltk.errors import KernelToolkitError, Snippet, TypingError, Unsupporte
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics import rule_of
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
+from kerneltk.jit.references import joined_references, record_at
 from kerneltk.jit.rules import join_numbers
 from kerneltk.jit.scope import parameters_of, scope_of
 from kerneltk.jit.source import FunctionSource, source_of
-from kerneltk.jit.types import VOID, Array, Number, Tuple, Type
+from kerneltk.jit.types import VOID, Array, Number, Reference, Tuple, Type
 
 if TYPE_CHECKING:
     from kerneltk.jit.expressions import Expressions
@@ -137,6 +138,8 @@ class ProgramBuilder:
             if None in items:
                 return None
             return Tuple(tuple(items), first.names, first.maker)  # type: ignore[arg-type]
+        if isinstance(first, Reference) or isinstance(second, Reference):
+            return joined_references(first, second)
         if isinstance(first, Array) and isinstance(second, Array):
             general: Literal["C", "strided"] = (
                 "strided" if "strided" in (first.layout, second.layout) else "C"
@@ -255,7 +258,8 @@ class ProgramBuilder:
             low.emit(ir.Evaluate(ir.Invoke(signature.name, arguments, VOID, site.span), site.span))
             return Static(None)
         call = ir.Invoke(signature.name, arguments, signature.result, site.span)
-        return call if signature.is_pure else low.temporary(call)
+        found: Value = record_at(call if signature.is_pure else low.temporary(call))
+        return found
 
     def _lowered(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.types import Array, Number, Opaque, Record, Tuple, Type, Void
+from kerneltk.jit.types import Array, Number, Opaque, Record, Reference, Tuple, Type, Void
 
 __all__ = ["show", "show_type"]
 
@@ -66,6 +66,8 @@ def show_type(kind: Type) -> str:
     """Return a type in the notation of `show`."""
     if isinstance(kind, Record):
         return _show_dtype(kind.dtype)
+    if isinstance(kind, Reference):
+        return f"{kind.space} &{show_type(kind.element)}".removeprefix("global ")
     if isinstance(kind, Array):
         words = [] if kind.writable or kind.space == "constant" else ["read-only"]
         words += [kind.space] if kind.space != "global" else []

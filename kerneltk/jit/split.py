@@ -236,30 +236,13 @@ def _mentioned(nodes: Iterable[Any]) -> set[str]:
     return {node.name for node in ir.walk(*nodes) if isinstance(node, ir.Local | ir.Declare)}
 
 
-def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a node with `change` applied to it and to everything below it, from below."""
-    if type(value) is tuple:
-        items = [_rebuilt(item, change) for item in value]
-        same = all(new is old for new, old in zip(items, value, strict=True))
-        return value if same else tuple(items)
-    if not hasattr(value, "span"):
-        return value
-    changes = {}
-    for name in ir.node_fields(value.__class__):
-        old = getattr(value, name)
-        new = _rebuilt(old, change)
-        if new is not old:
-            changes[name] = new
-    return change(replace(value, **changes) if changes else value)
-
-
 def with_expressions(node: Any, known: Mapping[str, ir.Expression]) -> Any:
     """Return an expression with others in the place of variables."""
 
     def change(inner: Any) -> Any:
         return known.get(inner.name, inner) if isinstance(inner, ir.Local) else inner
 
-    return _rebuilt(node, change)
+    return ir.rebuilt(node, change)
 
 
 def _with_statements(
@@ -293,7 +276,7 @@ def _with_names(nodes: Any, names: Mapping[str, str]) -> Any:
             return replace(node, name=names[node.name])
         return node
 
-    return _rebuilt(nodes, change)
+    return ir.rebuilt(nodes, change)
 
 
 class _Names:

@@ -14,7 +14,9 @@ from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.attributes import FIELD_VIEW, array_attribute, number_attribute
 from kerneltk.jit.conditions import Conditions
-from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.intrinsics.base import CallSite, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import arguments_of
+from kerneltk.jit.references import memory_of
 from kerneltk.jit.types import (
     BOOL,
     PY_INT,
@@ -64,6 +66,8 @@ class Subscripts(Conditions):
         if isinstance(kind, Number):
             return number_attribute(self, value, name, span)
         if isinstance(kind, Record):
+            if name == "copy" and name not in (kind.dtype.names or ()):
+                return Static(BoundMethod(value, _copy_of_record, name))
             return self.record_field(value, name, span)
         if isinstance(kind, Tuple) and name in kind.names:
             index = kind.names.index(name)
@@ -91,7 +95,15 @@ class Subscripts(Conditions):
         dtype: np.dtype[Any] = fields[name][0]
         self.check_dtype(dtype.base, span)
         packed = ir.is_packed(value) and describe(dtype.base).alignment > 1
-        return ir.Field(value, name, element_type(dtype, packed=packed), span)
+        found = element_type(dtype, packed=packed)
+        if isinstance(found, Array):
+            memory = memory_of(value)
+            if memory is None:  # views need a variable that they can be of
+                value = value if isinstance(value, ir.Local | ir.Field) else self.temporary(value)
+                found = replace(found, writable=False)
+            else:
+                found = replace(found, space=memory.space)
+        return ir.Field(value, name, found, span)
 
     def _subscript_node(self, node: ast.Subscript) -> Value:
         value = self.value(node.value)
@@ -121,8 +133,15 @@ class Subscripts(Conditions):
         key = self.value(node.slice)
         if isinstance(kind, Tuple):
             return self._tuple_item(value, key, span)
-        if isinstance(kind, Record) and isinstance(key, Static) and isinstance(key.value, str):
-            return self.record_field(value, key.value, span)
+        if isinstance(kind, Record) and isinstance(key, Static):
+            names = kind.dtype.names or ()
+            if isinstance(key.value, str):
+                return self.record_field(value, key.value, span)
+            if isinstance(key.value, int):
+                if not -len(names) <= key.value < len(names):
+                    many = f"it has {len(names)} fields."
+                    raise self.fail(f"The record has no field {key.value}.", span, many)
+                return self.record_field(value, names[key.value], span)
         raise self.fail(f"{self.describe(value)} has no items.", span)
 
     def _static_key(self, node: ast.expr) -> Value:
@@ -323,7 +342,7 @@ class Subscripts(Conditions):
             return ir.Element(array, tuple(found), tuple(wraps), kind.element, span)  # type: ignore[arg-type]
         found += [ir.Slice(None, None, None, span)] * (kind.ndim - len(found))
         settled = tuple(
-            self._wrapped(array, axis, part) if not isinstance(part, ir.Slice) and wrap else part
+            self.wrapped(array, axis, part) if not isinstance(part, ir.Slice) and wrap else part
             for axis, (part, wrap) in enumerate(
                 zip(found, [*wraps, *([False] * (kind.ndim - len(wraps)))], strict=True)
             )
@@ -383,7 +402,7 @@ class Subscripts(Conditions):
             return index, False
         return index, index.type.dtype.kind != "u"
 
-    def _wrapped(self, array: ir.Expression, axis: int, index: Any) -> ir.Expression:
+    def wrapped(self, array: ir.Expression, axis: int, index: Any) -> ir.Expression:
         """Return an index that counts from the end where it is negative, for a view."""
         once = self.temporary(self.cast(index, PY_INT))
         negative = ir.Compare("<", once, ir.Literal_(0, PY_INT, once.span), once.span)
@@ -402,3 +421,10 @@ class Subscripts(Conditions):
         )
         layout: Any = "C" if dense else "strided"
         return replace(kind, ndim=len(slices), layout=layout, shape=())
+
+
+def _copy_of_record(low: Any, site: CallSite) -> Value:
+    record: Any = site.arguments[0]
+    arguments_of(low, replace(site, arguments=site.arguments[1:]), ())
+    found: Value = low.copied(record)
+    return found

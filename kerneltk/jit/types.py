@@ -24,6 +24,7 @@ __all__ = [
     "Number",
     "Opaque",
     "Record",
+    "Reference",
     "Space",
     "Tuple",
     "Type",
@@ -130,6 +131,26 @@ class Array:
     def dense_view(self) -> Array:
         """Return the type of a view in C order of as many dimensions."""
         return replace(self, layout="C", shape=())
+
+    @property
+    def is_of_copy(self) -> bool:
+        """Whether it is part of a record that is a value: nobody writes there."""
+        return self.space == "local" and not self.writable
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Array):
+    """A record in memory, as variables, tuples, parameters and results have it: a view of no
+    dimensions, which stands for the record itself.
+    """
+
+    def __str__(self) -> str:
+        return str(self.element)
+
+    @classmethod
+    def into(cls, memory: Array, record: Record, *, packed: bool) -> Reference:
+        """Return the type of a reference to a record that lies in some memory."""
+        return cls(record, 0, "C", (), memory.space, memory.writable, packed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,14 @@ from kerneltk.dtypes import as_dtype, describe, is_supported
 from kerneltk.errors import ArgumentTypeError, TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
+from kerneltk.jit.references import (
+    is_part,
+    joined_references,
+    memory_of,
+    record_at,
+    reference_to,
+    value_type,
+)
 from kerneltk.jit.refusals import refusal_of
 from kerneltk.jit.types import (
     BOOL,
@@ -26,6 +34,7 @@ from kerneltk.jit.types import (
     Array,
     Number,
     Record,
+    Reference,
     Tuple,
     Type,
     Void,
@@ -163,10 +172,21 @@ class Values:
         """Add a statement before the one that is being lowered."""
         self.statements.append(statement)
 
+    def wrapped(self, array: ir.Expression, axis: int, index: Any) -> ir.Expression:
+        """Return an index that counts from the end where it is negative, for a view."""
+        raise NotImplementedError
+
     def temporary(self, value: ir.Expression) -> ir.Expression:
-        """Return an expression that can be used several times and is evaluated once, now."""
+        """Return an expression that can be used several times and is evaluated once, now: of a
+        record that lies in memory, where that is.
+        """
         if isinstance(value, ir.Literal_):
             return value
+        reference = reference_to(self, value)
+        return self.copied(value) if reference is value else record_at(self.copied(reference))
+
+    def copied(self, value: ir.Expression) -> ir.Expression:
+        """Return a value as it is now, in a variable of its own."""
         name = self.add_local("t", value.type)
         local = ir.Local(name, value.type, value.span)
         self.emit(ir.Store(local, value, value.span))
@@ -203,6 +223,9 @@ class Values:
         """Return a value that statements to come do not change."""
         if isinstance(value, Static | ir.Literal_):
             return value
+        if memory_of(value) is not None or is_part(value):
+            found: Value = self._settled_place(value)
+            return found
         if isinstance(value.type, Array):  # memory of a known shape is never another one
             changes = (
                 any(map(self._may_change, ir.walk(value)))
@@ -226,6 +249,24 @@ class Values:
         if is_item and not any(map(self._may_change, ir.walk(value))):
             return value
         return self.temporary(value)
+
+    def _settled_place(self, place: Any, lasts: Callable[[ir.Local], bool] | None = None) -> Any:
+        """Return an element or a field that statements to come do not make another one; `lasts`
+        says which variables never change, by default from now on.
+        """
+        if isinstance(place, ir.Field):
+            return dataclasses.replace(place, value=self._settled_place(place.value, lasts))
+        if isinstance(place, ir.Element):
+            array: Any = place.array
+            is_view = isinstance(array, ir.Local | ir.Section) or is_part(array)
+            array = self._settled_place(array, lasts) if is_view else self.temporary(array)
+            indices: Any = tuple(self._settled_place(index, lasts) for index in place.indices)
+            return dataclasses.replace(place, array=array, indices=indices)
+        if lasts is not None and isinstance(place, ir.Local) and not lasts(place):
+            return self.temporary(place)
+        if lasts is not None and isinstance(place, ir.Section):
+            return self.temporary(place)
+        return self._settled(place)
 
     def _may_change(self, node: Any) -> bool:
         """Return whether an expression itself, without its parts, may have another value later."""
@@ -267,7 +308,7 @@ class Values:
         if isinstance(value, Static) and isinstance(value.value, tuple | list | range):
             return [Static(item) for item in value.value]
         if isinstance(value, ir.Construct):
-            return list(value.items)
+            return [record_at(item) for item in value.items]
         if isinstance(value, ir.Expression) and isinstance(value.type, Tuple):
             once = value if isinstance(value, ir.Local | ir.Field) else self.temporary(value)
             return [self._item(once, k, span) for k in range(len(value.type.items))]
@@ -307,16 +348,25 @@ class Values:
         return text if text == "None" else text[:1].lower() + text[1:]
 
     def as_item(self, value: Value, span: ir.Span) -> ir.Expression:
-        """Return a value as a tuple or a call takes it: memory of a known shape as a view; None may
-        stand there.
-        """
+        """Return a value as a tuple or a call takes it; None may stand there."""
         if isinstance(value, Static) and value.value is None:
             return ir.Nothing(span)
+        return self.kept(value, span)
+
+    def kept(self, value: Value, span: ir.Span) -> ir.Expression:
+        """Return a value as variables have it: memory of a known shape as a view, a record that
+        lies in memory as a reference.
+        """
         found = self.as_expression(value, span)
         kind = found.type
         if isinstance(kind, Array) and kind.layout == "fixed":
             return self.as_view(found, kind.dense_view(), span) or found
-        return found
+        return reference_to(self, found)
+
+    def exchanged(self, value: Value, span: ir.Span) -> ir.Expression:
+        """Return a value as other threads can be given it: records themselves, no references."""
+        found = self.as_expression(value, span)
+        return self.convert(found, value_type(found.type), span, "the value")
 
     def as_expression(self, value: Value, span: ir.Span) -> ir.Expression:
         """Return a value as an expression; raises for what has no value at run time."""
@@ -469,8 +519,12 @@ class Values:
         if isinstance(value, Static) and isinstance(target, Number) and target.is_integer:
             self._check_constant(value.value, target, span)
         found = self.as_expression(value, span)
+        if isinstance(target, Reference):
+            found = reference_to(self, found)
         if found.type == target:
             return found
+        if isinstance(target, Reference) and joined_references(found.type, target) == target:
+            return ir.Section(found, (), target, span)
         if isinstance(target, Number) and isinstance(found.type, Number):
             if found.type.is_complex and not target.is_complex:
                 raise self.fail(
@@ -551,8 +605,10 @@ class Values:
         if isinstance(kind.items[index], Void):
             return Static(None)
         if isinstance(value, ir.Construct):
-            return value.items[index]
-        return ir.Field(value, index, kind.items[index], span)
+            found: Value = record_at(value.items[index])
+        else:
+            found = record_at(ir.Field(value, index, kind.items[index], span))
+        return found
 
     def not_computed(
         self,

@@ -22,6 +22,7 @@ from kerneltk.jit.types import (
     Number,
     Opaque,
     Record,
+    Reference,
     Tuple,
     Type,
     Void,
@@ -400,11 +401,13 @@ class _Checker:
         self.sound(node, result)
         if result.ndim != len(slices):
             self.fail(node, f"{len(slices)} slices make a {result}")
-        if result.element != kind.element or result.space != kind.space:
+        is_reference = isinstance(result, Reference)  # to what may lie in any of several memories
+        same_space = result.space == kind.space or (is_reference and kind.space != "local")
+        if result.element != kind.element or not same_space:
             self.fail(node, f"a section of a {kind} is a {result}")
         if result.writable and not kind.writable:
             self.fail(node, "a section of an array that cannot be written to is writable")
-        if result.layout == "strided":
+        if result.layout == "strided" or is_reference:
             return
         # Dense is what follows leading integers: one slice without a step, and whole axes.
         whole = [_is_whole(node.parts[axis]) for axis in slices]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     jit_refused_programs_names,
+    jit_refused_programs_records,
     jit_refused_programs_syntax,
     jit_refused_programs_threads,
     jit_refused_programs_types,
@@ -14,5 +15,6 @@ PROGRAMS: list[Refused] = [
     *jit_refused_programs_syntax.TABLE,
     *jit_refused_programs_names.TABLE,
     *jit_refused_programs_types.TABLE,
+    *jit_refused_programs_records.TABLE,
     *jit_refused_programs_threads.TABLE,
 ]

@@ -396,7 +396,10 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a stream that is none": (
         lambda: scale[1, 1, 0, "a"],
         ArgumentTypeError,
-        "'stream' must be a CuPy stream, not an object of type 'str'.",
+        """
+        'stream' must be a stream, not an object of type 'str'.
+          Hint: pass a stream of CuPy, torch or numba, an object with '__cuda_stream__', or a stream's handle.
+        """,
     ),
     "a class decorated": (
         lambda: jit.rawkernel()(Thing),

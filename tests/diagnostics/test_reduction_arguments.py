@@ -144,7 +144,8 @@ CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
     ),
     "stream": (
         lambda: SUM(X, stream="s"), TYPE,
-        "'stream' must be a CuPy stream, not an object of type 'str'.",
+        "'stream' must be a stream, not an object of type 'str'.\n  Hint: pass a stream of CuPy, "
+        "torch or numba, an object with '__cuda_stream__', or a stream's handle.",
     ),
     "out of range": (
         lambda: SCALED(X, 300), ScalarOverflowError,

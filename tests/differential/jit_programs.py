@@ -10,6 +10,7 @@ from . import (
     jit_programs_functions,
     jit_programs_math,
     jit_programs_numba,
+    jit_programs_records,
     jit_programs_statements,
     jit_programs_threads,
 )
@@ -20,6 +21,7 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_expressions.TABLE,
     *jit_programs_dtypes.TABLE,
     *jit_programs_arrays.TABLE,
+    *jit_programs_records.TABLE,
     *jit_programs_functions.TABLE,
     *jit_programs_threads.TABLE,
     *jit_programs_math.TABLE,

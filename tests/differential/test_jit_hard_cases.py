@@ -137,18 +137,18 @@ def test_fields_of_copies_are_not_assigned_to() -> None:
 
     @jit.rawkernel
     def by_function(r: Any) -> None:
-        change(r[0])
+        change(r[0].copy())
 
     @jit.rawkernel
     def by_branch(r: Any) -> None:
-        p = r[0]
+        p = r[0].copy()
         if r[1].tag > 0:
-            p = r[1]
+            p = r[1].copy()
         p.count = 3
 
     @jit.kernel
     def by_element(p: Any) -> Any:
-        p.count = 3
+        change(p)
         return p.count
 
     r = np.zeros(3, PACKED)

@@ -134,6 +134,20 @@ def particles(p, dt):
         p[i].mass = -p[i - 1].mass
 
 
+def _heavier(a, b):
+    return a if a.mass > b.mass else b
+
+
+@program(np.zeros(9, PARTICLE))
+def references(p):
+    found = p[0]
+    for i in range(1, len(p)):
+        found = _heavier(p[i], found)
+    found.kind = 1
+    place = found.at if found.kind else p[1].at
+    place.x += 2
+
+
 @program(
     np.zeros(9, np.int8), np.zeros(9, np.uint16), np.zeros(9, np.float16), f32(9),
     np.zeros(9, np.complex64), 3,

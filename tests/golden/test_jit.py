@@ -25,9 +25,10 @@ from .jit_kernels import TABLE
 # -- what is kept ---------------------------------------------------------------------------------
 
 
-def lowered(name: str) -> ir.Program:
+def lowered(name: str, *, on_gpu: bool = False) -> ir.Program:
     definition, arguments = TABLE[name]
-    return definition.program([type_of(argument, np.ndarray) for argument in arguments])
+    kinds = [type_of(argument, np.ndarray) for argument in arguments]
+    return definition.program(kinds, on_gpu=on_gpu)
 
 
 def placeless(text: str, made: ir.Program) -> str:
@@ -51,7 +52,7 @@ def test_ir(name: str, golden: Callable[[str, str], None]) -> None:
 @pytest.mark.parametrize("name", TABLE)
 @pytest.mark.parametrize(("backend", "ending"), [("cuda", "cu"), ("host", "cpp")])
 def test_text(name: str, backend: Any, ending: str, golden: Callable[[str, str], None]) -> None:
-    made = lowered(name)
+    made = lowered(name, on_gpu=backend == "cuda")
     unit = TABLE[name][0].unit(made, backend)
     golden(f"jit/{name}.{ending}", placeless(unit.source, made))
     for target in ("sm_75", "sm_90") if backend == "cuda" else ("host",):
@@ -113,8 +114,9 @@ def faults(node: Any) -> Iterator[tuple[str, Any]]:
         yield "a variable that is not there", replace(node, name="nowhere")
         yield "a variable of another type", replace(node, type=Array(OTHER, 3))
     if isinstance(node, ir.Element):
-        yield "an index too few", replace(node, indices=node.indices[1:], wrap=node.wrap[1:])
-        yield "a flag too few", replace(node, wrap=())
+        if node.indices:  # a reference has none
+            yield "an index too few", replace(node, indices=node.indices[1:], wrap=node.wrap[1:])
+            yield "a flag too few", replace(node, wrap=())
         yield (
             "an index of a bool",
             replace(node, indices=(ir.Literal_(True, BOOL, node.span), *node.indices[1:])),

@@ -14,6 +14,7 @@ from kerneltk.arrays import (
     broadcast_strides,
     byte_extent,
     c_strides,
+    dense_strides_like,
     f_strides,
     is_c_contiguous,
     is_f_contiguous,
@@ -51,6 +52,16 @@ def test_contiguity_and_extent(view: Any) -> None:
         assert np.lib.array_utils.byte_bounds(view) == (start + low, start + high)
     else:
         assert (low, high) == (0, 0)
+
+
+@given(views())
+@settings(deadline=None, max_examples=200)
+def test_dense_strides_in_the_order_of_a_view(view: Any) -> None:
+    wanted = np.empty_like(view, subok=False).strides
+    own = dense_strides_like(view.shape, view.strides, view.itemsize)
+    if view.size:  # steps along axes of one element lead nowhere
+        pairs = zip(view.shape, own, wanted, strict=True)
+        assert all(mine == theirs for extent, mine, theirs in pairs if extent > 1)
 
 
 @pytest.mark.parametrize(

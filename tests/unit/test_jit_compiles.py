@@ -29,7 +29,7 @@ def unit_of(program: Program) -> TranslationUnit:
     call = inspect.signature(program.function).bind(*program.make())
     call.apply_defaults()
     kinds = [type_of(argument, np.ndarray) for argument in call.arguments.values()]
-    return definition.unit(definition.program(kinds), "cuda")
+    return definition.unit(definition.program(kinds, on_gpu=True), "cuda")
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

@@ -20,6 +20,7 @@ from kerneltk.jit.types import (
     Number,
     Opaque,
     Record,
+    Reference,
     Tuple,
     number,
 )
@@ -38,6 +39,7 @@ STRIDED = Array(FLOAT, 2, "strided")
 CONSTANT = Array(FLOAT, 1, "fixed", (4,), "constant", writable=False)
 TILE = Array(FLOAT, 2, "fixed", (8, 4), "shared")
 PAIR = Tuple((PY_INT, FLOAT))
+REFERENCE = Reference(Record(POINT), 0)
 ADD = Operation("atomic_add", "", places=(0,), writes=(0,))
 THREAD = Operation("threadIdx.x", "")
 BARRIER = Operation("syncthreads", "")
@@ -61,6 +63,8 @@ LOCALS = {
     "y": FLOAT,
     "z": COMPLEX,
     "row": Array(FLOAT, 1),
+    "own": Array(Record(POINT), 1, space="local"),
+    "place": REFERENCE,
     "pair": PAIR,
     "point": Record(POINT),
 }
@@ -76,6 +80,9 @@ CALLEE = ir.Function(
 
 def local(name: str) -> ir.Local:
     return ir.Local(name, {**PARAMETERS, **LOCALS}[name], SPAN)
+
+
+RECORD_AT_PLACE = ir.Element(local("place"), (), (), Record(POINT), SPAN)
 
 
 def literal(value: Any, kind: Number = PY_INT) -> ir.Literal_:
@@ -188,6 +195,12 @@ CORRECT: dict[str, Any] = {
         do(section("m", Array(FLOAT, 1, "strided"), part(), ONE)),
         do(section("fixed", Array(FLOAT, 1, writable=False), part())),
         do(section("x", Array(FLOAT, 1, writable=False), part())),
+    ),
+    "references": (
+        ir.Store(local("place"), section("points", REFERENCE, ONE), SPAN),
+        ir.Store(ir.Field(RECORD_AT_PLACE, "x", FLOAT, SPAN), F, SPAN),
+        do(section("own", replace(REFERENCE, space="local"), ONE)),
+        do(section("place", replace(REFERENCE, space="local", packed=True))),
     ),
     "fields": (
         ir.Store(FIELD, F, SPAN),
@@ -461,6 +474,14 @@ FAULTS: dict[str, tuple[ir.Program, str]] = {
     ),
     "writable section": (
         faulty(section("fixed", ARRAY, part())),
+        "a section of an array that cannot be written to is writable",
+    ),
+    "reference that forgets local memory": (
+        faulty(do(section("own", REFERENCE, ONE))),
+        "a section of a local 1-d array of record of x, n, cells, inner, tag is a record of",
+    ),
+    "reference to a read-only record": (
+        faulty(do(section("frozen", REFERENCE, ONE))),
         "a section of an array that cannot be written to is writable",
     ),
     "section of another type": (

@@ -29,6 +29,9 @@ from kerneltk import (
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.types import NO_DEFAULT
 
+from . import fake_torch
+from .fake_torch import Tensor
+
 Array = npt.NDArray[Any]
 make = ArraySpec.make
 
@@ -693,20 +696,9 @@ class ByDlpack:
         return 1, 0
 
 
-class Tensor(ByDlpack):
-    """Stands for torch's tensor; its module is set below."""
-
-    def detach(self) -> Tensor:
-        return self
-
-
-Tensor.__module__ = "torch"
-
-
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    module = ModuleType("torch")
-    module.from_dlpack = lambda array: Tensor(np.from_dlpack(array))  # type: ignore[attr-defined]
+    module = fake_torch.module()
     monkeypatch.setitem(sys.modules, "torch", module)
     return module
 

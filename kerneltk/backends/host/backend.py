@@ -21,17 +21,20 @@ from kerneltk.backends.base import (
     LaunchDialect,
     LaunchMode,
     make_block,
+    record_bytes,
 )
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
+from kerneltk.protocols import Memory, viewed
 from kerneltk.settings import get_settings
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
 __all__ = ["HostBackend"]
 
-# The address is the first member after the object's head in NumPy's public array struct. Reading
-# it there takes 0.15 us, `__array_interface__` 1 us.
+# The address is the first member after the object's head in NumPy's public structs, of arrays and
+# of structured scalars. Reading it there takes 0.15 us, `__array_interface__` 1 us.
 _DATA_OFFSET = object.__basicsize__
+_RECORD_OFFSET = tuple.__basicsize__  # a head with a size
 _pointer_at = ctypes.c_void_p.from_address
 
 
@@ -44,18 +47,31 @@ def _address_by_interface(array: Any) -> int:
     return address
 
 
-def _choose_address() -> Any:
+def _record_address_by_struct(record: Any) -> int:
+    return _pointer_at(id(record) + _RECORD_OFFSET).value or 0
+
+
+def _record_address_by_buffer(record: Any) -> int:
+    return record_bytes(record).ctypes.data
+
+
+def _choose(fast: Any, sure: Any, probes: Sequence[Any]) -> Any:
     """Return the fast way, if this interpreter and this NumPy agree with it."""
-    base = np.arange(8, dtype=np.int64)
-    probes = (base, base[3:], base[::-2])
-    if sys.implementation.name == "cpython" and all(
-        _address_by_struct(probe) == _address_by_interface(probe) for probe in probes
-    ):
-        return _address_by_struct
-    return _address_by_interface
+    if sys.implementation.name == "cpython" and all(fast(p) == sure(p) for p in probes):
+        return fast
+    return sure
 
 
-address_of = _choose_address()
+_numbers = np.arange(8, dtype=np.int64)
+_records = _numbers.view([("a", np.int64)])
+address_of = _choose(
+    _address_by_struct, _address_by_interface, (_numbers, _numbers[3:], _numbers[::-2])
+)
+record_address = _choose(
+    _record_address_by_struct,
+    _record_address_by_buffer,
+    (_records[0], _records[3], np.void((1,), _records.dtype)),
+)
 
 
 _DIVISION, _TRAP, _TOO_LARGE = 1, 2, 4  # what launches return then
@@ -193,10 +209,12 @@ class HostBackend:
             )
 
     def adopt(self, value: Any) -> Any:
-        """Return a NumPy view of another library's array."""
-        if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
-            return np.asarray(value)
+        """Return a NumPy view of another library's array, by DLPack."""
         return np.from_dlpack(value)
+
+    def wrap(self, memory: Memory, device: int | None = None) -> Any:
+        """Return an array in memory of another library."""
+        return viewed(memory)
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
@@ -205,6 +223,18 @@ class HostBackend:
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context that does nothing: the host runs in order."""
         return nullcontext()
+
+    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
+        """Return a copy of a structured scalar's bytes that is aligned."""
+        memory = np.empty(record.nbytes + alignment, np.uint8)
+        start = -memory.ctypes.data % alignment
+        memory = memory[start : start + record.nbytes]
+        memory[:] = record_bytes(record)
+        return memory
+
+    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
+        """Put a copy into the structured scalar."""
+        record_bytes(record)[:] = memory
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
         """Return an argument buffer whose constant part is filled in."""
@@ -234,6 +264,8 @@ class HostBackend:
             "pointer_at": _pointer_at,
             "data_offset": _DATA_OFFSET,
             "address_of": address_of,
+            "record_address": record_address,
+            "record_offset": _RECORD_OFFSET,
             "flags": flags,
             "table": runtime.grid_table(),
             "name": ctypes.addressof(name),
@@ -244,6 +276,8 @@ class HostBackend:
         launch = "function, buffer[1], gx * gy * gz"
         if not mode.cooperative:
             launch += f", {_GRAIN_THREADS} // (bx * by * bz) or 1, threads"
+        fast = record_address is _record_address_by_struct
+        record = "pointer_at(id({a}) + record_offset).value" if fast else "record_address({a})"
         note = None
         if "memory" in get_settings().host_debug:
             from kerneltk.backends.host.memory_check import ArrayNotes
@@ -259,6 +293,7 @@ class HostBackend:
             head_size=48,
             launch=launch,
             stream="",
+            record=record,
             note=note,
         )
 

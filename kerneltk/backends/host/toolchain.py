@@ -370,7 +370,10 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
 
     ``a * b + c`` contracts to one fused operation wherever the CPU has it, across statements too,
     since that is what NVRTC does by default; ``--fmad=false`` turns it off on both backends.
-    Otherwise arithmetic is IEEE: no fast-math.
+    Otherwise results are IEEE's: no fast-math. What ``-fno-math-errno`` and ``-fno-trapping-math``
+    give up are ``errno`` and the flags of exceptions, which no kernel can read; without the latter
+    GCC vectorises no loop that has arithmetic under a condition. See :func:`build` for the one
+    result that g++ changes under it.
 
     Raises
     ------
@@ -552,7 +555,10 @@ def build(
     language: Literal["c++", "c"] = "c++",
     has_gaps: bool = False,
 ) -> tuple[bytes | None, str]:
-    """Compile a text to a shared library.
+    """Compile a source to a shared library.
+
+    g++ builds it a second time, with ``-ftrapping-math``, where it took a round trip through an
+    integer, ``(double)(int)x``, for ``trunc(x)``, which keeps the sign of zero.
 
     Parameters
     ----------
@@ -590,6 +596,8 @@ def build(
         source_of = ("-x", language, name, "-x", "none")
         to_library = ("-o", str(output), *_link_inputs(compiler))
         commands: list[tuple[str, ...]]
+        if is_checked := compiler.family == "gcc" and _may_lose_signs(options):
+            options = (*options, f"-fdump-tree-optimized={_GIMPLE}")
         # Told that nothing of the standard library is linked, zig hides its headers.
         compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
         if has_gaps:
@@ -622,9 +630,35 @@ def build(
             raise BackendUnavailableError(
                 f"The compiler '{compiler.command[0]}' cannot be started: {error}."
             ) from error
+        if status == 0 and is_checked and _loses_signs(Path(directory, _GIMPLE)):
+            exact = ("-ftrapping-math" if o == "-fno-trapping-math" else o for o in options[:-1])
+            return build(name, source, tuple(exact), language=language, has_gaps=has_gaps)
         if status == 0:
             return output.read_bytes(), log
         return None, log or f"{compiler.family} {compiler.version} ended with status {status}."
+
+
+_GIMPLE = "unit.gimple"
+# The internal function, and what x86's vectors have for it. A program's own `trunc` that is
+# vectorised looks the same, which costs it no more than a second compilation.
+_ROUND_TRIP = re.compile(rb"\.TRUNC \(|__builtin_ia32_trunc")
+
+
+def _may_lose_signs(options: Sequence[str]) -> bool:
+    """Return whether options let g++ fold ``(double)(int)x``, and do not allow for it."""
+    return "-fno-trapping-math" in options and "-ffast-math" not in options
+
+
+def _loses_signs(gimple: Path) -> bool:
+    """Return whether g++ has made ``trunc(x)`` of an ``(double)(int)x``.
+
+    It keeps the sign of what becomes zero, and numbers that the integer does not hold. g++ 12 does
+    so where floating-point operations may not trap, and has no option against it alone.
+    """
+    try:
+        return _ROUND_TRIP.search(gimple.read_bytes()) is not None
+    except FileNotFoundError:  # nothing was compiled: the unit has no function
+        return False
 
 
 def _with_gaps(assembly: str) -> str:

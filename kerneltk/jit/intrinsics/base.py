@@ -119,6 +119,9 @@ class Builder(Protocol):
     def convert(self, value: Value, target: Type, span: ir.Span, what: str) -> ir.Expression:
         """Return a value as one of a type that it can be stored to; raises where it cannot."""
 
+    def exchanged(self, value: Value, span: ir.Span) -> ir.Expression:
+        """Return a value as other threads can be given it: records themselves, no references."""
+
     def truth(self, value: Value, span: ir.Span) -> ir.Expression | Static:
         """Return whether a value is true."""
 

@@ -48,7 +48,7 @@ def _checked(
     low: Any, value: Value, span: ir.Span, kind: Type, collective: Collective
 ) -> ir.Expression:
     """Return an argument as a value of a type."""
-    found: ir.Expression = low.as_expression(value, span)
+    found: ir.Expression = low.exchanged(value, span)
     if not fits(found.type, kind):
         hint = f"use {collective.template.__name__} of another dtype."
         if isinstance(kind, Number) and isinstance(found.type, Number):

@@ -29,6 +29,7 @@ from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number
 __all__ = ["TABLE", "choose"]
 
 _NUMBERS = ("jit_numbers.hpp",)
+_MATH = ("jit_math.hpp",)
 _MORE = ("jit_numbers.hpp", "jit_numbers_more.hpp")
 _FLOAT = Number(np.dtype(np.float32))
 _INT = Number(np.dtype(np.int32))
@@ -72,7 +73,6 @@ _BINARY: dict[str, tuple[Any, ...]] = {
     "hypot": (np.hypot,),
     "fmod": (math.fmod,),
     "copysign": (math.copysign, np.copysign),
-    "nextafter": (math.nextafter, np.nextafter),
     "remainder": (math.remainder,),
 }
 
@@ -230,13 +230,18 @@ def _log(low: Builder, site: CallSite) -> Value:
     known = folded(math.log, site, low)
     if known is not None:
         return known
-    arguments_of(low, site, ("x", "base"))
+    values = arguments_of(low, site, ("x", "base"))
+    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
+    kind = common_number(low, numbers, site)
+    if kind.is_half:  # rounded once, at the end
+        numbers = [low.cast(low.cast(number, kind), _FLOAT) for number in numbers]
     one = _unary("log", (math.log,))
     parts = []
-    for argument, span in zip(site.arguments, site.spans, strict=False):
-        inner = CallSite(site.name, (argument,), {}, span, (span,))
-        parts.append(one(low, inner))
-    return low.binary("/", parts[0], parts[1], site.span)
+    for k, number in enumerate(numbers):
+        span = site.span_of(k)
+        parts.append(one(low, CallSite(site.name, (number,), {}, span, (span,))))
+    found = low.binary("/", parts[0], parts[1], site.span)
+    return low.cast(low.as_number(found, site.span), kind) if kind.is_half else found
 
 
 def _pow(low: Builder, site: CallSite) -> Value:
@@ -257,6 +262,14 @@ def _hypot(low: Builder, site: CallSite) -> Value:
     return _binary("hypot", math.hypot)(low, site)
 
 
+def _real_of(low: Builder, value: ir.Expression, site: CallSite) -> Number:
+    """Return the type that a function of a real number is computed in."""
+    assert isinstance(value.type, Number)
+    if value.type.is_complex:
+        raise low.fail(f"'{site.name}' cannot be computed for '{value.type}'.", site.span)
+    return floating_of(value.type)
+
+
 _LDEXP = Operation("ldexp", "kerneltk::jit::ldexp({0}, {1})", headers=_MORE)
 
 
@@ -266,8 +279,7 @@ def _ldexp(low: Builder, site: CallSite) -> Value:
         return known
     values = arguments_of(low, site, ("x", "i"))
     x = low.as_number(values["x"], site.span_of(0))
-    assert isinstance(x.type, Number)
-    kind = floating_of(x.type)
+    kind = _real_of(low, x, site)
     exponent = low.cast(integer(low, values["i"], site.span_of(1), "The exponent"), _INT)
     return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
 
@@ -286,7 +298,7 @@ def _pair(first: Operation, second: Operation, second_kind: Number | None, funct
         if known is not None:
             return known
         value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-        kind = floating_of(value.type)
+        kind = _real_of(low, value, site)
         once = low.temporary(low.cast(value, kind))
         parts = [
             call(first, [once], kind, site),
@@ -393,7 +405,9 @@ def _float_power(low: Builder, site: CallSite) -> Value:
     return low.binary("**", base, exponent, site.span)
 
 
-_POPCOUNT = Operation("bitwise_count", "__popcll((unsigned long long){0})")
+_POPCOUNT = Operation(
+    "bitwise_count", "__popcll(kerneltk::jit::magnitude({0}))", headers=_MORE
+)
 
 
 def _bitwise_count(low: Builder, site: CallSite) -> Value:
@@ -402,15 +416,14 @@ def _bitwise_count(low: Builder, site: CallSite) -> Value:
     assert isinstance(kind, Number)
     if not kind.is_integer:
         raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
-    magnitude = absolute(low, CallSite(site.name, (value,), {}, site.span, site.spans))
-    found = call(_POPCOUNT, [low.as_number(magnitude, site.span)], _INT, site)
+    found = call(_POPCOUNT, [value], _INT, site)
     return low.cast(found, Number(np.dtype(np.uint8)))
 
 
 def _integers(name: str, function: Any, count: int) -> Rule:
     """Return the rule of a function of integers, which are Python's: 64 bits of them."""
     places = ", ".join(f"{{{k}}}" for k in range(count))
-    operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=("jit_math.hpp",))
+    operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=_MATH)
 
     def rule(low: Builder, site: CallSite) -> Value:
         known = folded(function, site, low)
@@ -427,7 +440,7 @@ def _integers(name: str, function: Any, count: int) -> Rule:
 
 
 _IS_CLOSE = Operation(
-    "isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=("jit_math.hpp",)
+    "isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH
 )
 
 
@@ -525,7 +538,8 @@ def _table() -> dict[Any, Rule]:
     add(_same_type("logaddexp2", np.logaddexp2, ("x", "y"), _MORE, integers=False), np.logaddexp2)
     add(_same_type("gcd", np.gcd, ("x", "y"), _MORE, reals=False), np.gcd, math.gcd)
     add(_same_type("lcm", np.lcm, ("x", "y"), _MORE, reals=False), np.lcm, math.lcm)
-    add(_binary("fmod", np.fmod), np.fmod)
+    # Of integers exact, where math.fmod is of floats.
+    add(_same_type("fmod", np.fmod, ("x", "y"), _MORE), np.fmod)
     for name in ("isnan", "isinf", "isfinite"):
         for module in (math, np, cmath):
             function = getattr(module, name)
@@ -560,10 +574,14 @@ def _table() -> dict[Any, Rule]:
     for name, count in (("isqrt", 1), ("factorial", 1), ("comb", 2), ("perm", 2)):
         add(_integers(name, getattr(math, name), count), getattr(math, name))
     add(_isclose, math.isclose)
-    spacing = _unary("spacing", (np.spacing,), "kerneltk::jit::spacing({0})", ("jit_math.hpp",))
-    ulp = _unary("ulp", (math.ulp,), "::fabs(kerneltk::jit::spacing({0}))", ("jit_math.hpp",))
-    add(spacing, np.spacing)
-    add(ulp, math.ulp)
+    # Numbers beside others differ by type: the 16-bit ones have their own.
+    for name, functions, parameters in (
+        ("nextafter", (np.nextafter, math.nextafter), ("x", "y")),
+        ("spacing", (np.spacing,), ("x",)),
+        ("ulp", (math.ulp,), ("x",)),
+    ):
+        for function in functions:
+            add(_same_type(name, function, parameters, _MATH, integers=False), function)
     add(_divmod, np.divmod)
     add(_round, np.round, np.around)
     if hasattr(np, "bitwise_count"):

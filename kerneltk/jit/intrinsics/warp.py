@@ -30,7 +30,7 @@ def _shuffle(name: str, lane: str) -> Rule:
     def rule(low: Any, site: CallSite) -> Value:
         values = arguments_of(low, site, ("mask", "var", lane, "width"), {"width": 32})
         mask = as_mask(low, values["mask"], site)
-        var = low.as_expression(values["var"], site.span_of(1))
+        var = low.exchanged(values["var"], site.span_of(1))
         if not isinstance(var.type, Number | Tuple | Record):
             raise low.fail(f"{low.describe(var)} cannot be exchanged.", site.span_of(1))
         place = low.cast(integer(low, values[lane], site.span_of(2), "A lane"), _INT)

@@ -117,8 +117,9 @@ __device__ __forceinline__ complex<T> quotient(const complex<T>& x, const comple
     const T a = swap ? x.imag() : x.real(), b = swap ? x.real() : x.imag();
     const T ratio = p == T(0) ? T(0) : q / p;
     const T divisor = p + q * ratio;
-    const T re = (a + b * ratio) / divisor, im = (b - a * ratio) / divisor;
-    return {re, swap ? -im : im};
+    // Not the negative of the other: a zero has the sign that NumPy's has.
+    const T im = swap ? a * ratio - b : b - a * ratio;
+    return {(a + b * ratio) / divisor, im / divisor};
 }
 
 }  // namespace kerneltk

@@ -104,6 +104,12 @@ __device__ inline strided<F, N> field_view(const A<T, N>& records, int offset) {
     return view;
 }
 
+// A record in another one; `offset` is its place there (bytes).
+template <class F, class T>
+__device__ inline array<F, 0> record_in(const array<T, 0>& record, int offset) {
+    return {reinterpret_cast<F*>(reinterpret_cast<char*>(record.data) + offset)};
+}
+
 // An index that counts from the end where it is negative.
 template <class I>
 __device__ inline long long wrapped(I index, long long extent) {

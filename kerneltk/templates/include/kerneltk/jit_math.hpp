@@ -2,6 +2,8 @@
 #pragma once
 #include <kerneltk/jit_numbers.hpp>
 
+class float16;
+
 namespace kerneltk::jit {
 
 // The integer part of a square root; the float's is at most one off.
@@ -22,21 +24,55 @@ __device__ inline long long perm(long long n, long long k) {
     for (long long j = n - k + 1; j <= n; ++j) product *= static_cast<unsigned long long>(j);
     return static_cast<long long>(product);
 }
-// Exact wherever the result and `k` times it fit 64 bits.
+__device__ inline unsigned long long common_divisor(unsigned long long a, unsigned long long b) {
+    while (b != 0) {
+        const unsigned long long rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+// Exact wherever the result fits 64 bits: each step's product is a binomial coefficient as well.
 __device__ inline long long comb(long long n, long long k) {
     if (k > n) return 0;
     if (k > n - k) k = n - k;
     unsigned long long result = 1;
-    for (long long j = 1; j <= k; ++j)
-        result = result * static_cast<unsigned long long>(n - k + j) / static_cast<unsigned long long>(j);
+    for (long long j = 1; j <= k; ++j) {
+        const auto factor = static_cast<unsigned long long>(n - k + j);
+        const auto divisor = static_cast<unsigned long long>(j);
+        const unsigned long long common = common_divisor(result, divisor);
+        result = result / common * (factor / (divisor / common));
+    }
     return static_cast<long long>(result);
 }
-// The distance to the next number away from zero, with the sign of x.
+// The next number in the direction of y. Of two zeros it is the second, and of float16, as in
+// NumPy, the first.
+template <class T>
+__device__ __forceinline__ T nextafter(T x, T y) {
+    if constexpr (is_same<T, float16>::value)
+        if (static_cast<float>(x) == static_cast<float>(y)) return x;
+    return ::nextafter(x, y);
+}
+// The distance to the next number away from zero, with the sign of x; of a float16, as in NumPy, to
+// the next greater number.
 template <class T>
 __device__ inline T spacing(T x) {
-    if (x != x || x - x != T(0)) return x - x;
-    const T away = x < T(0) ? static_cast<T>(-INFINITY) : static_cast<T>(INFINITY);
-    return static_cast<T>(::nextafter(x, away) - x);
+    const wide<T> value = static_cast<wide<T>>(x);
+    if (value != value || value - value != wide<T>(0)) return static_cast<T>(value - value);
+    const bool is_down = !is_same<T, float16>::value && value < wide<T>(0);
+    const T away = static_cast<T>(is_down ? -INFINITY : INFINITY);
+    return static_cast<T>(static_cast<wide<T>>(jit::nextafter(x, away)) - value);
+}
+// Python's: the value of the last bit, of the largest number too; infinite of infinities.
+template <class T>
+__device__ inline T ulp(T x) {
+    const wide<T> value = static_cast<wide<T>>(x), size = value < wide<T>(0) ? -value : value;
+    if (size != size || size - size != wide<T>(0)) return static_cast<T>(size);
+    const T up = jit::nextafter(static_cast<T>(size), static_cast<T>(INFINITY));
+    if (static_cast<wide<T>>(up) - static_cast<wide<T>>(up) == wide<T>(0))
+        return static_cast<T>(static_cast<wide<T>>(up) - size);
+    const T down = jit::nextafter(static_cast<T>(size), T(0.0f));
+    return static_cast<T>(size - static_cast<wide<T>>(down));
 }
 template <class T>
 __device__ inline bool is_close(T a, T b, T relative, T absolute) {

@@ -42,6 +42,17 @@ __device__ inline complex<T> sign(const complex<T>& x) {
     if (::isinf(re) == ::isinf(im)) return {static_cast<T>(NAN), static_cast<T>(NAN)};
     return {::isinf(re) ? ::copysign(T(1), re) : T(0), ::isinf(im) ? ::copysign(T(1), im) : T(0)};
 }
+// As NumPy's, which divides by the larger part first.
+template <class T>
+__device__ inline complex<T> reciprocal(const complex<T>& x) {
+    const T re = x.real(), im = x.imag();
+    if (::fabs(im) <= ::fabs(re)) {
+        const T ratio = im / re, divisor = re + im * ratio;
+        return {T(1) / divisor, -ratio / divisor};
+    }
+    const T ratio = re / im, divisor = re * ratio + im;
+    return {ratio / divisor, T(-1) / divisor};
+}
 template <class T>
 __device__ __forceinline__ complex<T> rint(const complex<T>& x) {
     return {::rint(x.real()), ::rint(x.imag())};

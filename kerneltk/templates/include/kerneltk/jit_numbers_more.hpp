@@ -21,6 +21,23 @@ __device__ __forceinline__ T copysign(T x, T y) {
     return static_cast<T>(::copysign(static_cast<F>(x), static_cast<F>(y)));
 }
 
+// What division leaves, with the sign of x; of integers exact. An integer divided by zero is what
+// the processor makes of it.
+template <class T>
+__device__ __forceinline__ T fmod(T x, T y) {
+    if constexpr (is_signed_integer<T>) {
+#ifndef __CUDACC_RTC__
+        if (y == T(-1)) return 0;
+#endif
+        return static_cast<T>(x % y);
+    } else if constexpr (is_discrete<T>) {
+        return static_cast<T>(x % y);
+    } else {
+        using F = floating<T>;
+        return static_cast<T>(::fmod(static_cast<F>(x), static_cast<F>(y)));
+    }
+}
+
 // x * 2**exponent; the exponent is an integer of any type.
 template <class T, class N>
 __device__ __forceinline__ T ldexp(T x, N exponent) {

@@ -1,0 +1,109 @@
+"""Where results of the table of numbers differ from NumPy's and Python's, and why.
+
+docs/numerics.md shows these reasons; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .numbers_table import COMPLEX, FLOATS, INTEGERS, Array, Function
+
+Where = Callable[[tuple[Array, ...], list[Array]], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """A known difference of `functions` (names) for operands of `dtypes`.
+
+    `where` takes operands and expected results and tells where it may be. `everywhere` says that
+    it is there on every machine; the others depend on NumPy's build, the compiler or the GPU.
+    """
+
+    title: str
+    functions: str
+    dtypes: tuple[str, ...]
+    where: Where
+    reason: str
+    everywhere: bool = True
+
+    def covers(self, function: Function, name: str) -> bool:
+        return name in self.dtypes and function.name in self.functions.split()
+
+
+def _both_zeros(inputs: tuple[Array, ...], _: list[Array]) -> Any:
+    """Return where zeros of both signs meet."""
+    zeros = [(x == 0, np.signbit(x)) for x in inputs]
+    plus = np.any([zero & ~sign for zero, sign in zeros], axis=0)
+    return plus & np.any([zero & sign for zero, sign in zeros], axis=0)
+
+
+def _not_finite(inputs: tuple[Array, ...], results: list[Array]) -> Any:
+    """Return where an operand or a result is no finite number, or a square of one is none."""
+    parts = [part for x in (*inputs, *results) for part in (x.real, x.imag)]
+    found: Any = np.any([~np.isfinite(part) for part in parts], axis=0)
+    limit = np.sqrt(np.finfo(inputs[0].dtype).max) / 2
+    return found | np.any([np.hypot(x.real, x.imag) > limit for x in inputs], axis=0)
+
+
+DIFFERENCES = (
+    Difference(
+        "the greater of two zeros",
+        "np.maximum np.minimum np.fmax np.fmin np.clip",
+        FLOATS,
+        _both_zeros,
+        "0.0 and -0.0 are equal; which of them is the result is not the same for all dtypes and "
+        "machines in NumPy either.",
+        everywhere=False,
+    ),
+    Difference(
+        "reciprocal of the integer 0",
+        "np.reciprocal",
+        ("bool", *INTEGERS),
+        lambda inputs, _: inputs[0] == 0,
+        "It is 0; NumPy's is what the processor makes of a conversion.",
+        everywhere=False,
+    ),
+    Difference(
+        "sign and spacing of a bfloat16 -0.0",
+        "np.sign np.spacing",
+        ("bfloat16",),
+        lambda inputs, _: inputs[0] == 0,
+        "They are positive, as NumPy's of the other dtypes; those of ml_dtypes are negative.",
+    ),
+    Difference(
+        "isqrt beyond an int64",
+        "math.isqrt",
+        ("uint64",),
+        lambda inputs, _: inputs[0] >= 2**63,
+        "The integers of Python's functions have 64 bits with a sign.",
+    ),
+    Difference(
+        "lgamma near its roots",
+        "math.lgamma",
+        (*INTEGERS, *FLOATS),
+        lambda _, results: np.abs(results[0].astype(np.float64)) < 0.25,
+        "Python computes it from another formula, and both lose digits there: results are off by "
+        "a few units of 1, not of the result.",
+        everywhere=False,
+    ),
+    Difference(
+        "complex quotients, powers, squares and signs beyond finite numbers",
+        "np.divide / np.power np.float_power pow ** np.square np.sign np.multiply *"
+        " np.reciprocal",
+        COMPLEX,
+        _not_finite,
+        "Where a part of an operand or of the result is infinite or NaN, or its square overflows, "
+        "which part of the result is infinite or NaN may differ; it is not finite in both.",
+        everywhere=False,
+    ),
+)
+
+RAISED = (
+    "Where Python raises `ValueError` or `OverflowError`, a function of `math` returns what C's "
+    "does: NaN, an infinity, or, as an integer, any number."
+)

@@ -1,0 +1,453 @@
+"""Launches on arrays of torch, numba, JAX and others: their streams, their graphs, their memory."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ElementwiseKernel,
+    KernelToolkitError,
+    RawKernel,
+    ReductionKernel,
+    jit,
+    pipeline,
+)
+
+from ..unit.front_ends import each_front_end, reduction, size_of_output
+
+pytestmark = pytest.mark.gpu
+
+CYCLES = 100_000_000  # some 50 ms of a GPU: work that comes too early is seen
+SCALE = "y = a * x"
+
+
+def imported(name: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what other libraries do at their import
+        return pytest.importorskip(name)
+
+
+@pytest.fixture(scope="module")
+def torch() -> Any:
+    return imported("torch")
+
+
+@pytest.fixture(scope="module")
+def cupy() -> Any:
+    return imported("cupy")
+
+
+def scale() -> ElementwiseKernel:
+    return ElementwiseKernel("T x, T a", "T y", SCALE, "scale")
+
+
+def total() -> ReductionKernel:
+    return ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+
+
+def allocating() -> dict[str, Callable[[Any], Any]]:
+    """Return calls whose results are allocated, all of them as long as their argument or one."""
+
+    @jit.kernel
+    def fourfold(x):
+        return 4 * x
+
+    @jit.kernel
+    def shifted(x):
+        i = jit.index(1)
+        return x[i] + i
+
+    scaled, summed = scale(), total()
+    return {
+        "elementwise": lambda x: scaled(x, 5.0),
+        "reduction": lambda x: summed(x),
+        "along an axis": lambda x: summed(x.reshape(4, -1), axis=0),
+        "kernel of elements": fourfold,
+        "kernel of indices": shifted,
+    }
+
+
+each_result = pytest.mark.parametrize("name", allocating())
+
+
+@contextmanager
+def busy(torch: Any, stream: Any) -> Iterator[Any]:
+    """Return a context in which torch's current stream is this one, with work to do."""
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(CYCLES)
+        yield stream
+
+
+def wrapped(torch: Any, stream: Any) -> Any:
+    """Return CuPy's stream as torch's."""
+    return torch.cuda.ExternalStream(stream.ptr)
+
+
+# -- torch's current stream ----------------------------------------------------------------------
+
+
+@each_front_end
+def test_a_side_stream(make: Any, torch: Any) -> None:
+    launch, size = make(), size_of_output(make)
+    x, want = (
+        torch.arange(1, 5, device="cuda", dtype=torch.float32),
+        torch.zeros(size, device="cuda"),
+    )
+    launch(x, want)
+    late, out = torch.zeros(4, device="cuda"), torch.zeros(size, device="cuda")
+    torch.cuda.synchronize()
+    side = torch.cuda.Stream()
+    with busy(torch, side):
+        late.copy_(x)
+        launch(late, out)
+        # Nothing was waited for; but a stream's first scratch memory has to be allocated.
+        assert make is reduction or not side.query()
+    torch.cuda.synchronize()
+    assert want.count_nonzero() > 0
+    assert torch.equal(out, want)
+
+
+@each_result
+def test_results_on_a_side_stream(name: str, torch: Any) -> None:
+    call = allocating()[name]
+    x = torch.arange(1, 4097, device="cuda", dtype=torch.float64)
+    want = call(x)
+    assert isinstance(want, torch.Tensor)
+    late = torch.zeros_like(x)
+    torch.cuda.synchronize()
+    side = torch.cuda.Stream()
+    with busy(torch, side):
+        late.copy_(x)
+        for _ in range(20):  # memory that is given back goes to the next only in order
+            out = call(late)
+        copy = out.clone()
+    torch.cuda.synchronize()
+    assert torch.equal(copy, want)
+    assert torch.equal(out, want)
+
+
+@each_result
+def test_results_are_of_torchs_allocator(name: str, torch: Any) -> None:
+    call = allocating()[name]
+    x = torch.ones(1 << 20, device="cuda")
+    call(x)
+    gc.collect()
+    before = torch.cuda.memory_allocated()
+    y = call(x)
+    assert torch.cuda.memory_allocated() - before >= y.nbytes
+    assert y.is_cuda
+    y.record_stream(torch.cuda.Stream())
+    del y
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() <= before
+
+
+def test_a_total_is_copied_into_a_part(torch: Any) -> None:
+    y = torch.zeros(8, device="cuda")
+    y[:1].copy_(total()(torch.arange(8, device="cuda", dtype=torch.float32)))
+    assert y.tolist() == [28, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_overlapping_tensors_on_a_side_stream(torch: Any) -> None:
+    kernel = scale()
+    late = torch.zeros(10_001, device="cuda")
+    kernel(late[:-1], 1.0, late[1:])
+    torch.cuda.synchronize()
+    with busy(torch, torch.cuda.Stream()):
+        late.copy_(torch.arange(10_001, device="cuda"))
+        kernel(late[:-1], 2.0, late[1:])
+    torch.cuda.synchronize()
+    want = np.arange(10_001, dtype=np.float32)
+    want[1:] = 2 * want[:-1].copy()
+    np.testing.assert_array_equal(late.cpu().numpy(), want)
+
+
+# -- torch's graphs ------------------------------------------------------------------------------
+
+
+def forget_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let first calls load their kernels, whatever was loaded before."""
+    for known in ("_functions", "_modules"):
+        monkeypatch.setattr(pipeline, known, {})
+
+
+@each_front_end
+@pytest.mark.parametrize("warm", [False, True], ids=["first call", "later call"])
+def test_a_graph(make: Any, warm: bool, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_loaded(monkeypatch)
+    launch, size = make(), size_of_output(make)
+    x, y = torch.ones(4, device="cuda"), torch.zeros(size, device="cuda")
+    if warm:
+        launch(x, y)
+        y.zero_()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        launch(x, y)
+    torch.cuda.synchronize()
+    assert y.count_nonzero() == 0  # it was captured, and not run
+    for value in (1, 3):
+        x.fill_(value)
+        graph.replay()
+        want = torch.zeros_like(y)
+        launch(x, want)
+        torch.cuda.synchronize()
+        assert want.count_nonzero() > 0
+        assert torch.equal(y, want)
+
+
+@each_result
+@pytest.mark.parametrize("warm", [False, True], ids=["first call", "later call"])
+def test_results_in_a_graph(
+    name: str, warm: bool, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = allocating()[name]
+    x = torch.arange(1, (1 << 16) + 1, device="cuda", dtype=torch.float64)
+    y = torch.zeros_like(allocating()[name](x))
+    forget_loaded(monkeypatch)
+    if warm:
+        call(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y.copy_(call(x))
+    others = [torch.full_like(x, -1) for _ in range(8)]  # what the graph's memory is not for
+    others += [call(x) for _ in range(8)]
+    kept = [other.clone() for other in others]
+    for _ in range(3):
+        x += 1
+        y.zero_()
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(y, call(x))
+    assert all(torch.equal(other, copy) for other, copy in zip(others, kept, strict=True))
+
+
+def test_a_large_reduction_in_a_graph(torch: Any) -> None:
+    x, kernel = torch.ones(1 << 22, device="cuda", dtype=torch.float64), total()
+    out = torch.zeros((), device="cuda", dtype=torch.float64)
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        kernel(x, out=out)
+        y = kernel(x)
+    for value in (1, 2, 3):
+        x.fill_(value)
+        graph.replay()
+        torch.cuda.synchronize()
+        assert out.item() == y.item() == value * (1 << 22)
+
+
+def test_an_array_of_cupys_in_a_graph_of_torchs(torch: Any, cupy: Any) -> None:
+    kernel = ElementwiseKernel("T x, T w", "T y", "y = x + w", "both")
+    x, w = torch.ones(1000, device="cuda"), cupy.arange(1000, dtype="f")
+    y = torch.zeros(1000, device="cuda")
+    cupy.cuda.Device().synchronize()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kernel(x, w, y)
+    x.fill_(2)
+    graph.replay()
+    torch.cuda.synchronize()
+    np.testing.assert_array_equal(y.cpu().numpy(), 2 + np.arange(1000, dtype=np.float32))
+
+
+def test_a_tensor_in_a_graph_of_cupys(torch: Any, cupy: Any) -> None:
+    kernel = ElementwiseKernel("T x, T w", "T y", "y = x + w", "both")
+    x, w = torch.ones(1000, device="cuda"), cupy.arange(1000, dtype="f")
+    y = torch.zeros(1000, device="cuda")
+    kernel(x, w, y)
+    y.zero_()
+    torch.cuda.synchronize()
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        kernel(x, w, y)
+        graph = stream.end_capture()
+    torch.cuda.synchronize()
+    assert y.count_nonzero() == 0
+    graph.launch(stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(y.cpu().numpy(), 1 + np.arange(1000, dtype=np.float32))
+
+
+# -- several libraries ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["torch", "cupy"])
+def test_two_libraries_wait_for_each_other(first: str, torch: Any, cupy: Any) -> None:
+    kernel = ElementwiseKernel("T x, T w", "T y, T z", "y = x + w; z = x - w", "both")
+    n = 100_000
+    x, w = torch.zeros(n, device="cuda"), cupy.zeros(n, "f")
+    y, z = torch.zeros(n, device="cuda"), cupy.zeros(n, "f")
+    args = (x, w, y, z) if first == "torch" else (w, x, z, y)
+    for _ in range(2):  # everything is loaded, and has its memory, before it is raced
+        kernel(*args)
+        x.fill_(0)
+        w.fill(0)
+        z.copy()
+    side, other = torch.cuda.Stream(), cupy.cuda.Stream(non_blocking=True)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(wrapped(torch, other)):
+        torch.cuda._sleep(CYCLES)
+    with other, busy(torch, side):
+        x.fill_(3)
+        w.fill(2)
+        kernel(*args)
+        with torch.cuda.stream(wrapped(torch, other)):
+            torch.cuda._sleep(CYCLES)
+        seen_y, seen_z = y.clone(), z.copy()
+        w.fill(9)  # not before the kernel has read it
+        x.fill_(9)
+    torch.cuda.synchronize()
+    assert (seen_y == (5 if first == "torch" else -1)).all()
+    assert (seen_z == (1 if first == "torch" else 5)).all()
+
+
+def test_streams_that_a_call_names(torch: Any, cupy: Any) -> None:
+    kernel = scale()
+    given = cupy.cuda.Stream(non_blocking=True)
+
+    class Protocol:
+        def __cuda_stream__(self) -> tuple[int, int]:
+            return 0, given.ptr
+
+    x, c = torch.ones(1000, device="cuda"), cupy.ones(1000, "f")
+    torch.cuda.synchronize()
+    for stream in (given, Protocol(), given.ptr, wrapped(torch, given), torch.cuda.Stream()):
+        y, d = kernel(x, 2.0, stream=stream), cupy.zeros(1000, "f")
+        cupy.cuda.Device().synchronize()
+        kernel(c, 2.0, d, stream=stream)
+        torch.cuda.synchronize()
+        assert (y == 2).all()
+        assert (d == 2).all()
+    for stream in (-1, 12345, 1.0, "s", True):
+        for array in (x, c):
+            with pytest.raises(KernelToolkitError, match="'stream' must be a stream"):
+                kernel(array, 2.0, stream=stream)
+
+
+class Exporter:
+    """An array with a stream of its own."""
+
+    def __init__(self, array: Any, **words: Any) -> None:
+        self._array = array
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "shape": array.shape,
+            "typestr": array.dtype.str,
+            "data": (array.data.ptr, False),
+            **words,
+        }
+
+
+def test_a_stream_that_an_array_names(torch: Any, cupy: Any) -> None:
+    kernel = scale()
+    memory, out = cupy.zeros(1000, "f"), cupy.zeros(1000, "f")
+    own = cupy.cuda.Stream(non_blocking=True)
+    kernel(memory, 2.0, out)
+    for given in (out, Exporter(out, stream=own.ptr), torch.as_tensor(out, device="cuda")):
+        memory.fill(0)
+        out.fill(0)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(wrapped(torch, own)):
+            torch.cuda._sleep(CYCLES)
+        with own:
+            memory.fill(3)
+        kernel(Exporter(memory, stream=own.ptr), 2.0, given)
+        with own:
+            memory.fill(4)  # not before it was read
+        torch.cuda.synchronize()
+        assert (out == 6).all()
+
+
+def test_memory_of_the_wrong_place(cupy: Any) -> None:
+    kernel, read_only = scale(), cupy.zeros(4, "f")
+    right = Exporter(read_only)
+    locked = Exporter(read_only, data=(read_only.data.ptr, True))
+    with pytest.raises(ArgumentValueError, match="is written, but it is read-only"):
+        kernel(right, 2.0, locked)
+    kernel(locked, 2.0, right)
+    for address in (4096, 8192):
+        with pytest.raises(ArgumentValueError, match="there is no memory"):
+            kernel(Exporter(read_only, data=(address, False)), 2.0)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_arrays_of_numba(torch: Any, cupy: Any) -> None:
+    numba = imported("numba.cuda")
+    kernel = scale()
+    x = numba.to_device(np.ones(1000, np.float32))
+    y = kernel(x, 2.0)
+    assert type(y).__module__.startswith("numba")
+    np.testing.assert_array_equal(y.copy_to_host(), np.full(1000, 2, np.float32))
+    stream = numba.stream()
+    out = numba.device_array(1000, np.float32)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.ExternalStream(int(stream))):
+        torch.cuda._sleep(CYCLES)
+    late = numba.to_device(np.full(1000, 5, np.float32), stream=stream)
+    kernel(late, 2.0, out.bind(stream))
+    stream.synchronize()
+    np.testing.assert_array_equal(out.copy_to_host(), np.full(1000, 10, np.float32))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_arrays_of_jax(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    jax = imported("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("JAX has no GPU here")
+    kernel, summed = scale(), total()
+    for run in range(50):  # temporary arrays, whose memory JAX uses again
+        y = kernel(jax.numpy.full(1 << 20, run, "float32"), 2.0)
+        assert isinstance(y, jax.Array)
+        assert float(summed(y)) == 2.0 * run * (1 << 20)
+    x = jax.numpy.ones(8, "bfloat16")
+    assert kernel(x, 2.0).astype("float32").tolist() == [2] * 8
+    with pytest.raises(ArgumentValueError, match="JAX's, whose arrays never change"):
+        kernel(x, 2.0, x)
+
+
+# -- dtypes and gradients ------------------------------------------------------------------------
+
+
+def test_dtypes_of_torch(torch: Any) -> None:
+    kernel = scale()
+    for name in ("bfloat16", "float16", "complex64", "uint16", "int64"):
+        x = torch.ones(4, device="cuda").to(getattr(torch, name))
+        y = kernel(x, 2)
+        assert y.dtype == x.dtype
+        assert y.to(torch.complex64).real.tolist() == [2] * 4
+    small = torch.ones(4, device="cuda").to(torch.float8_e4m3fn)
+    with pytest.raises(ArgumentTypeError, match="float8_e4m3fn"):
+        kernel(small, 2)
+    code = 'extern "C" __global__ void f(unsigned char* x) { x[0] = x[1] + 8; }'
+    RawKernel(code, "f")(1, 1, (small,))
+    assert small.float().tolist() == [2, 1, 1, 1]
+    lazy = torch.tensor([1 + 2j], device="cuda").conj()
+    assert kernel(lazy, 2).tolist() == [2 - 4j]
+
+
+@each_front_end
+def test_gradients(make: Any, torch: Any) -> None:
+    launch, size = make(), size_of_output(make)
+    x, y = torch.ones(4, device="cuda", requires_grad=True), torch.zeros(size, device="cuda")
+    launch(x, y)
+    assert y.count_nonzero() > 0
+    leaf = torch.zeros(size, device="cuda", requires_grad=True)
+    with pytest.raises(ArgumentValueError, match="requires a gradient"):
+        launch(x, leaf)
+    with torch.no_grad():
+        launch(x, leaf)
+    assert torch.equal(leaf, y)

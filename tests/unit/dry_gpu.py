@@ -1,0 +1,153 @@
+"""A GPU that runs nothing: launches, events and allocations are written down in order.
+
+Arrays are CuPy's around host memory that nobody reads, kernels are compiled by NVRTC for real and
+loaded by nobody. So a call's whole way to its launch is tested without a device.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import interop, pipeline
+from kerneltk.backends.base import Function, GridLimits
+
+from . import fake_torch
+
+CUPY, TORCH = 11, 22  # the libraries' current streams
+
+
+class DryGpu:
+    """What was asked of the device.
+
+    Attributes
+    ----------
+    log : list of tuple
+        ``("launch", stream)``, ``("record", stream)``, ``("wait", stream)``,
+        ``("allocate", library, stream)``, where `stream` is the library's current one.
+    capturing : set of int
+        Streams that are captured.
+    torch : module
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        import cupy
+
+        from kerneltk.backends import cuda, cuda_streams
+
+        self.log: list[tuple[Any, ...]] = []
+        self.capturing: set[int] = set()
+        self.current = {"cupy": CUPY, "torch": TORCH}
+        self.kept: list[Any] = []
+        self._cupy = cupy
+        runtime = cupy.cuda.runtime
+        patch.setattr(runtime, "getDeviceCount", lambda: 1)
+        patch.setattr(runtime, "getDevice", lambda: 0)
+        patch.setattr(runtime, "eventRecord", lambda event, stream: self._note("record", stream))
+        patch.setattr(runtime, "streamWaitEvent", lambda stream, event: self._note("wait", stream))
+        patch.setattr(runtime, "streamIsCapturing", lambda stream: stream in self.capturing)
+        where = SimpleNamespace(type=2, device=0)
+        patch.setattr(runtime, "pointerGetAttributes", lambda address: where)
+        patch.setattr(cupy.cuda, "Device", self._device)
+        patch.setattr(cupy.cuda, "Event", lambda **options: SimpleNamespace(ptr=1, done=True))
+        patch.setattr(cupy.cuda, "get_current_stream", self._current_stream)
+        patch.setattr(cupy.cuda.driver, "launchKernel", self._launch)
+        patch.setattr(cuda_streams, "stream_of", self._within)
+        patch.setattr(cuda_streams, "_kept", deque())
+        patch.setattr(cuda_streams, "relaxed_capture", nullcontext)
+        for known in ("_functions", "_modules"):  # what is loaded here is loaded nowhere
+            patch.setattr(pipeline, known, {})
+        patch.setattr(cuda, "stream_of", self._within)
+        patch.setattr(cuda, "_architecture_of", lambda device: "sm_90")
+        patch.setattr(cuda, "_multiprocessors", lambda device: 132)
+        patch.setattr(
+            cuda, "_scratch_for", lambda stream, size: self._note("scratch", stream) or 64
+        )
+        backend = cuda.CudaBackend
+        patch.setattr(backend, "load", lambda own, code: Function(1))
+        module = SimpleNamespace(function=lambda symbol: Function(1))
+        patch.setattr(backend, "load_module", lambda own, code: module)
+        limits = GridLimits(1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535), 227 << 10)
+        patch.setattr(backend, "limits", lambda own, function: limits)
+        patch.setattr(backend, "parameter_places", lambda own, function: None)
+        patch.setattr(backend, "allow_shared", lambda own, function, size: None)
+        made = backend()
+        patch.setattr(interop, "cuda_backend", lambda: made)
+        self.torch = fake_torch.module()
+        self.torch.cuda = SimpleNamespace(
+            current_stream=lambda device: SimpleNamespace(cuda_stream=self.current["torch"]),
+            default_stream=lambda device: 0,
+            ExternalStream=lambda stream, device: stream,
+            stream=lambda stream: self._on("torch", stream),
+        )
+        self.torch.device = lambda kind, index: kind
+        self.torch.empty = self._empty_tensor
+        patch.setitem(sys.modules, "torch", self.torch)
+
+    def _note(self, *entry: Any) -> None:
+        self.log.append(entry)
+
+    def _launch(self, *arguments: Any) -> None:
+        self._note("launch", arguments[8])
+
+    @contextmanager
+    def _device(self, number: int = 0) -> Iterator[None]:
+        yield
+
+    def _current_stream(self, device: int = 0) -> Any:
+        return SimpleNamespace(ptr=self.current["cupy"])
+
+    @contextmanager
+    def _on(self, library: str, stream: int) -> Iterator[Any]:
+        before = self.current[library]
+        self.current[library] = stream
+        try:
+            yield SimpleNamespace(ptr=stream)
+        finally:
+            self.current[library] = before
+
+    def _within(self, handle: int) -> Any:
+        return self._on("cupy", handle)
+
+    def _empty_tensor(self, size: int, dtype: Any, device: str) -> Any:
+        self._note("allocate", "torch", self.current["torch"])
+        return fake_torch.Tensor(np.zeros(size, np.uint8), device=device)
+
+    def _allocate(self, size: int) -> Any:
+        self._note("allocate", "cupy", self.current["cupy"])
+        memory = np.zeros(size, np.uint8)
+        self.kept.append(memory)
+        block = self._cupy.cuda.UnownedMemory(memory.ctypes.data, size, memory, 0)
+        return self._cupy.cuda.MemoryPointer(block, 0)
+
+    @contextmanager
+    def allocating(self) -> Iterator[None]:
+        """Let CuPy allocate here."""
+        with self._cupy.cuda.using_allocator(self._allocate):
+            yield
+
+    def array(self, *shape: int, dtype: Any = np.float32) -> Any:
+        """Return an array of CuPy's."""
+        with self.allocating():
+            made = self._cupy.ndarray(shape, dtype)
+        self.log.clear()
+        return made
+
+    def tensor(self, *shape: int, dtype: Any = np.float32, **options: Any) -> Any:
+        """Return a tensor of torch's."""
+        return fake_torch.Tensor(np.zeros(shape, dtype), device="cuda", **options)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[DryGpu]:
+    """Return the device, which every kernel's launch goes to."""
+    made = DryGpu(monkeypatch)
+    with made.allocating():
+        yield made
