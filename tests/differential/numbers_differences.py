@@ -93,8 +93,7 @@ DIFFERENCES = (
     ),
     Difference(
         "complex quotients, powers, squares and signs beyond finite numbers",
-        "np.divide / np.power np.float_power pow ** np.square np.sign np.multiply *"
-        " np.reciprocal",
+        "np.divide / np.power np.float_power pow ** np.square np.sign np.multiply * np.reciprocal",
         COMPLEX,
         _not_finite,
         "Where a part of an operand or of the result is infinite or NaN, or its square overflows, "

@@ -179,9 +179,7 @@ _MOST = {1: 1000, 2: 45, 3: 11}
 
 
 @cache
-def operands(
-    name: str, arity: int, seconds: str = "", kind: str = ""
-) -> tuple[Array, ...]:
+def operands(name: str, arity: int, seconds: str = "", kind: str = "") -> tuple[Array, ...]:
     """Return the operands of functions: of several, each value with each.
 
     No integer is divided by zero, which is an error on the CPU and undefined on a GPU.

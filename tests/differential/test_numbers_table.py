@@ -87,7 +87,9 @@ class Comparison:
 
     def check(self) -> None:
         known = ", ".join(f"{title}: {count}" for title, count in self.known.items() if count)
-        print(f"{self.name}: {self.combinations} combinations; known differences: {known or 'none'}")
+        print(
+            f"{self.name}: {self.combinations} combinations; known differences: {known or 'none'}"
+        )
         assert not self.failures, "\n".join([f"{len(self.failures)} functions", *self.failures])
 
 

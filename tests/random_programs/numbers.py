@@ -242,6 +242,8 @@ class Semantics:
             values = tuple(self.to(value, kind) for value in values)
         if kind in WEAK:
             values = tuple(np.dtype(WEAK[kind]).type(value) for value in values)
+        if name == "fmod" and kind in INTEGERS and values[1] == 0:
+            raise UndefinedError("an integer divided by zero")
         if name in ("copysign", "signbit") and np.isnan(values[-1]):
             raise UndefinedError("the sign of a NaN")
         zeros = {bool(np.signbit(v)) for v in values if kind in (*FLOATS, "float") and v == 0}
