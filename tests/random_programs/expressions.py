@@ -674,7 +674,8 @@ class Expressions:
         ("isnan", 1, "IFC?"), ("isinf", 1, "IF?"), ("isfinite", 1, "IF?"), ("signbit", 1, "IF?"),
         ("reciprocal", 1, "F"), ("heaviside", 2, "F"), ("gcd", 2, "I"), ("lcm", 2, "I"),
         ("absolute", 1, "IF"), ("nextafter", 2, "F"), ("spacing", 1, "F"),
-        ("bitwise_count", 1, "I"), ("negative", 1, "IFC"), ("positive", 1, "IFC"), ("round", 1, "IF"),
+        ("bitwise_count", 1, "I"), ("negative", 1, "IFC"), ("positive", 1, "IFC"),
+        ("round", 1, "IF"),
     )  # fmt: skip
     OPERATORS = (
         ("add", "+"), ("subtract", "-"), ("multiply", "*"), ("divide", "/"),
