@@ -60,6 +60,13 @@ def _is_huge(base: Any, exponent: Any) -> bool:
     )
 
 
+def _is_scalar(value: Any) -> bool:
+    """Return whether an object is a number that kernels may have."""
+    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
+        return True
+    return isinstance(value, np.generic) and value.dtype.name == "bfloat16"
+
+
 class Operators(Values):
     """The part of the lowering that knows operators."""
 
@@ -83,6 +90,9 @@ class Operators(Values):
         """Return an operation on Python objects."""
         if op == "**" and _is_huge(left, right):
             raise self.fail("The result of this power does not fit 64 bits.", span)
+        if _is_scalar(left) and _is_scalar(right):
+            if isinstance(left, np.generic) or isinstance(right, np.generic):
+                left, right = self._as_computed(op, left, right, places or (span, span), span)
         try:
             with np.errstate(all="ignore"):
                 found = _BY_SPELLING[op](left, right)
@@ -91,6 +101,28 @@ class Operators(Values):
         if isinstance(found, np.ndarray) and found.ndim and op in COMPARED:
             raise self._without_value(found, span)
         return Static(found)
+
+    def _as_computed(
+        self, op: str, left: Any, right: Any, places: tuple[ir.Span, ir.Span], span: ir.Span
+    ) -> tuple[Any, Any]:
+        """Return two constants, one of them of a dtype, in the type that a thread computes in."""
+        if op in COMPARED and (
+            self.mode == "numpy" or not isinstance(left, np.generic) or not isinstance(right, np.generic)
+        ):
+            return left, right  # compared by value
+        a = self.as_number(Static(left), places[0])
+        b = self.as_number(Static(right), places[1])
+        assert isinstance(a.type, Number)
+        assert isinstance(b.type, Number)
+        kind = self.operation_type(op, a.type, b.type, span)
+        x, y = self.cast(a, kind), b if op in ("<<", ">>") else self.cast(b, kind)
+        assert isinstance(x, ir.Literal_)
+        assert isinstance(y, ir.Literal_)
+        if op not in ("<<", ">>"):
+            return x.value, y.value
+        # As many places as there are bits leave what more of them would.
+        count = int(y.value)
+        return x.value, x.value.dtype.type(min(count, 127)) if isinstance(x.value, np.generic) else count
 
     def binary(
         self,
@@ -167,6 +199,8 @@ class Operators(Values):
             truth = self.truth(value, span)
             return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
         if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+            if isinstance(value.value, np.bool_):
+                value = Static(bool(value.value))
             functions: dict[type[ast.unaryop], Callable[[Any], Any]] = {
                 ast.USub: operator.neg,
                 ast.UAdd: operator.pos,

@@ -120,8 +120,7 @@ __device__ __forceinline__ complex<T> quotient(const complex<T>& x, const comple
     const T a = swap ? x.imag() : x.real(), b = swap ? x.real() : x.imag();
     const T ratio = q / p;
     const T divisor = p + q * ratio;
-    const T re = (a + b * ratio) / divisor, im = (b - a * ratio) / divisor;
-    return {re, swap ? -im : im};
+    return {(a + b * ratio) / divisor, (swap ? a * ratio - b : b - a * ratio) / divisor};
 }
 
 }  // namespace kerneltk

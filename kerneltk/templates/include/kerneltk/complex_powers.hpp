@@ -98,7 +98,10 @@ namespace kerneltk {
 template <class T>
 __device__ inline complex<T> power(complex<T> x, const complex<T>& y) {
     const T a = y.real();
-    if (y.imag() == T(0) && a == rint(a) && fabs(a) <= T(64)) {
+    if (y.imag() == T(0) && a == rint(a) && fabs(a) < T(100)) {  // products, as in NumPy
+        if (a == T(1)) return x;
+        if (a == T(2)) return x * x;
+        if (a == T(3)) return x * (x * x);
         complex<T> result(T(1));
         for (int n = static_cast<int>(fabs(a)); n; n >>= 1) {
             if (n & 1) result = result * x;
