@@ -12,7 +12,7 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.refusals import refusal_of
-from kerneltk.jit.rules import operand_type
+from kerneltk.jit.rules import SHIFTS, operand_type
 from kerneltk.jit.types import (
     BOOL,
     PY_FLOAT,
@@ -67,6 +67,10 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, np.generic) and value.dtype.name == "bfloat16"
 
 
+def _is_dtyped(value: Any) -> bool:
+    return isinstance(value, np.generic)
+
+
 class Operators(Values):
     """The part of the lowering that knows operators."""
 
@@ -90,9 +94,9 @@ class Operators(Values):
         """Return an operation on Python objects."""
         if op == "**" and _is_huge(left, right):
             raise self.fail("The result of this power does not fit 64 bits.", span)
-        if _is_scalar(left) and _is_scalar(right):
-            if isinstance(left, np.generic) or isinstance(right, np.generic):
-                left, right = self._as_computed(op, left, right, places or (span, span), span)
+        dtyped = _is_dtyped(left) or _is_dtyped(right)
+        if dtyped and _is_scalar(left) and _is_scalar(right):
+            left, right = self._as_computed(op, left, right, places or (span, span), span)
         try:
             with np.errstate(all="ignore"):
                 found = _BY_SPELLING[op](left, right)
@@ -102,27 +106,41 @@ class Operators(Values):
             raise self._without_value(found, span)
         return Static(found)
 
+    def _within(
+        self, given: Value, value: ir.Expression, other: Number, span: ir.Span
+    ) -> ir.Expression:
+        """Return an operand; a Python int beyond int64 as the other one's dtype holds it."""
+        assert isinstance(value.type, Number)
+        if other.weak or value.type.weak or not isinstance(given, Static):
+            return value
+        if type(given.value) is int:  # as a literal it is a uint64
+            if other.is_integer:
+                self._check_constant(given.value, other, span)
+            elif other != BOOL:
+                return ir.Literal_(float(given.value), PY_FLOAT, span)
+        return value
+
     def _as_computed(
         self, op: str, left: Any, right: Any, places: tuple[ir.Span, ir.Span], span: ir.Span
     ) -> tuple[Any, Any]:
         """Return two constants, one of them of a dtype, in the type that a thread computes in."""
-        if op in COMPARED and (
-            self.mode == "numpy" or not isinstance(left, np.generic) or not isinstance(right, np.generic)
-        ):
-            return left, right  # compared by value
+        by_value = self.mode == "numpy" or not (_is_dtyped(left) and _is_dtyped(right))
+        if op in COMPARED and by_value:
+            return left, right
         a = self.as_number(Static(left), places[0])
         b = self.as_number(Static(right), places[1])
         assert isinstance(a.type, Number)
         assert isinstance(b.type, Number)
         kind = self.operation_type(op, a.type, b.type, span)
-        x, y = self.cast(a, kind), b if op in ("<<", ">>") else self.cast(b, kind)
+        x, y = self.cast(a, kind), b if op in SHIFTS else self.cast(b, kind)
         assert isinstance(x, ir.Literal_)
         assert isinstance(y, ir.Literal_)
-        if op not in ("<<", ">>"):
+        if op not in SHIFTS:
             return x.value, y.value
-        # As many places as there are bits leave what more of them would.
-        count = int(y.value)
-        return x.value, x.value.dtype.type(min(count, 127)) if isinstance(x.value, np.generic) else count
+        if not isinstance(x.value, np.generic):
+            return x.value, int(y.value)
+        # The number of places does not change the type. Beyond 127 no bit is left, either.
+        return x.value, x.value.dtype.type(min(int(y.value), 127))
 
     def binary(
         self,
@@ -143,6 +161,10 @@ class Operators(Values):
         a, b = self.as_number(left, first), self.as_number(right, second)
         assert isinstance(a.type, Number)
         assert isinstance(b.type, Number)
+        if self.mode == "numpy":
+            a, b = self._within(left, a, b.type, first), self._within(right, b, a.type, second)
+            assert isinstance(a.type, Number)
+            assert isinstance(b.type, Number)
         kind = self.operation_type(op, a.type, b.type, span)
         if op == "**":
             return self._power(a, b, kind, span)

@@ -21,8 +21,8 @@ _ROWS: dict[str, tuple[tuple[str, ...], str]] = {
     "add": ((*_INTEGERS, *_FLOATS), "Add ``value``"),
     "sub": ((*_INTEGERS, *_FLOATS), "Subtract ``value``"),
     "exch": ((*_INTEGERS, "float32", "float64"), "Store ``value``"),
-    "min": ((*_INTEGERS, *_FLOATS), "Store the smaller of it and ``value``; it stays if one is NaN"),
-    "max": ((*_INTEGERS, *_FLOATS), "Store the larger of it and ``value``; it stays if one is NaN"),
+    "min": ((*_INTEGERS, *_FLOATS), "Store the smaller of it and ``value``; a NaN changes nothing"),
+    "max": ((*_INTEGERS, *_FLOATS), "Store the larger of it and ``value``; a NaN changes nothing"),
     "inc": (
         ("uint32", "uint64", "int32", "int64"),
         "Add one, from ``value`` on begin again at zero",

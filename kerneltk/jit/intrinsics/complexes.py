@@ -10,7 +10,7 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Value
 from kerneltk.jit.intrinsics.constants import computed, folded, has_dtype
-from kerneltk.jit.intrinsics.mathematics import angle, complex_operation, test
+from kerneltk.jit.intrinsics.mathematics import angle, complex_operation, number_test
 from kerneltk.jit.intrinsics.python import ABSOLUTE
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, common_number, floating_of
 from kerneltk.jit.types import BOOL, PY_COMPLEX, PY_FLOAT, Number
@@ -123,7 +123,9 @@ def _isclose(low: Builder, site: CallSite) -> Value:
 
 TABLE: dict[Any, Rule] = {
     **{getattr(cmath, name): _unary(name, getattr(cmath, name)) for name in _UNARY},
-    **{getattr(cmath, n): test(n, getattr(cmath, n)) for n in ("isnan", "isinf", "isfinite")},
+    **{
+        getattr(cmath, n): number_test(n, getattr(cmath, n)) for n in ("isnan", "isinf", "isfinite")
+    },
     cmath.log: _log,
     cmath.phase: angle,
     cmath.polar: _polar,

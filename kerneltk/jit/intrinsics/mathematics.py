@@ -25,9 +25,10 @@ from kerneltk.jit.intrinsics.typing_rules import (
     floating_of,
     integer,
 )
+from kerneltk.jit.rules import SHIFTS
 from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number
 
-__all__ = ["TABLE", "angle", "choose", "complex_operation", "test"]
+__all__ = ["TABLE", "angle", "choose", "complex_operation", "number_test"]
 
 _NUMBERS = ("jit_numbers.hpp",)
 _MORE = ("jit_numbers.hpp", "jit_numbers_more.hpp")
@@ -98,9 +99,7 @@ def _through_float(
     return make([low.cast(value, kind) for value in values], kind)
 
 
-def _unary(
-    name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()
-) -> Rule:
+def _unary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
     takes_complex = name.endswith("*")
     plain = name.rstrip("*")
     operation = Operation(plain, text or f"::{plain}({{0}})", headers=headers)
@@ -150,6 +149,11 @@ _INT8 = Number(np.dtype(np.int8))
 def _operator(op: str, function: Any) -> Rule:
     def rule(low: Any, site: CallSite) -> Value:
         values = list(arguments_of(low, site, ("x", "y")).values())
+        if op in SHIFTS and all(
+            map(has_dtype, values)
+        ):  # where operators keep the first one's type
+            kind = common_number(low, [low.as_number(v, site.span) for v in values], site)
+            values = [low.cast(low.as_number(v, site.span), kind) for v in values]
         if any(map(has_dtype, values)):
             return low.binary(op, *values, site.span)  # type: ignore[no-any-return]
         known = folded(function, site, low)
@@ -199,7 +203,7 @@ def _same_type(
     return rule
 
 
-def test(name: str, function: Any, headers: tuple[str, ...] = _NUMBERS) -> Rule:
+def number_test(name: str, function: Any, headers: tuple[str, ...] = _NUMBERS) -> Rule:
     """Return the rule of a function that tells whether something is true of a number."""
     operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=headers)
 
@@ -566,8 +570,8 @@ def _table() -> dict[Any, Rule]:
     for name in ("isnan", "isinf", "isfinite"):
         for module in (math, np):
             function = getattr(module, name)
-            add(test(name, function), function)
-    add(test("signbit", np.signbit, _MORE), np.signbit)
+            add(number_test(name, function), function)
+    add(number_test("signbit", np.signbit, _MORE), np.signbit)
     for name in ("floor", "ceil", "trunc"):
         add(_rounding(name, getattr(math, name), True), getattr(math, name))
         add(_rounding(name, getattr(np, name), False), getattr(np, name))

@@ -116,7 +116,7 @@ __device__ __forceinline__ complex<T> quotient(const complex<T>& x, const comple
     const T c = y.real(), d = y.imag();
     const bool swap = fabs(c) < fabs(d);
     const T p = swap ? d : c, q = swap ? c : d;
-    if (p == T(0)) return {x.real() / T(0), x.imag() / T(0)};
+    if (p == T(0) && q == T(0)) return {x.real() / fabs(p), x.imag() / fabs(p)};
     const T a = swap ? x.imag() : x.real(), b = swap ? x.real() : x.imag();
     const T ratio = q / p;
     const T divisor = p + q * ratio;
