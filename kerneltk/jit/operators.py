@@ -18,6 +18,7 @@ from kerneltk.jit.types import (
     PY_FLOAT,
     PY_INT,
     Number,
+    Type,
 )
 from kerneltk.jit.values import Values
 
@@ -107,17 +108,16 @@ class Operators(Values):
         return Static(found)
 
     def _within(
-        self, given: Value, value: ir.Expression, other: Number, span: ir.Span
+        self, given: Value, value: ir.Expression, other: Type, span: ir.Span
     ) -> ir.Expression:
         """Return an operand; a Python int beyond int64 as the other one's dtype holds it."""
-        assert isinstance(value.type, Number)
-        if other.weak or value.type.weak or not isinstance(given, Static):
-            return value
-        if type(given.value) is int:  # as a literal it is a uint64
-            if other.is_integer:
-                self._check_constant(given.value, other, span)
-            elif other != BOOL:
-                return ir.Literal_(float(given.value), PY_FLOAT, span)
+        if not isinstance(given, Static) or type(given.value) is not int or value.type == PY_INT:
+            return value  # else it is a uint64 literal
+        assert isinstance(other, Number)
+        if other.is_integer and not other.weak:
+            self._check_constant(given.value, other, span)
+        elif other.is_floating or other.is_complex:
+            return ir.Literal_(float(given.value), PY_FLOAT, span)
         return value
 
     def _as_computed(
@@ -159,12 +159,10 @@ class Operators(Values):
             return self._tuple_arithmetic(op, left, right, span)
         first, second = places or (span, span)
         a, b = self.as_number(left, first), self.as_number(right, second)
-        assert isinstance(a.type, Number)
-        assert isinstance(b.type, Number)
         if self.mode == "numpy":
             a, b = self._within(left, a, b.type, first), self._within(right, b, a.type, second)
-            assert isinstance(a.type, Number)
-            assert isinstance(b.type, Number)
+        assert isinstance(a.type, Number)
+        assert isinstance(b.type, Number)
         kind = self.operation_type(op, a.type, b.type, span)
         if op == "**":
             return self._power(a, b, kind, span)
