@@ -23,8 +23,10 @@ __device__ inline T log_abs(T x, T y) {
     const T u = fabs(x), v = fabs(y);
     const T large = u < v ? v : u, small = u < v ? u : v;
     using limit = kerneltk::limits<T>;
-    if (large > limit::large) return log(hypot(x * limit::small, y * limit::small)) + limit::log_large;
-    if (large < limit::small) return log(hypot(x * limit::large, y * limit::large)) - limit::log_large;
+    if (large > limit::large)
+        return log(hypot(x * limit::small, y * limit::small)) + limit::log_large;
+    if (large < limit::small)
+        return log(hypot(x * limit::large, y * limit::large)) - limit::log_large;
     if (!(large > T(0.5) && large < T(2))) return log(hypot(x, y));
     // large^2 + small^2 - 1 in two words; the subtraction is exact where it cancels.
     const T square = product(large, large), square_low = fma(large, large, -square);
