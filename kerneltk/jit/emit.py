@@ -270,8 +270,22 @@ class Emitter:
 
     def text(self, node: ir.Expression, least: int = 0) -> str:
         """Return an expression's text, in parentheses if it binds less than `least`."""
+        if isinstance(node, ir.Element | ir.Field) and self._is_misaligned(node):
+            # Read as a value: a parameter that is a reference would have an aligned one.
+            text = f"({self.ctype(node.type)}){self._lvalue(node, _UNARY)}"
+            return text if least <= _UNARY else f"({text})"
+        return self._lvalue(node, least)
+
+    def _lvalue(self, node: ir.Expression, least: int = 0) -> str:
+        """Return the text of what is written or of what has an address; of others, as `text`."""
         text, precedence = self._handlers[type(node)](node)
         return text if precedence >= least else f"({text})"
+
+    def _is_misaligned(self, node: ir.Element | ir.Field) -> bool:
+        kind = node.type
+        return (
+            isinstance(kind, Number) and describe(kind.dtype).alignment > 1 and ir.is_packed(node)
+        )
 
     def _infix(self, node: ir.Expression, least: int) -> str:
         """Return an operand whose partner decides its type: small numbers stand as they are."""
@@ -531,7 +545,7 @@ class Emitter:
         for header in operation.headers:
             self.headers[header] = None
         texts = [
-            f"&{self.text(argument, _UNARY)}" if k in operation.places else self.text(argument)
+            f"&{self._lvalue(argument, _UNARY)}" if k in operation.places else self.text(argument)
             for k, argument in enumerate(node.arguments)
         ]
         for argument in node.arguments:
@@ -630,11 +644,11 @@ class Emitter:
             const = "const " if target.name in self._once else ""
             self._line(f"{const}{self.ctype(target.type)} {target.name} = {value};")
             return
-        self._line(f"{self.text(target)} = {value};")
+        self._line(f"{self._lvalue(target)} = {value};")
 
     def _update(self, node: ir.Update) -> None:
         value = node.value
-        target = self.text(node.target)
+        target = self._lvalue(node.target)
         if (
             isinstance(value, ir.Binary)
             and value.op in ("+", "-", "*", "/", "&", "|", "^")
