@@ -64,9 +64,7 @@ class Generator:
         text = f"fmin(fmax({value.text}, -90.0{suffix}), 90.0{suffix})"
         limit = value.values.dtype.type(90)
         inside = np.fmin(np.fmax(value.values, -limit), limit)
-        return self.cast(
-            Expression(text, value.ctype, inside), self.rng.choice(list(NUMPYS))
-        )
+        return self.cast(Expression(text, value.ctype, inside), self.rng.choice(list(NUMPYS)))
 
     def pair(self, depth: int) -> tuple[Expression, Expression]:
         left, right = self.floating(depth), self.floating(depth)
