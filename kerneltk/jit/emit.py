@@ -121,9 +121,13 @@ def _is_small(kind: Type) -> bool:
     return kind.dtype.itemsize < 4
 
 
-def _is_zero(node: ir.Expression) -> bool:
-    """Return whether an expression is a floating zero."""
-    return isinstance(node, ir.Literal_) and node.type.dtype.kind == "f" and node.value == 0
+def _may_fold_to_zero(node: ir.Expression) -> bool:
+    """Return whether a compiler may find that an expression is zero, as of `x - x`."""
+    if isinstance(node, ir.Cast):
+        return _may_fold_to_zero(node.operand)
+    if isinstance(node, ir.Literal_):
+        return bool(node.value == 0)
+    return isinstance(node, ir.Binary) and node.op == "-"
 
 
 def _has_no_minus_zero(node: ir.Expression) -> bool:
@@ -372,7 +376,12 @@ class Emitter:
             both = isinstance(node.left, ir.Literal_) and isinstance(node.right, ir.Literal_)
             left = self.text(node.left, precedence) if both else self._infix(node.left, precedence)
             right = self._infix(node.right, precedence + 1)
-            if op == "-" and _is_zero(node.left) and _has_no_minus_zero(node.right):
+            if (
+                op == "-"
+                and kind.dtype.kind == "f"
+                and _may_fold_to_zero(node.left)
+                and _has_no_minus_zero(node.right)
+            ):
                 self._needs_numbers(kind)
                 right = f"kerneltk::jit::positive({self.text(node.right)})"
             if precedence < _EQUAL:  # compilers warn where bits and sums mix

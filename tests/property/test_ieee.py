@@ -64,9 +64,7 @@ class Generator:
         text = f"fmin(fmax({value.text}, -90.0{suffix}), 90.0{suffix})"
         limit = value.values.dtype.type(90)
         inside = np.fmin(np.fmax(value.values, -limit), limit)
-        return self.cast(
-            Expression(text, value.ctype, inside), self.rng.choice(list(NUMPYS))
-        )
+        return self.cast(Expression(text, value.ctype, inside), self.rng.choice(list(NUMPYS)))
 
     def pair(self, depth: int) -> tuple[Expression, Expression]:
         left, right = self.floating(depth), self.floating(depth)
@@ -102,6 +100,9 @@ class Generator:
             op, function = self.rng.choice(
                 [("+", np.add), ("-", np.subtract), ("*", np.multiply), ("/", np.divide)]
             )
+            if op == "-" and right.text not in ("x", "z", "f"):
+                # g++ 12 takes 0.0 - r for -r, if it sees that r is not -0.0.
+                left, right = self.cast(left, "double"), Expression("z", "double", self.inputs["z"])
             text = f"({left.text} {op} {right.text})"
             return Expression(text, left.ctype, function(left.values, right.values))
         value = self.floating(depth)

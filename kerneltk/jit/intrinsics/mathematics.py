@@ -439,9 +439,7 @@ def _float_power(low: Builder, site: CallSite) -> Value:
     return low.binary("**", base, exponent, site.span)
 
 
-_POPCOUNT = Operation(
-    "bitwise_count", "__popcll(kerneltk::jit::magnitude({0}))", headers=_MORE
-)
+_POPCOUNT = Operation("bitwise_count", "__popcll(kerneltk::jit::magnitude({0}))", headers=_MORE)
 
 
 def _bitwise_count(low: Builder, site: CallSite) -> Value:
@@ -473,9 +471,7 @@ def _integers(name: str, function: Any, count: int) -> Rule:
     return rule
 
 
-_IS_CLOSE = Operation(
-    "isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH
-)
+_IS_CLOSE = Operation("isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH)
 
 
 def _isclose(low: Builder, site: CallSite) -> Value:
