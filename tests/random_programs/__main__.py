@@ -25,7 +25,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.random_programs", description=__doc__)
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
-    parser.add_argument("--backend", choices=["host", "cuda"], default="host")
+    parser.add_argument(
+        "--backend",
+        choices=["host", "cuda", "ptx"],
+        default="host",
+        help="ptx: compile them for a GPU, which need not be there",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, help="a file for programs that differ")
     parser.add_argument("--show", action="store_true", help="print the first program, and stop")

@@ -11,7 +11,6 @@ import numpy as np
 from .arguments import KINDS, array, random_record, scalar
 from .expressions import (
     CUTS,
-    PENDING,
     THREADS,
     ArrayVariable,
     Callee,
@@ -28,12 +27,9 @@ __all__ = ["INSIDE", "generate"]
 Body = tuple[Statement, ...]
 
 # A function that every program may call; the reference has one of the same name with an underscore.
-IS_INSIDE = "low <= value <= high"
-if "the sign of a zero that a float became by way of an integer" in PENDING:
-    IS_INSIDE = "low <= value <= -1.0 or 0.0 < value <= high"
 INSIDE = Function(
     "def inside(value, low, high):",
-    (Statement((Clause(*[f"return value if {IS_INSIDE} else low"] * 2),)),),
+    (Statement((Clause(*["return value if low <= value <= high else low"] * 2),)),),
 )
 
 
@@ -762,6 +758,7 @@ class Generator(Expressions):
         self.scope.variables = [
             Variable(v.name, v.kind, v.bound, False, v.is_known) for v in outer.variables
         ]
+        self.scope.callees = [callee for callee in outer.callees if callee.name[0] == "f"]
         if self.rng.random() < 0.3:
             statement, callee = self.lambda_(name, kinds)
         else:

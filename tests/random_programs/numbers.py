@@ -31,7 +31,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+EXTREMES = ("minimum", "maximum", "fmin", "fmax", "clip")
 
 
 class UndefinedError(Exception):
@@ -144,6 +144,8 @@ class Semantics:
             if op == "/" and kind in INTEGERS:
                 kind = "float64"
             return self.to(left, kind), self.to(right, kind)
+        if op == "/" and "int" in kinds and set(kinds) & set(INTEGERS):
+            return np.float64(left), np.float64(right)
         # A Python int wraps around where the dtype does not hold it.
         if kinds[0] == "int" and kinds[1] in INTEGERS:
             left = self.to(left, kinds[1])
@@ -240,6 +242,13 @@ class Semantics:
             values = tuple(self.to(value, kind) for value in values)
         if kind in WEAK:
             values = tuple(np.dtype(WEAK[kind]).type(value) for value in values)
+        if name == "fmod" and kind in INTEGERS and values[1] == 0:
+            raise UndefinedError("an integer divided by zero")
+        if name in ("copysign", "signbit") and np.isnan(values[-1]):
+            raise UndefinedError("the sign of a NaN")
+        zeros = {bool(np.signbit(v)) for v in values if kind in (*FLOATS, "float") and v == 0}
+        if name in EXTREMES and len(zeros) > 1:
+            raise UndefinedError("the greater of two zeros")
         found = getattr(np, name)(*values)
         if isinstance(found, tuple):
             return tuple(map(loaded, found))

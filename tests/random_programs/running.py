@@ -39,7 +39,10 @@ class Outcome:
     detail: str = ""
 
 
-def backend_of(name: str) -> Backend:
+def backend_of(name: str) -> Backend | None:
+    """Return a backend by its name; None, where programs are only compiled for a GPU."""
+    if name == "ptx":
+        return None
     if name == "host":
         return Backend("host", np)
     import cupy
@@ -58,28 +61,43 @@ def defined_program(seed: int) -> tuple[Program, Results]:
     raise AssertionError(f"no program of seed {seed} is defined")
 
 
-def run(program: Program, backend: Backend) -> Results:
-    """Return the arrays that a program writes to, or its results, by name."""
+def kernel_of(program: Program) -> Any:
+    """Return the kernel, decorated."""
     names = {"np": np, "math": math, "jit": jit}
     function = defined(program.source(), names, "program")
+    if program.kind == "kernel":
+        return jit.kernel(mode=program.mode, options=program.options, raw=program.raw)(function)
+    return jit.rawkernel(mode=program.mode, options=program.options)(function)
+
+
+def run(program: Program, backend: Backend) -> Results:
+    """Return the arrays that a program writes to, or its results, by name."""
+    kernel = kernel_of(program)
     given = {p.name: p.make() for p in program.parameters}
     arrays = [name for name, value in given.items() if isinstance(value, np.ndarray)]
     copies = backend.asarrays(*(given[name] for name in arrays))
     given.update(zip(arrays, copies, strict=True))
     if program.kind == "kernel":
-        kernel = jit.kernel(mode=program.mode, options=program.options, raw=program.raw)(function)
         found = kernel(*given.values())
         results = found if len(program.results) > 1 else (found,)
         return {f"result {k}": backend.asnumpy(result) for k, result in enumerate(results)}
     grid, block = program.launch
-    raw = jit.rawkernel(mode=program.mode, options=program.options)(function)
-    raw[grid, block](*given.values())
+    kernel[grid, block](*given.values())
     return {p.name: backend.asnumpy(given[p.name]) for p in program.parameters if p.is_output}
 
 
-def outcome_of(program: Program, wanted: Results, backend: Backend) -> Outcome:
-    """Run a program, and compare."""
+def compiled(program: Program) -> str:
+    """Return a program as PTX, which no GPU is needed for."""
+    function, arguments = kernel_of(program), [p.make() for p in program.parameters]
+    return str(function.inspect(*arguments, target="compute_90"))
+
+
+def outcome_of(program: Program, wanted: Results, backend: Backend | None) -> Outcome:
+    """Run a program, and compare; without a backend, compile it for a GPU."""
     try:
+        if backend is None:
+            compiled(program)
+            return Outcome("same")
         found = run(program, backend)
     except (TypingError, UnsupportedError) as error:
         return Outcome("refused", str(error))

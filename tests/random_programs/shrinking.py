@@ -17,7 +17,7 @@ Body = tuple[Statement, ...]
 
 
 def shrunk(
-    program: Program, outcome: Outcome, backend: Backend, most: int = 300
+    program: Program, outcome: Outcome, backend: Backend | None, most: int = 300
 ) -> tuple[Program, Outcome]:
     """Return a smaller program with an outcome of the same status, and that outcome."""
     common = Semantics(program.mode).common
@@ -52,7 +52,7 @@ def is_alike(found: Outcome, outcome: Outcome) -> bool:
     return first[-1][:40] == second[-1][:40]
 
 
-def tested(program: Program, backend: Backend) -> Outcome | None:
+def tested(program: Program, backend: Backend | None) -> Outcome | None:
     """Return the outcome of a program; None where it is none, or undefined."""
     try:
         wanted = expected(program)
