@@ -22,6 +22,7 @@ from kerneltk.raw_includes import Header, escaped, with_headers
 from kerneltk.raw_options import without_directives
 from kerneltk.settings import get_settings
 from kerneltk.units import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
+from kerneltk.volatile_source import has_volatile
 
 if TYPE_CHECKING:
     from kerneltk.cuda_source import DeclaredKernel, SourceSummary
@@ -208,6 +209,23 @@ class RawSource:
         summary = self.summary if text == self.code else read_source(text)
         return blank_host_code(text, summary).removeprefix(_BYTE_ORDER_MARK)
 
+    @cached_property
+    def _host_text(self) -> str:
+        """The text as it is compiled for CPU cores, but for meeting points."""
+        text = self._text
+        if not self.has_host_code and any(has_volatile(s.code) for s in self.included):
+            text = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
+        return _NO_INLINE.sub("_kt_noinline", text)
+
+    @cached_property
+    def _meeting_text(self) -> str:
+        """The same with points where the lanes of a warp meet."""
+        if not has_volatile(self._host_text):
+            return self._host_text
+        from kerneltk.volatile_source import with_meetings
+
+        return with_meetings(self._host_text)
+
     def unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""
         if backend == "host":
@@ -278,10 +296,14 @@ class RawSource:
         name = self.name
         if not self.directory and "symbols" in get_settings().host_debug:
             name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
-        body = _NO_INLINE.sub("_kt_noinline", self._text)
+        head += directives
+        plain, body = self._host_text, self._meeting_text
+        unmet = "" if body == plain else self._assembled(head, name, plain, lines)
+        if unmet:
+            head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
             "host",
-            self._assembled([*head, *directives], name, body, lines),
+            self._assembled(head, name, body, lines),
             "",
             options,
             self._origins(name),
@@ -289,6 +311,7 @@ class RawSource:
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
+            plain=unmet,
         )
 
     def _options(self) -> tuple[str, ...]:

@@ -111,9 +111,9 @@ static const struct {
     void (*sleep)(struct engine *, unsigned);
     long long (*time)(void);
     const struct memory_calls *memory;
-} calls = {call_enter, call_barrier,    call_vote,  call_warp, call_grid_barrier, call_yield,
-           call_leave, call_assertion, call_sleep, call_time,
-           &kt_memory_calls};
+    int (*meet)(struct engine *, unsigned long long, int);
+} calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
+           call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet};
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
@@ -215,6 +215,7 @@ static struct engine *call_enter(const struct launch_head *head, const struct un
     e->unit = unit;
     e->total = head->block[0] * head->block[1] * head->block[2];
     e->at_block[0] = NO_BLOCK;
+    e->patience = PATIENCE;
     e->current = &e->native;
     if (unit->memory) enter_checked(e);
     return e;
@@ -255,7 +256,7 @@ static void fail_waiting(struct engine *e, const char *what) {
     if (claim_text(e, KT_FAULT)) {
         char *text = l->text;
         size_t size = sizeof l->text;
-        append_position(e, text, size, what && !e->diverged);
+        append_position(e, text, size, what && !e->mixed);
         append(text, size, ": ");
         if (what) {
             append(text, size, "%s", what);
@@ -804,12 +805,12 @@ static void wait_for_grid(struct engine *e) {
 
 static int call_grid_barrier(struct engine *e, const char *file, int line) {
     uint32_t turn = e->generation + 1;
-    int waited = arrive(e, current_thread(e), file, line);
+    int waited = arrive(e, current_thread(e), GRID_BARRIER, file, line);
     if (e->grid_turn != turn) { /* the first that goes on waits for the other blocks */
         e->grid_turn = turn;
         wait_for_grid(e);
     }
-    return arrive(e, current_thread(e), file, line) | waited;
+    return arrive(e, current_thread(e), GRID_BARRIER, file, line) | waited;
 }
 
 static void call_sleep(struct engine *e, unsigned duration) {
