@@ -24,6 +24,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
+from kerneltk.launch_bounds import BOUNDS_SUFFIX
 from kerneltk.settings import get_settings
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
 
@@ -61,6 +62,7 @@ address_of = _choose_address()
 _DIVISION, _TRAP, _TOO_LARGE = 1, 2, 4  # what launches return then
 _EXITED_ARRIVE, _COOPERATIVE = 1, 2  # flags of a grid
 _SHARED = 227 << 10
+_MOST_THREADS = 1024  # of a block
 _GRAIN_THREADS = 1024  # fewer than these are not worth another thread of the pool
 _ATTRIBUTES = (
     "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes",
@@ -96,15 +98,29 @@ def _grid_failure(failure: int) -> LaunchError:
     return LaunchError(f"In {told}{end}{hint}")
 
 
+def _most_threads(function: Function) -> int:
+    module = function.keep
+    return module.most_threads(function.handle) if isinstance(module, HostModule) else _MOST_THREADS
+
+
 class HostModule:
     """A loaded library; implements `kerneltk.backends.base.Module`."""
 
     def __init__(self, library: runtime.HostLibrary) -> None:
         self._library = library
+        self._bounds: dict[int, int] = {}  # the kernels' own, by their addresses
 
     def function(self, symbol: str) -> Function:
         """Return an entry point."""
-        return Function(self._library.address(symbol), self)
+        function = Function(self._library.address(symbol), self)
+        bound = self._library.find(symbol + BOUNDS_SUFFIX)
+        if bound is not None:
+            self._bounds[function.handle] = ctypes.c_uint.from_address(bound).value
+        return function
+
+    def most_threads(self, handle: int) -> int:
+        """Return how many threads a block of an entry point can have."""
+        return min(self._bounds.get(handle, _MOST_THREADS), _MOST_THREADS)
 
     def variable(self, symbol: str) -> tuple[int, int]:
         """Return a variable's address; its size is not known here."""
@@ -268,7 +284,7 @@ class HostBackend:
 
     def limits(self, function: Function) -> GridLimits:
         """Return what a launch of a raw kernel may ask for: what GPUs since Volta have."""
-        return GridLimits(1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED)
+        return GridLimits(_most_threads(function), (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED)
 
     def allow_shared(self, function: Function, size: int) -> None:
         """Do nothing: every kernel has as much as it may ask for."""
@@ -276,7 +292,8 @@ class HostBackend:
     def attributes(self, function: Function) -> dict[str, int]:
         """Return the attributes that mean something on the host; -1 for the others."""
         found = dict.fromkeys(_ATTRIBUTES, -1)
-        return {**found, "max_threads_per_block": 1024, "max_dynamic_shared_size_bytes": _SHARED}
+        found["max_threads_per_block"] = _most_threads(function)
+        return {**found, "max_dynamic_shared_size_bytes": _SHARED}
 
     def set_attribute(self, function: Function, name: str, value: int) -> None:
         """Do nothing: the attributes that can be set guide a GPU's caches."""
@@ -286,8 +303,10 @@ class HostBackend:
         return None
 
     def suggest_block(self, function: Function, shared: int) -> int:
-        """Return 256 threads: enough for a loop, little enough to share a grid among cores."""
-        return 256
+        """Return 256 threads, if it can have them: enough for a loop, little enough to share a grid
+        among cores.
+        """
+        return min(256, _most_threads(function))
 
     def check_address(self, address: int) -> str:
         """Return that nobody can tell what is at an address."""

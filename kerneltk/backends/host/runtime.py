@@ -166,6 +166,13 @@ class HostLibrary:
         """Return where a symbol is; raises LaunchError if there is none of that name."""
         return _symbol(self.handle, symbol)
 
+    def find(self, symbol: str) -> int | None:
+        """Return where a symbol is; None if there is none of that name."""
+        try:
+            return int(_ctypes.dlsym(self.handle, symbol))
+        except OSError:
+            return None
+
 
 def load(code: ObjectCode) -> HostFunction:
     """Load host object code into this process, and return its entry point. Raises as
