@@ -1,8 +1,8 @@
 """The ``__launch_bounds__`` of kernels, for CPU cores.
 
 A GPU refuses a block that is larger than a kernel's bounds. What stands in them is an expression of
-C++, of template parameters too: so before a kernel's declaration a constant is declared that has its
-value, and object code offers it beside the kernel's entry.
+C++, of template parameters too: so a constant that has its value is declared before the kernel, and
+object code offers it beside the kernel's entry.
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ def with_bounds(text: str, kernels: Iterable[DeclaredKernel]) -> str:
         if kernel.start < position:
             continue
         name = _constant(kernel)
-        template = f"template <{', '.join(kernel.template_parameters)}> " if kernel.template_parameters else ""
+        template = (
+            f"template <{', '.join(kernel.template_parameters)}> "
+            if kernel.template_parameters
+            else ""
+        )
         line = text.count("\n", 0, kernel.start) + 1
         column = kernel.start - text.rfind("\n", 0, kernel.start) - 1
         parts += (

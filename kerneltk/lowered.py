@@ -14,7 +14,19 @@ from kerneltk.dtypes import describe
 from kerneltk.types import Parameter
 from kerneltk.units import BackendName
 
-__all__ = ["Lowered", "RawView", "Specialization", "dynamic_fields", "raw_views", "visited"]
+__all__ = [
+    "Lowered",
+    "RawView",
+    "Specialization",
+    "dynamic_fields",
+    "host_grain",
+    "raw_views",
+    "visited",
+]
+
+# Without loops in its body, a launch over so many elements takes some milliseconds at most. To be
+# interrupted costs others a few system calls.
+_QUICK_ELEMENTS = 1 << 16
 
 
 class Specialization(Protocol):
@@ -105,8 +117,8 @@ class Lowered:
     grid : int
         Blocks on a GPU; work items on the host.
     grain : int
-        Work items that one host thread takes at a time; on a GPU, blocks along the grid's second
-        dimension.
+        Work items that one host thread takes at a time, negative where the launch may take long
+        and so can be interrupted; on a GPU, blocks along the grid's second dimension.
     scratch : int
         Bytes that the launch needs for itself.
     """
@@ -132,6 +144,20 @@ def raw_views(
         views.append(RawView.of(array))
         geometry.append((array.size, *array.shape, *array.strides))
     return tuple(views), tuple(geometry)
+
+
+def host_grain(grain: int, elements: int, definition: KernelDefinition) -> int:
+    """Return `Lowered.grain` for the host.
+
+    Parameters
+    ----------
+    grain : int
+        Work items that one thread takes at a time.
+    elements : int
+        That the launch visits.
+    definition : KernelDefinition
+    """
+    return -grain if elements > _QUICK_ELEMENTS or definition.may_loop else grain
 
 
 def visited(parameters: Sequence[Parameter], is_array: Sequence[bool]) -> tuple[Parameter, ...]:

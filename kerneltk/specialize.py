@@ -22,7 +22,7 @@ from kerneltk.definition import KernelDefinition
 from kerneltk.divisors import multiplier_and_shift
 from kerneltk.dtypes import alignment_on
 from kerneltk.layout import TILE, Access, Layout, Operand, Variant, plan_cuda, plan_host
-from kerneltk.lowered import Lowered, RawView, dynamic_fields, raw_views, visited
+from kerneltk.lowered import Lowered, RawView, dynamic_fields, host_grain, raw_views, visited
 from kerneltk.types import Parameter
 from kerneltk.units import BackendName
 
@@ -417,8 +417,10 @@ def _launch_size(
     if specialization.backend == "host":
         if layout.variant == "tile":
             across, down = _tiles(shape, HOST_TILE)
-            return math.prod(shape[:-2]) * across * down, max(1, HOST_GRAIN // HOST_TILE**2)
-        return total, HOST_GRAIN
+            items, grain = math.prod(shape[:-2]) * across * down, HOST_GRAIN // HOST_TILE**2
+        else:
+            items, grain = total, HOST_GRAIN
+        return items, host_grain(grain, total, specialization.definition)
     if layout.variant == "tile":
         across, down = _tiles(shape, TILE)
         return math.prod(shape[:-2]) * across * down, 1

@@ -1,10 +1,11 @@
 """A pass over CUDA C++ source that puts meeting points before its accesses to volatile memory.
 
 GPUs before Volta run the lanes of a warp in step, and programs for them exchange values through
-volatile memory without a barrier. On CPU cores lanes run one after the other. So before each access
-stands a macro of ``kerneltk/host_volatile.hpp``, which lets the lanes of a warp wait for each other.
+volatile memory without a barrier. On CPU cores lanes run one after the other. So a macro of
+``kerneltk/host_volatile.hpp`` stands before each access and lets the lanes of a warp wait for each
+other.
 
-The pass finds expressions by the names in them: names that are declared with ``volatile``, and casts.
+The pass finds expressions by the names in them: those that are declared with ``volatile``, and casts.
 It may find too many, since the compiler asks each expression's type and drops what is not volatile.
 A thread's own variables stay as they are: no other lane reads them.
 
@@ -164,7 +165,11 @@ def _declared(node: Node) -> tuple[str, frozenset[str]]:
             return _text(current), frozenset(kinds)
         inner = current.child_by_field_name("declarator")
         if inner is None:
-            kept = [c for c in current.named_children if "declarator" in c.type or c.type.endswith("identifier")]
+            kept = [
+                c
+                for c in current.named_children
+                if "declarator" in c.type or c.type.endswith("identifier")
+            ]
             inner = kept[-1] if kept and current.type.endswith("declarator") else None
         current = inner
     return "", frozenset(kinds)
@@ -195,7 +200,9 @@ class _Names:
         self._places = places
         for node in _within(root):
             if node.type in ("type_definition", "alias_declaration") and self._mentions(node):
-                declared = node.child_by_field_name("declarator") or node.child_by_field_name("name")
+                declared = node.child_by_field_name("declarator") or node.child_by_field_name(
+                    "name"
+                )
                 if declared is not None:
                     self.types.add(_declared(declared)[0])
         self._read(root, None)
@@ -223,9 +230,13 @@ class _Names:
         """Return whether a declaration's own type, or one of its declarators, is volatile."""
         own = [c for c in node.children if c.end_byte <= declarator.start_byte]
         value = declarator.child_by_field_name("value")
-        return any(map(self._mentions, own)) or _VOLATILE.search(
-            _text(declarator)[: value.start_byte - declarator.start_byte if value else None]
-        ) is not None
+        return (
+            any(map(self._mentions, own))
+            or _VOLATILE.search(
+                _text(declarator)[: value.start_byte - declarator.start_byte if value else None]
+            )
+            is not None
+        )
 
     def _declare(self, node: Node, scope: _Scope | None) -> None:
         for declarator in _declarators(node):
@@ -383,14 +394,22 @@ class _Finder:
         first, last = self.prepared.start_of(start), self.prepared.end_of(end)
         is_own = last - first == end - start
         directives = self.prepared.directives
-        return (first, last) if is_own and not any(first < d.start < last for d in directives) else None
+        return (
+            (first, last)
+            if is_own and not any(first < d.start < last for d in directives)
+            else None
+        )
 
     def _add(self, node: Node, macro: str, scope: _Scope, key: _Key) -> None:
         if span := self._span(node):
             scope.edits.append(_Edit(*span, macro, key))
 
     def _at(self, position: int) -> float:
-        return float(position + self._offset if self._offset is not None else self.prepared.start_of(position))
+        return float(
+            position + self._offset
+            if self._offset is not None
+            else self.prepared.start_of(position)
+        )
 
     def _key(self, node: Node, around: _Key) -> _Key:
         return (*around, self._at(node.start_byte))
@@ -499,9 +518,8 @@ class _Finder:
             meets = _is_volatile(arguments) or self._mentions(arguments, scope)
         if meets:
             self._add(node, "_KT_MEET", scope, key)
-        elif name:
-            if span := self._span(node):
-                scope.calls.append((name, *span, key))
+        elif name and (span := self._span(node)):
+            scope.calls.append((name, *span, key))
 
     def _visit_loop(self, node: Node, scope: _Scope, around: _Key) -> None:
         """Find the accesses of a loop; its condition and what is behind it come after its body."""
@@ -513,8 +531,13 @@ class _Finder:
                 continue
             self.visit(child, scope, (*late, 0.0) if child == update else around)
         value = condition
-        if condition is not None and condition.type in ("condition_clause", "parenthesized_expression"):
-            value = condition.child_by_field_name("value") or next(iter(condition.named_children), None)
+        if condition is not None and condition.type in (
+            "condition_clause",
+            "parenthesized_expression",
+        ):
+            value = condition.child_by_field_name("value") or next(
+                iter(condition.named_children), None
+            )
         if value is not None and value.type.endswith("declaration"):
             self.visit(value, scope, (*late, 2.0))
             return
@@ -523,7 +546,9 @@ class _Finder:
             at = self._span(value)
         else:  # for (;;)
             body = node.child_by_field_name("body")
-            marks = [c for c in node.children if c.type == ";" and body and c.end_byte <= body.start_byte]
+            marks = [
+                c for c in node.children if c.type == ";" and body and c.end_byte <= body.start_byte
+            ]
             at = self._span(marks[-1]) if marks else None
             at = (at[0], at[0]) if at else None
         whole = self._span(node)
@@ -581,11 +606,14 @@ class _Finder:
                 else:
                     closed[edit.end] = closed.get(edit.end, 0) + 1
                 opened.setdefault(edit.start, []).append((edit.end, begin))
-        parts, position = [], 0
+        parts: list[str] = []
+        position = 0
         for offset in sorted({*opened, *closed}):
             parts += text[position:offset], ")" * closed.get(offset, 0)
             # Of those that begin here the widest is around the others.
-            parts += [begin for _, begin in sorted(opened.get(offset, ()), key=lambda pair: -pair[0])]
+            parts += [
+                begin for _, begin in sorted(opened.get(offset, ()), key=lambda pair: -pair[0])
+            ]
             position = offset
         return "".join((*parts, text[position:]))
 

@@ -59,7 +59,7 @@ def _choose_address() -> Any:
 address_of = _choose_address()
 
 
-_DIVISION, _TRAP, _TOO_LARGE = 1, 2, 4  # what launches return then
+_DIVISION, _TRAP, _FAULT, _TOO_LARGE, _INTERRUPTED = 1, 2, 3, 4, 5  # what launches return then
 _EXITED_ARRIVE, _COOPERATIVE = 1, 2  # flags of a grid
 _SHARED = 227 << 10
 _MOST_THREADS = 1024  # of a block
@@ -284,7 +284,9 @@ class HostBackend:
 
     def limits(self, function: Function) -> GridLimits:
         """Return what a launch of a raw kernel may ask for: what GPUs since Volta have."""
-        return GridLimits(_most_threads(function), (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED)
+        return GridLimits(
+            _most_threads(function), (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED
+        )
 
     def allow_shared(self, function: Function, size: int) -> None:
         """Do nothing: every kernel has as much as it may ask for."""
@@ -328,6 +330,10 @@ class HostBackend:
         """Raise: a host launch that fails once fails again."""
         if launch is not runtime.launch:
             raise _grid_failure(failure)
+        if failure == _INTERRUPTED:
+            raise LaunchError("The launch was interrupted; not all of its results were written.")
+        if failure == _FAULT:
+            raise LaunchError(f"The kernel cannot run: {runtime.last_fault()}.")
         if failure == _TRAP:
             raise LaunchError(
                 "The kernel trapped: an assertion failed, or it called '__trap'; not all of its "

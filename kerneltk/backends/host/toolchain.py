@@ -412,6 +412,8 @@ def runtime_options() -> tuple[str, ...]:
         There is no compiler, or it cannot build with the sanitizers asked for.
     """
     options = _code_options(find_compiler())
+    if get_settings().host_debug:  # the lines of kernels are found by the frames around its own
+        options = (*options, "-fno-omit-frame-pointer")
     if "symbols" in get_settings().host_debug:  # what the threads of a block wait for is in it
         options = (*(option for option in options if option not in ("-s", "-g0")), "-g")
     return (*options, "-std=gnu11")
