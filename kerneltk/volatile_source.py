@@ -5,25 +5,26 @@ volatile memory without a barrier. On CPU cores lanes run one after the other. S
 ``kerneltk/host_volatile.hpp`` stands before each access and lets the lanes of a warp wait for each
 other.
 
-The pass finds expressions by the names in them: those that are declared with ``volatile``, and casts.
-It may find too many, since the compiler asks each expression's type and drops what is not volatile.
+The pass finds expressions by the names in them, those that are declared with ``volatile``, and by
+casts. It may find too many: the compiler asks each expression's type, and drops what is not volatile.
 A thread's own variables stay as they are: no other lane reads them.
 
 Each point has a number, which says how far in its function it is: the line, and which point of the
 line. Numbers follow the order of execution: what is assigned comes before where it goes, a loop's
-condition behind its body. A point in each loop keeps lanes in the same round of it.
+condition behind its body. A point in each loop keeps lanes in the same round of it. Where macros
+have points, their numbers are computed where they are used.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_source import parse
-from kerneltk.cuda_text import Prepared, Word, prepare
+from kerneltk.cuda_text import Prepared, Word, closing_of, prepare
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -39,6 +40,7 @@ _DEFINED = re.compile(
 )
 _CONTINUED = re.compile(r"\\\r?\n|//[^\n]*|/\*.*?\*/|(?<=\")(?:\\.|[^\"\\\n])*(?=\")", re.DOTALL)
 _BEFORE = "void f() {"
+_KERNEL = frozenset(("__global__",))
 _SHARED = frozenset(("__shared__", "__device__", "__constant__", "__managed__"))
 _PATHS = frozenset(
     ("identifier", "qualified_identifier", "subscript_expression", "field_expression")
@@ -56,9 +58,11 @@ _FUNCTIONS = frozenset(("function_definition", "lambda_expression"))
 _ATOMIC = re.compile(r"atomic[A-Z]\w*")
 _WHOEVER = re.compile(r"__(?:any|all|ballot|activemask|shfl(?:_up|_down|_xor)?)")
 
-_POINT_BITS = 6  # of a number: which point of its line
-_LINE_BITS = 14
-_FIRST_OF_MACRO = 24  # points of a line that are in a macro come behind the first of its line
+# A number is a line's, from the first of the function on, and which point of the line it is: one
+# before the first use of a macro that has points, one of the macro's, or one behind it.
+_POINTS = 256
+_MOST_LINES = 4095
+_BEFORE_MACRO, _OF_MACRO, _BEHIND_MACRO = range(0, 94), range(96, 190), range(192, 254)
 
 _Key = tuple[float, ...]
 
@@ -101,6 +105,7 @@ class _Scope:
     start: int = 0  # its characters in the source
     end: int = 0
     is_macro: bool = False
+    is_kernel: bool = False
 
 
 def with_meetings(text: str) -> str:
@@ -110,15 +115,18 @@ def with_meetings(text: str) -> str:
     Examples
     --------
     >>> print(with_meetings("__global__ void f(volatile int* x) { x[0] = 1; }"))
-    __global__ void f(volatile int* x) { _KT_TARGET(64, x[0]) = 1; }
+    __global__ void f(volatile int* x) { _KT_KERNEL(1) _KT_TARGET(0, x[0]) = 1; }
     """
     if not has_volatile(text):
         return text
     prepared = prepare(text)
     names = _Names()
-    roots = [(parse(plain), _declared_words(words)) for plain, words in prepared.variants()]
-    for root, places in roots:
-        names.read(root, places)
+    statements = _statement_macros(prepared)
+    roots = [
+        (parse(_with_semicolons(plain, statements)), words) for plain, words in prepared.variants()
+    ]
+    for root, words in roots:
+        names.read(root, words)
     finder = _Finder(prepared, names)
     for root, _ in roots:
         finder.read(root)
@@ -126,8 +134,29 @@ def with_meetings(text: str) -> str:
     return finder.edited()
 
 
-def _declared_words(words: Iterable[Word]) -> list[int]:
-    return [word.start for word in words if word.name in _SHARED]
+def _statement_macros(prepared: Prepared) -> re.Pattern[str] | None:
+    """Return what finds uses of macros that stand for statements, semicolon included."""
+    names = []
+    for directive in prepared.directives:
+        found = _DEFINED.match(prepared.text, directive.start, directive.end)
+        if found is not None and found["replacement"].rstrip().endswith((";", "}")):
+            names.append(found["name"])
+    return re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)") if names else None
+
+
+def _with_semicolons(plain: str, statements: re.Pattern[str] | None) -> str:
+    """Return a source with a semicolon behind each statement that is a macro, where there is a
+    blank: without one the parser takes what follows for a part of it.
+    """
+    ends = []
+    for use in statements.finditer(plain) if statements else ():
+        arguments = re.compile(r"\s*\(").match(plain, use.end())
+        end = closing_of(plain, arguments.end() - 1) + 1 if arguments else use.end()
+        if end > 0 and plain[end : end + 1].isspace() and re.match(r"\s*[\w{*(]", plain[end:]):
+            ends.append(end)
+    for end in ends:
+        plain = f"{plain[:end]};{plain[end + 1 :]}"
+    return plain
 
 
 def _text(node: Node) -> str:
@@ -195,9 +224,9 @@ class _Names:
             found = self.scopes[node.start_byte] = _Scope(name, outer)
         return found
 
-    def read(self, root: Node, places: list[int]) -> None:
-        """Read the declarations of a source."""
-        self._places = places
+    def read(self, root: Node, words: Sequence[Word]) -> None:
+        """Read the declarations of a source, in which CUDA's attributes were."""
+        self._words = words
         for node in _within(root):
             if node.type in ("type_definition", "alias_declaration") and self._mentions(node):
                 declared = node.child_by_field_name("declarator") or node.child_by_field_name(
@@ -213,6 +242,9 @@ class _Names:
     def _read(self, node: Node, scope: _Scope | None) -> None:
         if node.type in _FUNCTIONS:
             scope = self.scope(node, scope, _function_name(node))
+            body = node.child_by_field_name("body")
+            end = body.start_byte if body is not None else node.end_byte
+            scope.is_kernel = self._has_words(node, end, _KERNEL)
             head = node.child_by_field_name("type")
             returned = node.child_by_field_name("declarator")
             if head is not None and returned is not None and self._qualified(node, returned):
@@ -273,9 +305,18 @@ class _Names:
             return "array_declarator" in kinds
         if any(c.type == "storage_class_specifier" for c in node.children):
             return True
-        before = node.prev_sibling
-        begin = before.end_byte if before is not None else node.start_byte
-        return any(begin <= place < node.end_byte for place in self._places)
+        return self._has_words(node, node.end_byte, _SHARED)
+
+    def _has_words(self, node: Node, end: int, words: frozenset[str]) -> bool:
+        """Return whether an attribute of a declaration is among some words: there are blanks in it
+        or before it.
+        """
+        at: Node | None = node
+        while at is not None and at.prev_sibling is None and at.start_byte == node.start_byte:
+            at = at.parent
+        before = at.prev_sibling if at is not None else None
+        begin = before.end_byte if before is not None else 0
+        return any(begin <= word.start < end and word.name in words for word in self._words)
 
     def is_candidate(self, name: str, scope: _Scope) -> bool:
         """Return whether a name may mean volatile memory in a function."""
@@ -323,6 +364,14 @@ def _last_name(node: Node) -> str:
         inner = node.child_by_field_name("field")
         return _last_name(inner) if inner is not None else ""
     return _text(node) if node.type in ("identifier", "field_identifier") else ""
+
+
+def _counted(points: list[_Edit], places: range) -> Iterator[int]:
+    """Yield a number for each of some points of a line."""
+    place = places.start
+    for point in points:
+        yield min(place, places.stop)
+        place += 2 if point.macro == "_KT_TARGET" else 1  # it loads, then it stores
 
 
 class _Finder:
@@ -446,6 +495,8 @@ class _Finder:
             if argument is not None:
                 self._visit_target(argument, scope, around, self._late_key(node, around))
         elif kind == "call_expression":
+            if is_read and self._is_access(node, scope):  # it returns a reference
+                self._add(node, "_KT_LOAD", scope, self._late_key(node, around))
             self._visit_call(node, scope, around)
         elif kind == "pointer_expression" and _text(node).startswith("&"):
             for child in node.named_children:
@@ -497,6 +548,8 @@ class _Finder:
                 self._add(node, "_KT_TARGET", scope, key)
             self._visit_path(inner, scope, around)
         else:
+            if inner.type == "call_expression" and self._is_access(inner, scope):
+                self._add(node, "_KT_TARGET", scope, key)
             self.visit(node, scope, around, False)
 
     def _visit_call(self, node: Node, scope: _Scope, around: _Key) -> None:
@@ -606,6 +659,14 @@ class _Finder:
                 else:
                     closed[edit.end] = closed.get(edit.end, 0) + 1
                 opened.setdefault(edit.start, []).append((edit.end, begin))
+        uses, offsets = self._uses(meeting), sorted(opened)
+        for scope in scopes:
+            index = bisect_right(offsets, scope.start)
+            has_points = index < len(offsets) and offsets[index] < scope.end
+            if has_points or (uses and uses.search(text, scope.start, scope.end)):
+                macro = "_KT_KERNEL" if scope.is_kernel else "_KT_FUNCTION"
+                begin = f" {macro}({self._line_of(scope.start)})"
+                opened.setdefault(scope.start + 1, []).append((len(text), begin))
         parts: list[str] = []
         position = 0
         for offset in sorted({*opened, *closed}):
@@ -642,19 +703,28 @@ class _Finder:
                 uses and uses.search(self.prepared.text, start, end)
             ):
                 edits[point.start, point.end, "loop"] = point
-        numbered = []
-        last_line, count = -1, 0
-        for edit in sorted(edits.values(), key=lambda e: e.key):
-            line = 0 if scope.is_macro else self._line_of(int(edit.key[0]))
-            if line > last_line:
-                last_line, count = line, _FIRST_OF_MACRO if scope.is_macro else 0
-            place = min(count, (1 << _POINT_BITS) - 2)
-            number = str(last_line % (1 << _LINE_BITS) << _POINT_BITS | place)
-            if scope.is_macro:
-                number = f"__LINE__ % {1 << _LINE_BITS} << {_POINT_BITS} | {place}"
-            numbered.append((edit, number))
-            count += 2 if edit.macro == "_KT_TARGET" else 1  # it loads, then it stores
-        return numbered
+        points = sorted(edits.values(), key=lambda e: e.key)
+        if scope.is_macro:
+            return [
+                (point, f"(__LINE__ - _kt_first_line) * {_POINTS} + {place}")
+                for point, place in zip(points, _counted(points, _OF_MACRO), strict=True)
+            ]
+        expanded = uses.finditer(self.prepared.text, scope.start, scope.end) if uses else ()
+        macros = [(float(use.start()),) for use in expanded]
+        first = self._line_of(scope.start)
+        lines: dict[int, tuple[list[_Edit], list[_Edit]]] = {}
+        last = 0
+        for point in points:
+            last = max(last, self._line_of(int(point.key[0])) - first)
+            before, behind = lines.setdefault(last, ([], []))
+            here = [use for use in macros if self._line_of(int(use[0])) - first == last]
+            (behind if any(use < point.key for use in here) else before).append(point)
+        return [
+            (point, str(min(line, _MOST_LINES) * _POINTS + place))
+            for line, (before, behind) in lines.items()
+            for some, places in ((before, _BEFORE_MACRO), (behind, _BEHIND_MACRO))
+            for point, place in zip(some, _counted(some, places), strict=True)
+        ]
 
     def _line_of(self, offset: int) -> int:
         """Return the line of a character as the compiler counts it."""

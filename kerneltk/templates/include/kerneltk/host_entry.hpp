@@ -228,9 +228,6 @@ struct kernel<F, void (*)(P...)> {
     }
 
     static void go_on(const void* block, unsigned int first) {
-#ifdef KERNELTK_VOLATILE
-        position = 0;
-#endif
         const unsigned int row = first / blockDim.x;
         walk(block, first % blockDim.x, row % blockDim.y, row / blockDim.y);
     }
@@ -240,9 +237,6 @@ struct kernel<F, void (*)(P...)> {
         static constexpr unit own = {where, go_on, checked_memory};
         engine* const e = enter(block, own);
         own_engine = e;
-#ifdef KERNELTK_VOLATILE
-        position = 0;
-#endif
         each_block(block, begin, end, [=]() __attribute__((always_inline)) {
             if (walk(block, 0, 0, 0)) e->runtime->leave(e);
         });

@@ -60,7 +60,7 @@ static thread_local const launch* own_launch;
 // the compiler drops what depends on it.
 static thread_local unsigned int suspensions;
 #ifdef KERNELTK_VOLATILE
-// Of the calls that lead to where the thread is (host_volatile.hpp).
+// Where the function is called that begins next (host_volatile.hpp).
 static thread_local word position;
 #endif
 

@@ -6,21 +6,28 @@
 // (fibers.c). Which expressions access memory a pass over the source finds (volatile_source.py); which
 // of them are volatile their types tell.
 //
-// A position says how far in the text a lane is: 12 bits are a number in a function, and those of the
-// calls that lead there come first. The lowest four bits count these calls.
+// A position says how far in the text a lane is: 20 bits are a number in a function, and those of the
+// calls that lead there come first. The lowest four bits count these calls. In functions that are
+// called three calls away from the kernel, all is one place.
 #pragma once
 
 namespace kerneltk::grid {
 
-constexpr unsigned int position_bits = 12, most_calls = 4;
+constexpr unsigned int position_bits = 20, most_calls = 3;
 
-inline word position_of(unsigned int number) {
-    const unsigned int calls = static_cast<unsigned int>(position & 15);
-    return position | static_cast<word>(number) << (64 - position_bits * (calls + 1));
+// The position of a point in a function, which begins at `here`.
+inline word position_of(word here, unsigned int number) {
+    const unsigned int calls = static_cast<unsigned int>(here & 15);
+    if (calls == most_calls) return here;
+    return here | static_cast<word>(number) << (64 - position_bits * (calls + 1));
+}
+// Says to the function that is called next where it is called.
+inline void call_from(word here, unsigned int number) {
+    position = (here & 15) == most_calls ? here : position_of(here, number) + 1;
 }
 
-inline void meet_at(unsigned int number, bool stores) {
-    const word at = position_of(number);
+inline void meet_at(word here, unsigned int number, bool stores) {
+    const word at = position_of(here, number);
     wait_in([=](engine* e) { return e->runtime->meet(e, at, stores); });
 }
 
@@ -59,18 +66,19 @@ template <class T>
 struct is_volatile<T&&> : is_volatile<T> {};
 
 template <class T>
-inline __attribute__((always_inline)) void meet_to_load(unsigned int number) {
-    if constexpr (is_volatile<T>::value) meet_at(number, false);
+inline void meet_to_load(word here, unsigned int number) {
+    if constexpr (is_volatile<T>::value) meet_at(here, number, false);
 }
 
 // What is assigned to: loads before one meeting point and stores behind another.
 template <class T>
 struct volatile_target {
     volatile T& memory;
+    word here;
     unsigned int number;
 
     T operator=(T value) const {
-        meet_at(number + 1, true);
+        meet_at(here, number + 1, true);
         memory = value;
         return value;
     }
@@ -116,7 +124,7 @@ struct volatile_target {
 
 private:
     T load() const {
-        meet_at(number, false);
+        meet_at(here, number, false);
         return memory;
     }
 };
@@ -131,34 +139,35 @@ struct without_volatile<volatile T> {
 };
 
 template <class T>
-inline __attribute__((always_inline)) decltype(auto) target(T& memory, unsigned int number) {
+inline decltype(auto) target(T& memory, word here, unsigned int number) {
     if constexpr (is_volatile<T>::value && !__is_class(T) && !__is_union(T)) {
-        return volatile_target<typename without_volatile<T>::type>{memory, number};
+        return volatile_target<typename without_volatile<T>::type>{memory, here, number};
     } else {
-        if constexpr (is_volatile<T>::value) meet_at(number + 1, true);
+        if constexpr (is_volatile<T>::value) meet_at(here, number + 1, true);
         return (memory);
     }
 }
 // What is a class of its own that stands for memory.
 template <class T>
-inline __attribute__((always_inline)) T&& target(T&& value, unsigned int) {
+inline T&& target(T&& value, word, unsigned int) {
     return static_cast<T&&>(value);
 }
 
-// Stands for a call of a function that has meeting points, while it runs.
-struct call_site {
-    word before;
-    explicit call_site(unsigned int number) : before(position) {
-        if ((before & 15) < most_calls) position = position_of(number) + 1;
-    }
-    call_site(const call_site&) = delete;
-    ~call_site() { position = before; }
-};
-
 }  // namespace kerneltk::grid
 
+// Where a function is called, and its first line: each function with meeting points has its own.
+constexpr ::kerneltk::grid::word _kt_here = 0;
+constexpr int _kt_first_line = 0;
+
+#define _KT_KERNEL(line)                    \
+    constexpr int _kt_first_line = line;    \
+    constexpr ::kerneltk::grid::word _kt_here = 0; \
+    ::kerneltk::grid::position = 0;
+#define _KT_FUNCTION(line)               \
+    constexpr int _kt_first_line = line; \
+    const ::kerneltk::grid::word _kt_here = ::kerneltk::grid::position;
 #define _KT_LOAD(number, ...) \
-    (::kerneltk::grid::meet_to_load<decltype((__VA_ARGS__))>(number), __VA_ARGS__)
-#define _KT_TARGET(number, ...) (::kerneltk::grid::target(__VA_ARGS__, number))
-#define _KT_MEET(number, ...) (::kerneltk::grid::meet_at(number, false), __VA_ARGS__)
-#define _KT_CALL(number, ...) (::kerneltk::grid::call_site(number), __VA_ARGS__)
+    (::kerneltk::grid::meet_to_load<decltype((__VA_ARGS__))>(_kt_here, number), __VA_ARGS__)
+#define _KT_TARGET(number, ...) (::kerneltk::grid::target(__VA_ARGS__, _kt_here, number))
+#define _KT_MEET(number, ...) (::kerneltk::grid::meet_at(_kt_here, number, false), __VA_ARGS__)
+#define _KT_CALL(number, ...) (::kerneltk::grid::call_from(_kt_here, number), __VA_ARGS__)
