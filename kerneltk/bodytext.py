@@ -10,6 +10,7 @@ __all__ = [
     "blanked",
     "foreign_headers",
     "has_directives",
+    "has_loops",
     "identifiers",
     "included_headers",
     "includes_by_option",
@@ -46,6 +47,7 @@ _DIRECTIVE = re.compile(r"^[ \t]*(#|%:|\?\?=)", re.MULTILINE)
 _CONTROL = frozenset(
     ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
 ) | frozenset("{}#:\\")
+_LOOPS = frozenset(("for", "while", "do", "goto"))
 # Functions of the standard library that write through a pointer and never beyond it.
 _POINTER_RESULTS = frozenset(
     name + suffix
@@ -138,6 +140,11 @@ def is_library_header(name: str) -> bool:
         or "." not in name
         or name in _C_HEADERS
     )
+
+
+def has_loops(names: Iterable[str]) -> bool:
+    """Return whether the words of a body show that it may repeat something."""
+    return not _LOOPS.isdisjoint(names)
 
 
 def takes_address(text: str) -> bool:

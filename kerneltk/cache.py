@@ -33,6 +33,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from kerneltk.ownership import check_directory, is_ours
 from kerneltk.settings import get_settings
 
 __all__ = ["Cache", "CacheInfo", "Entry", "get_cache"]
@@ -339,18 +340,8 @@ class Cache:
 
     def _check_directory(self) -> None:
         """Raise PermissionError where entries could come from somebody else."""
-        status = os.stat(self._root)
-        if not stat.S_ISDIR(status.st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if os.name != "posix":
-            return
-        if status.st_uid not in (os.geteuid(), 0):
-            raise PermissionError(
-                errno.EPERM, f"it belongs to user {status.st_uid}, whose code would be run"
-            )
-        # A group that may write was named by the owner; its files still fail _is_ours.
-        if status.st_mode & stat.S_IWOTH:
-            raise PermissionError(errno.EPERM, "everybody may write code into it")
+        # A group that may write was named by the owner; its files still fail is_ours.
+        check_directory(self._root)
 
     def _read(self, key: str) -> bytes | None:
         self._check_directory()
@@ -359,7 +350,7 @@ class Cache:
         try:
             status = os.fstat(descriptor)
             length = status.st_size - _HEADER_SIZE
-            if length < 0 or not _is_ours(status):
+            if length < 0 or not is_ours(status):
                 return None
             header = _read_exactly(descriptor, _HEADER_SIZE)
             fields = _pack_fields(key, length)
@@ -561,16 +552,6 @@ def _digest(fields: bytes, data: bytes) -> bytes:
     digest = hashlib.sha256(fields)
     digest.update(data)
     return digest.digest()
-
-
-def _is_ours(status: os.stat_result) -> bool:
-    """Say whether a file can only have been written by this user or by root."""
-    if not stat.S_ISREG(status.st_mode):
-        return False
-    if os.name != "posix":
-        return True
-    writable_by_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return status.st_uid in (os.geteuid(), 0) and not writable_by_others
 
 
 def _read_exactly(descriptor: int, count: int) -> bytes:

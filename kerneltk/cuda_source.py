@@ -29,6 +29,7 @@ __all__ = [
     "Unsupported",
     "blank_host_code",
     "mangled_name",
+    "parse",
     "read_source",
 ]
 
@@ -399,6 +400,11 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_cuda.language()))
 
 
+def parse(plain: str) -> Node:
+    """Return the syntax tree of C++ that is all ASCII, so that its bytes are its characters."""
+    return _parser().parse(plain.encode("ascii")).root_node
+
+
 @dataclass(slots=True)
 class _Scope:
     """What is around a declaration."""
@@ -519,7 +525,7 @@ class _Variant:
         self.words = words
         self.word_starts = [word.start for word in words]
         self.claimed: set[int] = set()
-        self.root = _parser().parse(plain.encode("ascii")).root_node
+        self.root = parse(plain)
 
     def read(self) -> None:
         stack = [(self.root, _Scope())]
@@ -884,7 +890,7 @@ class _Variant:
         # Alone, behind blanks, the declaration is parsed where it stands.
         blank = re.sub(r"[^\n]", " ", self.plain[: found.start()])
         alone = blank[:-5] + "void " + self.plain[found.start() : end] + "{}"
-        root = _parser().parse(alone.encode("ascii")).root_node
+        root = parse(alone)
         function = next((c for c in root.children if c.type == "function_definition"), None)
         declarator = _function_declarator(function) if function is not None else None
         if function is None or declarator is None or declarator.start_byte != found.start():

@@ -13,7 +13,16 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Directive", "Prepared", "Region", "Word", "included_name", "prepare", "split_arguments"]
+__all__ = [
+    "Directive",
+    "Prepared",
+    "Region",
+    "Word",
+    "closing_of",
+    "included_name",
+    "prepare",
+    "split_arguments",
+]
 
 _NOISE = re.compile(
     r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
@@ -383,7 +392,7 @@ def _expand_use(
     arguments: list[str] = []
     if macros[name].parameters is not None:
         opening = re.compile(r"\s*\(").match(code, end)
-        closing = _closing(code, opening.end() - 1) if opening else -1
+        closing = closing_of(code, opening.end() - 1) if opening else -1
         if opening is None or closing < 0:
             return None
         arguments = split_arguments(code[opening.end() : closing])
@@ -416,7 +425,7 @@ def _expand(
         inner_arguments: list[str] = []
         if macros[inner].parameters is not None:
             opening = re.compile(r"\s*\(").match(text, end)
-            closing = _closing(text, opening.end() - 1) if opening else -1
+            closing = closing_of(text, opening.end() - 1) if opening else -1
             if opening is None or closing < 0:
                 continue
             inner_arguments = split_arguments(text[opening.end() : closing])
@@ -465,7 +474,7 @@ def _mask_literals(text: str) -> str:
     return re.sub(r"\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])*'", replace, text)
 
 
-def _closing(text: str, opening: int) -> int:
+def closing_of(text: str, opening: int) -> int:
     """Return where the parenthesis at `opening` is closed, or -1."""
     depth = 0
     for found in re.compile(r"[()]").finditer(text, opening):
@@ -495,7 +504,7 @@ def _find_words(code: str) -> list[Word]:
             end = closing + 2
         elif found[0] in _CALLED:
             opening = re.compile(r"\s*\(").match(code, end)
-            closing = _closing(code, opening.end() - 1) if opening else -1
+            closing = closing_of(code, opening.end() - 1) if opening else -1
             if closing >= 0:
                 end = closing + 1
         words.append(Word(found[0], start, end))

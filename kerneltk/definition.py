@@ -9,6 +9,7 @@ from functools import cached_property
 
 from kerneltk.bodytext import (
     has_directives,
+    has_loops,
     identifiers,
     included_headers,
     includes_by_option,
@@ -64,6 +65,12 @@ class KernelDefinition(ABC):
         """Whether headers are included that are no library's: what they do is not seen here."""
         headers = included_headers(*self._inner, self.preamble)
         return not all(map(is_library_header, headers)) or includes_by_option(self.options)
+
+    @cached_property
+    def may_loop(self) -> bool:
+        """Whether one element may take any time: the texts have loops, or what is not seen here."""
+        hidden = self.opaque or self.includes_others or bool(self.preamble.strip())
+        return hidden or has_loops(self.inner_names)
 
     @cached_property
     def names(self) -> frozenset[str]:

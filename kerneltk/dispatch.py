@@ -302,7 +302,7 @@ class Dispatcher:
         return Plan(
             function.handle,
             lowered.grid,
-            lowered.grain,
+            -lowered.grain if lowered.may_last else lowered.grain,
             specialization.block,
             block.dynamic.pack_into if simple else pack_checked,
             pack_checked,

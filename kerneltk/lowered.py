@@ -14,7 +14,19 @@ from kerneltk.dtypes import describe
 from kerneltk.types import Parameter
 from kerneltk.units import BackendName
 
-__all__ = ["Lowered", "RawView", "Specialization", "dynamic_fields", "raw_views", "visited"]
+__all__ = [
+    "Lowered",
+    "RawView",
+    "Specialization",
+    "dynamic_fields",
+    "may_last",
+    "raw_views",
+    "visited",
+]
+
+# Without loops in its body, a launch over so many elements takes some milliseconds at most. To be
+# interrupted costs others a few system calls.
+_QUICK_ELEMENTS = 1 << 16
 
 
 class Specialization(Protocol):
@@ -109,6 +121,8 @@ class Lowered:
         dimension.
     scratch : int
         Bytes that the launch needs for itself.
+    may_last : bool
+        Whether a launch on the host may take long, and so has to be one that can be interrupted.
     """
 
     specialization: Specialization
@@ -117,6 +131,7 @@ class Lowered:
     grid: int
     grain: int = 1
     scratch: int = 0
+    may_last: bool = False
 
 
 def raw_views(
@@ -132,6 +147,11 @@ def raw_views(
         views.append(RawView.of(array))
         geometry.append((array.size, *array.shape, *array.strides))
     return tuple(views), tuple(geometry)
+
+
+def may_last(elements: int, definition: KernelDefinition) -> bool:
+    """Return `Lowered.may_last` of a launch that visits so many elements on the host."""
+    return elements > _QUICK_ELEMENTS or definition.may_loop
 
 
 def visited(parameters: Sequence[Parameter], is_array: Sequence[bool]) -> tuple[Parameter, ...]:

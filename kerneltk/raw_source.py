@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from kerneltk.debug_files import keep
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 from kerneltk.fingerprint import named_in_options
+from kerneltk.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.raw_includes import Header, escaped, with_headers
 from kerneltk.raw_options import without_directives
 from kerneltk.settings import get_settings
@@ -208,6 +209,30 @@ class RawSource:
         summary = self.summary if text == self.code else read_source(text)
         return blank_host_code(text, summary).removeprefix(_BYTE_ORDER_MARK)
 
+    @cached_property
+    def _host_text(self) -> str:
+        """The text as it is compiled for CPU cores, but for meeting points."""
+        text = self._text
+        if not self.has_host_code and any(
+            "volatile" in header.code or has_bounds(header.code) for header in self.included
+        ):
+            text = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
+        if has_bounds(text):
+            from kerneltk.cuda_source import read_source
+
+            summary = self.summary if text == self.code else read_source(text)
+            text = with_bounds(text, summary.kernels)
+        return _NO_INLINE.sub("_kt_noinline", text)
+
+    @cached_property
+    def _meeting_text(self) -> str:
+        """The same with points where the lanes of a warp meet."""
+        if "volatile" not in self._host_text:
+            return self._host_text
+        from kerneltk.volatile_source import with_meetings
+
+        return with_meetings(self._host_text)
+
     def unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""
         if backend == "host":
@@ -260,7 +285,10 @@ class RawSource:
                 offer = f"{_EXPORTED} void* const {symbol} = (void*)&{name};"
             exports.append((request.name, symbol))
             reflected.append((name, f"{symbol}_type"))
-            lines.append(request.guarded(number, f"{offer} {request.reflection(symbol)}"))
+            offer = f"{offer} {request.reflection(symbol)}"
+            if not request.is_variable:
+                offer += bound_of(name, symbol, self.kernels)
+            lines.append(request.guarded(number, offer))
         for source in (self, *self.included):
             for shared in source.summary.dynamic_shared:
                 line = f'KERNELTK_DYNAMIC_SHARED("{shared.symbol}")'
@@ -278,10 +306,14 @@ class RawSource:
         name = self.name
         if not self.directory and "symbols" in get_settings().host_debug:
             name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
-        body = _NO_INLINE.sub("_kt_noinline", self._text)
+        head += directives
+        plain, body = self._host_text, self._meeting_text
+        unmet = "" if body == plain else self._assembled(head, name, plain, lines)
+        if unmet:
+            head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
             "host",
-            self._assembled([*head, *directives], name, body, lines),
+            self._assembled(head, name, body, lines),
             "",
             options,
             self._origins(name),
@@ -289,6 +321,7 @@ class RawSource:
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
+            plain=unmet,
         )
 
     def _options(self) -> tuple[str, ...]:

@@ -118,6 +118,9 @@ class TranslationUnit:
         a constant which is initialized by the address.
     links : tuple of LinkInput
         What the compiled text is linked with.
+    plain : str
+        `source` without the points where lanes of a warp meet, which errors are told from; empty
+        where it has none.
     """
 
     backend: BackendName
@@ -132,6 +135,7 @@ class TranslationUnit:
     raw: bool = False
     compiler: Literal["nvrtc", "nvcc"] = "nvrtc"
     links: tuple[LinkInput, ...] = ()
+    plain: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ import numpy as np
 
 from kerneltk import interop
 from kerneltk.arrays import ArraySpec
+from kerneltk.bodytext import has_loops, identifiers
 from kerneltk.dtypes import LIBRARY_NAMES, describe, identifier_problem
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import (
@@ -78,6 +79,11 @@ class _TypedDefinition(ElementwiseDefinition):
     def uses_index_space(self) -> bool:
         """Whether it asks for coordinates."""
         return self.reads_coordinates
+
+    @cached_property
+    def may_loop(self) -> bool:
+        """Whether the function, which stands in the preamble, has loops."""
+        return has_loops(identifiers(self.preamble))
 
     @cached_property
     def direct(self) -> bool:

@@ -121,9 +121,13 @@ def _is_small(kind: Type) -> bool:
     return kind.dtype.itemsize < 4
 
 
-def _is_zero(node: ir.Expression) -> bool:
-    """Return whether an expression is a floating zero."""
-    return isinstance(node, ir.Literal_) and node.type.dtype.kind == "f" and node.value == 0
+def _may_fold_to_zero(node: ir.Expression) -> bool:
+    """Return whether a compiler may find that an expression is zero, as of `x - x`."""
+    if isinstance(node, ir.Cast):
+        return _may_fold_to_zero(node.operand)
+    if isinstance(node, ir.Literal_):
+        return bool(node.value == 0)
+    return isinstance(node, ir.Binary) and node.op == "-"
 
 
 def _has_no_minus_zero(node: ir.Expression) -> bool:
@@ -270,8 +274,22 @@ class Emitter:
 
     def text(self, node: ir.Expression, least: int = 0) -> str:
         """Return an expression's text, in parentheses if it binds less than `least`."""
+        if isinstance(node, ir.Element | ir.Field) and self._is_misaligned(node):
+            # Read as a value: a parameter that is a reference would have an aligned one.
+            text = f"({self.ctype(node.type)}){self._lvalue(node, _UNARY)}"
+            return text if least <= _UNARY else f"({text})"
+        return self._lvalue(node, least)
+
+    def _lvalue(self, node: ir.Expression, least: int = 0) -> str:
+        """Return the text of what is written or of what has an address; of others, as `text`."""
         text, precedence = self._handlers[type(node)](node)
         return text if precedence >= least else f"({text})"
+
+    def _is_misaligned(self, node: ir.Element | ir.Field) -> bool:
+        kind = node.type
+        return (
+            isinstance(kind, Number) and describe(kind.dtype).alignment > 1 and ir.is_packed(node)
+        )
 
     def _infix(self, node: ir.Expression, least: int) -> str:
         """Return an operand whose partner decides its type: small numbers stand as they are."""
@@ -358,7 +376,12 @@ class Emitter:
             both = isinstance(node.left, ir.Literal_) and isinstance(node.right, ir.Literal_)
             left = self.text(node.left, precedence) if both else self._infix(node.left, precedence)
             right = self._infix(node.right, precedence + 1)
-            if op == "-" and _is_zero(node.left) and _has_no_minus_zero(node.right):
+            if (
+                op == "-"
+                and kind.dtype.kind == "f"
+                and _may_fold_to_zero(node.left)
+                and _has_no_minus_zero(node.right)
+            ):
                 self._needs_numbers(kind)
                 right = f"kerneltk::jit::positive({self.text(node.right)})"
             if precedence < _EQUAL:  # compilers warn where bits and sums mix
@@ -531,7 +554,7 @@ class Emitter:
         for header in operation.headers:
             self.headers[header] = None
         texts = [
-            f"&{self.text(argument, _UNARY)}" if k in operation.places else self.text(argument)
+            f"&{self._lvalue(argument, _UNARY)}" if k in operation.places else self.text(argument)
             for k, argument in enumerate(node.arguments)
         ]
         for argument in node.arguments:
@@ -630,11 +653,11 @@ class Emitter:
             const = "const " if target.name in self._once else ""
             self._line(f"{const}{self.ctype(target.type)} {target.name} = {value};")
             return
-        self._line(f"{self.text(target)} = {value};")
+        self._line(f"{self._lvalue(target)} = {value};")
 
     def _update(self, node: ir.Update) -> None:
         value = node.value
-        target = self.text(node.target)
+        target = self._lvalue(node.target)
         if (
             isinstance(value, ir.Binary)
             and value.op in ("+", "-", "*", "/", "&", "|", "^")

@@ -12,12 +12,13 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.refusals import refusal_of
-from kerneltk.jit.rules import operand_type
+from kerneltk.jit.rules import SHIFTS, operand_type
 from kerneltk.jit.types import (
     BOOL,
     PY_FLOAT,
     PY_INT,
     Number,
+    Type,
 )
 from kerneltk.jit.values import Values
 
@@ -60,6 +61,17 @@ def _is_huge(base: Any, exponent: Any) -> bool:
     )
 
 
+def _is_scalar(value: Any) -> bool:
+    """Return whether an object is a number that kernels may have."""
+    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
+        return True
+    return isinstance(value, np.generic) and value.dtype.name == "bfloat16"
+
+
+def _is_dtyped(value: Any) -> bool:
+    return isinstance(value, np.generic)
+
+
 class Operators(Values):
     """The part of the lowering that knows operators."""
 
@@ -83,6 +95,9 @@ class Operators(Values):
         """Return an operation on Python objects."""
         if op == "**" and _is_huge(left, right):
             raise self.fail("The result of this power does not fit 64 bits.", span)
+        dtyped = _is_dtyped(left) or _is_dtyped(right)
+        if dtyped and _is_scalar(left) and _is_scalar(right):
+            left, right = self._as_computed(op, left, right, places or (span, span), span)
         try:
             with np.errstate(all="ignore"):
                 found = _BY_SPELLING[op](left, right)
@@ -91,6 +106,41 @@ class Operators(Values):
         if isinstance(found, np.ndarray) and found.ndim and op in COMPARED:
             raise self._without_value(found, span)
         return Static(found)
+
+    def _within(
+        self, given: Value, value: ir.Expression, other: Type, span: ir.Span
+    ) -> ir.Expression:
+        """Return an operand; a Python int beyond int64 as the other one's dtype holds it."""
+        if not isinstance(given, Static) or type(given.value) is not int or value.type == PY_INT:
+            return value  # else it is a uint64 literal
+        assert isinstance(other, Number)
+        if other.is_integer and not other.weak:
+            self._check_constant(given.value, other, span)
+        elif other.is_floating or other.is_complex:
+            return ir.Literal_(float(given.value), PY_FLOAT, span)
+        return value
+
+    def _as_computed(
+        self, op: str, left: Any, right: Any, places: tuple[ir.Span, ir.Span], span: ir.Span
+    ) -> tuple[Any, Any]:
+        """Return two constants, one of them of a dtype, in the type that a thread computes in."""
+        by_value = self.mode == "numpy" or not (_is_dtyped(left) and _is_dtyped(right))
+        if op in COMPARED and by_value:
+            return left, right
+        a = self.as_number(Static(left), places[0])
+        b = self.as_number(Static(right), places[1])
+        assert isinstance(a.type, Number)
+        assert isinstance(b.type, Number)
+        kind = self.operation_type(op, a.type, b.type, span)
+        x, y = self.cast(a, kind), b if op in SHIFTS else self.cast(b, kind)
+        assert isinstance(x, ir.Literal_)
+        assert isinstance(y, ir.Literal_)
+        if op not in SHIFTS:
+            return x.value, y.value
+        if not isinstance(x.value, np.generic):
+            return x.value, int(y.value)
+        # The number of places does not change the type. Beyond 127 no bit is left, either.
+        return x.value, x.value.dtype.type(min(int(y.value), 127))
 
     def binary(
         self,
@@ -109,6 +159,8 @@ class Operators(Values):
             return self._tuple_arithmetic(op, left, right, span)
         first, second = places or (span, span)
         a, b = self.as_number(left, first), self.as_number(right, second)
+        if self.mode == "numpy":
+            a, b = self._within(left, a, b.type, first), self._within(right, b, a.type, second)
         assert isinstance(a.type, Number)
         assert isinstance(b.type, Number)
         kind = self.operation_type(op, a.type, b.type, span)
@@ -167,6 +219,8 @@ class Operators(Values):
             truth = self.truth(value, span)
             return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
         if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+            if isinstance(value.value, np.bool_):
+                value = Static(bool(value.value))
             functions: dict[type[ast.unaryop], Callable[[Any], Any]] = {
                 ast.USub: operator.neg,
                 ast.UAdd: operator.pos,

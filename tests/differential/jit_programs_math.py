@@ -121,13 +121,24 @@ def math_angles(x, y):
     y[1, i] = math.radians(x[i])
 
 
-# Between -1 and 0, g++ makes one step of two conversions and keeps the sign of a zero.
-@TABLE.program(floats(N, 0, 9, "f8"), out((3, N), "f8"))
+@TABLE.program(floats(N, -2, 2, "f8"), out((3, N), "f8"))
 def math_rounding_gives_integers(x, y):
     i = jit.grid(1)
     y[0, i] = math.floor(x[i])
     y[1, i] = math.ceil(x[i])
     y[2, i] = math.trunc(x[i])
+
+
+@TABLE.program(ints(N, -2, 2), floats(N, -2, 2, "f8"), out((6, N), "f8"))
+def differences_of_zeros(i, x, y):
+    t = jit.grid(1)
+    n, whole = i[t], int(x[t])
+    y[0, t] = 0.0 - n
+    y[1, t] = 0.0 - abs(x[t] * 0)
+    y[2, t] = 0.0 - (n if n > 0 else 0)
+    y[3, t] = (n - n) - float(n)
+    y[4, t] = (float(n) - float(n)) - n
+    y[5, t] = x[t] * whole - 0.0 * whole + float(whole)
 
 
 @TABLE.program(floats(N, -9, 9, "f8"), out((5, N), "i8"))

@@ -83,6 +83,13 @@ DIFFERENCES = (
         "The integers of Python's functions have 64 bits with a sign.",
     ),
     Difference(
+        "logarithm to the base 0",
+        "math.log",
+        ("bool", *INTEGERS, *FLOATS),
+        lambda inputs, _: len(inputs) == 2 and inputs[1] == 0,
+        "Python raises; a finite logarithm divided by that of 0 is 0.",
+    ),
+    Difference(
         "lgamma near its roots",
         "math.lgamma",
         (*INTEGERS, *FLOATS),
@@ -97,7 +104,7 @@ DIFFERENCES = (
         COMPLEX,
         _not_finite,
         "Where a part of an operand or of the result is infinite or NaN, or its square overflows, "
-        "which part of the result is infinite or NaN may differ; it is not finite in both.",
+        "what of the result is infinite, NaN or zero may differ.",
         everywhere=False,
     ),
 )

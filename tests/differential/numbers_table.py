@@ -141,9 +141,9 @@ def _reals(dtype: np.dtype[Any], most: int) -> list[Any]:
     )  # fmt: skip
     eps = float(info.eps)
     sizes = [
-        0.0, 1.0, math.inf, 0.5, 2.0, largest, tiny, least, 1.5, 2.5, 3.0, 0.3, 1 + eps, 1 - eps / 2,
-        tiny - least, 7.25, 1e-3, 10.0, 170.5, 3.5, 0.75, 1e4, 0.1, 100.0, 88.0, math.pi, math.pi / 2,
-        0.25, 1e-5, 12.0, 20.0, 4.5, 1023.0,
+        0.0, 1.0, math.inf, 0.5, 2.0, largest, tiny, least, 1.5, 2.5, 3.0, 0.3, 1 + eps,
+        1 - eps / 2, tiny - least, 7.25, 1e-3, 10.0, 170.5, 3.5, 0.75, 1e4, 0.1, 100.0, 88.0,
+        math.pi, math.pi / 2, 0.25, 1e-5, 12.0, 20.0, 4.5, 1023.0,
     ]  # fmt: skip
     if dtype.itemsize >= 4:
         sizes += [2.0**23 - 0.5, 2.0**24 + 2, 1e10, 1e22, 1e-10, 1e-30, 2.0**31, 2.0**63]
@@ -393,7 +393,6 @@ def wanted(
 def _by_numpy(
     function: Function, values: list[Array], dtypes: Sequence[np.dtype[Any]]
 ) -> tuple[list[Array], Array]:
-    raised = np.zeros(values[0].size, bool)
     # Kernels compute in float64 what NumPy may compute in a smaller type, and bools are ints.
     for k, value in enumerate(values):
         is_second = k == 1 and function.seconds
@@ -404,9 +403,12 @@ def _by_numpy(
     call = function.object
     if function.object is np.where:
         values[0] = values[0].astype(bool)
+    inverse = np.zeros(values[0].size, bool)
     if function.name in ("**", "np.power", "pow") and values[0].dtype.kind == "i":
-        raised = values[1] < 0
-        values[1] = np.where(raised, 1, values[1]).astype(values[1].dtype)
+        # NumPy raises. What is left of a fraction is 0, or the base where that is 1 or -1.
+        inverse = values[1] < 0
+        bases, ones = values[0], np.where(values[1] % 2 == 0, 1, values[0])
+        values[1] = np.where(inverse, 1, values[1]).astype(values[1].dtype)
     if function.object is np.sinc and values[0].dtype == np.float16:
         # NumPy's is a program of float16: each of its steps is rounded to that.
         found = call(values[0].astype(np.float32))
@@ -421,8 +423,11 @@ def _by_numpy(
             found = call(*(x.astype(np.float32) if x.dtype == BFLOAT16 else x for x in values))
     else:
         found = call(*values)
+    if inverse.any():
+        found = np.where(inverse, np.where(np.abs(bases) == 1, ones, 0), found)
     results = list(found) if len(dtypes) > 1 else [found]
-    return [np.asarray(r).astype(d) for r, d in zip(results, dtypes, strict=True)], raised
+    converted = [np.asarray(r).astype(d) for r, d in zip(results, dtypes, strict=True)]
+    return converted, np.zeros(inverse.size, bool)
 
 
 # -- comparing ------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
-from kerneltk.units import INCLUDE_DIRECTORY
 
 from .numbers_differences import DIFFERENCES, RAISED
 from .numbers_table import (
@@ -31,7 +30,7 @@ from .numbers_table import (
     wanted,
 )
 
-PAGE = Path(INCLUDE_DIRECTORY).parents[2] / "docs" / "numerics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "numerics.md"
 
 
 def shown(array: Any, k: int) -> str:
@@ -48,7 +47,7 @@ VECTORS = (
     "np.arctan2 np.hypot np.power np.fmod", "np.floor np.ceil np.trunc np.sign",
 )  # fmt: skip
 # What stands for all integers where only the compilation is tested.
-COMPILED = ("bool", "int8", "uint8", "int64", "uint64", *FLOATS, *COMPLEX)
+COMPILED = ("bool", "int8", "uint64", *FLOATS, *COMPLEX)
 
 
 class Comparison:
@@ -68,6 +67,9 @@ class Comparison:
         for ours, theirs in zip(found, expected, strict=True):
             apart = np.maximum(apart, distance(ours, theirs))
         wrong = (apart > ulps(function, self.name)) & ~raised
+        for ours in found:  # what an integer is there is left open
+            if ours.dtype.kind not in "iub":
+                wrong |= raised & np.isfinite(ours)
         self.combinations += wrong.size
         for difference in DIFFERENCES:
             if wrong.any() and difference.covers(function, self.name):
@@ -131,6 +133,4 @@ def test_the_page_shows_every_difference() -> None:
         assert f"| {difference.title} |" in page
         assert difference.reason in page
     assert RAISED in page
-    tested = sum(len(group.members) for name in DTYPES for group in batch(name).groups)
     assert f"{len(functions())} functions and operators" in page
-    assert f"{tested} pairs of a function and a dtype" in page

@@ -100,6 +100,9 @@ class Generator:
             op, function = self.rng.choice(
                 [("+", np.add), ("-", np.subtract), ("*", np.multiply), ("/", np.divide)]
             )
+            if op == "-" and right.text not in ("x", "z", "f"):
+                # g++ 12 takes 0.0 - r for -r, if it sees that r is not -0.0.
+                left, right = self.cast(left, "double"), Expression("z", "double", self.inputs["z"])
             text = f"({left.text} {op} {right.text})"
             return Expression(text, left.ctype, function(left.values, right.values))
         value = self.floating(depth)

@@ -399,6 +399,8 @@ def test_cuda_only_functions(tmp_path: Path) -> None:
     assert np.abs(run("sinpi", turns) - np.sin(angle)).max() <= 4e-16
     assert np.abs(run("cospi", turns) - np.cos(angle)).max() <= 4e-16
     assert np.array_equal(run("sinpi", np.arange(-4.0, 5.0)), np.zeros(9))
+    wholes = np.array([-2.0, -1.0, -0.0, 0.0, 1.0, 2.0])
+    assert np.signbit(run("sinpi", wholes)).tolist() == [True] * 3 + [False] * 3
     assert np.array_equal(run("cospi", np.arange(-4.0, 5.0) + 0.5), np.zeros(9))
 
     def erf_of(function: Any, values: Array) -> Array:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,6 +133,54 @@ def test_contraction_follows_fmad(compiler: str, option: str, fused: bool) -> No
     p = np.array([a, a, -(a * a)])
     call(source, "residue", struct.pack("P", p.ctypes.data), 1, option)
     assert p[2] == (2.0**-60 if fused and has_fma else 0.0)
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("loop", [True, False])
+def test_a_round_trip_through_an_integer_has_no_sign_of_zero(
+    compiler: str, real: str, loop: bool
+) -> None:
+    ways = ("int", "long long", "short", "signed char")
+    each = "".join(f"{{ {way} n = x[{k}]; y[{k}] = n; }}" for k, way in enumerate(ways))
+    whole = "for (long long i = 0; i < 4 * end; ++i) y[i] = static_cast<int>(x[i]);"
+    source = f"""
+    extern "C" void both(const void* args, long long, long long end) {{
+        const {real}* __restrict__ x = static_cast<const {real}* const*>(args)[0];
+        {real}* __restrict__ y = static_cast<{real}* const*>(args)[1];
+        {whole if loop else each}
+    }}
+    """
+    x = np.array([-0.5, -0.0, -0.25, -0.75], "f4" if real == "float" else "f8")
+    y = np.ones_like(x)
+    call(source, "both", struct.pack("PP", x.ctypes.data, y.ctypes.data), 1)
+    assert not y.any()
+    assert not np.signbit(y).any()
+
+
+def test_only_what_loses_signs_is_compiled_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELTK_CXX", "g++")
+    commands = []
+    run = toolchain._run
+
+    def recorded(command: tuple[str, ...], *rest: Any) -> tuple[int, str]:
+        commands.append([o for o in command if "trapping" in o])
+        return run(command, *rest)
+
+    monkeypatch.setattr(toolchain, "_run", recorded)
+    toolchain.find_compiler()
+    commands.clear()
+    toolchain.compile_unit(unit(SAXPY))
+    assert commands == [["-fno-trapping-math"]]
+    commands.clear()
+    trips = SAXPY.replace("y[i] += p.a * x[i]", "y[i] = static_cast<int>(x[i])")
+    toolchain.compile_unit(unit(trips))  # a g++ without that fold compiles once
+    assert commands in (
+        [["-fno-trapping-math"]],
+        [["-fno-trapping-math"], ["-ftrapping-math"]],
+    )
+    commands.clear()
+    toolchain.compile_unit(unit(trips, "saxpy", "--use_fast_math"))
+    assert len(commands) == 1
 
 
 def test_fast_math_leaves_the_process_alone(compiler: str) -> None:

@@ -25,6 +25,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
+from kerneltk.launch_bounds import BOUNDS_SUFFIX
 from kerneltk.protocols import Memory, viewed
 from kerneltk.settings import get_settings
 from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
@@ -74,9 +75,10 @@ record_address = _choose(
 )
 
 
-_DIVISION, _TRAP, _TOO_LARGE = 1, 2, 4  # what launches return then
+_DIVISION, _TRAP, _FAULT, _TOO_LARGE, _INTERRUPTED = 1, 2, 3, 4, 5  # what launches return then
 _EXITED_ARRIVE, _COOPERATIVE = 1, 2  # flags of a grid
 _SHARED = 227 << 10
+_MOST_THREADS = 1024  # of a block
 _GRAIN_THREADS = 1024  # fewer than these are not worth another thread of the pool
 _ATTRIBUTES = (
     "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes",
@@ -112,15 +114,29 @@ def _grid_failure(failure: int) -> LaunchError:
     return LaunchError(f"In {told}{end}{hint}")
 
 
+def _most_threads(function: Function) -> int:
+    module = function.keep
+    return module.most_threads(function.handle) if isinstance(module, HostModule) else _MOST_THREADS
+
+
 class HostModule:
     """A loaded library; implements `kerneltk.backends.base.Module`."""
 
     def __init__(self, library: runtime.HostLibrary) -> None:
         self._library = library
+        self._bounds: dict[int, int] = {}  # the kernels' own, by their addresses
 
     def function(self, symbol: str) -> Function:
         """Return an entry point."""
-        return Function(self._library.address(symbol), self)
+        function = Function(self._library.address(symbol), self)
+        bound = self._library.find(symbol + BOUNDS_SUFFIX)
+        if bound is not None:
+            self._bounds[function.handle] = ctypes.c_uint.from_address(bound).value
+        return function
+
+    def most_threads(self, handle: int) -> int:
+        """Return how many threads a block of an entry point can have."""
+        return min(self._bounds.get(handle, _MOST_THREADS), _MOST_THREADS)
 
     def variable(self, symbol: str) -> tuple[int, int]:
         """Return a variable's address; its size is not known here."""
@@ -303,7 +319,9 @@ class HostBackend:
 
     def limits(self, function: Function) -> GridLimits:
         """Return what a launch of a raw kernel may ask for: what GPUs since Volta have."""
-        return GridLimits(1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED)
+        return GridLimits(
+            _most_threads(function), (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED
+        )
 
     def allow_shared(self, function: Function, size: int) -> None:
         """Do nothing: every kernel has as much as it may ask for."""
@@ -311,7 +329,8 @@ class HostBackend:
     def attributes(self, function: Function) -> dict[str, int]:
         """Return the attributes that mean something on the host; -1 for the others."""
         found = dict.fromkeys(_ATTRIBUTES, -1)
-        return {**found, "max_threads_per_block": 1024, "max_dynamic_shared_size_bytes": _SHARED}
+        found["max_threads_per_block"] = _most_threads(function)
+        return {**found, "max_dynamic_shared_size_bytes": _SHARED}
 
     def set_attribute(self, function: Function, name: str, value: int) -> None:
         """Do nothing: the attributes that can be set guide a GPU's caches."""
@@ -321,8 +340,10 @@ class HostBackend:
         return None
 
     def suggest_block(self, function: Function, shared: int) -> int:
-        """Return 256 threads: enough for a loop, little enough to share a grid among cores."""
-        return 256
+        """Return 256 threads, if it can have them: enough for a loop, little enough to share a grid
+        among cores.
+        """
+        return min(256, _most_threads(function))
 
     def check_address(self, address: int) -> str:
         """Return that nobody can tell what is at an address."""
@@ -344,6 +365,10 @@ class HostBackend:
         """Raise: a host launch that fails once fails again."""
         if launch is not runtime.launch:
             raise _grid_failure(failure)
+        if failure == _INTERRUPTED:
+            raise LaunchError("The launch was interrupted; not all of its results were written.")
+        if failure == _FAULT:
+            raise LaunchError(f"The kernel cannot run: {runtime.last_fault()}.")
         if failure == _TRAP:
             raise LaunchError(
                 "The kernel trapped: an assertion failed, or it called '__trap'; not all of its "

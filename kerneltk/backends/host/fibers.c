@@ -8,7 +8,15 @@
  * the entry when all threads of the block have ended.
  *
  * A thread waits while a word has a value: a generation, which counts how often what it waits for
- * has happened. Whoever arrives last counts it up and goes on.
+ * has happened. Whoever arrives last at a barrier counts it up and goes on.
+ *
+ * The lanes of a warp go on in ascending order behind whatever they have waited for together, as if
+ * in step; so whoever comes last gives way to the lowest. They wait for each other in collectives, and
+ * at meeting points, which units have where memory is volatile: programs for GPUs before Volta rely on
+ * it that all lanes load before one of them stores. When all lanes of a warp wait, those go on that
+ * are furthest behind in the text (the lowest position: "Thread Frontiers", Diamos et al., 2011), so
+ * that lanes which took another branch or a longer loop catch up. A warp that so runs lanes round
+ * and round, while others of it wait, spins on what they should do: then all may go on.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +45,10 @@ void __asan_unpoison_memory_region(const volatile void *address, size_t size);
 #define CANARY 512u /* bytes at the low end of a stack without a guard */
 #define STACKS_A_SLAB 16u
 #define NO_BLOCK 0xffffffffu
+#define MOST_TURNS 8u /* of warps that go on at once, before the other threads have theirs */
+#define PATIENCE (64u << 16) /* with lanes that are ahead, in parts of a round: it is 64 without stores */
+#define MOST_YIELDS 128u /* of a warp's lanes, while others of it wait at a meeting point */
+#define SHORT_PATIENCE (64u << 6) /* in a launch in which lanes have spun */
 #define EXITS_ALLOWED 1u /* flag of a launch: exited threads count as arrived at a barrier */
 
 /* What a kernel's entry is given; its parameters follow. The layout is host_grid.hpp's too. */
@@ -60,13 +72,17 @@ struct unit {
 typedef void (*combine_function)(const unsigned long long *in, const unsigned *extra,
                                  unsigned long long *out, unsigned lanes);
 
-enum waiting { AT_NOTHING, AT_BARRIER, AT_WARP, AT_ANY, AT_YIELD };
+enum waiting { AT_NOTHING, AT_BARRIER, AT_WARP, AT_ANY, AT_YIELD, AT_MEETING };
+
+/* CUDA has one barrier a block, wherever it is written; the kinds cannot be mixed. */
+enum barrier_kind { PLAIN_BARRIER, COUNTING_BARRIER, GRID_BARRIER };
 
 struct fiber {
     void *stack_pointer, *frame, *go_on; /* how it was left; first, for the switch */
     struct fiber *next, *previous; /* in the ring of waiting threads, or among the free */
     const uint32_t *word;          /* the thread waits while it has this value */
     uint32_t value;
+    uint32_t held;   /* at a meeting point; that word */
     uint32_t thread; /* number in the block; valid while bound */
     int bound;
     int line; /* where it waits */
@@ -95,6 +111,11 @@ struct warp {
     uint32_t exited; /* lanes that have ended, or that the block does not have */
     int groups;      /* in use, from the first on; some of them may be done */
     uint32_t pending; /* lanes that wait in a group */
+    uint32_t meeting; /* lanes that wait at a meeting point */
+    uint32_t stored;  /* whether one has stored since lanes last went on from there */
+    uint32_t passed;  /* parts of rounds in which some were left waiting */
+    uint32_t yields;  /* since one has come to a meeting point */
+    unsigned long long position[WARP]; /* of those that wait there */
     struct group group[WARP];
     unsigned long long in[WARP], out[WARP];
     unsigned extra[WARP];
@@ -104,9 +125,8 @@ struct engine {
     const void *calls; /* first: how a unit reaches the runtime */
     struct fiber *current;
     uint32_t generation, arrived, needed; /* of the block's barrier */
-    int diverged;
-    int place_line; /* of who came first */
-    const char *place_file;
+    enum barrier_kind kind; /* of who came first */
+    int mixed;              /* others came to another kind */
     unsigned long long sum, sums[2]; /* what a counting barrier counts, by parity of generation */
     uint32_t total, cursor, exited;  /* threads: all, the loop has begun, ended */
     uint32_t at_block[3];
@@ -117,6 +137,10 @@ struct engine {
     struct fiber *by_thread[MOST_THREADS];
     struct warp warps[MOST_WARPS];
     uint32_t grid_turn; /* the last generation for which the grid was waited for */
+    uint32_t meetings; /* threads that wait at meeting points */
+    uint32_t resumed, resumed_warp; /* lanes that may go on, for whoever chooses who is next */
+    uint32_t turns;    /* of warps, since all others could have had theirs */
+    uint32_t patience; /* see PATIENCE */
     uint32_t idle;   /* how often threads have yielded since anything else happened */
     uint32_t always; /* differs from what a thread that only yields waits for */
 
@@ -136,6 +160,10 @@ struct engine {
 /* Ends the launch: what is told of it was written down before. */
 static __attribute__((noreturn)) void leave_kernel(struct engine *e, int code);
 static __attribute__((noreturn, cold)) void fail_waiting(struct engine *e, const char *what);
+
+static __attribute__((noreturn, cold)) void fail_mixed(struct engine *e) {
+    fail_waiting(e, "its threads wait at barriers of different kinds");
+}
 
 /* ---- the switch ----
  *
@@ -423,6 +451,8 @@ static void complete_group(struct engine *e, uint32_t warp, struct group *g) {
     g->arrived = 0;
     ++g->generation;
     e->idle = 0;
+    e->resumed = lanes;
+    e->resumed_warp = warp;
     w->pending &= ~lanes;
     if (!w->pending) w->groups = 0;
 }
@@ -436,6 +466,76 @@ static void complete_groups(struct engine *e, uint32_t warp) {
     struct warp *w = &e->warps[warp];
     for (int k = 0; k < w->groups; ++k)
         if (group_is_complete(w, &w->group[k])) complete_group(e, warp, &w->group[k]);
+}
+
+/* ---- meeting points ---- */
+
+static inline int is_runnable(const struct fiber *f) { return *f->word != f->value; }
+
+/* Tells whether one of a warp's lanes can go on, or has not begun. */
+static inline int one_can_go_on(const struct engine *e, uint32_t warp, uint32_t lanes) {
+    for (; lanes; lanes &= lanes - 1) {
+        const struct fiber *f = e->by_thread[warp * WARP + (uint32_t)__builtin_ctz(lanes)];
+        if (!f || is_runnable(f)) return 1;
+    }
+    return 0;
+}
+
+/* Tells whether no lane of a warp can go on but for `own`, which is about to wait. */
+static int is_settled(const struct engine *e, uint32_t warp, uint32_t own) {
+    const struct warp *w = &e->warps[warp];
+    uint32_t rest = ~w->exited & ~w->meeting & ~own, above = rest & -(own << 1);
+    /* The next is most likely still to come. */
+    return !one_can_go_on(e, warp, above) && !one_can_go_on(e, warp, rest & ~above);
+}
+
+/* Lets those lanes go on that are furthest behind. */
+static void release_meeting(struct engine *e, uint32_t warp) {
+    struct warp *w = &e->warps[warp];
+    unsigned long long lowest = ~0ull;
+    uint32_t lanes = 0;
+    for (uint32_t rest = w->meeting; rest; rest &= rest - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        if (w->position[lane] < lowest) {
+            lowest = w->position[lane];
+            lanes = 0;
+        }
+        if (w->position[lane] == lowest) lanes |= 1u << lane;
+    }
+    if (lanes == w->meeting) {
+        w->passed = 0;
+    } else if ((w->passed += w->stored ? 1 : 64) >= e->patience) {
+        e->patience = SHORT_PATIENCE;
+        w->passed = 0;
+        lanes = w->meeting;
+    }
+    w->stored = w->yields = 0;
+    w->meeting &= ~lanes;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1, --e->meetings)
+        e->by_thread[warp * WARP + (uint32_t)__builtin_ctz(rest)]->held = 0;
+    e->resumed = lanes;
+    e->resumed_warp = warp;
+}
+
+/* Lets lanes go on that wait for whoever comes, of those groups the one that is first in the text; 0
+ * if there are none. */
+static int end_open_group(struct engine *e, uint32_t warp) {
+    struct warp *w = &e->warps[warp];
+    struct group *first = NULL;
+    for (int k = 0; w->pending && k < w->groups; ++k) {
+        struct group *g = &w->group[k];
+        if (!g->mask && g->arrived && (!first || g->line < first->line)) first = g;
+    }
+    if (first) complete_group(e, warp, first); /* its lanes may join those of the next */
+    return first != NULL;
+}
+
+/* Lets lanes of a warp go on in which none can; 0 if all wait for other warps. */
+static int unsettle(struct engine *e, uint32_t warp) {
+    if (end_open_group(e, warp)) return 1;
+    if (!e->warps[warp].meeting) return 0;
+    release_meeting(e, warp);
+    return 1;
 }
 
 static inline void release_barrier(struct engine *e) {
@@ -454,20 +554,20 @@ static void threads_exited(struct engine *e, uint32_t first, uint32_t end) {
         if (count > end - t) count = end - t;
         e->warps[warp].exited |= (count == WARP ? ~0u : (1u << count) - 1) << lane;
         if (e->warps[warp].pending) complete_groups(e, warp);
+        if ((e->warps[warp].pending | e->warps[warp].meeting) && is_settled(e, warp, 0))
+            unsettle(e, warp);
         t += count;
     }
     if (e->head->flags & EXITS_ALLOWED) {
         e->needed = e->total - e->exited;
         if (e->arrived && e->arrived == e->needed) {
-            if (e->diverged) fail_waiting(e, "its threads wait at different barriers");
+            if (e->mixed) fail_mixed(e);
             release_barrier(e);
         }
     }
 }
 
 /* ---- who is next ---- */
-
-static inline int is_runnable(const struct fiber *f) { return *f->word != f->value; }
 
 static void enter_ring(struct engine *e, struct fiber *f) {
     struct fiber *first = e->ring;
@@ -491,18 +591,11 @@ static void leave_ring(struct engine *e, struct fiber *f) {
     if (e->ring == f) e->ring = f->next;
 }
 
-/* Lets lanes go on that wait for whoever comes; 0 if there are none. */
-static __attribute__((noinline)) int end_open_groups(struct engine *e) {
+/* Lets lanes go on that wait for others of their warp only; 0 if there are none. */
+static __attribute__((noinline)) int unsettle_all(struct engine *e) {
     int found = 0;
-    for (uint32_t warp = 0; warp * WARP < e->total; ++warp) {
-        struct warp *w = &e->warps[warp];
-        for (int k = 0; w->pending && k < w->groups; ++k) {
-            if (w->group[k].mask || !w->group[k].arrived) continue;
-            complete_group(e, warp, &w->group[k]);
-            found = 1;
-            break; /* its lanes may join those of the next */
-        }
-    }
+    for (uint32_t warp = 0; warp * WARP < e->total; ++warp) found |= unsettle(e, warp);
+    e->resumed = 0;
     return found;
 }
 
@@ -514,27 +607,37 @@ static struct fiber *find_runnable(struct engine *e, struct fiber *from) {
         if (is_runnable(f)) return f;
         f = f->next;
     } while (f != from);
-    if (!end_open_groups(e)) fail_waiting(e, NULL);
-    do {
-        if (is_runnable(f)) return f;
-        f = f->next;
-    } while (f != from);
-    __builtin_unreachable();
+    if (!unsettle_all(e)) fail_waiting(e, NULL);
+    for (f = e->ring; !is_runnable(f); f = f->next) {}
+    return f;
+}
+
+/* Returns with whom lanes that may go on begin: the lowest. Now and then it is who comes behind the
+ * warp, so that all threads have their turn. */
+static struct fiber *first_resumed(struct engine *e) {
+    uint32_t first = e->resumed_warp * WARP, thread = first + (uint32_t)__builtin_ctz(e->resumed);
+    e->resumed = 0;
+    if (++e->turns < MOST_TURNS) return e->by_thread[thread];
+    e->turns = 0;
+    thread = first + WARP < e->total ? first + WARP : e->total;
+    while (!e->by_thread[--thread]) {}
+    return e->by_thread[thread]->next;
 }
 
 static __attribute__((cold, noinline)) void begin_block(struct engine *e, const uint32_t *at) {
     memcpy(e->at_block, at, sizeof e->at_block);
     e->cursor = e->exited = e->arrived = 0;
-    e->diverged = 0;
+    e->mixed = 0;
     e->sum = 0;
     e->needed = e->total;
+    e->meetings = e->resumed = 0;
     memset(e->by_thread, 0, e->total * sizeof *e->by_thread);
     for (uint32_t k = 0; k * WARP < e->total; ++k) {
         struct warp *w = &e->warps[k];
         uint32_t lanes = e->total - k * WARP;
         w->exited = lanes >= WARP ? 0 : ~0u << lanes;
         w->groups = 0;
-        w->pending = 0;
+        w->pending = w->meeting = w->stored = w->passed = w->yields = 0;
         for (unsigned j = 0; j < WARP; ++j) w->group[j].arrived = 0;
     }
 }
@@ -557,9 +660,10 @@ static inline uint32_t current_thread(struct engine *e) {
     return thread;
 }
 
-/* Suspends the running thread for as long as *word is value. */
+/* Suspends the running thread for as long as *word is value. Who is next then is the next in the ring
+ * or, `in_turn`, the lowest of the lanes that may go on. */
 static inline __attribute__((always_inline)) void wait_while(struct engine *e, uint32_t thread, const uint32_t *word,
-                              uint32_t value) {
+                              uint32_t value, int in_turn) {
     struct fiber *self = e->current, *next;
     self->word = word;
     self->value = value;
@@ -571,15 +675,14 @@ static inline __attribute__((always_inline)) void wait_while(struct engine *e, u
         e->cursor = thread + 1;
         if (e->cursor < e->total) {
             e->idle = 0;
+            e->resumed = 0; /* they have their turn when all threads have begun */
             switch_to(e, self, take_fiber(e));
             return;
         }
     }
-    next = self->next;
-    if (__builtin_expect(!is_runnable(next), 0)) {
-        next = find_runnable(e, next);
-        if (next == self) return;
-    }
+    next = in_turn && e->resumed ? first_resumed(e) : self->next;
+    if (__builtin_expect(!is_runnable(next), 0)) next = find_runnable(e, next);
+    if (next == self) return;
     __builtin_prefetch(next->next->stack_pointer);
     switch_to(e, self, next);
 }
@@ -588,6 +691,7 @@ static inline __attribute__((always_inline)) void wait_while(struct engine *e, u
  * the entry's own stack, when the block is done. */
 static void leave_thread(struct engine *e) {
     struct fiber *self = e->current, *next = e->ring;
+    e->resumed = 0;
     if (__builtin_expect(self->canary != NULL, 0)) check_canary(e, self);
     if (self->bound) {
         next = self->next;
@@ -609,6 +713,7 @@ static void leave_thread(struct engine *e) {
         switch_to(e, self, &e->native);
         __builtin_unreachable();
     }
+    if (e->resumed) next = first_resumed(e);
     if (!is_runnable(next)) next = find_runnable(e, next);
     switch_to(e, self, next);
     if (self != &e->native) __builtin_unreachable();
@@ -632,31 +737,39 @@ static void fiber_begin(struct engine *e) {
 
 /* ---- what a kernel calls; each returns whether others ran meanwhile ---- */
 
-static inline __attribute__((always_inline)) int arrive(struct engine *e, uint32_t thread, const char *file, int line) {
+/* Lets lanes go on at a meeting point if nobody else of their warp can, now that a thread waits. */
+static __attribute__((noinline)) void settle(struct engine *e, uint32_t thread) {
+    uint32_t warp = thread / WARP;
+    e->resumed = 0;
+    if (e->warps[warp].meeting && is_settled(e, warp, 1u << thread % WARP)) unsettle(e, warp);
+}
+
+static inline __attribute__((always_inline)) int arrive(struct engine *e, uint32_t thread, enum barrier_kind kind,
+                                                     const char *file, int line) {
     struct fiber *self = e->current;
     self->file = file;
     self->line = line;
     self->waiting = AT_BARRIER;
     e->idle = 0;
     if (e->arrived == 0) {
-        e->place_file = file;
-        e->place_line = line;
-        e->diverged = 0;
-    } else if (__builtin_expect(line != e->place_line || file != e->place_file, 0)) {
-        if (line != e->place_line || strcmp(file, e->place_file)) e->diverged = 1;
+        e->kind = kind;
+        e->mixed = 0;
+    } else if (__builtin_expect(kind != e->kind, 0)) {
+        e->mixed = 1;
     }
     if (++e->arrived == e->needed) {
-        if (__builtin_expect(e->diverged, 0))
-            fail_waiting(e, "its threads wait at different barriers");
+        if (__builtin_expect(e->mixed, 0)) fail_mixed(e);
         release_barrier(e);
         return 0;
     }
-    wait_while(e, thread, &e->generation, e->generation);
+    int met = e->meetings != 0;
+    if (__builtin_expect(met, 0)) settle(e, thread);
+    wait_while(e, thread, &e->generation, e->generation, met);
     return 1;
 }
 
 static int call_barrier(struct engine *e, const char *file, int line) {
-    return arrive(e, current_thread(e), file, line);
+    return arrive(e, current_thread(e), PLAIN_BARRIER, file, line);
 }
 
 /* A barrier that adds up what the threads bring: sum in the low half, threads in the high one. */
@@ -664,7 +777,7 @@ static int call_vote(struct engine *e, unsigned value, unsigned long long *resul
                      const char *file, int line) {
     uint32_t thread = current_thread(e), parity = e->generation & 1;
     e->sum += value;
-    int waited = arrive(e, thread, file, line);
+    int waited = arrive(e, thread, COUNTING_BARRIER, file, line);
     *result = e->sums[parity];
     return waited;
 }
@@ -714,14 +827,40 @@ static int call_warp(struct engine *e, unsigned mask, combine_function combine,
     w->extra[lane] = extra;
     w->pending |= 1u << lane;
     g->arrived |= 1u << lane;
-    if (group_is_complete(w, g)) {
-        complete_group(e, thread / WARP, g);
-        *result = w->out[lane];
-        return 0;
-    }
+    const uint32_t *word = &g->generation;
+    uint32_t generation = *word, warp = thread / WARP;
     self->group = k;
-    wait_while(e, thread, &g->generation, g->generation);
+    e->resumed = 0;
+    if (group_is_complete(w, g))
+        complete_group(e, warp, g);
+    else if ((!mask || w->meeting) && is_settled(e, warp, 1u << lane))
+        unsettle(e, warp);
+    wait_while(e, thread, word, generation, 1);
     *result = w->out[lane];
+    return 1;
+}
+
+/* A meeting point of the lanes of a warp, before an access to volatile memory: how far in the text it
+ * is, and whether it is a store. */
+static int call_meet(struct engine *e, unsigned long long position, int stores) {
+    uint32_t thread = current_thread(e), lane = thread % WARP, warp = thread / WARP;
+    struct warp *w = &e->warps[warp];
+    struct fiber *self = e->current;
+    uint32_t own = 1u << lane;
+    if (!(~w->exited & ~own)) return 0;
+    self->waiting = AT_MEETING;
+    self->held = 1;
+    w->position[lane] = position;
+    w->meeting |= own;
+    w->stored |= (uint32_t)stores;
+    w->yields = 0;
+    ++e->meetings;
+    e->resumed = 0;
+    if (is_settled(e, warp, own)) {
+        e->by_thread[thread] = self;
+        unsettle(e, warp);
+    }
+    wait_while(e, thread, &self->held, 1, 1);
     return 1;
 }
 
@@ -734,12 +873,16 @@ static int call_yield(struct engine *e) {
         sched_yield();
         return 0;
     }
+    struct warp *w = &e->warps[thread / WARP];
     if (++e->idle > e->total - e->exited) {
-        if (!end_open_groups(e)) sched_yield();
+        if (!unsettle_all(e)) sched_yield();
         e->idle = 0;
+    } else if (w->meeting && ++w->yields > MOST_YIELDS) {
+        release_meeting(e, thread / WARP); /* for them the others may be waiting */
+        e->resumed = 0;
     }
     e->current->waiting = AT_YIELD;
-    wait_while(e, thread, &e->always, e->always - 1);
+    wait_while(e, thread, &e->always, e->always - 1, 0);
     return 1;
 }
 
@@ -777,7 +920,7 @@ static void append_places(const struct engine *e, char *text, size_t size, const
         const struct fiber *f = e->by_thread[t];
         int k = 0;
         if (!f && !e->current->bound && t == e->cursor) f = e->current;
-        if (!f || f->waiting == AT_NOTHING || f->waiting == AT_YIELD) continue;
+        if (!f || f->waiting == AT_NOTHING || f->waiting >= AT_YIELD) continue;
         if (still && (f == e->current || is_runnable(f))) continue;
         while (k < known && (places[k].line != f->line || strcmp(places[k].file, f->file))) ++k;
         if (k == (int)(sizeof places / sizeof *places)) continue;

@@ -52,6 +52,7 @@ struct grid_launch {
     struct grid_launch *next;
     int is_main;     /* the process's first thread began it, where interrupts are handled */
     int interrupted; /* what its deadline is for */
+    const void *plain; /* arguments of a function over items, which has no head; else NULL */
     long long blocks; /* of a cooperative launch, else 0 */
     long long first;  /* of the blocks that the pool shares */
     _Atomic uint32_t generation, arrived;
@@ -111,9 +112,9 @@ static const struct {
     void (*sleep)(struct engine *, unsigned);
     long long (*time)(void);
     const struct memory_calls *memory;
-} calls = {call_enter, call_barrier,    call_vote,  call_warp, call_grid_barrier, call_yield,
-           call_leave, call_assertion, call_sleep, call_time,
-           &kt_memory_calls};
+    int (*meet)(struct engine *, unsigned long long, int);
+} calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
+           call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet};
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
@@ -215,6 +216,7 @@ static struct engine *call_enter(const struct launch_head *head, const struct un
     e->unit = unit;
     e->total = head->block[0] * head->block[1] * head->block[2];
     e->at_block[0] = NO_BLOCK;
+    e->patience = PATIENCE;
     e->current = &e->native;
     if (unit->memory) enter_checked(e);
     return e;
@@ -255,7 +257,7 @@ static void fail_waiting(struct engine *e, const char *what) {
     if (claim_text(e, KT_FAULT)) {
         char *text = l->text;
         size_t size = sizeof l->text;
-        append_position(e, text, size, what && !e->diverged);
+        append_position(e, text, size, what && !e->mixed);
         append(text, size, ": ");
         if (what) {
             append(text, size, "%s", what);
@@ -385,7 +387,7 @@ static void note_place(struct engine *e, struct grid_launch *l, void *context) {
 static int describe_signal(int number, siginfo_t *info, void *context) {
     struct engine *e = own_engine;
     struct grid_launch *l = e ? atomic_load(&e->launch) : NULL;
-    if (!l) return 0;
+    if (!l || l->plain) return 0;
     if (!claim_text(e, number == SIGFPE ? KT_DIVISION : number == TRAP ? KT_TRAP : KT_FAULT))
         return 1;
     char *text = l->text;
@@ -445,6 +447,7 @@ static void on_stop(int number, siginfo_t *info, void *context) {
         errno = error;
         if (since < STOP_ANYWAY * 1000000ll) return;
     }
+    if (l->plain) leave_kernel(e, KT_INTERRUPTED);
     if (claim_text(e, KT_FAULT)) {
         note_place(e, l, context);
         append_position(e, l->text, sizeof l->text, 1);
@@ -591,7 +594,7 @@ static void need_watchdog(void) {
 }
 
 static void begin_watch(struct grid_launch *l) {
-    long long limit = atomic_load(&time_limit);
+    long long limit = l->plain ? 0 : atomic_load(&time_limit);
     if (limit) {
         l->deadline = nanoseconds() + limit * 1000000;
         l->code = code_of((const void *)l->entry);
@@ -634,8 +637,8 @@ static void fail_outside(struct grid_launch *l, const char *what) {
     if (atomic_exchange(&l->claimed, 1)) return;
     atomic_store(&l->failure, KT_FAULT);
     l->text[0] = 0;
-    append(l->text, sizeof l->text, "kernel '%s': %s", l->head->kernel ? l->head->kernel : "?",
-           what);
+    const char *kernel = l->head ? l->head->kernel : NULL;
+    append(l->text, sizeof l->text, "kernel '%s': %s", kernel ? kernel : "?", what);
 }
 
 /* Runs blocks [begin, end): what the pool calls. */
@@ -650,13 +653,14 @@ static void grid_chunk(const void *args, long long begin, long long end) {
     }
     sigjmp_buf here, *outer = landing;
     e->unit = NULL;
+    e->current = &e->native;
     int code = sigsetjmp(here, 0);
     if (!code) {
         landing = &here;
         e->native_end = (uintptr_t)__builtin_frame_address(0);
         atomic_store_explicit(&e->launch, l, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
-        l->entry(l->head, begin, end);
+        l->entry(l->plain ? l->plain : l->head, begin, end);
         atomic_signal_fence(memory_order_seq_cst);
     }
     atomic_store_explicit(&e->launch, NULL, memory_order_release);
@@ -668,7 +672,10 @@ static void grid_chunk(const void *args, long long begin, long long end) {
 #endif
         atomic_store(&e->critical, 0);
         reset_engine(e);
-        abandon(l, 1);
+        if (l->plain)
+            atomic_store(&l->failure, code);
+        else
+            abandon(l, 1);
     }
 }
 
@@ -693,14 +700,18 @@ static int end_launch(struct grid_launch *l) {
     return failure;
 }
 
-static void install_grid_handlers(void) {
+static void install_stop(void) {
     static _Atomic int installed;
-    take_signal(SIGSEGV);
-    take_signal(SIGBUS);
     if (atomic_load_explicit(&installed, memory_order_acquire)) return;
     take_stop();
     own_code = code_of((const void *)&kt_runtime);
     atomic_store_explicit(&installed, 1, memory_order_release);
+}
+
+static void install_grid_handlers(void) {
+    take_signal(SIGSEGV);
+    take_signal(SIGBUS);
+    install_stop();
 }
 
 /* Begins a launch by this thread; 0 if it is in one. Its signals are those that a kernel needs until
@@ -760,6 +771,25 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
     return end_launch(&l);
 }
 
+/* Runs `function` over [0, total) as launch_items does. With a negative grain, whose absolute value
+ * then counts, it may take long, and an interrupt of the process ends it. */
+EXPORT int kt_launch(kernel_function function, const void *args, long long total, long long grain,
+                     int threads) {
+    install_handlers();
+    if (__builtin_expect(grain >= 0, 1)) return launch_items(function, args, total, grain, threads);
+    if (own_engine && atomic_load(&own_engine->launch)) /* from inside a kernel, which can be ended */
+        return launch_items(function, args, total, -grain, threads);
+    struct grid_launch l;
+    memset(&l, 0, offsetof(struct grid_launch, text) + 1);
+    l.entry = function;
+    l.plain = args;
+    install_stop();
+    begin_watch(&l);
+    launch_items(grid_chunk, &l, total, -grain, threads);
+    end_watch(&l);
+    return atomic_load(&l.failure);
+}
+
 /* ---- cooperative launches: an OS thread a block ---- */
 
 struct crew_member {
@@ -804,12 +834,12 @@ static void wait_for_grid(struct engine *e) {
 
 static int call_grid_barrier(struct engine *e, const char *file, int line) {
     uint32_t turn = e->generation + 1;
-    int waited = arrive(e, current_thread(e), file, line);
+    int waited = arrive(e, current_thread(e), GRID_BARRIER, file, line);
     if (e->grid_turn != turn) { /* the first that goes on waits for the other blocks */
         e->grid_turn = turn;
         wait_for_grid(e);
     }
-    return arrive(e, current_thread(e), file, line) | waited;
+    return arrive(e, current_thread(e), GRID_BARRIER, file, line) | waited;
 }
 
 static void call_sleep(struct engine *e, unsigned duration) {

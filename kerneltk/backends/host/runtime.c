@@ -40,6 +40,7 @@
 #define KT_DIVISION 1
 #define KT_TRAP 2
 #define KT_FAULT 3
+#define KT_INTERRUPTED 5
 #ifdef __aarch64__
 #define TRAP SIGTRAP /* what __builtin_trap raises */
 #else
@@ -317,7 +318,10 @@ static void finish(void) {
     atomic_store(&gate, 0);
 }
 
-/* kt_launch, with the signal handlers in place. */
+/* Runs `function` over [0, total) on up to `threads` threads, the caller among them, and returns
+ * when all of it is done. A chunk has a multiple of `grain` items; with no more than `grain` items
+ * the caller runs them alone. Returns 0, or why some elements are not done. The signal handlers are
+ * in place. */
 static int launch_items(kernel_function function, const void *args, long long total,
                         long long grain, int threads) {
     if (total <= 0) return 0;
@@ -359,15 +363,6 @@ static int launch_items(kernel_function function, const void *args, long long to
     int result = atomic_load(&failure);
     atomic_store(&busy, 0);
     return result;
-}
-
-/* Runs `function` over [0, total) on up to `threads` threads, the caller among them, and returns
- * when all of it is done. A chunk has a multiple of `grain` items; with no more than `grain` items
- * the caller runs them alone. Returns 0, or why some elements are not done. */
-EXPORT int kt_launch(kernel_function function, const void *args, long long total, long long grain,
-                     int threads) {
-    install_handlers();
-    return launch_items(function, args, total, grain, threads);
 }
 
 /* How many threads the pool has created in this process. */

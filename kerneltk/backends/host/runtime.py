@@ -50,6 +50,9 @@ launch: Callable[[int, int, int, int, int], int]
 """``launch(function_address, args_address, total, grain, threads)``: run a function over items
 ``[0, total)`` and return 0 when all are done, 1 if it divided an integer by zero, 2 if it trapped.
 
+With a negative grain, whose absolute value then counts, an interrupt of the process ends the
+launch: it returns 5.
+
 A foreign function, which releases the GIL. Chunks have a multiple of `grain` items; a launch of no
 more than `grain` items, or of one thread, runs in the caller. Launches from several threads, nested
 launches and launches after a fork are right; the pool serves one of them at a time, and the others
@@ -165,6 +168,13 @@ class HostLibrary:
     def address(self, symbol: str) -> int:
         """Return where a symbol is; raises LaunchError if there is none of that name."""
         return _symbol(self.handle, symbol)
+
+    def find(self, symbol: str) -> int | None:
+        """Return where a symbol is; None if there is none of that name."""
+        try:
+            return int(_ctypes.dlsym(self.handle, symbol))
+        except OSError:
+            return None
 
 
 def load(code: ObjectCode) -> HostFunction:

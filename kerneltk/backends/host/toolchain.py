@@ -21,6 +21,7 @@ import os
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -414,6 +415,8 @@ def runtime_options() -> tuple[str, ...]:
         There is no compiler, or it cannot build with the sanitizers asked for.
     """
     options = _code_options(find_compiler())
+    if get_settings().host_debug:  # the lines of kernels are found by the frames around its own
+        options = (*options, "-fno-omit-frame-pointer")
     if "symbols" in get_settings().host_debug:  # what the threads of a block wait for is in it
         options = (*(option for option in options if option not in ("-s", "-g0")), "-g")
     return (*options, "-std=gnu11")
@@ -693,6 +696,20 @@ _VERY_LONG = 96 << 10
 _C_LINKAGE = re.compile(r'\bextern\s+"C"(?=(?:\s+\w+(?:\s*\([^()"]*\))?)*?\s+__global__\b)')
 
 
+def _build_unit(
+    unit: TranslationUnit, name: str, source: str, options: Sequence[str]
+) -> tuple[bytes | None, str]:
+    """Compile a unit's source, in a form that the compiler takes. Returns as :func:`build`."""
+    has_gaps = unit.raw and "memory" in get_settings().host_debug
+    code, log = build(name, source, options, has_gaps=has_gaps)
+    if code is None and unit.raw and "different language linkage" in log:
+        # To clang a variable that is declared inside of such a kernel has C linkage, too, and is
+        # another one than what device functions declare: g++ and NVRTC take the two for one.
+        source = _C_LINKAGE.sub('extern "C++"', source)
+        code, log = build(name, source, options, has_gaps=has_gaps)
+    return code, log
+
+
 def compile_unit(unit: TranslationUnit) -> ObjectCode:
     """Compile a host unit for this machine.
 
@@ -728,13 +745,20 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
             f'extern "C" __attribute__((__visibility__("default"))) '
             f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{name}"\n'
         )
-    has_gaps = unit.raw and "memory" in get_settings().host_debug
-    code, log = build(name, declaration + unit.source, options, has_gaps=has_gaps)
-    if code is None and unit.raw and "different language linkage" in log:
-        # To clang a variable that is declared inside of such a kernel has C linkage, too, and is
-        # another one than what device functions declare: g++ and NVRTC take the two for one.
-        source = _C_LINKAGE.sub('extern "C++"', unit.source)
-        code, log = build(name, source, options, has_gaps=has_gaps)
+    code, log = _build_unit(unit, name, declaration + unit.source, options)
+    if code is None and unit.plain:
+        # Columns in the messages are then the user's.
+        code, plain_log = _build_unit(unit, name, unit.plain, options)
+        if code is None:
+            log = plain_log
+        else:
+            warnings.warn(
+                f"'{unit.name}' is compiled without points where the lanes of a warp meet before "
+                "accesses to volatile memory, since it does not compile with them: lanes do not "
+                "run in step.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
     if code is None:
         from kerneltk import messages  # only who has an error needs its reader
 

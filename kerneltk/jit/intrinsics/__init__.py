@@ -18,9 +18,9 @@ __all__ = ["is_range", "rule_of"]
 
 @cache
 def _tables() -> dict[Any, Rule]:
-    from kerneltk.jit.intrinsics import conversions, mathematics, python
+    from kerneltk.jit.intrinsics import complexes, conversions, mathematics, python
 
-    return {**mathematics.TABLE, **conversions.TABLE, **python.TABLE}
+    return {**mathematics.TABLE, **complexes.TABLE, **conversions.TABLE, **python.TABLE}
 
 
 def rule_of(function: Any) -> Rule | None:

@@ -21,8 +21,8 @@ _ROWS: dict[str, tuple[tuple[str, ...], str]] = {
     "add": ((*_INTEGERS, *_FLOATS), "Add ``value``"),
     "sub": ((*_INTEGERS, *_FLOATS), "Subtract ``value``"),
     "exch": ((*_INTEGERS, "float32", "float64"), "Store ``value``"),
-    "min": ((*_INTEGERS, *_FLOATS), "Store the smaller of it and ``value``"),
-    "max": ((*_INTEGERS, *_FLOATS), "Store the larger of it and ``value``"),
+    "min": ((*_INTEGERS, *_FLOATS), "Store the smaller of it and ``value``; a NaN changes nothing"),
+    "max": ((*_INTEGERS, *_FLOATS), "Store the larger of it and ``value``; a NaN changes nothing"),
     "inc": (
         ("uint32", "uint64", "int32", "int64"),
         "Add one, from ``value`` on begin again at zero",
@@ -34,8 +34,8 @@ _ROWS: dict[str, tuple[tuple[str, ...], str]] = {
     "and": (_INTEGERS, "Keep the bits that ``value`` has, too"),
     "or": (_INTEGERS, "Set the bits of ``value``"),
     "xor": (_INTEGERS, "Turn over the bits of ``value``"),
-    "nanmin": ((*_INTEGERS, *_FLOATS), "As min; what is no number loses"),
-    "nanmax": ((*_INTEGERS, *_FLOATS), "As max; what is no number loses"),
+    "nanmin": ((*_INTEGERS, *_FLOATS), "As min; a NaN gives way to a number"),
+    "nanmax": ((*_INTEGERS, *_FLOATS), "As max; a NaN gives way to a number"),
 }
 
 

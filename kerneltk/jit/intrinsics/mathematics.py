@@ -1,4 +1,5 @@
-"""``math.*`` and NumPy's scalar functions. The two spellings of one function mean the same.
+"""``math.*`` and NumPy's scalar functions. The two spellings of one function mean the same, but
+that NumPy's makes a dtype of Python's numbers.
 
 A function of real numbers is computed in its argument's own floating type; integers count as
 float64 (as in NumPy), float16 and bfloat16 are computed in float32 and rounded.
@@ -6,7 +7,6 @@ float64 (as in NumPy), float16 and bfloat16 are computed in float32 and rounded.
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,8 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.attributes import CONJUGATE, number_attribute
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
-from kerneltk.jit.intrinsics.python import absolute, folded
+from kerneltk.jit.intrinsics.constants import computed, folded, has_dtype, of_numpy, strong
+from kerneltk.jit.intrinsics.python import absolute
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
@@ -24,9 +25,10 @@ from kerneltk.jit.intrinsics.typing_rules import (
     floating_of,
     integer,
 )
+from kerneltk.jit.rules import SHIFTS
 from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number
 
-__all__ = ["TABLE", "choose"]
+__all__ = ["TABLE", "angle", "choose", "complex_operation", "number_test"]
 
 _NUMBERS = ("jit_numbers.hpp",)
 _MATH = ("jit_math.hpp",)
@@ -36,26 +38,26 @@ _INT = Number(np.dtype(np.int32))
 
 # C name, objects; those with a star also take complex numbers.
 _UNARY: dict[str, tuple[Any, ...]] = {
-    "sin*": (math.sin, np.sin, cmath.sin),
-    "cos*": (math.cos, np.cos, cmath.cos),
-    "tan*": (math.tan, np.tan, cmath.tan),
-    "asin*": (math.asin, np.arcsin, cmath.asin),
-    "acos*": (math.acos, np.arccos, cmath.acos),
-    "atan*": (math.atan, np.arctan, cmath.atan),
-    "sinh*": (math.sinh, np.sinh, cmath.sinh),
-    "cosh*": (math.cosh, np.cosh, cmath.cosh),
-    "tanh*": (math.tanh, np.tanh, cmath.tanh),
-    "asinh*": (math.asinh, np.arcsinh, cmath.asinh),
-    "acosh*": (math.acosh, np.arccosh, cmath.acosh),
-    "atanh*": (math.atanh, np.arctanh, cmath.atanh),
-    "exp*": (math.exp, np.exp, cmath.exp),
+    "sin*": (math.sin, np.sin),
+    "cos*": (math.cos, np.cos),
+    "tan*": (math.tan, np.tan),
+    "asin*": (math.asin, np.arcsin),
+    "acos*": (math.acos, np.arccos),
+    "atan*": (math.atan, np.arctan),
+    "sinh*": (math.sinh, np.sinh),
+    "cosh*": (math.cosh, np.cosh),
+    "tanh*": (math.tanh, np.tanh),
+    "asinh*": (math.asinh, np.arcsinh),
+    "acosh*": (math.acosh, np.arccosh),
+    "atanh*": (math.atanh, np.arctanh),
+    "exp*": (math.exp, np.exp),
     "exp2": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
     "expm1": (math.expm1, np.expm1),
-    "log*": (np.log, cmath.log),
+    "log*": (np.log,),
     "log2": (math.log2, np.log2),
-    "log10*": (math.log10, np.log10, cmath.log10),
+    "log10*": (math.log10, np.log10),
     "log1p": (math.log1p, np.log1p),
-    "sqrt*": (math.sqrt, np.sqrt, cmath.sqrt),
+    "sqrt*": (math.sqrt, np.sqrt),
     "cbrt": (math.cbrt, np.cbrt) if hasattr(math, "cbrt") else (np.cbrt,),
     "erf": (math.erf,),
     "erfc": (math.erfc,),
@@ -81,7 +83,8 @@ _BINARY: dict[str, tuple[Any, ...]] = {
 _COMPLEX_POWERS = ("exp", "log", "log10", "sqrt")
 
 
-def _complex_operation(name: str) -> Operation:
+def complex_operation(name: str) -> Operation:
+    """Return a function of complex numbers."""
     header = "complex_powers.hpp" if name in _COMPLEX_POWERS else "complex_circular.hpp"
     return Operation(name, f"{name}({{0}})", headers=("complex.hpp", header))
 
@@ -96,16 +99,14 @@ def _through_float(
     return make([low.cast(value, kind) for value in values], kind)
 
 
-def _unary(
-    name: str, functions: tuple[Any, ...], text: str = "", headers: tuple[str, ...] = ()
-) -> Rule:
+def _unary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
     takes_complex = name.endswith("*")
     plain = name.rstrip("*")
     operation = Operation(plain, text or f"::{plain}({{0}})", headers=headers)
-    complex_operation = _complex_operation(plain)
+    of_complex = complex_operation(plain)
 
     def rule(low: Builder, site: CallSite) -> Value:
-        known = folded(functions[0] if functions else None, site, low)
+        known = computed(function, site, low, floating_of)
         if known is not None:
             return known
         value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
@@ -113,7 +114,7 @@ def _unary(
         if value.type.is_complex:
             if not takes_complex:
                 raise low.fail(f"'{site.name}' cannot be computed for '{value.type}'.", site.span)
-            return call(complex_operation, [value], value.type, site)
+            return call(of_complex, [value], value.type, site)
         kind = floating_of(value.type)
         return _through_float(
             low, [value], kind, lambda values, result: call(operation, values, result, site)
@@ -126,7 +127,7 @@ def _binary(name: str, function: Any, text: str = "", headers: tuple[str, ...] =
     operation = Operation(name, text or f"::{name}({{0}}, {{1}})", headers=headers)
 
     def rule(low: Builder, site: CallSite) -> Value:
-        known = folded(function, site, low)
+        known = computed(function, site, low, floating_of)
         if known is not None:
             return known
         found = arguments_of(low, site, ("x", "y"))
@@ -141,10 +142,29 @@ def _binary(name: str, function: Any, text: str = "", headers: tuple[str, ...] =
     return rule
 
 
-def _operator(op: str) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("x", "y"))
-        return low.binary(op, values["x"], values["y"], site.span)
+_OF_BOOLS = {"+": "|", "*": "&"}
+_INT8 = Number(np.dtype(np.int8))
+
+
+def _operator(op: str, function: Any) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        values = list(arguments_of(low, site, ("x", "y")).values())
+        if op in SHIFTS and all(
+            map(has_dtype, values)
+        ):  # where operators keep the first one's type
+            kind = common_number(low, [low.as_number(v, site.span) for v in values], site)
+            values = [low.cast(low.as_number(v, site.span), kind) for v in values]
+        if any(map(has_dtype, values)):
+            return low.binary(op, *values, site.span)  # type: ignore[no-any-return]
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values)]
+        if any(number.type != BOOL for number in numbers):
+            return low.binary(op, *(strong(low, v, site.span) for v in values), site.span)  # type: ignore[no-any-return]
+        if op in ("//", "%", "**", "<<", ">>"):  # NumPy's least integer
+            numbers = [low.cast(number, _INT8) for number in numbers]
+        return low.binary(_OF_BOOLS.get(op, op), *numbers, site.span)  # type: ignore[no-any-return]
 
     return rule
 
@@ -159,20 +179,20 @@ def _comparison(op: Any) -> Rule:
 
 def _same_type(
     name: str, function: Any, parameters: tuple[str, ...], headers: tuple[str, ...] = _NUMBERS,
-    *, integers: bool = True, reals: bool = True, complexes: bool = False,
+    *, integers: bool = True, reals: bool = True, complexes: bool = False, bools: bool = False,
 ) -> Rule:  # fmt: skip
     """Return the rule of a function whose arguments and result have one type."""
     places = ", ".join(f"{{{k}}}" for k in range(len(parameters)))
     operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=headers)
 
     def rule(low: Builder, site: CallSite) -> Value:
-        known = folded(function, site, low)
+        known = computed(function, site, low, None if integers else floating_of)
         if known is not None:
             return known
         found = arguments_of(low, site, parameters)
         values = [low.as_number(v, site.span_of(k)) for k, v in enumerate(found.values())]
         kind = common_number(low, values, site)
-        if kind == BOOL:
+        if kind == BOOL and not bools:
             kind = PY_INT
         if not integers and kind.is_integer:
             kind = floating_of(kind)
@@ -183,7 +203,8 @@ def _same_type(
     return rule
 
 
-def _test(name: str, function: Any, headers: tuple[str, ...] = _NUMBERS) -> Rule:
+def number_test(name: str, function: Any, headers: tuple[str, ...] = _NUMBERS) -> Rule:
+    """Return the rule of a function that tells whether something is true of a number."""
     operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=headers)
 
     def rule(low: Builder, site: CallSite) -> Value:
@@ -226,8 +247,8 @@ def _rounding(name: str, function: Any, to_integer: bool) -> Rule:
 def _log(low: Builder, site: CallSite) -> Value:
     """``math.log(x, base)``."""
     if len(site.arguments) < 2:
-        return _unary("log*", (math.log,))(low, site)
-    known = folded(math.log, site, low)
+        return _unary("log*", math.log)(low, site)
+    known = computed(math.log, site, low, floating_of)
     if known is not None:
         return known
     values = arguments_of(low, site, ("x", "base"))
@@ -235,7 +256,7 @@ def _log(low: Builder, site: CallSite) -> Value:
     kind = common_number(low, numbers, site)
     if kind.is_half:  # rounded once, at the end
         numbers = [low.cast(low.cast(number, kind), _FLOAT) for number in numbers]
-    one = _unary("log", (math.log,))
+    one = _unary("log", math.log)
     parts = []
     for k, number in enumerate(numbers):
         span = site.span_of(k)
@@ -247,7 +268,7 @@ def _log(low: Builder, site: CallSite) -> Value:
 def _pow(low: Builder, site: CallSite) -> Value:
     """``math.pow(x, y)``: always of floats."""
     values = arguments_of(low, site, ("x", "y"))
-    known = folded(math.pow, site, low)
+    known = computed(math.pow, site, low, floating_of)
     if known is not None:
         return known
     numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
@@ -273,15 +294,19 @@ def _real_of(low: Builder, value: ir.Expression, site: CallSite) -> Number:
 _LDEXP = Operation("ldexp", "kerneltk::jit::ldexp({0}, {1})", headers=_MORE)
 
 
-def _ldexp(low: Builder, site: CallSite) -> Value:
-    known = folded(math.ldexp, site, low)
-    if known is not None:
-        return known
-    values = arguments_of(low, site, ("x", "i"))
-    x = low.as_number(values["x"], site.span_of(0))
-    kind = _real_of(low, x, site)
-    exponent = low.cast(integer(low, values["i"], site.span_of(1), "The exponent"), _INT)
-    return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
+def _ldexp(function: Any) -> Rule:
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("x", "i"))
+        if not any(map(has_dtype, values.values())):
+            known = folded(function, site, low)
+            if known is not None:
+                return known
+        x = low.as_number(values["x"], site.span_of(0))
+        kind = _real_of(low, x, site)
+        exponent = low.cast(integer(low, values["i"], site.span_of(1), "The exponent"), PY_INT)
+        return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
+
+    return rule
 
 
 _FREXP_FRACTION = Operation("frexp", "kerneltk::jit::frexp({0}).fraction", headers=_MORE)
@@ -290,22 +315,23 @@ _MODF_FRACTION = Operation("modf", "kerneltk::jit::modf({0}).fraction", headers=
 _MODF_WHOLE = Operation("modf", "kerneltk::jit::modf({0}).whole", headers=_MORE)
 
 
-def _pair(first: Operation, second: Operation, second_kind: Number | None, function: Any) -> Rule:
-    """Return the rule of a function with two results."""
+def _pair(function: Any, first: Operation, second: Operation, exponent: Number | None) -> Rule:
+    """Return the rule of a function with two results; the second may be an exponent."""
 
     def rule(low: Any, site: CallSite) -> Value:
-        known = folded(function, site, low)
-        if known is not None:
-            return known
+        if not any(map(has_dtype, site.arguments)):
+            known = folded(function, site, low)
+            if known is not None:
+                return known
         value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
         kind = _real_of(low, value, site)
         once = low.temporary(low.cast(value, kind))
         parts = [
             call(first, [once], kind, site),
-            call(second, [once], second_kind or kind, site),
+            call(second, [once], kind if exponent is None else _INT, site),
         ]
-        if second_kind is not None:
-            parts[1] = low.cast(parts[1], PY_INT)
+        if exponent is not None:
+            parts[1] = low.cast(parts[1], exponent)
         return low.make_tuple(parts, site.span)  # type: ignore[no-any-return]
 
     return rule
@@ -357,6 +383,12 @@ def _unary_operator(op: str) -> Rule:
     return rule
 
 
+def _absolute(low: Builder, site: CallSite) -> Value:
+    """``np.abs(x)``: of a bool itself."""
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    return value if value.type == BOOL else absolute(low, site)
+
+
 def _part(name: str) -> Rule:
     def rule(low: Any, site: CallSite) -> Value:
         value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
@@ -374,7 +406,8 @@ def _conjugate(low: Builder, site: CallSite) -> Value:
 _ANGLE = Operation("angle", "arg({0})", headers=("complex.hpp",))
 
 
-def _angle(low: Any, site: CallSite) -> Value:
+def angle(low: Any, site: CallSite) -> Value:
+    """Type ``np.angle(z)``."""
     value = low.as_number(arguments_of(low, site, ("z",))["z"], site.span_of(0))
     kind = value.type
     if not kind.is_complex:
@@ -389,7 +422,8 @@ def _angle(low: Any, site: CallSite) -> Value:
 
 
 def _square(low: Builder, site: CallSite) -> Value:
-    value = low.temporary(low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0)))
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    value = low.temporary(low.cast(value, _INT8) if value.type == BOOL else value)
     return low.binary("*", value, value, site.span)
 
 
@@ -405,9 +439,7 @@ def _float_power(low: Builder, site: CallSite) -> Value:
     return low.binary("**", base, exponent, site.span)
 
 
-_POPCOUNT = Operation(
-    "bitwise_count", "__popcll(kerneltk::jit::magnitude({0}))", headers=_MORE
-)
+_POPCOUNT = Operation("bitwise_count", "__popcll(kerneltk::jit::magnitude({0}))", headers=_MORE)
 
 
 def _bitwise_count(low: Builder, site: CallSite) -> Value:
@@ -439,9 +471,7 @@ def _integers(name: str, function: Any, count: int) -> Rule:
     return rule
 
 
-_IS_CLOSE = Operation(
-    "isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH
-)
+_IS_CLOSE = Operation("isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH)
 
 
 def _isclose(low: Builder, site: CallSite) -> Value:
@@ -467,7 +497,7 @@ def _divmod(low: Any, site: CallSite) -> Value:
     return PYTHON[divmod](low, site)
 
 
-_ROUND_DIGITS = Operation("round", "kerneltk::jit::round_even({0}, {1})", headers=_MORE)
+_ROUND_DIGITS = Operation("round", "kerneltk::jit::round_to({0}, {1})", headers=_MORE)
 
 
 def _round(low: Builder, site: CallSite) -> Value:
@@ -476,15 +506,18 @@ def _round(low: Builder, site: CallSite) -> Value:
     value = low.as_number(values["a"], site.span_of(0))
     kind = value.type
     assert isinstance(kind, Number)
-    if not kind.is_floating:
-        if kind.is_complex:
-            raise low.fail("A complex number cannot be rounded.", site.span)
-        return low.cast(value, PY_INT) if kind == BOOL else value
     decimals = values["decimals"]
-    if isinstance(decimals, Static) and decimals.value == 0:
+    if kind.is_complex:
+        raise low.fail("A complex number cannot be rounded.", site.span)
+    if kind == BOOL:
+        return low.cast(value, PY_INT)
+    known = decimals.value if isinstance(decimals, Static) else None
+    if kind.is_integer and isinstance(known, int) and known >= 0:
+        return value
+    if known == 0:
         inner = CallSite(site.name, (value,), {}, site.span, site.spans)
         return _rounding("rint", np.rint, False)(low, inner)
-    places = low.cast(integer(low, decimals, site.span_of(1), "'decimals'"), _INT)
+    places = low.cast(integer(low, decimals, site.span_of(1), "'decimals'"), PY_INT)
     return call(_ROUND_DIGITS, [value, places], kind, site)
 
 
@@ -499,11 +532,13 @@ def _table() -> dict[Any, Rule]:
 
     for name, functions in _UNARY.items():
         for function in functions:
-            add(_unary(name, (function,)), function)
+            add(_unary(name, function), function)
     for name, (functions, headers) in _OWN_UNARY.items():
-        add(_unary(name, functions, f"kerneltk::jit::{name}({{0}})", headers), *functions)
+        for function in functions:
+            add(_unary(name, function, f"kerneltk::jit::{name}({{0}})", headers), function)
     for name, functions in _BINARY.items():
-        add(_binary(name, functions[0]), *functions)
+        for function in functions:
+            add(_binary(name, function), function)
     for op, functions in {
         "+": (np.add,),
         "-": (np.subtract,),
@@ -518,7 +553,7 @@ def _table() -> dict[Any, Rule]:
         "|": (np.bitwise_or,),
         "^": (np.bitwise_xor,),
     }.items():
-        add(_operator(op), *functions)
+        add(_operator(op, functions[0]), *functions)
     for node, function in (
         (ast.Lt(), np.less),
         (ast.LtE(), np.less_equal),
@@ -529,22 +564,24 @@ def _table() -> dict[Any, Rule]:
     ):
         add(_comparison(node), function)
     for name in ("maximum", "minimum", "fmax", "fmin"):
-        add(_same_type(name, getattr(np, name), ("x", "y")), getattr(np, name))
+        add(_same_type(name, getattr(np, name), ("x", "y"), bools=True), getattr(np, name))
     add(_same_type("sign", np.sign, ("x",), complexes=True), np.sign)
     add(_same_type("reciprocal", np.reciprocal, ("x",), complexes=True), np.reciprocal)
-    add(_same_type("clip", np.clip, ("a", "a_min", "a_max")), np.clip)
+    add(_same_type("clip", np.clip, ("a", "a_min", "a_max"), bools=True), np.clip)
     add(_same_type("heaviside", np.heaviside, ("x", "h0"), _MORE, integers=False), np.heaviside)
     add(_same_type("logaddexp", np.logaddexp, ("x", "y"), _MORE, integers=False), np.logaddexp)
     add(_same_type("logaddexp2", np.logaddexp2, ("x", "y"), _MORE, integers=False), np.logaddexp2)
-    add(_same_type("gcd", np.gcd, ("x", "y"), _MORE, reals=False), np.gcd, math.gcd)
-    add(_same_type("lcm", np.lcm, ("x", "y"), _MORE, reals=False), np.lcm, math.lcm)
+    for function in (np.gcd, math.gcd):
+        add(_same_type("gcd", function, ("x", "y"), _MORE, reals=False), function)
+    for function in (np.lcm, math.lcm):
+        add(_same_type("lcm", function, ("x", "y"), _MORE, reals=False), function)
     # Of integers exact, where math.fmod is of floats.
     add(_same_type("fmod", np.fmod, ("x", "y"), _MORE), np.fmod)
     for name in ("isnan", "isinf", "isfinite"):
-        for module in (math, np, cmath):
+        for module in (math, np):
             function = getattr(module, name)
-            add(_test(name, function), function)
-    add(_test("signbit", np.signbit, _MORE), np.signbit)
+            add(number_test(name, function), function)
+    add(number_test("signbit", np.signbit, _MORE), np.signbit)
     for name in ("floor", "ceil", "trunc"):
         add(_rounding(name, getattr(math, name), True), getattr(math, name))
         add(_rounding(name, getattr(np, name), False), getattr(np, name))
@@ -553,9 +590,12 @@ def _table() -> dict[Any, Rule]:
     add(_log, math.log)
     add(_pow, math.pow)
     add(_hypot, math.hypot)
-    add(_ldexp, math.ldexp, np.ldexp)
-    add(_pair(_FREXP_FRACTION, _FREXP_EXPONENT, _INT, math.frexp), math.frexp, np.frexp)
-    add(_pair(_MODF_FRACTION, _MODF_WHOLE, None, math.modf), math.modf, np.modf)
+    add(_ldexp(math.ldexp), math.ldexp)
+    add(_ldexp(np.ldexp), np.ldexp)
+    add(_pair(math.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, PY_INT), math.frexp)
+    add(_pair(np.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, _INT), np.frexp)
+    for function in (math.modf, np.modf):
+        add(_pair(function, _MODF_FRACTION, _MODF_WHOLE, None), function)
     add(lambda low, site: choose(low, site, ("condition", "x", "y")), np.where)
     add(_logical("and"), np.logical_and)
     add(_logical("or"), np.logical_or)
@@ -564,11 +604,11 @@ def _table() -> dict[Any, Rule]:
     add(_unary_operator("-"), np.negative)
     add(_unary_operator("+"), np.positive)
     add(_unary_operator("~"), np.invert)
-    add(absolute, np.abs, np.absolute)
+    add(_absolute, np.abs, np.absolute)
     add(_part("real"), np.real)
     add(_part("imag"), np.imag)
     add(_conjugate, np.conjugate)
-    add(_angle, np.angle, cmath.phase)
+    add(angle, np.angle)
     add(_square, np.square)
     add(_float_power, np.float_power)
     for name, count in (("isqrt", 1), ("factorial", 1), ("comb", 2), ("perm", 2)):
@@ -586,7 +626,15 @@ def _table() -> dict[Any, Rule]:
     add(_round, np.round, np.around)
     if hasattr(np, "bitwise_count"):
         add(_bitwise_count, np.bitwise_count)
-    return table
+    # np.real and np.imag are attributes of what they are given, of whatever type that is.
+    numpys = {f: of_numpy(rule) for f, rule in table.items() if _is_numpys(f)}
+    return {**table, **numpys}
+
+
+def _is_numpys(function: Any) -> bool:
+    if function in (np.real, np.imag):
+        return False
+    return isinstance(function, np.ufunc) or function.__module__.startswith("numpy")
 
 
 TABLE = _table()

@@ -12,8 +12,8 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.attributes import extent
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.constants import folded
 from kerneltk.jit.intrinsics.typing_rules import (
-    all_static,
     arguments_of,
     call,
     common_number,
@@ -29,23 +29,15 @@ ABSOLUTE = Operation("abs", "kerneltk::jit::absolute({0})", headers=_HEADERS)
 MIN = Operation("min", "kerneltk::jit::py_min({0}, {1})", headers=_HEADERS)
 MAX = Operation("max", "kerneltk::jit::py_max({0}, {1})", headers=_HEADERS)
 ROUND = Operation("round", "kerneltk::jit::rint({0})", headers=_HEADERS)
+# Of a dtype's numbers as NumPy's scalars do it, by a product; of Python's to the nearest decimal.
 ROUND_DIGITS = Operation(
     "round",
-    "kerneltk::jit::round_even({0}, {1})",
+    "kerneltk::jit::round_digits({0}, {1})",
     headers=("jit_numbers.hpp", "jit_numbers_more.hpp"),
 )
-
-
-def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
-    """Return what Python computes, where all arguments are known."""
-    if site.keywords or not all_static(site.arguments):
-        return None
-    values = [value.value for value in site.arguments]  # type: ignore[union-attr]
-    try:
-        with np.errstate(all="ignore"):
-            return Static(function(*values))
-    except Exception as error:
-        raise low.not_computed(error, values, site.span, site.spans) from error  # type: ignore[attr-defined]
+ROUND_DECIMAL = Operation(
+    "round", "kerneltk::jit::round_decimal({0}, {1})", headers=("jit_decimal.hpp",)
+)
 
 
 def absolute(low: Builder, site: CallSite) -> Value:
@@ -168,8 +160,8 @@ def _round(low: Builder, site: CallSite) -> Value:
         return low.cast(value, PY_INT) if kind == BOOL else value
     if none:  # as Python: an integer
         return low.cast(call(ROUND, [value], kind, site), PY_INT)
-    places = low.cast(integer(low, digits, site.span_of(1), "'ndigits'"), Number(np.dtype("i4")))
-    return call(ROUND_DIGITS, [value, places], kind, site)
+    places = low.cast(integer(low, digits, site.span_of(1), "'ndigits'"), PY_INT)
+    return call(ROUND_DECIMAL if kind.weak else ROUND_DIGITS, [value, places], kind, site)
 
 
 def _sum(low: Builder, site: CallSite) -> Value:

@@ -95,16 +95,16 @@ __device__ __forceinline__ kerneltk::word64 atomicSub(kerneltk::word64* address,
     return atomicAdd(address, 0 - value);
 }
 
-// A NaN stays, and is passed on, as numpy.maximum and numpy.minimum do.
+// A NaN gives way to a number, as by fmax and fmin: what CuPy's header does for float.
 template <class T, kerneltk::if_float<T> = 0>
 __device__ __forceinline__ T atomicMax(T* address, typename kerneltk::itself<T>::type value) {
     return kerneltk::atomic_change(
-        address, [value](T now) { return now != now || value <= now ? now : T(value); });
+        address, [value](T now) { return value > now || now != now ? T(value) : now; });
 }
 template <class T, kerneltk::if_float<T> = 0>
 __device__ __forceinline__ T atomicMin(T* address, typename kerneltk::itself<T>::type value) {
     return kerneltk::atomic_change(
-        address, [value](T now) { return now != now || value >= now ? now : T(value); });
+        address, [value](T now) { return value < now || now != now ? T(value) : now; });
 }
 
 template <class T, kerneltk::if_word<T> = 0>

@@ -39,6 +39,7 @@ struct limits<float> {
     static constexpr float tanh = 10.0f;           // tanh of more is one
     static constexpr float large = 0x1p60f;        // the square of more may overflow
     static constexpr float small = 0x1p-60f;       // the square of less may underflow
+    static constexpr float log_large = 60 * float(M_LN2);
     static constexpr float reciprocal = 0x1p20f;   // one plus the inverse square of more is one
 };
 template <>
@@ -47,6 +48,7 @@ struct limits<double> {
     static constexpr double tanh = 20.0;
     static constexpr double large = 0x1p500;
     static constexpr double small = 0x1p-500;
+    static constexpr double log_large = 500 * M_LN2;
     static constexpr double reciprocal = 0x1p40;
 };
 
@@ -114,8 +116,9 @@ __device__ __forceinline__ complex<T> quotient(const complex<T>& x, const comple
     const T c = y.real(), d = y.imag();
     const bool swap = fabs(c) < fabs(d);
     const T p = swap ? d : c, q = swap ? c : d;
+    if (p == T(0) && q == T(0)) return {x.real() / fabs(p), x.imag() / fabs(p)};
     const T a = swap ? x.imag() : x.real(), b = swap ? x.real() : x.imag();
-    const T ratio = p == T(0) ? T(0) : q / p;
+    const T ratio = q / p;
     const T divisor = p + q * ratio;
     // Not the negative of the other: a zero has the sign that NumPy's has.
     const T im = swap ? a * ratio - b : b - a * ratio;

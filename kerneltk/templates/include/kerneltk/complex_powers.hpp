@@ -10,7 +10,7 @@ namespace kerneltk {
 template <class T>
 __device__ inline complex<T> scaled_exp(T x, T c, T s, T divisor) {
     const T root = exp(x / 2);
-    return {root * (c / divisor) * root, root * (s / divisor) * root};
+    return {root * c * (root / divisor), root * s * (root / divisor)};
 }
 
 // A product that the compiler does not fuse into a following sum.
@@ -22,6 +22,11 @@ template <class T>
 __device__ inline T log_abs(T x, T y) {
     const T u = fabs(x), v = fabs(y);
     const T large = u < v ? v : u, small = u < v ? u : v;
+    using limit = kerneltk::limits<T>;
+    if (large > limit::large)
+        return log(hypot(x * limit::small, y * limit::small)) + limit::log_large;
+    if (large < limit::small)
+        return log(hypot(x * limit::large, y * limit::large)) - limit::log_large;
     if (!(large > T(0.5) && large < T(2))) return log(hypot(x, y));
     // large^2 + small^2 - 1 in two words; the subtraction is exact where it cancels.
     const T square = product(large, large), square_low = fma(large, large, -square);
@@ -36,7 +41,7 @@ template <class T>
 __device__ inline complex<T> exp(const complex<T>& z) {
     const T x = z.real(), y = z.imag();
     if (y == T(0)) return {exp(x), y};
-    if (x == -static_cast<T>(INFINITY) && !isfinite(y)) return {T(0), T(0)};
+    if (isinf(x) && !isfinite(y)) return {x < T(0) ? T(0) : x, x < T(0) ? T(0) : y - y};
     T s, c;
     sincos(y, &s, &c);
     if (x > kerneltk::limits<T>::exp && isfinite(x)) return kerneltk::scaled_exp(x, c, s, T(1));
@@ -85,7 +90,7 @@ __device__ inline complex<T> sqrt(const complex<T>& z) {
         unit = T(1) / sqrt(kerneltk::limits<T>::large);
     }
     const T t = sqrt((fabs(x) + hypot(x, y)) / 2);
-    const T other = y == T(0) ? y : y / (2 * t);
+    const T other = y / (2 * t);
     if (x >= T(0)) return {unit * t, unit * other};
     return {unit * fabs(other), unit * copysign(t, y)};
 }
@@ -95,11 +100,10 @@ namespace kerneltk {
 template <class T>
 __device__ inline complex<T> power(complex<T> x, const complex<T>& y) {
     const T a = y.real();
-    if (y.imag() == T(0) && a == rint(a) && fabs(a) <= T(64)) {
-        // A product with one may change the sign of a zero: NumPy's have none up to here.
+    if (y.imag() == T(0) && a == rint(a) && fabs(a) < T(100)) {  // products, as in NumPy
         if (a == T(1)) return x;
         if (a == T(2)) return x * x;
-        if (a == T(3)) return x * x * x;
+        if (a == T(3)) return x * (x * x);
         complex<T> result(T(1));
         for (int n = static_cast<int>(fabs(a)); n; n >>= 1) {
             if (n & 1) result = result * x;

@@ -307,9 +307,9 @@ inline T atomic_update(T* p, F update) {
     KERNELTK_ATOMIC_SCOPES(name)
 KERNELTK_ATOMIC_FETCH(atomicAdd, __atomic_fetch_add, old + value)
 KERNELTK_ATOMIC_FETCH(atomicSub, __atomic_fetch_sub, old - value)
-// A NaN stays, and is passed on, as on a GPU (atomics.hpp).
-KERNELTK_ATOMIC(atomicMin, old != old || value >= old ? old : value)
-KERNELTK_ATOMIC(atomicMax, old != old || value <= old ? old : value)
+// A NaN gives way to a number, as on a GPU (atomics.hpp).
+KERNELTK_ATOMIC(atomicMin, value < old || old != old ? value : old)
+KERNELTK_ATOMIC(atomicMax, value > old || old != old ? value : old)
 KERNELTK_ATOMIC(atomicAnd, old & value)
 KERNELTK_ATOMIC(atomicOr, old | value)
 KERNELTK_ATOMIC(atomicXor, old ^ value)

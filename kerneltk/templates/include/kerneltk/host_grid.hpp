@@ -38,4 +38,7 @@ extern "C" [[noreturn]] __attribute__((visibility("hidden"), cold)) inline void 
 #include <kerneltk/host_threads.hpp>
 #include <kerneltk/host_barrier.hpp>
 #include <kerneltk/host_warp.hpp>
+#ifdef KERNELTK_VOLATILE
+#include <kerneltk/host_volatile.hpp>
+#endif
 #include <kerneltk/host_entry.hpp>

@@ -257,13 +257,14 @@ inline double exp10(double x) { return ::pow(10.0, x); }
 inline float exp10(float x) { return ::powf(10.0f, x); }
 #endif
 
-// The argument is folded into [-1/2, 1/2] before it is multiplied by pi, which is exact.
+// The argument is folded into [-1/2, 1/2] before it is multiplied by pi, which is exact. As CUDA's,
+// the sine of a whole number has the number's sign.
 template <class T>
 inline T sinpi(T x) {
     constexpr T pi = static_cast<T>(M_PI);
     T r = x - 2 * ::rint(x * T(0.5));
     r = ::fabs(r) > T(0.5) ? ::copysign(T(1), r) - r : r;
-    return ::sin(pi * r);
+    return r == T(0) ? ::copysign(r, x) : ::sin(pi * r);
 }
 template <class T>
 inline T cospi(T x) {

@@ -51,6 +51,7 @@ struct calls {
     void (*sleep)(engine*, unsigned int nanoseconds);
     long long (*time)();
     const void* memory;  // what checks memory
+    int (*meet)(engine*, word position, int stores);
 };
 
 static thread_local engine* own_engine;
@@ -58,6 +59,10 @@ static thread_local const launch* own_launch;
 // Counts how often a thread was suspended. Where nothing of a unit can wait, nothing changes it, and
 // the compiler drops what depends on it.
 static thread_local unsigned int suspensions;
+#ifdef KERNELTK_VOLATILE
+// Where the function is called that begins next (host_volatile.hpp).
+static thread_local word position;
+#endif
 
 inline __attribute__((always_inline)) void apart() { asm volatile("" ::: "memory"); }
 
@@ -79,9 +84,15 @@ inline __attribute__((always_inline)) void wait_in(Call call) {
     const unsigned int y = threadIdx.y;
     apart();
     const unsigned int z = threadIdx.z;
+#ifdef KERNELTK_VOLATILE
+    const word before = position;
+#endif
     if (call(own_engine)) {
         ++suspensions;
         set_thread(x, y, z);
+#ifdef KERNELTK_VOLATILE
+        position = before;
+#endif
     }
 }
 

@@ -96,35 +96,26 @@ __device__ inline T atomic_sub(T* p, T value) {
     }
 }
 
-// A number that is none is kept, and wins: NumPy's minimum and maximum.
+// atomic_max is Python's max(old, value): where either is NaN, what the element holds stays. For
+// atomic_nanmax a NaN is missing: one that the element holds gives way.
 #define KERNELTK_JIT_EXTREME(name, function, op)                                                  \
     template <class T>                                                                            \
-    __device__ inline T name(T* p, T value) {                                                     \
+    __device__ inline T atomic_##name(T* p, T value) {                                            \
         if constexpr (is_whole<T>::value)                                                         \
             return function(p, value);                                                            \
         else                                                                                      \
-            return update(p, [value](T old) {                                                     \
-                return old != old || !(value op old || value != value) ? old : value;             \
-            });                                                                                   \
+            return update(p, [value](T old) { return value op old ? value : old; });              \
     }                                                                                             \
     template <class T>                                                                            \
-    __device__ inline T name##_of_numbers(T* p, T value) {                                        \
+    __device__ inline T atomic_nan##name(T* p, T value) {                                         \
         if constexpr (is_whole<T>::value)                                                         \
             return function(p, value);                                                            \
         else                                                                                      \
             return update(p, [value](T old) { return old != old || value op old ? value : old; }); \
     }
-KERNELTK_JIT_EXTREME(atomic_min, atomicMin, <)
-KERNELTK_JIT_EXTREME(atomic_max, atomicMax, >)
+KERNELTK_JIT_EXTREME(min, atomicMin, <)
+KERNELTK_JIT_EXTREME(max, atomicMax, >)
 #undef KERNELTK_JIT_EXTREME
-template <class T>
-__device__ inline T atomic_nanmin(T* p, T value) {
-    return value != value ? update(p, [](T old) { return old; }) : atomic_min_of_numbers(p, value);
-}
-template <class T>
-__device__ inline T atomic_nanmax(T* p, T value) {
-    return value != value ? update(p, [](T old) { return old; }) : atomic_max_of_numbers(p, value);
-}
 
 template <class T>
 __device__ inline T atomic_inc(T* p, T value) {

@@ -33,6 +33,21 @@ template <class T>
 __device__ __forceinline__ T absolute(const complex<T>& x) {
     return ::hypot(x.real(), x.imag());
 }
+// Python's cmath.rect.
+template <class T>
+__device__ inline complex<T> rect(T size, T angle) {
+    if (angle == T(0)) return {size, size != size ? T(0) : ::copysign(T(1), size) * angle};
+    if (size == T(0) && !::isfinite(angle)) return {T(0), T(0)};
+    if (::isinf(size) && !::isfinite(angle)) return {::fabs(size), angle - angle};
+    return polar(size, angle);
+}
+template <class T>
+__device__ inline bool is_close(const complex<T>& a, const complex<T>& b, T relative, T least) {
+    if (a == b) return true;
+    if (jit::isinf(a) || jit::isinf(b)) return false;
+    const T distance = absolute(a - b);
+    return distance <= relative * ::fmax(absolute(a), absolute(b)) || distance <= least;
+}
 // The number of the same direction on the unit circle.
 template <class T>
 __device__ inline complex<T> sign(const complex<T>& x) {

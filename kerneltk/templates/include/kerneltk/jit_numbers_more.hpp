@@ -167,6 +167,19 @@ __device__ inline T round_even(T x, int digits) {
     }
 }
 
+// The same for any number of digits.
+template <class T>
+__device__ __forceinline__ T round_to(T x, long long digits) {
+    return round_even(x, static_cast<int>(digits > 400 ? 400 : digits < -400 ? -400 : digits));
+}
+// The same, and a number that has no such digits, or overflows when it is scaled, stays.
+template <class T>
+__device__ inline T round_digits(T x, long long digits) {
+    const T found = round_to(x, digits);
+    if (digits > 0 && !jit::isfinite(found)) return x;
+    return digits < 0 && jit::isnan(found) && !jit::isnan(x) ? static_cast<T>(0) * x : found;
+}
+
 // ---- angles, norms, exponentials ----
 
 template <class T>

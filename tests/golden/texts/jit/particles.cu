@@ -23,16 +23,16 @@ extern "C" __global__ void particles(kerneltk::jit::array<_kt_struct_5e32eca0a28
         const long long t = i;
         // if it.kind == 1:
 #line 5 "kernel.py"
-        if (p[t].kind == (short)1) {
+        if ((short)p[t].kind == (short)1) {
             // it.at.x += dt * it.mass
 #line 6 "kernel.py"
-            p[t].at.x += (double)(dt * p[t].mass);
+            p[t].at.x += (double)(dt * (float)p[t].mass);
         }
         // it["at"]["y"] -= 1
 #line 7 "kernel.py"
         p[t].at.y -= 1.0;
         // p[i].mass = -p[i - 1].mass
 #line 8 "kernel.py"
-        p[i].mass = -p[kerneltk::jit::wrapped(i - 1, p.shape[0])].mass;
+        p[i].mass = -(float)p[kerneltk::jit::wrapped(i - 1, p.shape[0])].mass;
     }
 }

@@ -23,7 +23,7 @@ static_assert(sizeof(_kt_struct_e098168ff5f2) == 16, "as in NumPy");
 static __device__ inline kerneltk::jit::array<_kt_struct_5e32eca0a283, 0> v_heavier(kerneltk::jit::array<_kt_struct_5e32eca0a283, 0> a, kerneltk::jit::array<_kt_struct_5e32eca0a283, 0> b) {
     // return a if a.mass > b.mass else b
 #line 2 "kernel.py"
-    return a().mass > b().mass ? a : b;
+    return (float)a().mass > (float)b().mass ? a : b;
 }
 
 static inline __attribute__((always_inline)) void references(kerneltk::jit::array<_kt_struct_5e32eca0a283, 1> p) {
@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) void references(kerneltk::jit::arra
         found().kind = (short)1;
         // place = found.at if found.kind else p[1].at
 #line 11 "kernel.py"
-        const kerneltk::jit::array<kerneltk::jit::packed<_kt_struct_e098168ff5f2>, 0> t_2 = found().kind != (short)0 ? kerneltk::jit::record_in<kerneltk::jit::packed<_kt_struct_e098168ff5f2>>(found, 4) : kerneltk::jit::record_in<kerneltk::jit::packed<_kt_struct_e098168ff5f2>>(kerneltk::jit::array<_kt_struct_5e32eca0a283, 0>{p.at(1)}, 4);
+        const kerneltk::jit::array<kerneltk::jit::packed<_kt_struct_e098168ff5f2>, 0> t_2 = (short)found().kind != (short)0 ? kerneltk::jit::record_in<kerneltk::jit::packed<_kt_struct_e098168ff5f2>>(found, 4) : kerneltk::jit::record_in<kerneltk::jit::packed<_kt_struct_e098168ff5f2>>(kerneltk::jit::array<_kt_struct_5e32eca0a283, 0>{p.at(1)}, 4);
         // place.x += 2
 #line 12 "kernel.py"
         t_2().value.x += 2.0;
