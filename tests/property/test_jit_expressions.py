@@ -6,13 +6,11 @@ random numbers, since a batch is not to be shrunk: a failure names the expressio
 
 from __future__ import annotations
 
-import linecache
 import math
 import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -24,20 +22,13 @@ from kerneltk import jit
 from kerneltk.jit.grid_kernel import Definition
 from kerneltk.jit.passing import type_of
 
+from ..random_programs.reference import defined
+
 THREADS = 32
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 DTYPES = ("bool", *INTEGERS, "float32", "float64")
 NAMES = {dtype: f"x_{dtype}" for dtype in DTYPES}
 seeds = st.integers(0, 2**32 - 1)
-_numbers = count()
-
-
-def made(text: str, name: str, names: dict[str, Any]) -> Any:
-    """Return a function of a text that tools find again."""
-    path = f"<generated {next(_numbers)}>"
-    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
-    exec(compile(text, path, "exec"), names)
-    return names[name]
 
 
 def values_of(dtype: str, rng: random.Random, special: bool) -> np.ndarray[Any, Any]:
@@ -349,7 +340,8 @@ class Batch:
             lines += [f"    v{k} = {expression.text}", f"    y{k}[t] = v{k}"]
         lines[0] = lines[0].replace("OUTPUTS", ", ".join(outputs))
         self.outputs = outputs
-        function = made("\n".join([*lines, ""]), "kernel", {"jit": jit, "np": np, "math": math})
+        names = {"jit": jit, "np": np, "math": math}
+        function = defined("\n".join([*lines, ""]), names, "kernel")
         self.definition = Definition(function, "numpy", **options)
         self.kernel = jit.rawkernel(mode="numpy", **options)(function)
         self.arguments = (*arrays.values(), 3, 0.5, *outputs.values())

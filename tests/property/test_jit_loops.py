@@ -5,16 +5,15 @@ An example is a batch of functions that one kernel calls, as in `test_jit_expres
 
 from __future__ import annotations
 
-import linecache
 import random
-from itertools import count
-from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerneltk import jit
+
+from ..random_programs.reference import defined
 
 THREADS = 16
 # What numbers a variable holds, by its first letter. All of a letter have one type.
@@ -28,15 +27,6 @@ RESULTS = {
     "d": f"d0 + d1 * 3 + np.float64(i0 + i1) + np.float64(u0 - u1) + ({_SMALL})",
     "m": _SMALL,
 }
-_numbers = count()
-
-
-def made(text: str, name: str, names: dict[str, Any]) -> Any:
-    """Return a function of a text that tools find again."""
-    path = f"<generated loops {next(_numbers)}>"
-    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
-    exec(compile(text, path, "exec"), names)
-    return names[name]
 
 
 class Generator:
@@ -208,7 +198,7 @@ def test_loops_do_what_python_does(seed: int) -> None:
     rng = random.Random(seed)
     text, dtypes = batch(rng, 16)
     names = {"np": np, "jit": jit}
-    kernel = jit.rawkernel(mode="numpy", options=("--fmad=false",))(made(text, "kernel", names))
+    kernel = jit.rawkernel(mode="numpy", options=("--fmad=false",))(defined(text, names, "kernel"))
     inputs = (
         np.array([rng.randint(-(2**31), 2**31 - 1) >> rng.choice([0, 24]) for _ in range(THREADS)]),
         np.array([rng.randint(0, 2**32 - 1) >> rng.choice([0, 26]) for _ in range(THREADS)]),

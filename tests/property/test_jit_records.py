@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from kerneltk import jit
 
-from .test_jit_expressions import made
+from ..random_programs.reference import defined
 
 PROGRAMS = 12  # of a batch
 EACH = 4  # records that each has to itself
@@ -297,7 +297,7 @@ def test_records_are_what_they_are_in_numpy(align: bool, seed: int) -> None:
         [HELPERS, *programs, f"def kernel(rows, c):\n    t = jit.threadIdx.x\n{calls}"]
     )
     names: dict[str, Any] = {"jit": jit}
-    function = made(text + "\n", "kernel", names)
+    function = defined(text + "\n", names, "kernel")
 
     rows = values(nested(align), rng)
     c = np.array(

@@ -1,4 +1,4 @@
-"""Random expressions of kernels in Python, and what of the language they leave out, and why."""
+"""Random expressions of kernels in Python; what they leave out is in `exclusions`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from .tree import Expr
 
 __all__ = [
     "CUTS",
-    "EXCLUSIONS",
     "THREADS",
     "ArrayVariable",
     "Callee",
@@ -26,28 +25,6 @@ __all__ = [
 
 THREADS = 24
 BIG = float(2**40)
-
-# What is not generated, or is guarded, and why. docs/jit.md says each of them.
-EXCLUSIONS = {
-    "functions within a kernel that call others that use its variables": "refused",
-    "a float beyond the range of the integer that it becomes": "undefined, as in C++: guarded by "
-    "'inside'",
-    "integers divided by zero": "an error on the CPU, undefined on a GPU: divisors are guarded",
-    "Python ints beyond 64 bits": "Python's ints have 64 bits and must not leave them: guarded by "
-    "'% 1009' where they grow",
-    "integers raised to negative powers": "undefined: exponents are 0 to 4",
-    "indices beyond the end": "not checked: indices are taken modulo the extent",
-    "float and complex powers": "have the errors of C's pow",
-    "complex division, abs and sign of complex numbers": "have the errors of C++'s functions",
-    "transcendental functions": "have the errors of C's functions",
-    "constants that do not fit": "refused",
-    "the greater of 0.0 and -0.0 by NumPy's functions": "not defined, as in NumPy",
-    "the sign of a NaN": "not defined",
-    "integers of less than 64 bits in NumPy's functions of real numbers": "computed in float64",
-    "a min or max of an integer and a Python int": "a Python int: of these the kinds are known",
-    "functions of NumPy given bools alone": "bools count as Python's ints",
-}
-
 
 # Slices that leave something of two elements or more.
 CUTS = ("1:", ":-1", "::2", "::-1", "1::2", "-1:0:-2", ":1", "-2:", "1:1000", "-1000:")
@@ -659,7 +636,7 @@ class Expressions:
     # A star: integers are computed in float64. A question mark: the result is a bool.
     NUMPYS: tuple[tuple[str, int, str], ...] = (
         ("minimum", 2, "IF"), ("maximum", 2, "IF"), ("fmin", 2, "IF"), ("fmax", 2, "IF"),
-        ("sign", 1, "IF"), ("clip", 3, "IF"), ("square", 1, "IFC"),
+        ("sign", 1, "IF"), ("clip", 3, "IF"), ("square", 1, "IF"),
         ("floor", 1, "IF"), ("ceil", 1, "IF"), ("trunc", 1, "IF"), ("rint", 1, "IF*"),
         ("fabs", 1, "IF*"), ("sqrt", 1, "IF*"), ("copysign", 2, "IF*"), ("fmod", 2, "IF"),
         ("isnan", 1, "IFC?"), ("isinf", 1, "IF?"), ("isfinite", 1, "IF?"), ("signbit", 1, "IF?"),

@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .exclusions import EXCLUSIONS
+
 __all__ = ["FLOATS", "INTEGERS", "WEAK", "Semantics", "UndefinedError", "kind_of", "sample"]
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -36,6 +38,10 @@ EXTREMES = ("minimum", "maximum", "fmin", "fmax", "clip")
 
 class UndefinedError(Exception):
     """A program does what the documentation says is undefined, for these arguments."""
+
+    def __init__(self, what: str) -> None:
+        assert what in EXCLUSIONS, what
+        super().__init__(what)
 
 
 def kind_of(value: Any) -> str:
@@ -61,7 +67,7 @@ def loaded(value: Any) -> Any:
 
 def in_64_bits(value: int) -> int:
     if not -(2**63) <= value < 2**63:
-        raise UndefinedError("a Python int leaves 64 bits")
+        raise UndefinedError("a Python int that leaves 64 bits")
     return value
 
 
@@ -167,7 +173,7 @@ class Semantics:
             raise UndefinedError("an integer raised to a negative power")
         if kind == "int":
             if op == "**" and right > 64:
-                raise UndefinedError("a Python int leaves 64 bits")
+                raise UndefinedError("a Python int that leaves 64 bits")
             if op == "/" and right == 0:
                 return (np.float64(left) / np.float64(right)).item()
             return checked(OPERATORS[op](int(left), int(right)))
@@ -182,8 +188,6 @@ class Semantics:
         places = int(right)
         number = int(left)
         if kind_of(left) in ("bool", "int"):
-            if places < 0:
-                raise UndefinedError("a Python int shifted by a negative number of places")
             return in_64_bits(number << min(places, 64) if op == "<<" else number >> places)
         bits = 8 * left.itemsize
         if not 0 <= places < bits:
