@@ -352,7 +352,14 @@ class Emitter:
         ctype = "unsigned long long" if is_long else "unsigned int"
         return f"({ctype}){self.text(node, _UNARY)}", _UNARY
 
+    def _negative(self, operand: ir.Expression) -> _Text:
+        """Return what an int16 is negated by: ptxas's own instruction may not wrap around."""
+        self._needs_numbers(operand.type)
+        return f"kerneltk::jit::negative({self.text(operand)})", _PRIMARY
+
     def _unary(self, node: ir.Unary) -> _Text:
+        if node.op == "-" and node.type.dtype == np.int16:
+            return self._negative(node.operand)
         if _may_overflow(node):
             return f"({self.ctype(node.type)})({self._wrapping(node)[0]})", _UNARY
         operand = self.text(node.operand, _UNARY)
@@ -365,6 +372,8 @@ class Emitter:
 
     def _binary(self, node: ir.Binary) -> _Text:
         op, kind = node.op, node.type
+        if op == "-" and kind.dtype == np.int16 and _is_zero(node.left):
+            return self._negative(node.right)
         if _may_overflow(node):
             return f"({self.ctype(kind)})({self._wrapping(node)[0]})", _UNARY
         if op in ("//", "%") and kind.dtype.kind == "u":
@@ -891,6 +900,10 @@ def _quoted(text: str) -> str:
 
 def _mentions(node: Any, name: str) -> bool:
     return any(isinstance(item, ir.Local) and item.name == name for item in ir.walk(node))
+
+
+def _is_zero(node: ir.Expression) -> bool:
+    return isinstance(node, ir.Literal_) and node.value == 0
 
 
 def _places(function: ir.Function) -> tuple[set[int], set[str], list[str]]:
