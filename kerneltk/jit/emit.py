@@ -315,6 +315,9 @@ class Emitter:
             return self._handlers[type(node.operand)](node.operand)
         ctype = self.ctype(target)
         self.ctype(source)
+        if self._has_sign_of_zero(node):
+            self._needs_numbers(target)
+            return f"kerneltk::jit::whole<{ctype}>({self.text(node.operand)})", _PRIMARY
         if source.is_complex or target.is_complex or source.is_half or target.is_half:
             self._needs_numbers(source)
             self._needs_numbers(target)
@@ -325,6 +328,23 @@ class Emitter:
         if target.is_integer and _is_coordinate(node.operand):
             operand = operand.removeprefix("(long long)")
         return f"({ctype}){operand}", _UNARY
+
+    def _has_sign_of_zero(self, node: ir.Cast) -> bool:
+        """Return whether an integer that was a float may become one with its sign of zero."""
+        source, target = node.operand.type, node.type
+        assert isinstance(source, Number)
+        is_of_float = source.is_integer and (target.is_floating or target.is_complex)
+        is_plain = isinstance(node.operand, ir.Literal_) or _is_coordinate(node.operand)
+        return is_of_float and not is_plain and self._truncates
+
+    @functools.cached_property
+    def _truncates(self) -> bool:
+        """Whether floats become integers: back in a float, their zeros have no sign, which g++
+        forgets.
+        """
+        nodes = ir.walk(*(node for function in self._program.functions for node in function.body))
+        casts = ((n.operand.type, n.type) for n in nodes if isinstance(n, ir.Cast))
+        return any(a.is_floating and b.is_integer for a, b in casts if isinstance(a, Number))
 
     def _needs_numbers(self, kind: Type) -> None:
         self.headers[_NUMBERS] = None

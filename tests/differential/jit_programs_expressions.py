@@ -479,6 +479,11 @@ def round_to_digits(x, y):
     y[1, i] = round(x[i] * 100, -1)
 
 
+TABLE.program(floats(dtype="f2"), out((2, N), "f8"), name="round_float16_to_digits")(
+    round_to_digits
+)
+
+
 @TABLE.program(floats(), out(N), tolerance=1e-6)
 def pow_builtin(x, y):
     i = jit.grid(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from kerneltk import jit
 from kerneltk.errors import TypingError
 
 from . import jit_reference
+from .jit_programs_support import assert_same
 
 PACKED = np.dtype([("tag", np.int8), ("count", np.int32), ("place", np.float64, 3)])
 
@@ -104,6 +106,28 @@ def tuple_is_made_before_its_loop(y: Any) -> None:
 
 def test_items_are_evaluated_before_the_loop_over_them() -> None:
     assert_as_in_python(tuple_is_made_before_its_loop, 1, np.arange(1.0, 9))
+
+
+def whole_numbers(x: Any, y: Any) -> None:
+    i = jit.grid(1)
+    y[i, 0] = float(math.ceil(x[i]))
+    y[i, 1] = np.float32(round(x[i]))
+    value = x[i]
+    if i > 0:
+        value = round(x[i])
+    y[i, 2] = value
+    y[i, 3] = -i
+    y[i, 3] = np.uint64(y[i, 3] * 0.0)
+    y[i, 4] = np.float16(int(np.floor(-x[i])))
+
+
+def test_zeros_of_integers_have_no_sign() -> None:
+    """What is a whole number already is no reason to leave out the integer."""
+    x = np.array([-0.25, -0.5, -0.0, 0.0, 0.25, -0.375] * 4)
+    found, wanted = np.ones((x.size, 5)), np.ones((x.size, 5))
+    jit.rawkernel(mode="numpy")(whole_numbers)[1, x.size](x, found)
+    jit_reference.run(whole_numbers, 1, x.size, (x, wanted))
+    assert_same(found, wanted, 0, "")
 
 
 def largest_and_least(x: Any, y: Any) -> None:

@@ -15,7 +15,6 @@ from .tree import Expr
 __all__ = [
     "CUTS",
     "EXCLUSIONS",
-    "PENDING",
     "THREADS",
     "ArrayVariable",
     "Callee",
@@ -49,14 +48,6 @@ EXCLUSIONS = {
     "functions of NumPy given bools alone": "bools count as Python's ints",
 }
 
-
-# What is left out until it is mended.
-PENDING = frozenset(
-    {
-        "functions of NumPy on Python's numbers",
-        "round to digits",
-    }
-)
 
 # Slices that leave something of two elements or more.
 CUTS = ("1:", ":-1", "::2", "::-1", "1::2", "-1:0:-2", ":1", "-2:", "1:1000", "-1000:")
@@ -700,8 +691,6 @@ class Expressions:
         if "bool" in [value.kind for value in values]:
             return None
         if kind in WEAK:  # NumPy's results have dtypes
-            if "functions of NumPy on Python's numbers" in PENDING:
-                return None
             kind = np.dtype(WEAK[kind]).name
         group = "I" if kind in INTEGERS else "F" if kind in FLOATS else "C"
         if group not in takes:
@@ -768,7 +757,7 @@ class Expressions:
         is_float = value.kind in (*FLOATS, "float")
         name = rng.choice(
             ["fabs", "copysign", "isnan", "isinf", "isfinite", "sqrt", "floor", "round", "isqrt",
-             "gcd", "fmod"]
+             "gcd", "fmod", "digits"]
         )  # fmt: skip
         if name in ("floor", "round"):
             whole = self.inside(value, -1000, 1000) if is_float else value
@@ -781,6 +770,13 @@ class Expressions:
             reference = f"_to(_call('{name}', '{value.kind}', {{0}}), 'int')"
             return self.expr(
                 f"math.{name}({{0}})", reference, "int", whole, bound=max(value.bound, 1001)
+            )
+        if name == "digits":
+            if not is_float:
+                return None
+            digits = rng.randint(-2, 3)
+            return self.expr(
+                f"round({{0}}, {digits})", f"round({{0}}, {digits})", value.kind, value
             )
         if name == "isqrt":
             if value.kind not in INTEGERS:

@@ -19,7 +19,7 @@ from .expressions import (
     Variable,
     sliced,
 )
-from .numbers import FLOATS, INTEGERS, WEAK, Semantics, kind_of, sample
+from .numbers import COMPLEXES, FLOATS, INTEGERS, WEAK, Semantics, kind_of, sample
 from .tree import Clause, Expr, Function, Parameter, Program, Statement
 
 __all__ = ["INSIDE", "generate"]
@@ -138,7 +138,7 @@ class Generator(Expressions):
 
     def of_elements(self) -> Program:
         rng = self.rng
-        shapes: list[tuple[int, ...]] = [(THREADS,)]
+        shapes: list[tuple[int, ...]] = [(rng.choice([THREADS, THREADS, THREADS, 67, 7, 1]),)]
         if rng.random() < 0.3:
             shapes = [(4, 6), (6,), (4, 1), (1, 6), (1,)]
         self.inputs(1 if rng.random() < 0.3 else 0)
@@ -153,7 +153,7 @@ class Generator(Expressions):
         self.globals()
         self.device_functions()
         body: list[Statement] = []
-        if len(shapes) == 1 and rng.random() < 0.3:
+        if shapes == [(THREADS,)] and rng.random() < 0.3:
             body.append(one("i = jit.index(1)", assigned=(("i", "int", False),)))
             self.types["i"] = self.scope.index = "int"
             self.scope.index = "i"
@@ -166,7 +166,19 @@ class Generator(Expressions):
         if rng.random() < 0.3:
             body.append(self.early_return(results))
         body.append(self.returned(values))
-        return self.finished(tuple(body), raw=raw, results=tuple(results))
+        out = ()
+        if rng.random() < 0.2:
+            out = tuple(self.rng.choice(self.wider(kind)) for kind in results)
+        return self.finished(tuple(body), raw=raw, results=tuple(results), out=out)
+
+    def wider(self, kind: str) -> list[str]:
+        """Return the dtypes that a result is stored to without leaving their range."""
+        kind = np.dtype(WEAK.get(kind, kind)).name
+        if kind in COMPLEXES:
+            return list(COMPLEXES)
+        floating = [*FLOATS, *COMPLEXES]
+        found = floating if kind in FLOATS else ["bool", *INTEGERS, *floating]
+        return [other for other in found if np.can_cast(kind, other, "same_kind")]
 
     def returned(self, values: list[Expr]) -> Statement:
         text = ", ".join(f"{{{k}}}" for k in range(len(values)))

@@ -46,7 +46,7 @@ def expected(program: Program) -> dict[str, np.ndarray[Any, Any]]:
     function = defined(program.source(is_reference=True), names, "program")
     arguments = {parameter.name: parameter.make() for parameter in program.parameters}
     if program.kind == "kernel":
-        return by_element(program, function, names, arguments)
+        return by_element(program, function, names, arguments, semantics)
     grid, block = program.launch
     with np.errstate(all="ignore"):
         jit_reference.run(function, grid, block, tuple(arguments.values()))
@@ -54,7 +54,11 @@ def expected(program: Program) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def by_element(
-    program: Program, function: Any, names: dict[str, Any], arguments: dict[str, Any]
+    program: Program,
+    function: Any,
+    names: dict[str, Any],
+    arguments: dict[str, Any],
+    semantics: Semantics,
 ) -> dict[str, np.ndarray[Any, Any]]:
     elements = [name for name in arguments if name not in program.raw]
     given = dict(arguments)
@@ -65,7 +69,7 @@ def by_element(
     for name in program.raw:
         given[name] = jit_reference.records(given[name])
     shape = broadcast[0].shape
-    kinds = [np.dtype(WEAK.get(kind, kind)) for kind in program.results]
+    kinds = [np.dtype(WEAK.get(kind, kind)) for kind in program.out or program.results]
     results = [np.zeros(shape, kind) for kind in kinds]
     with np.errstate(all="ignore"):
         for index in np.ndindex(shape):
@@ -75,5 +79,5 @@ def by_element(
             names["jit"] = SimpleNamespace(index=lambda ndim, place=place: place)
             found = function(*given.values())
             for result, value in zip(results, found if len(results) > 1 else (found,), strict=True):
-                result[index] = value
+                result[index] = semantics.to(value, result.dtype.name)
     return {f"result {k}": result for k, result in enumerate(results)}

@@ -78,12 +78,20 @@ def run(program: Program, backend: Backend) -> Results:
     copies = backend.asarrays(*(given[name] for name in arrays))
     given.update(zip(arrays, copies, strict=True))
     if program.kind == "kernel":
-        found = kernel(*given.values())
+        out = [backend.asarray(np.zeros(shape_of(program), kind)) for kind in program.out]
+        options = {"out": tuple(out) if len(out) > 1 else out[0]} if out else {}
+        found = kernel(*given.values(), **options)
         results = found if len(program.results) > 1 else (found,)
         return {f"result {k}": backend.asnumpy(result) for k, result in enumerate(results)}
     grid, block = program.launch
     kernel[grid, block](*given.values())
     return {p.name: backend.asnumpy(given[p.name]) for p in program.parameters if p.is_output}
+
+
+def shape_of(program: Program) -> tuple[int, ...]:
+    """Return the shape of a kernel's results."""
+    arrays = [p.make() for p in program.parameters if p.name not in program.raw]
+    return np.broadcast_shapes(*(a.shape for a in arrays if isinstance(a, np.ndarray)))
 
 
 def compiled(program: Program) -> str:

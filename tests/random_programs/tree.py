@@ -152,6 +152,8 @@ class Program:
         Parameters of a ``kernel`` that are whole arrays.
     results : tuple of str
         Kinds of what a ``kernel`` returns.
+    out : tuple of str
+        Dtypes of arrays that the results are stored to; empty where they are new.
     constants : dict of str to object
         Globals.
     """
@@ -166,6 +168,7 @@ class Program:
     launch: tuple[Any, Any] = (1, 1)
     raw: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    out: tuple[str, ...] = ()
     constants: dict[str, Any] = field(default_factory=dict)
 
     def source(self, is_reference: bool = False) -> str:
@@ -194,6 +197,8 @@ class Program:
         options = f"mode={self.mode!r}, options={self.options!r}"
         if self.kind == "kernel":
             options += f", raw={self.raw!r}" if self.raw else ""
+            if self.out:
+                lines += ["# results are given as out=, of the dtypes " + ", ".join(self.out)]
             lines += [f"print(jit.kernel({options})(program)({names}))"]
         else:
             grid, block = self.launch

@@ -69,6 +69,18 @@ __device__ __forceinline__ To convert(const From& x) {
     }
 }
 
+// An integer as a float, of which no zero is -0.0. g++ takes (double)(long long)x for x where it knows
+// that x is a whole number, as of (double)(long long)ceil(x), and for trunc(x) elsewhere.
+template <class To, class From>
+__device__ __forceinline__ To whole(const From& x) {
+#ifdef __CUDACC_RTC__
+    return convert<To>(x);
+#else
+    const To value = convert<To>(x);
+    return value + To(0);
+#endif
+}
+
 // ---- quotients ----
 
 // Rounded towards minus infinity. An integer divided by zero is what the processor makes of it; the

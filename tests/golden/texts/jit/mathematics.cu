@@ -16,8 +16,8 @@ extern "C" __global__ void mathematics(kerneltk::jit::array<float, 1> x, kernelt
     const float q = t_2;
     // y[i] = max(s, q, 0) + np.maximum(x[i], c) + round(x[i])
 #line 4 "kernel.py"
-    y[i] = (float)((double)kerneltk::jit::py_max(kerneltk::jit::py_max(s, q), 0.0f) + kerneltk::jit::maximum((double)x[i], c) + (double)(long long)kerneltk::jit::rint(x[i]));
+    y[i] = (float)((double)kerneltk::jit::py_max(kerneltk::jit::py_max(s, q), 0.0f) + kerneltk::jit::maximum((double)x[i], c) + kerneltk::jit::whole<double>((long long)kerneltk::jit::rint(x[i])));
     // y[i] /= np.float32(i) + 1
 #line 5 "kernel.py"
-    y[i] /= (float)i + 1.0f;
+    y[i] /= kerneltk::jit::whole<float>(i) + 1.0f;
 }
