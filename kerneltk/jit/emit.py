@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.dtypes import describe, identifier_problem
+from kerneltk.dtypes import describe
+from kerneltk.identifiers import variable_problem
 from kerneltk.jit import ir
 from kerneltk.jit.guards import guard_of
 from kerneltk.jit.shapes import UNKNOWN, Shapes, may_be_alike
@@ -264,7 +265,7 @@ class Emitter:
 
     def _item_name(self, kind: Tuple, index: int) -> str:
         name = kind.names[index] if kind.names else ""
-        return name if name and not identifier_problem(name) else f"item{index}"
+        return name if name and not variable_problem(name) else f"item{index}"
 
     def item_names(self, kind: Tuple) -> list[str]:
         """Return what the items of a tuple are called in the text."""
