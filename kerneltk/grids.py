@@ -12,7 +12,6 @@ from kerneltk.backends.base import Backend, Function, GridLimits
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
-    "CoveringGrid",
     "GridShape",
     "GridShapes",
     "as_extents",
@@ -26,14 +25,6 @@ _MAX_SHAPES = 4096
 
 GridShape = tuple[int, int, int, int, int, int, int, bool]
 """Extents of the grid and of a block, bytes of shared memory, and whether there are no threads."""
-
-
-class CoveringGrid(tuple[int, ...]):
-    """A grid of no blocks, computed from the number of threads that are wanted: nothing is
-    launched. A grid that a user names has at least one block.
-    """
-
-    __slots__ = ()
 
 
 def is_size(value: object) -> bool:
@@ -56,8 +47,7 @@ def plain_key(value: Any) -> bytes | None:
 
 def covering_grid(threads: Iterable[int], block: Iterable[int]) -> tuple[int, ...]:
     """Return the grid whose blocks have at least so many threads, along each axis."""
-    grid = tuple(-(-want // have) for want, have in zip(threads, block, strict=True))
-    return grid if all(grid) else CoveringGrid(grid)
+    return tuple(-(-want // have) for want, have in zip(threads, block, strict=True))
 
 
 def as_extents(value: Any, what: str, kernel: str, least: int = 1) -> tuple[int, int, int]:
@@ -94,14 +84,18 @@ def as_extents(value: Any, what: str, kernel: str, least: int = 1) -> tuple[int,
     if min(x, y, z) < least:
         raise ArgumentValueError(
             f"The {what} of kernel '{kernel}' has an extent of 0: {value}.\n"
-            "  Hint: every extent is at least 1; where there is nothing to do, launch nothing."
+            "  Hint: every extent is at least 1; where there is nothing to do, let the grid be 0."
         )
     return x, y, z
 
 
 def grid_extents(grid: Any, kernel: str) -> tuple[int, int, int]:
-    """Return a grid as three extents; raises as `as_extents`."""
-    return as_extents(grid, "grid", kernel, 0 if isinstance(grid, CoveringGrid) else 1)
+    """Return a grid as three extents; raises as `as_extents`.
+
+    A grid may have no blocks, as one that is computed from an empty array has: then nothing is
+    launched.
+    """
+    return as_extents(grid, "grid", kernel, 0)
 
 
 class GridShapes:

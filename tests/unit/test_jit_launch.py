@@ -24,7 +24,6 @@ from kerneltk.errors import (
     ScalarOverflowError,
     Snippet,
 )
-from kerneltk.grids import CoveringGrid
 from kerneltk.jit import launch
 from kerneltk.jit.launch import CompiledKernel, Launcher
 from kerneltk.jit.passing import (
@@ -750,8 +749,8 @@ COUNT = (
         ((3, 2), (4, 1), 24),
         ((3, 2, 2), (2, 2), 48),
         ([2, 2], [4], 16),
-        (CoveringGrid((0,)), 4, 0),
-        (CoveringGrid((3, 0)), 4, 0),
+        (0, 4, 0),
+        ((3, 0), 4, 0),
     ],
 )
 def test_grids(backend: Any, grid: Any, block: Any, threads: int) -> None:
@@ -784,8 +783,8 @@ def test_a_launch_without_threads_still_checks() -> None:
     z = np.zeros(4, np.float32)
     for _ in range(2):
         with pytest.raises(ScalarOverflowError):
-            add(CoveringGrid((0,)), 4, (z, z, z, 2**63))
-        add(CoveringGrid((0,)), 4, (z, z, z, 1))
+            add(0, 4, (z, z, z, 2**63))
+        add(0, 4, (z, z, z, 1))
 
 
 def test_modes_are_the_front_ends() -> None:
