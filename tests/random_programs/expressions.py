@@ -93,7 +93,7 @@ class Callee:
     parameters: tuple[str, ...]
     results: tuple[str, ...]
     names: tuple[str, ...] = ()
-    vector: str = ""  # the dtype of the vector that is a last parameter
+    vector: Any = None  # the dtype of the vector, or the record, that is a last parameter
     writes: bool = False  # whether the function writes to that
 
 
@@ -833,19 +833,32 @@ class Expressions:
         return self.call_of(callee, depth, callee.results[0])
 
     def callable(self) -> list[Callee]:
-        return [c for c in self.scope.callees if not c.vector or self.vectors(c)]
+        return [c for c in self.scope.callees if c.vector is None or self.vectors(c)]
 
     def vectors(self, callee: Callee) -> list[ArrayVariable]:
-        """Return the arrays that have vectors of two elements or more for a function."""
+        """Return the arrays that have vectors of two elements, or records, for a function."""
+        if callee.vector.names is not None:
+            return [
+                a for a in self.scope.arrays
+                if a.dtype == callee.vector and (a.is_output or not callee.writes)
+            ]  # fmt: skip
         return [
             a for a in self.scope.arrays
-            if a.dtype.name == callee.vector and not a.own_axis and a.shape[-1] > 1
+            if a.dtype == callee.vector and not a.own_axis and a.shape[-1] > 1
             and (a.is_output or not callee.writes)
         ]  # fmt: skip
 
     def vector(self, callee: Callee) -> Expr:
         """Return a vector, as an argument of a function."""
         array = self.rng.choice(self.vectors(callee))
+        if array.dtype.names is not None:
+            if array.is_record:
+                return Expr(array.name, array.name, "")
+            if array.own_axis:
+                text = f"{array.name}[{self.scope.index}]"
+                return Expr(text, text, "")
+            text = f"{array.name}[{{0}}]"
+            return Expr(text, text, "", (self.index(array.shape[0]),))
         if len(array.shape) == 2:
             text, parts = f"{array.name}[{{0}}]", (self.index(array.shape[0]),)
             return Expr(text, text, "", parts)
@@ -857,12 +870,9 @@ class Expressions:
     def call_of(self, callee: Callee, depth: int, kind: str) -> Expr:
         arguments = [self.of_kind(parameter, min(depth, 1)) for parameter in callee.parameters]
         given = [f"{{{k}}}" for k in range(len(arguments))]
-        if (
-            callee.names and not callee.vector and self.rng.random() < 0.2
-        ):  # by name, the last first
-            last = len(given) - 1
-            given = [*given[:-1], f"{callee.names[last]}={given[last]}"]
-        elif callee.vector:
+        if callee.names and callee.vector is None and self.rng.random() < 0.2:  # the last by name
+            given[-1] = f"{callee.names[-1]}={given[-1]}"
+        elif callee.vector is not None:
             given.append(f"{{{len(arguments)}}}")
             arguments.append(self.vector(callee))
         call = f"{callee.name}({', '.join(given)})"

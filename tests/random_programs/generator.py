@@ -59,7 +59,8 @@ class Generator(Expressions):
             (0.6, self.quotient_and_rest), (0.9, self.several_results), (1.0, self.view),
             (0.3, self.constant), (0.6, self.leave_loop), (0.4, self.match),
             (0.5, self.inner_function), (0.3, self.local_memory), (0.3, self.walrus),
-            (0.4, self.tuple_), (0.4, self.call), (1.0, self.exchange), (0.6, self.uniform),
+            (0.4, self.tuple_), (0.4, self.call), (1.0, self.exchange), (0.4, self.rebound),
+            (0.4, self.copied_record), (0.6, self.uniform),
             (0.4, self.reused_loop_variable),
         ]  # fmt: skip
 
@@ -90,7 +91,7 @@ class Generator(Expressions):
         for _ in range(count):
             choice = rng.random()
             shape = (THREADS,) if rng.random() < 0.7 else (THREADS, rng.randint(1, 4))
-            if choice < 0.2:
+            if choice < 0.3:
                 dtype, shape = random_record(rng), (THREADS,)
             else:
                 dtype = np.dtype(rng.choice(KINDS))
@@ -103,8 +104,11 @@ class Generator(Expressions):
         for _ in range(rng.randint(1, 3)):
             shape = (THREADS,) if rng.random() < 0.7 else (THREADS, rng.randint(1, 4))
             dtype = np.dtype(rng.choice(KINDS))
-            if rng.random() < 0.2:
+            if rng.random() < 0.3:
                 dtype, shape = random_record(rng), (THREADS,)
+                records = [a.dtype for a in self.scope.arrays if a.dtype.names is not None]
+                if records and rng.random() < 0.6:
+                    dtype = rng.choice(records)
             name = self.fresh("s" if dtype.names is not None else "y")
             self.parameters.append(array(name, dtype, shape, rng, is_output=True))
             self.scope.arrays.append(ArrayVariable(name, dtype, shape, True, True))
@@ -210,8 +214,8 @@ class Generator(Expressions):
             kinds = [
                 self.rng.choice([*KINDS, "int", "float"]) for _ in range(self.rng.randint(1, 3))
             ]
-            vectors = [a.dtype.name for a in outer.arrays if a.dtype.names is None]
-            vector = self.rng.choice(vectors) if vectors and self.rng.random() < 0.5 else ""
+            vectors = [a.dtype for a in outer.arrays]
+            vector = self.rng.choice(vectors) if vectors and self.rng.random() < 0.5 else None
             self.scope = Scope(callees=callees)
             function, callee = self.function(name, kinds, self.rng.randint(0, 3), vector)
             self.functions.append(function)
@@ -219,15 +223,15 @@ class Generator(Expressions):
         self.scope = outer
 
     def function(
-        self, name: str, kinds: list[str], size: int, vector: str = ""
+        self, name: str, kinds: list[str], size: int, vector: Any = None
     ) -> tuple[Function, Callee]:
-        """Return a function of numbers, and of a vector of a dtype where one is named.
+        """Return a function of numbers, and of a vector or a record where a dtype is given.
 
         The scope has what it sees beside its parameters.
         """
         names = []
         assigned = []
-        writes = vector != "" and self.rng.random() < 0.5
+        writes = vector is not None and self.rng.random() < 0.5
         for kind in kinds:
             names.append(self.fresh("a"))
             bound = 2.0**62 if kind == "int" else self.bound_of(kind)
@@ -237,9 +241,12 @@ class Generator(Expressions):
                 self.types[names[-1]] = kind
                 assigned.append((names[-1], kind, False))
         callee_names = tuple(names)
-        if vector:
+        if vector is not None:
             names.append(self.fresh("b"))
-            self.scope.arrays.append(ArrayVariable(names[-1], np.dtype(vector), (2,), writes))
+            is_record = vector.names is not None
+            shape = () if is_record else (2,)
+            taken = ArrayVariable(names[-1], vector, shape, writes, is_record=is_record)
+            self.scope.arrays.append(taken)
         was_inner, self.is_inner = self.is_inner, True
         body = list(self.block(size, 1))
         values = [self.any(2) for _ in range(self.rng.choice([1, 1, 1, 2]))]
@@ -691,10 +698,13 @@ class Generator(Expressions):
             field = rng.choice(dtype.names)
             part = dtype[field]
             if rng.random() < 0.5:  # one record
-                made = ArrayVariable(name, dtype, (), is_record=True)
+                made = ArrayVariable(name, dtype, (), source.is_output, is_record=True)
                 text, parts = f"{name} = {source.name}[{self.scope.index}]", ()
                 if not source.own_axis:
                     text, parts = f"{name} = {source.name}[{{0}}]", (self.index(shape[0]),)
+                if not source.own_axis and rng.random() < 0.3:
+                    text += f" if {{1}} else {source.name}[{{2}}]"
+                    parts = (*parts, self.truth(1), self.index(shape[0]))
             elif part.names is not None or part.shape:
                 return None
             else:
@@ -726,6 +736,49 @@ class Generator(Expressions):
             made = ArrayVariable(name, dtype, (length, *shape[1:]), source.is_output)
         self.scope.arrays.append(made)
         return one(f"{name} = {text}", parts=parts)
+
+    def rebound(self, depth: int) -> Statement | None:
+        """Return the assignment of another view, or another record, to a variable."""
+        rng = self.rng
+        variables = [a for a in self.scope.arrays if a.name[0] == "w"]
+        if self.is_inner or not variables:
+            return None
+        old = rng.choice(variables)
+        others = [
+            a for a in self.scope.arrays
+            if a.dtype == old.dtype and a.is_output == old.is_output and a.name != old.name
+        ]  # fmt: skip
+        if old.is_record:
+            found = [a for a in others if a.shape and not a.own_axis]
+            if not found:
+                return None
+            source = rng.choice(found)
+            return one(f"{old.name} = {source.name}[{{0}}]", parts=(self.index(source.shape[0]),))
+        found = [
+            a for a in others
+            if len(a.shape) == len(old.shape) and not (a.own_axis or old.own_axis or a.is_fixed)
+            and all(new >= least for new, least in zip(a.shape, old.shape, strict=True))
+        ]  # fmt: skip
+        if not found:
+            return None
+        source = rng.choice(found)
+        cuts = [c for c in CUTS if len(range(source.shape[0])[sliced(c)]) >= old.shape[0]]
+        cut = f"[{rng.choice(cuts)}]" if cuts and rng.random() < 0.7 else ""
+        return one(f"{old.name} = {source.name}{cut}")
+
+    def copied_record(self, depth: int) -> Statement | None:
+        """Return the assignment of a whole record to an element."""
+        targets = [
+            a for a in self.scope.arrays if a.own_axis and a.dtype.names is not None
+        ]  # fmt: skip
+        if not targets:
+            return None
+        target = self.rng.choice(targets)
+        sources = [a for a in self.scope.arrays if a.dtype == target.dtype and a is not target]
+        if not sources:
+            return None
+        value = self.vector(Callee("", (), (), vector=target.dtype))
+        return one(f"{target.name}[{self.scope.index}] = {{0}}", parts=(value,))
 
     def constant(self, depth: int) -> Statement | None:
         name = self.fresh("q")

@@ -258,7 +258,8 @@ class Semantics:
     # -- memory --------------------------------------------------------------------------------
 
     def store(self, value: Any, array: Any, index: Any) -> None:
-        array[index] = self.to(value, array.dtype.name)
+        dtype = array.dtype if array.dtype.names is None else array.dtype[index]
+        array[index] = self.to(value, dtype.name)
 
     def target(self, array: Any, index: Any) -> tuple[Any, Any, Any]:
         """Return what is updated, with its value before."""
