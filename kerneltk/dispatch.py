@@ -301,7 +301,7 @@ class Dispatcher:
         return Plan(
             function.handle,
             lowered.grid,
-            lowered.grain,
+            -lowered.grain if lowered.may_last else lowered.grain,
             specialization.block,
             block.dynamic.pack_into if simple else pack_checked,
             pack_checked,

@@ -19,7 +19,7 @@ __all__ = [
     "RawView",
     "Specialization",
     "dynamic_fields",
-    "host_grain",
+    "may_last",
     "raw_views",
     "visited",
 ]
@@ -117,10 +117,12 @@ class Lowered:
     grid : int
         Blocks on a GPU; work items on the host.
     grain : int
-        Work items that one host thread takes at a time, negative where the launch may take long
-        and so can be interrupted; on a GPU, blocks along the grid's second dimension.
+        Work items that one host thread takes at a time; on a GPU, blocks along the grid's second
+        dimension.
     scratch : int
         Bytes that the launch needs for itself.
+    may_last : bool
+        Whether a launch on the host may take long, and so has to be one that can be interrupted.
     """
 
     specialization: Specialization
@@ -129,6 +131,7 @@ class Lowered:
     grid: int
     grain: int = 1
     scratch: int = 0
+    may_last: bool = False
 
 
 def raw_views(
@@ -146,18 +149,9 @@ def raw_views(
     return tuple(views), tuple(geometry)
 
 
-def host_grain(grain: int, elements: int, definition: KernelDefinition) -> int:
-    """Return `Lowered.grain` for the host.
-
-    Parameters
-    ----------
-    grain : int
-        Work items that one thread takes at a time.
-    elements : int
-        That the launch visits.
-    definition : KernelDefinition
-    """
-    return -grain if elements > _QUICK_ELEMENTS or definition.may_loop else grain
+def may_last(elements: int, definition: KernelDefinition) -> bool:
+    """Return `Lowered.may_last` of a launch that visits so many elements on the host."""
+    return elements > _QUICK_ELEMENTS or definition.may_loop
 
 
 def visited(parameters: Sequence[Parameter], is_array: Sequence[bool]) -> tuple[Parameter, ...]:

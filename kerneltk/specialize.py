@@ -22,7 +22,7 @@ from kerneltk.definition import KernelDefinition
 from kerneltk.divisors import multiplier_and_shift
 from kerneltk.dtypes import alignment_on
 from kerneltk.layout import TILE, Access, Layout, Operand, Variant, plan_cuda, plan_host
-from kerneltk.lowered import Lowered, RawView, dynamic_fields, host_grain, raw_views, visited
+from kerneltk.lowered import Lowered, RawView, dynamic_fields, may_last, raw_views, visited
 from kerneltk.types import Parameter
 from kerneltk.units import BackendName
 
@@ -341,7 +341,8 @@ def specialize_elementwise(
         specialization, layout, total, total * sum(o.itemsize for o in operands), index_shape
     )
     grid, grain = _launch_size(specialization, layout, total)
-    return Lowered(specialization, constants, raw_geometry, grid, grain)
+    lasting = backend == "host" and may_last(total, definition)
+    return Lowered(specialization, constants, raw_geometry, grid, grain, may_last=lasting)
 
 
 def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
@@ -417,10 +418,8 @@ def _launch_size(
     if specialization.backend == "host":
         if layout.variant == "tile":
             across, down = _tiles(shape, HOST_TILE)
-            items, grain = math.prod(shape[:-2]) * across * down, HOST_GRAIN // HOST_TILE**2
-        else:
-            items, grain = total, HOST_GRAIN
-        return items, host_grain(grain, total, specialization.definition)
+            return math.prod(shape[:-2]) * across * down, max(1, HOST_GRAIN // HOST_TILE**2)
+        return total, HOST_GRAIN
     if layout.variant == "tile":
         across, down = _tiles(shape, TILE)
         return math.prod(shape[:-2]) * across * down, 1

@@ -17,7 +17,7 @@ from kerneltk.definition import KernelDefinition
 from kerneltk.divisors import multiplier_and_shift
 from kerneltk.dtypes import alignment_on
 from kerneltk.layout import Access, Operand
-from kerneltk.lowered import Lowered, RawView, dynamic_fields, host_grain, raw_views, visited
+from kerneltk.lowered import Lowered, RawView, dynamic_fields, may_last, raw_views, visited
 from kerneltk.strategy import (
     COUNTERS,
     DEFAULT_UNITS,
@@ -395,7 +395,6 @@ def specialize_reduction(
     else:
         grid = layout.tiles * layout.split
         grain = max(1, 16384 // max(1, layout.chunk * layout.work))
-        grain = host_grain(grain, geometry.outputs * geometry.length, specialization.definition)
     scratch = 0
     if layout.split > 1:
         room = -(-size // 16) * 16
@@ -403,7 +402,8 @@ def specialize_reduction(
         partial = slots * layout.split * room
         counters = COUNTERS * 4 if backend == "cuda" else layout.tiles * 4 + MOST_BYTES
         scratch = counters + partial
-    return Lowered(specialization, constants, raw_geometry, grid, grain, scratch)
+    lasting = backend == "host" and may_last(geometry.outputs * geometry.length, definition)
+    return Lowered(specialization, constants, raw_geometry, grid, grain, scratch, lasting)
 
 
 _Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]

@@ -6,13 +6,13 @@ volatile memory without a barrier. On CPU cores lanes run one after the other. S
 other.
 
 The pass finds expressions by the names in them, those that are declared with ``volatile``, and by
-casts. It may find too many: the compiler asks each expression's type, and drops what is not volatile.
+casts. It may find too many: the compiler knows each one's type, and drops what is not volatile.
 A thread's own variables stay as they are: no other lane reads them.
 
 Each point has a number, which says how far in its function it is: the line, and which point of the
 line. Numbers follow the order of execution: what is assigned comes before where it goes, a loop's
 condition behind its body. A point in each loop keeps lanes in the same round of it. Where macros
-have points, their numbers are computed where they are used.
+have points, their numbers are computed where they are used; two uses on one line are one place.
 """
 
 from __future__ import annotations
@@ -210,6 +210,7 @@ class _Names:
     def __init__(self) -> None:
         self.types: set[str] = set()
         self.everywhere: set[str] = set()
+        self.bit_fields: set[str] = set()
         self.direct: set[str] = set()  # which are volatile themselves, and do not only lead there
         self.scopes: dict[int, _Scope] = {}
 
@@ -273,6 +274,8 @@ class _Names:
     def _declare(self, node: Node, scope: _Scope | None) -> None:
         for declarator in _declarators(node):
             name, kinds = _declared(declarator)
+            if any(child.type == "bitfield_clause" for child in node.children):
+                self.bit_fields.add(name)
             value = declarator.child_by_field_name("value")
             is_auto = value is not None and _text(node).lstrip().startswith(("auto", "const auto"))
             known = scope is not None and (name in scope.shared)
@@ -545,7 +548,10 @@ class _Finder:
         if inner.type in _PATHS or inner.type == "pointer_expression":
             bare = inner.type == "identifier" and _text(inner) in self._parameters
             if bare or self._is_access(inner, scope):
-                self._add(node, "_KT_TARGET", scope, key)
+                # No reference can be bound to a bit-field.
+                member = inner.child_by_field_name("field")
+                is_bits = member is not None and _text(member) in self.names.bit_fields
+                self._add(node, "_KT_LOAD" if is_bits else "_KT_TARGET", scope, key)
             self._visit_path(inner, scope, around)
         else:
             if inner.type == "call_expression" and self._is_access(inner, scope):

@@ -195,7 +195,8 @@ def statement(draw: Draw, access: str, depth: int, in_loop: bool) -> Statement:
             new = w.memory[w.lane] * np.uint32(3) + w.memory[(w.lane + np.uint32(n)) % LANES]
             w.store(active, w.lane, new)
 
-        return f"STEP(((volatile unsigned*)s), {n})", step
+        # Uses of macros on one line are one place.
+        return f"\n    STEP(((volatile unsigned*)s), {n})\n   ", step
     if kind <= 4 or depth > 2:
         return assignment(draw, access)
     if kind == 8 and in_loop:

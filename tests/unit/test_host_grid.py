@@ -344,7 +344,7 @@ __global__ void diverge() {
     if (threadIdx.x < 16)
         __syncthreads();
     else
-        __syncthreads();
+        __syncthreads_or(1);
 }
 __global__ void left(int* y) {
     if (threadIdx.x == 7) return;
@@ -401,7 +401,12 @@ def time_limit() -> Iterator[None]:
     ("name", "status", "told"),
     [
         ("divide", 1, "thread (5, 0, 0): an integer divided by zero"),
-        ("diverge", 3, "16 threads wait at kernel.cu:9, 48 at kernel.cu:11"),
+        (
+            "diverge",
+            3,
+            "its threads wait at barriers of different kinds: 16 threads wait at kernel.cu:9, 48 "
+            "at kernel.cu:11",
+        ),
         ("left", 3, "thread (7, 0, 0) has left the kernel, while 63 threads wait at kernel.cu:15"),
         ("half_warp", 3, "32 threads wait at kernel.cu:22, 32 at kernel.cu:20"),
         ("not_in_mask", 3, "a lane is not in the mask that it names at kernel.cu:24"),
@@ -422,6 +427,49 @@ def test_faults_come_back(faults: Kernels, name: str, status: int, told: str, gr
     assert text.startswith(f"kernel '{name}', block (")
     assert faults.launch("fine", 2, 64, y) == 0
     assert np.array_equal(y, np.arange(64))
+
+
+LINES = """
+__global__ void halves(int* y) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = t;
+    if (t & 1) {
+        __syncthreads();
+        y[t] = s[t ^ 1];
+    } else {
+        __syncthreads();
+        y[t] = s[63 - t];
+    }
+    __syncthreads();
+    for (int k = 0; k < 2; ++k) {
+        if (t < 10 * k) { s[t] = k; __syncthreads(); y[t] += s[(t + 1) % 10]; }
+        else { __syncthreads(); y[t] += 1000; }
+    }
+}
+__global__ void counts(int* y) {
+    if (threadIdx.x < 20) y[threadIdx.x] = __syncthreads_count(threadIdx.x % 2);
+    else y[threadIdx.x] = __syncthreads_count(1);
+}
+__global__ void one_less(int* y) {
+    if (threadIdx.x < 16) __syncthreads();
+    else { __syncthreads(); __syncthreads(); }
+}
+"""
+
+
+def test_a_barrier_may_stand_on_several_lines() -> None:
+    kernels = Kernels(LINES, ["halves", "counts", "one_less"])
+    y = np.zeros(64, np.int32)
+    assert kernels.launch("halves", 1, 64, y) == 0
+    t = np.arange(64)
+    expected = np.where(t & 1, t ^ 1, 63 - t) + 1000 + np.where(t < 10, 1, 1000)
+    assert np.array_equal(y, expected)
+    assert kernels.launch("counts", 2, 64, y) == 0
+    assert (y == 54).all()
+    assert kernels.launch("one_less", 1, 64, y) == 3
+    told = runtime.last_fault()
+    assert "thread (0, 0, 0) has left the kernel, while 48 threads wait at kernel.cu:25" in told
 
 
 def test_exits_may_be_allowed(faults: Kernels) -> None:

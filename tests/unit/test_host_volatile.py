@@ -1,0 +1,290 @@
+"""Volatile memory on CPU cores: lanes of a warp look as if in step, and nobody waits for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+
+KERNELS = r"""
+#include "fold.cuh"
+struct Pair { volatile int first; int second; volatile double sum; volatile unsigned bits : 5; };
+typedef volatile short shared_short;
+#define LAST_STEPS(s) if (t < 2) s[t] += s[t + 2]; \
+    if (t < 1) s[t] += s[t + 1];
+
+extern "C" __global__ void reduce(volatile float* x) {
+    __shared__ volatile float s[64];
+    int t = threadIdx.x; s[t] = x[t]; __syncthreads();
+    if (t < 32) { s[t] += s[t + 32]; s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4];
+                  s[t] += s[t + 2]; s[t] += s[t + 1]; }
+    if (t == 0) x[0] = s[0];
+}
+template <class T, unsigned N> __device__ void warp_reduce(volatile T* s, unsigned t) {
+    if (N >= 64) s[t] += s[t + 32];
+    if (N >= 32) s[t] += s[t + 16];
+    if (N >= 16) s[t] += s[t + 8];
+    if (N >= 8) s[t] += s[t + 4];
+    LAST_STEPS(s)
+}
+template <class T, unsigned N> __global__ void sample(const T* x, T* y, unsigned n) {
+    extern __shared__ __align__(16) unsigned char bytes[];
+    T* s = reinterpret_cast<T*>(bytes);
+    unsigned t = threadIdx.x, i = blockIdx.x * N * 2 + t;
+    T sum = 0;
+    for (; i < n; i += N * 2 * gridDim.x) sum += x[i] + x[i + N];
+    s[t] = sum;
+    __syncthreads();
+    for (unsigned half = N / 2; half > 32; half /= 2) {
+        if (t < half) s[t] = sum = sum + s[t + half];
+        __syncthreads();
+    }
+    if (t < 32) warp_reduce<T, N>(s, t);
+    if (t == 0) y[blockIdx.x] = s[0];
+}
+extern "C" __global__ void chained(double* y) {
+    __shared__ double data[64];
+    int t = threadIdx.x; double sum = t;
+    data[t] = sum;
+    __syncthreads();
+    if (t < 32) {
+        volatile double* s = data;
+        s[t] = sum = sum + s[t + 32]; s[t] = sum = sum + s[t + 16]; s[t] = sum = sum + s[t + 8];
+        s[t] = sum = sum + s[t + 4]; s[t] = sum = sum + s[t + 2]; s[t] = sum = sum + s[t + 1];
+    }
+    if (t == 0) y[0] = data[0];
+}
+extern "C" __global__ void together(int* y) {
+    __shared__ volatile int s[4];
+    __shared__ Pair pair;
+    __shared__ shared_short h[32];
+    __shared__ volatile int2 v[32];
+    int t = threadIdx.x;
+    s[0] = 5; s[0] += 1; y[t] = s[0];
+    pair.first = t; pair.second = 1; y[t] += pair.first * 10;
+    pair.sum = 0.5; pair.sum *= 2; y[t] += pair.sum * 1000;
+    pair.bits = t; y[t] += pair.bits * 10000;
+    h[t] = t; h[(t + 1) % 32] = h[t] + 1; y[t] += h[t] * 1000000;
+    v[t].x = t; v[t].y = v[t ^ 1].x; y[t] += (v[t ^ 1].y == t) * 100000000;
+}
+extern "C" __global__ void others(int* y) {
+    __shared__ int m[64];
+    volatile int* s = m;
+    int t = threadIdx.x;
+    s[t] = t;
+    auto shift = [&](int by) { s[t] = s[(t + by) & 31]; };
+    shift(1); shift(3);
+    fold(s, t);
+    s[t + 32] = 0;
+    atomicAdd((int*)&s[32 + (t ^ 1)], s[t]);
+    y[t] = s[t + 32];
+}
+extern "C" __global__ void branches(int* y) {
+    __shared__ volatile int s[32];
+    int t = threadIdx.x;
+    s[t] = 0;
+    if (t < 16) { for (int k = 0; k < 3000; ++k) s[t]++; }
+    y[t] = s[(t + 16) % 32];
+    if (t == 9) return;
+    for (int k = 0; k <= t % 4; ++k) {
+        if (k == 2) continue;
+        s[t] += s[(t + 1) % 32];
+    }
+    y[t] += s[(t + 1) % 32] * 10000;
+    if (__any(t == 3)) y[t] += 7;
+}
+extern "C" __global__ void flag(volatile int* x) {
+    if (threadIdx.x != 3) { while (x[0] == 0) {} }
+    else x[0] = 1;
+    x[threadIdx.x + 1] = 5;
+}
+extern "C" __global__ void pass_on(volatile int* turn, int n) {
+    int t = threadIdx.x;
+    while (*turn != t) {}
+    *turn = (t + 1) % n;
+}
+extern "C" __global__ void locked(int* lock, volatile int* sum) {
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    *sum = *sum + 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+extern "C" __global__ void blocks(volatile int* x, int* y) {
+    if (threadIdx.x == 0) {
+        if (blockIdx.x > 0) while (x[blockIdx.x - 1] == 0) {}
+        x[blockIdx.x] = 1;
+    }
+    __syncthreads();
+    y[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+extern "C" __global__ void own(volatile float* y) {
+    volatile float big = 1e8f;
+    volatile float sum = big + 1;
+    y[threadIdx.x] = sum - big;
+}
+extern "C" __global__ void masks(int* y) {
+    __shared__ volatile int s[32];
+    int t = threadIdx.x;
+    s[t] = t;
+    if (t & 1) { __syncwarp(0xaaaaaaaau); s[t] += s[t ^ 2]; }
+    else { s[t] += s[t ^ 2]; __syncwarp(0x55555555u); }
+    y[t] = s[t];
+}
+extern "C" __global__ void behind(float* x, float* scratch) {
+    float v = x[threadIdx.x];
+    for (int o = 16; o; o /= 2) v += __shfl_xor_sync(~0u, v, o);
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
+    x[threadIdx.x] = scratch[threadIdx.x / 32];
+}
+extern "C" __global__ void late(int* y, int* scratch) {
+    // The lanes that come last are not the last lanes.
+    int t = threadIdx.x;
+    if (t < 16) __syncwarp(0xffffu);
+    unsigned all = __ballot_sync(~0u, t & 1);
+    if (t == 0) scratch[0] = all;
+    y[t] = scratch[0];
+}
+"""
+HEADER = """#pragma once
+__device__ void fold(volatile int* s, int t) {
+    s[t] += s[t ^ 1];
+    s[t] += s[t ^ 2];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    directory = tmp_path_factory.mktemp("kernels")
+    (directory / "fold.cuh").write_text(HEADER)
+    names = ["sample<int, 32u>", "sample<float, 64u>", "sample<double, 256u>"]
+    return kerneltk.RawModule(code=KERNELS, options=(f"-I{directory}",), name_expressions=names)
+
+
+def test_a_reduction_in_step(kernels: Any) -> None:
+    x = np.arange(64, dtype=np.float32)
+    kernels.get_function("reduce")(1, 64, (x,))
+    assert x[0] == 2016
+    y = np.zeros(1)
+    kernels.get_function("chained")(1, 64, (y,))
+    assert y[0] == 2016
+
+
+@pytest.mark.parametrize(("ctype", "size"), [("int", 32), ("float", 64), ("double", 256)])
+def test_the_reduction_of_nvidias_samples(kernels: Any, ctype: str, size: int) -> None:
+    dtype = np.dtype({"int": "i4", "float": "f4", "double": "f8"}[ctype])
+    x = (np.arange(size * 2 * 12) % 97).astype(dtype)
+    y = np.zeros(3, dtype)
+    function = kernels.get_function(f"sample<{ctype}, {size}u>")
+    function(3, size, (x, y, np.uint32(x.size)), shared_mem=2 * size * dtype.itemsize)
+    assert y.sum() == x.sum()
+
+
+def test_all_lanes_load_before_one_stores(kernels: Any) -> None:
+    y = np.zeros(32, np.int32)
+    kernels.get_function("together")(1, 32, (y,))
+    t = np.arange(32)
+    h = np.where(t == 0, 32, t)
+    expected = 6 + 310 + 1000 + 31 * 10000 + h * 1000000 + 100000000
+    assert np.array_equal(y, expected)
+
+
+def test_lambdas_headers_and_atomics(kernels: Any) -> None:
+    y = np.zeros(32, np.int32)
+    kernels.get_function("others")(1, 32, (y,))
+    s = (np.arange(32) + 4) & 31
+    s = s + s[np.arange(32) ^ 1]
+    s = s + s[np.arange(32) ^ 2]
+    assert np.array_equal(y, s[np.arange(32) ^ 1])
+
+
+def test_branches_join(kernels: Any) -> None:
+    y = np.zeros(32, np.int32)
+    kernels.get_function("branches")(1, 32, (y,))
+    t = np.arange(32)
+    s = np.where(t < 16, 3000, 0)
+    first = s[(t + 16) % 32]
+    here = t != 9
+    for k in range(4):
+        if k != 2:
+            s = np.where(here & (k <= t % 4), s + s[(t + 1) % 32], s)
+    assert np.array_equal(y, first + here * (s[(t + 1) % 32] * 10000 + 7))
+
+
+def test_lanes_wait_for_lanes(kernels: Any) -> None:
+    x = np.zeros(97, np.int32)
+    kernels.get_function("flag")(1, 96, (x,))
+    assert x[0] == 1
+    assert (x[1:] == 5).all()
+    turn = np.zeros(1, np.int32)
+    kernels.get_function("pass_on")(1, 70, (turn, 70))
+    assert turn[0] == 0
+    lock, total = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    kernels.get_function("locked")(3, 64, (lock, total))
+    assert (lock[0], total[0]) == (0, 192)
+    x, y = np.zeros(9, np.int32), np.zeros(9 * 64, np.int32)
+    kernels.get_function("blocks")(9, 64, (x, y))
+    assert x.all()
+    assert y.all()
+
+
+def test_a_threads_own_variables_are_its_own(kernels: Any) -> None:
+    y = np.ones(100, np.float32)
+    kernels.get_function("own")(1, 100, (y,))
+    assert (y == 0).all()
+
+
+def test_masks_of_syncwarp(kernels: Any) -> None:
+    y = np.zeros(32, np.int32)
+    kernels.get_function("masks")(1, 32, (y,))
+    t = np.arange(32)
+    assert np.array_equal(y, t + (t ^ 2))
+
+
+@pytest.mark.parametrize("block", [32, 96, 256])
+def test_lanes_go_on_in_ascending_order(kernels: Any, block: int) -> None:
+    x, scratch = np.ones(block, np.float32), np.zeros(block // 32, np.float32)
+    kernels.get_function("behind")(1, block, (x, scratch))
+    assert (x == 32).all()
+    y, word = np.zeros(32, np.int32), np.zeros(1, np.int32)
+    kernels.get_function("late")(1, 32, (y, word))
+    assert (y == np.int32(-0x55555556)).all()
+
+
+def test_the_compilers_messages_show_the_users_columns() -> None:
+    kernel = kerneltk.RawKernel("__global__ void f(volatile int* x) {\n  x[0] += x[1] + y;\n}", "f")
+    with pytest.raises(kerneltk.CompileError) as caught:
+        kernel(1, 1, (np.zeros(2, np.int32),))
+    assert str(caught.value).splitlines()[1:3] == [
+        "  code:2:   x[0] += x[1] + y;",
+        "                           ^",
+    ]
+
+
+def test_what_cannot_be_put_in_step_is_told() -> None:
+    # A packed member has no address that a reference could have.
+    code = """struct __attribute__((packed)) S { char c; volatile int a; };
+__global__ void f(int* x) { __shared__ S s; s.a = 3; s.a += 4; x[0] = s.a; }"""
+    x = np.zeros(1, np.int32)
+    kernel = kerneltk.RawKernel(code, "f")
+    with pytest.warns(RuntimeWarning, match="'f' is compiled without points where the lanes"):
+        kernel(1, 1, (x,))
+    assert x[0] == 7
+
+
+def test_headers_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "steps.cuh").write_text("#define STEP(n) s[t] += s[t + n];\n")
+    (tmp_path / "k.cu").write_text(
+        '#include "steps.cuh"\n'
+        "__global__ void f(int* x) {\n"
+        "  __shared__ volatile int s[64]; int t = threadIdx.x;\n"
+        "  s[t] = x[t]; s[t + 32] = 0;\n  STEP(16)\n  STEP(8)\n  STEP(4)\n  STEP(2)\n  STEP(1)\n"
+        "  x[t] = s[0];\n}\n"
+    )
+    x = np.ones(32, np.int32)
+    kerneltk.load(tmp_path / "k.cu").get_function("f")(1, 32, (x,))
+    assert (x == 32).all()
