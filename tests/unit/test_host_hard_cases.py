@@ -387,15 +387,17 @@ def _endless_launches() -> dict[str, Callable[[], object]]:
     for kernel in (element, total, python):
         kernel(-many)
     calls(many)
-    vast = np.broadcast_to(np.float64(2), (10**12,))
-    plain(vast[: 1 << 20])
+    rows = many.reshape(1024, 1024)
+    total(-rows, axis=1)
+    vast = np.broadcast_to(np.float64(2), (10**8,))
+    plain(vast)
     return {
         "one element": lambda: element(few),
         "many": lambda: element(many),
         "many short ones": lambda: [calls(many) for _ in range(1000)],
         "a reduction": lambda: total(many),
-        "rows": lambda: total(many.reshape(1024, 1024), axis=1),
-        "a vast one": lambda: plain(vast),
+        "rows": lambda: total(rows, axis=1),
+        "vast ones": lambda: [plain(vast) for _ in range(1000)],
         "a function": lambda: python(few),
         "a function of many": lambda: python(many),
     }
