@@ -28,6 +28,7 @@ from kerneltk.jit.shapes import Shapes
 from kerneltk.jit.source import FunctionSource
 from kerneltk.jit.split import NotSplit, split_program
 from kerneltk.jit.types import Array, Number, Type
+from kerneltk.jit.units import for_gpus
 from kerneltk.jit.verify import verify
 from kerneltk.units import TranslationUnit
 
@@ -111,7 +112,7 @@ def _nvrtc(report: Report, targets: Table) -> None:
 
 # -- Python ----------------------------------------------------------------------------------------
 
-_STAGES = ("source", "lower", "narrow", "verify", "split", "emit")
+_STAGES = ("source", "lower", "narrow", "passes", "verify", "emit")
 
 
 def _function(which: str) -> tuple[Any, tuple[Type, ...]]:
@@ -152,11 +153,13 @@ def _stages(which: str, backend: str) -> dict[str, float]:
         ir.Program(tuple(narrow(each, small=True) for each in program.functions))
     )
     marks.append(clock())
-    verify(program, of_elements=False)
-    marks.append(clock())
     if backend == "host":
         split = split_program(program)
         program = program if isinstance(split, NotSplit) else split
+    else:
+        program = for_gpus(program, small=True)
+    marks.append(clock())
+    verify(program)
     marks.append(clock())
     emit_program(program)
     marks.append(clock())

@@ -8,8 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from kerneltk.binding import Binding
-from kerneltk.dtypes import as_dtype, describe, dtype_names, identifier_problem
+from kerneltk.dtypes import as_dtype, describe, dtype_names
 from kerneltk.errors import SignatureError, Snippet, render_message
+from kerneltk.identifiers import variable_problem
 from kerneltk.types import Signature
 
 __all__ = ["MOST_BYTES", "Accumulator", "parse_accumulator"]
@@ -147,7 +148,7 @@ def parse_accumulator(
                 render_message("A field needs a type and a name.", place, hint="'T value'.")
             )
         kind, name = " ".join(words[:-1]), words[-1]
-        problem = identifier_problem(name)
+        problem = variable_problem(name)
         if problem or any(name == other for _, other in fields):
             raise SignatureError(
                 render_message(f"The field '{name}' {problem or 'is there twice'}.", place)

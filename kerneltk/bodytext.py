@@ -15,7 +15,6 @@ __all__ = [
     "included_headers",
     "includes_by_option",
     "is_library_header",
-    "takes_address",
     "uses_thread_state",
     "without_comments",
 ]
@@ -48,12 +47,6 @@ _CONTROL = frozenset(
     ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
 ) | frozenset("{}#:\\")
 _LOOPS = frozenset(("for", "while", "do", "goto"))
-# Functions of the standard library that write through a pointer and never beyond it.
-_POINTER_RESULTS = frozenset(
-    name + suffix
-    for name in ("sincos", "sincospi", "frexp", "modf", "remquo")
-    for suffix in ("", "f")
-)
 
 
 def without_comments(text: str) -> str:
@@ -145,43 +138,3 @@ def is_library_header(name: str) -> bool:
 def has_loops(names: Iterable[str]) -> bool:
     """Return whether the words of a body show that it may repeat something."""
     return not _LOOPS.isdisjoint(names)
-
-
-def takes_address(text: str) -> bool:
-    """Return whether `text` takes an address of something, and so may look around it.
-
-    The standard functions that return a second result through a pointer do not count.
-    """
-    tokens = _TOKEN.findall(without_comments(text))
-    if any(name.endswith("addressof") for name in tokens):
-        return True
-    calls: list[str] = []
-    for position, token in enumerate(tokens):
-        before = tokens[position - 1] if position else ""
-        if token == "(":
-            calls.append(before)
-        elif token == ")" and calls:
-            calls.pop()
-        elif token in ("&", "bitand") and _is_unary(tokens, position):
-            operand, behind = [*tokens[position + 1 : position + 3], "", ""][:2]
-            result = calls and calls[-1] in _POINTER_RESULTS
-            if not (result and operand[:1].isidentifier() and behind in (",", ")")):
-                return True
-    return False
-
-
-def _is_unary(tokens: list[str], position: int) -> bool:
-    """Return whether the ``&`` at `position` takes an address: nothing to its left is a value.
-
-    A parenthesis before it closes a value, or a cast: to a pointer, or to what a single name says,
-    so that ``(a) & b`` counts as an address too. In a declaration, ``auto& r`` and ``const T& r``,
-    it stands behind a name and counts as binary.
-    """
-    before = tokens[position - 1] if position else ""
-    if before == ")":
-        inside = tokens[max(position - 3, 0) : position - 1]
-        named = len(inside) == 2 and inside[0] == "(" and inside[1].isidentifier()
-        return named or tokens[position - 2 : position - 1] in (["*"], ["&"])
-    if before in ("return", "case"):
-        return True
-    return not (before and (before[-1].isalnum() or before[-1] in "_]>"))

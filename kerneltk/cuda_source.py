@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -492,8 +492,13 @@ class _Reader:
                         self.add_unsupported(kind, found[1], offset)
         kernels = sorted(self.kernels.values(), key=lambda kernel: (kernel.start, kernel.end))
         defined = {kernel.name for kernel in kernels if kernel.is_definition}
+        declared = {_form(k): k.launch_bounds for k in kernels if not k.is_definition}
         return SourceSummary(
-            kernels=tuple(k for k in kernels if k.is_definition or k.name not in defined),
+            kernels=tuple(
+                replace(k, launch_bounds=k.launch_bounds or declared.get(_form(k), ()))
+                for k in kernels
+                if k.is_definition or k.name not in defined
+            ),
             symbols=tuple(sorted(self.symbols.values(), key=lambda symbol: symbol.line)),
             dynamic_shared=tuple(sorted(self.shared.values(), key=lambda shared: shared.line)),
             host_functions=tuple(sorted(self.host)),
@@ -972,6 +977,12 @@ class _Variant:
         declarator = _function_declarator(function)
         name = _declared_name(declarator) if declarator is not None else None
         return name is not None and has_unknown_macro(self.plain[start : name.start_byte])
+
+
+def _form(kernel: DeclaredKernel) -> tuple[object, ...]:
+    """Return what a kernel's prototype and its definition have in common."""
+    types = tuple(parameter.type for parameter in kernel.parameters)
+    return kernel.name, kernel.template_parameters, types
 
 
 def has_unknown_macro(head: str) -> bool:

@@ -15,9 +15,10 @@ from kerneltk.bodytext import (
     includes_by_option,
     is_library_header,
 )
-from kerneltk.dtypes import LIBRARY_NAMES, identifier_problem
 from kerneltk.errors import ArgumentTypeError, SignatureError
+from kerneltk.identifiers import identifier_problem, is_library_name, stem_of
 from kerneltk.types import Signature
+from kerneltk.units import BackendName
 
 __all__ = ["KernelDefinition", "check_name", "check_options", "check_text"]
 
@@ -84,12 +85,20 @@ class KernelDefinition(ABC):
             return self.names
         return identifiers(*self._inner)
 
-    @property
-    def entry(self) -> str:
-        """The entry point's name: the kernel's, unless the text has that name for other things."""
-        variables = {parameter.type_variable for parameter in self.signature.parameters}
-        taken = self.name in LIBRARY_NAMES or self.name in variables
-        return f"{self.name}_kernel" if taken else self.name
+    def entry(self, backend: BackendName) -> str:
+        """Return the entry point's name.
+
+        On a GPU, where profilers show it, it is the kernel's, unless the text has that name for
+        other things. On the host it is one that means nothing to linkers, loaders and libraries.
+        """
+        if backend == "host":
+            return f"_kt_entry_{self.name}"
+        taken = {parameter.type_variable for parameter in self.signature.parameters}
+        taken.update(self.names & identifiers(self.preamble))
+        name = self.name
+        while is_library_name(name) or name in taken:
+            name = f"{stem_of(name)}_kernel"
+        return name
 
     @property
     def origins(self) -> tuple[tuple[str, str], ...]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
+from kerneltk.backends import temporary
 from kerneltk.backends.toolkit import find_program, run_program
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 from kerneltk.units import ObjectCode, kind_of_code
@@ -52,11 +50,11 @@ def disassemble(code: ObjectCode | bytes) -> str:
             "nvdisasm, the disassembler of the CUDA toolkit, is neither on PATH nor in CUDA_HOME.\n"
             "  Hint: install the CUDA toolkit; PTX ('compile_for(\"compute_90\")') needs nothing."
         )
-    with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
-        Path(directory, "code.cubin").write_bytes(data)
+    with temporary.directory() as directory:
+        (directory / "code.cubin").write_bytes(data)
         try:
             status, output, messages = run_program(
-                [str(program), "-c", "code.cubin"], directory, _TIME_LIMIT
+                [str(program), "-c", "code.cubin"], str(directory), _TIME_LIMIT
             )
         except (OSError, TimeoutError) as error:
             raise BackendUnavailableError(f"'{program}' cannot be run: {error}.") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,61 +10,17 @@ from typing import Any
 import numpy as np
 
 from kerneltk.errors import ArgumentTypeError
+from kerneltk.identifiers import variable_problem
 
 __all__ = [
-    "CXX_KEYWORDS",
-    "LIBRARY_NAMES",
     "DtypeInfo",
     "alignment_on",
     "as_dtype",
     "describe",
     "dtype_names",
-    "identifier_problem",
     "is_supported",
     "type_category",
 ]
-
-# fmt: off
-CXX_KEYWORDS = frozenset((
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
-    "case", "catch", "char", "char16_t", "char32_t", "class", "compl", "concept", "const",
-    "const_cast", "consteval", "constexpr", "constinit", "continue", "co_await", "co_return",
-    "co_yield", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
-    "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline",
-    "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
-    "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
-    "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast",
-    "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
-    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
-    "wchar_t", "while", "xor", "xor_eq",
-))
-# fmt: on
-
-# fmt: off
-_REAL_FUNCTIONS = (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign",
-    "cos", "cosh", "cospi", "cyl_bessel_i0", "cyl_bessel_i1", "erf", "erfc", "erfcinv",
-    "erfcx", "erfinv", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "fdivide", "floor",
-    "fma", "fmax", "fmin", "fmod", "frexp", "hypot", "ilogb", "isfinite", "isinf", "isnan",
-    "j0", "j1", "jn", "ldexp", "lgamma", "llrint", "llround", "log", "log10", "log1p", "log2",
-    "logb", "lrint", "lround", "modf", "nan", "nearbyint", "nextafter", "norm", "norm3d",
-    "norm4d", "normcdf", "normcdfinv", "pow", "rcbrt", "remainder", "remquo", "rhypot",
-    "rint", "rnorm", "round", "rsqrt", "scalbln", "scalbn", "signbit", "sin", "sincos",
-    "sincospi", "sinh", "sinpi", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1", "yn",
-)
-# What C's library, CUDA and the package's headers call their own at global scope.
-LIBRARY_NAMES = frozenset((
-    *_REAL_FUNCTIONS, *(f"{name}f" for name in _REAL_FUNCTIONS),
-    "INFINITY", "M_E", "M_PI", "NAN", "NULL", "abort", "abs", "assert", "atoi", "bfloat16",
-    "blockDim", "blockIdx", "calloc", "clock", "clock64", "complex", "cudaEvent_t",
-    "cudaStream_t", "dim3", "exit", "float16", "free", "gridDim", "half", "kerneltk", "labs",
-    "llabs", "llmax", "llmin", "main", "malloc", "max", "memcmp", "memcpy", "memmove",
-    "memset", "min", "printf", "ptrdiff_t", "puts", "realloc", "size_t", "strlen",
-    "threadIdx", "thrust", "ullmax", "ullmin", "umax", "umin", "warpSize",
-))
-# fmt: on
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 # One row a scalar dtype: C type, `struct` format of a value, package header that declares it.
 _ROWS: dict[str, tuple[str, str, str]] = {
@@ -167,17 +122,6 @@ def alignment_on(backend: str, dtype: np.dtype[Any]) -> int:
     return alignment if backend == "cuda" or dtype.kind != "c" else alignment // 2
 
 
-def identifier_problem(name: str) -> str:
-    """Return why `name` cannot be a name in generated C++, or an empty string."""
-    if not _IDENTIFIER.match(name):
-        return "is not a C identifier"
-    if name in CXX_KEYWORDS:
-        return "is a C++ keyword"
-    if name.startswith(("__", "_kt")) or (name[0] == "_" and name[1:2].isupper()):
-        return "is reserved for generated code"
-    return ""
-
-
 @lru_cache(maxsize=1024)
 def describe(dtype: np.dtype[Any]) -> DtypeInfo:
     """Return what generated text needs to know of `dtype`.
@@ -212,7 +156,7 @@ def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
     alignment = 1
     natural = True
     for offset, name in fields:
-        problem = identifier_problem(name)
+        problem = variable_problem(name)
         if problem:
             raise ArgumentTypeError(f"The field '{name}' of dtype '{dtype}' {problem}.")
         if offset < position:

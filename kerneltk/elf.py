@@ -19,6 +19,7 @@ __all__ = [
     "Symbol",
     "extent",
     "is_whole",
+    "without_start_functions",
 ]
 
 _MAGIC = b"\x7fELF\x02\x01"
@@ -26,7 +27,9 @@ _HEAD = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
-_LOADED = 1
+_ENTRY = struct.Struct("<qQ")
+_LOADED, _DYNAMIC = 1, 2
+_INIT, _FINI = 12, 13
 
 SYMBOLS, NO_BITS, DYNAMIC_SYMBOLS = 2, 8, 11
 """Kinds of sections: a table of all symbols, what has no bytes in the file, a table of the symbols
@@ -181,3 +184,24 @@ def extent(library: bytes) -> tuple[int, int]:
         if kind == _LOADED
     ]
     return min(begin for begin, _ in loaded), max(end for _, end in loaded)
+
+
+def without_start_functions(library: bytes) -> bytes:
+    """Return a shared library whose functions ``_init`` and ``_fini`` are like any other.
+
+    A linker notes them as what the loader calls when the library is loaded and when the process
+    ends, whoever wrote them. Lists of initializers, as for variables with constructors, stay. What
+    is no whole library is returned as it is.
+    """
+    if not is_whole(library):
+        return library
+    changed = bytearray(library)
+    for kind, _, start, _, _, size, *_ in _segments(library):
+        if kind != _DYNAMIC:
+            continue
+        entries = [*_ENTRY.iter_unpack(library[start : start + size // _ENTRY.size * _ENTRY.size])]
+        kept = [entry for entry in entries if entry[0] not in (_INIT, _FINI)]
+        kept += [(0, 0)] * (len(entries) - len(kept))
+        for number, entry in enumerate(kept):
+            _ENTRY.pack_into(changed, start + number * _ENTRY.size, *entry)
+    return bytes(changed)

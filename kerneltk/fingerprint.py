@@ -22,7 +22,7 @@ from kerneltk.units import INCLUDE_DIRECTORY, Target, TranslationUnit
 
 __all__ = ["fingerprint", "named_in_options"]
 
-_FORMAT = "kerneltk object code 1"
+_FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
 
 # Atomic groups: a text of many comments must not be split in all possible ways.

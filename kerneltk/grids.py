@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from marshal import dumps
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,15 @@ import numpy as np
 from kerneltk.backends.base import Backend, Function, GridLimits
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["GridShape", "GridShapes", "as_extents"]
+__all__ = [
+    "GridShape",
+    "GridShapes",
+    "as_extents",
+    "covering_grid",
+    "grid_extents",
+    "is_size",
+    "plain_key",
+]
 
 _MAX_SHAPES = 4096
 
@@ -17,20 +27,49 @@ GridShape = tuple[int, int, int, int, int, int, int, bool]
 """Extents of the grid and of a block, bytes of shared memory, and whether there are no threads."""
 
 
-def as_extents(value: Any, what: str, kernel: str) -> tuple[int, int, int]:
+def is_size(value: object) -> bool:
+    """Return whether a value is an integer, which True is not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_plain(value: Any) -> bool:
+    if type(value) in (tuple, list):
+        return all(map(_is_plain, value))
+    return value is None or type(value) is int
+
+
+def plain_key(value: Any) -> bytes | None:
+    """Return a key that no other value has, as ``dumps(value, 2)`` makes it; None where there may
+    be one: of all but ints, None, and tuples and lists of those.
+    """
+    return dumps(value, 2) if _is_plain(value) else None
+
+
+def covering_grid(threads: Iterable[int], block: Iterable[int]) -> tuple[int, ...]:
+    """Return the grid whose blocks have at least so many threads, along each axis."""
+    return tuple(-(-want // have) for want, have in zip(threads, block, strict=True))
+
+
+def as_extents(value: Any, what: str, kernel: str, least: int = 1) -> tuple[int, int, int]:
     """Return a grid or a block, an int or a tuple of up to three, as three extents.
+
+    Parameters
+    ----------
+    value : object
+    what, kernel : str
+        What messages call it, and the kernel.
+    least : int
+        The smallest extent.
 
     Raises
     ------
     ArgumentTypeError
         It is neither.
     ArgumentValueError
-        It has more than three extents, or none, or a negative one.
+        It has more than three extents, or none, or one below `least`.
     """
-    extents = (value,) if isinstance(value, int | np.integer) else value
-    if not isinstance(extents, tuple | list) or not all(
-        isinstance(extent, int | np.integer) and not isinstance(extent, bool) for extent in extents
-    ):
+    extents = (value,) if is_size(value) else value
+    if not isinstance(extents, tuple | list) or not all(map(is_size, extents)):
         raise ArgumentTypeError(
             f"The {what} of kernel '{kernel}' must be an int or a tuple of up to three ints, not "
             f"{value!r}."
@@ -42,7 +81,21 @@ def as_extents(value: Any, what: str, kernel: str) -> tuple[int, int, int]:
     x, y, z = (*map(int, extents), 1, 1)[:3]
     if min(x, y, z) < 0:
         raise ArgumentValueError(f"The {what} of kernel '{kernel}' has a negative extent: {value}.")
+    if min(x, y, z) < least:
+        raise ArgumentValueError(
+            f"The {what} of kernel '{kernel}' has an extent of 0: {value}.\n"
+            "  Hint: every extent is at least 1; where there is nothing to do, let the grid be 0."
+        )
     return x, y, z
+
+
+def grid_extents(grid: Any, kernel: str) -> tuple[int, int, int]:
+    """Return a grid as three extents; raises as `as_extents`.
+
+    A grid may have no blocks, as one that is computed from an empty array has: then nothing is
+    launched.
+    """
+    return as_extents(grid, "grid", kernel, 0)
 
 
 class GridShapes:
@@ -58,38 +111,47 @@ class GridShapes:
 
     Attributes
     ----------
+    last : tuple
+        Grid, block and shared memory as a caller gave them when they were last checked, and their
+        `GridShape`. Launchers look here first, by identity.
     known : dict
-        `GridShape` by grid, block and shared memory as a caller gives them; launchers look here.
+        `GridShape` by `plain_key`, where they look next. Values that are equal do not do for a key:
+        1.0 and True equal 1 and are no extents.
     """
 
-    __slots__ = ("_backend", "_function", "_kernel", "_limits", "known")
+    __slots__ = ("_backend", "_function", "_kernel", "_limits", "known", "last")
 
     def __init__(
         self, kernel: str, backend: Backend, function: Function, limits: GridLimits
     ) -> None:
         self._kernel, self._backend = kernel, backend
         self._function, self._limits = function, limits
-        self.known: dict[Any, GridShape] = {}
+        self.known: dict[bytes, GridShape] = {}
+        self.last: tuple[Any, ...] = (object(), None, None, 0, 0, 0, 0, 0, 0, 0, True)
 
     def configure(self, grid: Any, block: Any, shared: Any) -> GridShape:
-        """Check a launch's shape that is not known yet; raises as `as_extents`, and
-        ArgumentValueError for more than the device has.
+        """Check a launch's shape that is not known; raises as `as_extents`, and ArgumentValueError
+        for more than the device has.
         """
         shape = self.checked(grid, block, shared)
-        if len(self.known) >= _MAX_SHAPES:
-            self.known.clear()
+        given = (grid, block, shared)
+        key = plain_key(given)
+        if key is not None:
+            if len(self.known) >= _MAX_SHAPES:
+                self.known.clear()
+            self.known[key] = shape
         if not isinstance(grid, list) and not isinstance(block, list):
-            self.known[grid, block, shared] = shape
+            self.last = (*given, *shape)
         return shape
 
     def checked(self, grid: Any, block: Any, shared: Any) -> GridShape:
         """Check a launch's shape as `configure` does, and forget it."""
         kernel, limits = self._kernel, self._limits
-        grid_extents = as_extents(grid, "grid", kernel)
-        block_extents = as_extents(block, "block", kernel)
-        gx, gy, gz = grid_extents
-        bx, by, bz = block_extents
-        if not isinstance(shared, int | np.integer) or isinstance(shared, bool) or shared < 0:
+        grid_shape = grid_extents(grid, kernel)
+        block_shape = as_extents(block, "block", kernel)
+        gx, gy, gz = grid_shape
+        bx, by, bz = block_shape
+        if not is_size(shared) or shared < 0:
             raise ArgumentValueError(
                 f"'shared_mem' of kernel '{kernel}' must be a number of bytes, not {shared!r}."
             )
@@ -97,11 +159,11 @@ class GridShapes:
         if threads > limits.threads:
             raise ArgumentValueError(
                 f"A block of kernel '{kernel}' can have {limits.threads} threads, and "
-                f"{block_extents} is {threads}.\n  Hint: use a smaller block and a larger grid."
+                f"{block_shape} is {threads}.\n  Hint: use a smaller block and a larger grid."
             )
         for what, extents, most in (
-            ("block", block_extents, limits.block),
-            ("grid", grid_extents, limits.grid),
+            ("block", block_shape, limits.block),
+            ("grid", grid_shape, limits.grid),
         ):
             for axis, extent, limit in zip("xyz", extents, most, strict=True):
                 if extent > limit:

@@ -7,6 +7,7 @@ object code offers it beside the kernel's entry.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -26,20 +27,14 @@ def has_bounds(text: str) -> bool:
 
 def _constant(kernel: DeclaredKernel) -> str:
     """Return the name of the constant of a kernel's bounds."""
-    return f"_kt_threads_{kernel.name.rpartition('::')[2]}_{len(kernel.parameters)}"
+    form = (kernel.template_parameters, tuple(p.type for p in kernel.parameters))
+    plain = kernel.name.rpartition("::")[2]
+    return f"_kt_threads_{plain}_{zlib.crc32(repr(form).encode()):08x}"
 
 
 def _bounded(kernels: Iterable[DeclaredKernel]) -> list[DeclaredKernel]:
-    """Return the declarations whose bounds count: of those of one kernel the definitions'."""
-    found: dict[str, list[DeclaredKernel]] = {}
-    for kernel in kernels:
-        if kernel.launch_bounds and kernel.launch_bounds[0]:
-            found.setdefault(f"{kernel.name} {len(kernel.parameters)}", []).append(kernel)
-    chosen = []
-    for same in found.values():
-        definitions = [kernel for kernel in same if kernel.is_definition]
-        chosen += definitions or same[:1]
-    return chosen
+    """Return the definitions that have bounds."""
+    return [k for k in kernels if k.is_definition and k.launch_bounds and k.launch_bounds[0]]
 
 
 def with_bounds(text: str, kernels: Iterable[DeclaredKernel]) -> str:
@@ -88,7 +83,9 @@ def bound_of(expression: str, symbol: str, kernels: Iterable[DeclaredKernel]) ->
     """
     plain, opening, arguments = expression.strip().removeprefix("::").partition("<")
     found = [kernel for kernel in _bounded(kernels) if kernel.name == plain.strip()]
-    if not found or bool(opening) != bool(found[0].template_parameters):
+    if len({_constant(kernel) for kernel in found}) != 1:  # none, or several overloads
+        return ""
+    if bool(opening) != bool(found[0].template_parameters):
         return ""
     scope = plain.strip().rpartition("::")[0]
     name = _constant(found[0])

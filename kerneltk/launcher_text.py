@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType
 
-__all__ = ["compiled", "function_text", "launch_lines", "take_buffer"]
+__all__ = ["compiled", "function_text", "known_shape", "launch_lines", "take_buffer"]
 
 
 def function_text(head: str, lines: Iterable[str]) -> str:
@@ -30,6 +30,20 @@ def take_buffer(new_buffer: str = "new_buffer") -> list[str]:
         "    buffer = buffers.pop()",
         "except IndexError:",
         f"    buffer = {new_buffer}()",
+    ]
+
+
+def known_shape() -> list[str]:
+    """Return the lines that read a launch's checked shape from a `GridShapes`, and the head of what
+    follows where it was never checked.
+    """
+    shape = "gx, gy, gz, bx, by, bz, size, empty"
+    return [
+        f"last_grid, last_block, last_shared, {shape} = shapes.last",
+        "if grid is not last_grid or block is not last_block or shared is not last_shared:",
+        "    try:",
+        f"        {shape} = shapes.known[dumps((grid, block, shared), 2)]",
+        "    except (KeyError, ValueError):",
     ]
 
 

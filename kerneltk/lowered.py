@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from kerneltk.arguments import ArgumentBlock, Field
 from kerneltk.arrays import ArraySpec, is_c_contiguous
@@ -63,12 +63,6 @@ class Specialization(Protocol):
     @property
     def quick(self) -> bool:
         """Whether the text is so plain that the compiler may leave out what costs it most time."""
-
-    @property
-    def facts(self) -> tuple[Any, ...]:
-        """Everything that the text depends on, beside the definition's texts and the dtypes; its
-        representation is hashed.
-        """
 
 
 @dataclass(frozen=True, slots=True)

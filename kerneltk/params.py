@@ -21,8 +21,9 @@ from typing import Any, Literal, Never
 
 import numpy as np
 
-from kerneltk.dtypes import as_dtype, describe, dtype_names, identifier_problem
+from kerneltk.dtypes import as_dtype, describe, dtype_names
 from kerneltk.errors import ArgumentTypeError, SignatureError, Snippet, render_message
+from kerneltk.identifiers import identifier_problem, is_library_name, variable_problem
 from kerneltk.types import CONSTRAINTS, NO_DEFAULT, Parameter, Signature
 
 __all__ = ["UnknownDtypeError", "parse_signature"]
@@ -37,9 +38,18 @@ _QUALIFIERS = ("raw", "_non_const")
 Body = Literal["elementwise", "reduction"]
 
 # Names that the texts of each kind of kernel have already, and those that no type may have.
+_ALWAYS_TAKEN = {
+    "threadIdx": "the index of a thread",
+    "blockIdx": "the index of a block",
+    "blockDim": "the size of a block",
+    "gridDim": "the size of the grid",
+    "warpSize": "the size of a warp",
+    "ptrdiff_t": "the type of indices",
+}
 _TAKEN: dict[Body, dict[str, str]] = {
-    "elementwise": {"i": "the element's index", "_ind": "the index space"},
+    "elementwise": {**_ALWAYS_TAKEN, "i": "the element's index", "_ind": "the index space"},
     "reduction": {
+        **_ALWAYS_TAKEN,
         "_i": "the number of an output",
         "_j": "the number of an element",
         "_in_ind": "the index of an element",
@@ -170,6 +180,8 @@ def _parse_one(
                 hint=f"use one of {', '.join(sorted(CONSTRAINTS))}.",
             )
         problem = identifier_problem(type_token.text)
+        if not problem and is_library_name(type_token.text):
+            problem = "is a name of C++'s, CUDA's or this package's headers"
         if problem:
             parser.fail(f"The type variable '{type_token.text}' {problem}.", first, last)
         if constraints.setdefault(type_token.text, constraint.text) != constraint.text:
@@ -197,7 +209,7 @@ def _parse_one(
             hint="a parameter is 'raw', '_non_const', a type and a name, in this order; "
             "parameters are separated by commas.",
         )
-    problem = identifier_problem(name.text)
+    problem = variable_problem(name.text)
     if name.text in _TAKEN[body]:
         problem = f"is {_TAKEN[body][name.text]} in the body"
     elif name.text.startswith("_raw_"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from marshal import dumps
 from typing import Any, Literal, TextIO
 
 import numpy as np
@@ -17,7 +18,7 @@ from kerneltk.errors import (
     CompileError,
     render_message,
 )
-from kerneltk.grids import as_extents
+from kerneltk.grids import as_extents, covering_grid
 from kerneltk.raw_arguments import passing_of, wrong_count
 from kerneltk.raw_binary import BinaryProgram
 from kerneltk.raw_launch import LoadedKernel, make_launcher
@@ -53,26 +54,35 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "strides") and value.ndim > 0
 
 
-def _is_plain(item: tuple[str, Any]) -> bool:
-    """Return whether a keyword's value is none of several that are equal, as 1 and True are."""
-    return isinstance(item[1], bool | str | int | None)
+def _is_plain(value: Any) -> bool:
+    """Return whether no other value is written as the same bytes."""
+    return value is None or type(value) in (bool, str, int)
 
 
+_NO_WORDS = b""
 _MOST_VARIANTS = 64
 
 
 def _checked_mode(kernel: str, mode: dict[str, Any]) -> LaunchMode:
-    cluster = mode.get("cluster") or ()
-    if cluster:
-        cluster = as_extents(cluster, "cluster", kernel)
+    cluster = mode.get("cluster")
+    cluster = () if cluster is None or cluster == () else as_extents(cluster, "cluster", kernel)
     return LaunchMode(
-        bool(mode["cooperative"]),
-        () if cluster == (1, 1, 1) else tuple(cluster),
-        bool(mode.get("programmatic", False)),
-        bool(mode.get("exited_arrive", False)),
+        mode["cooperative"],
+        () if cluster == (1, 1, 1) else cluster,
+        mode.get("programmatic", False),
+        mode.get("exited_arrive", False),
     )
 
 
+def _checked_flag(kernel: str, word: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentTypeError(
+            f"'{word}' of kernel '{kernel}' must be True or False, not {value!r}."
+        )
+    return bool(value)
+
+
+_FLAGS = ("cooperative", "programmatic", "exited_arrive", "checks")
 _MODE_WORDS = ("cooperative", "cluster", "programmatic", "exited_arrive", "checks", "backend")
 
 
@@ -170,7 +180,7 @@ class RawKernel:
         self.name = name
         self.enable_cooperative_groups = cooperative
         self.translate_cucomplex = False
-        self._checks = bool(checks)
+        self._checks = _checked_flag(name, "checks", checks)
         self._exited_threads = exited_threads
         self._mode = LaunchMode(cooperative, exited_arrive=exited_threads == "arrive")
         self._forget()
@@ -179,7 +189,7 @@ class RawKernel:
         self._launchers: dict[Any, Callable[..., None]] = {}
         self._variants: dict[Any, Callable[..., None]] = {}
         self._recent: Callable[..., None] = functools.partial(
-            self._dispatch, (), self._mode, self._checks, None
+            self._dispatch, _NO_WORDS, self._mode, self._checks, None
         )
 
     @property
@@ -189,7 +199,7 @@ class RawKernel:
 
     @checks.setter
     def checks(self, value: bool) -> None:
-        self._checks = bool(value)
+        self._checks = _checked_flag(self.name, "checks", value)
         self._forget()
 
     @classmethod
@@ -224,7 +234,7 @@ class RawKernel:
         Parameters
         ----------
         grid : int or tuple of int
-            Blocks along x, y and z; with none along one of them nothing is launched.
+            Blocks along x, y and z; at least one along each.
         block : int or tuple of int
             Threads of a block along x, y and z.
         args : tuple
@@ -268,11 +278,11 @@ class RawKernel:
 
     def _variant(self, words: dict[str, Any]) -> Callable[..., None]:
         """Return what launches with these keywords: the last launcher, or what finds one."""
-        slot = tuple(words.items())
         try:
+            slot = dumps(words, 2)  # 1 and True, which are equal, differ there
             known = self._variants.get(slot)
-        except TypeError:  # a list
-            known = None
+        except ValueError:  # objects of other kinds
+            slot, known = None, None
         if known is not None:
             return known
         for word in words:
@@ -284,13 +294,17 @@ class RawKernel:
         backend = words.get("backend")
         if backend not in (None, "host", "cuda"):
             raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
-        mode = _checked_mode(self.name, {**_mode_words(self._mode), **words})
-        checks = bool(words.get("checks", self._checks))
-        return functools.partial(self._dispatch, slot, mode, checks, backend)
+        flags = {
+            word: _checked_flag(self.name, word, words[word]) for word in _FLAGS if word in words
+        }
+        mode = _checked_mode(self.name, {**_mode_words(self._mode), **words, **flags})
+        checks = flags.get("checks", self._checks)
+        kept = slot if all(map(_is_plain, words.values())) else None
+        return functools.partial(self._dispatch, kept, mode, checks, backend)
 
     def _dispatch(
         self,
-        slot: tuple[Any, ...],
+        slot: bytes | None,
         mode: LaunchMode,
         checks: bool,
         backend: BackendName | None,
@@ -316,9 +330,9 @@ class RawKernel:
             run = self._launchers[key] = self._launcher(loaded, types, mode, checks, mistyped)
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
         if backend or chosen.name == "cuda" or any(map(_is_array, values)):
-            if not slot:
+            if slot == _NO_WORDS:
                 self._recent = run
-            elif len(self._variants) < _MOST_VARIANTS and all(map(_is_plain, slot)):
+            elif slot is not None and len(self._variants) < _MOST_VARIANTS:
                 self._variants[slot] = run
         if checks:
             self._check_writes(adoption, chosen)
@@ -461,7 +475,7 @@ class RawKernel:
         >>> x.sum()
         np.float32(2000.0)
         """
-        wanted = as_extents(threads, "number of threads", self.name)
+        wanted = as_extents(threads, "number of threads", self.name, 0)
 
         def launch(*args: Any, **words: Any) -> None:
             extents = block
@@ -471,12 +485,7 @@ class RawKernel:
                 loaded = self._program.kernel(chosen, self.name)
                 extents = chosen.suggest_block(loaded.function, shared)
             shape = as_extents(extents, "block", self.name)
-            if min(shape) < 1:
-                raise ArgumentValueError(
-                    f"A block of kernel '{self.name}' has no threads: {shape}."
-                )
-            grid = tuple(-(-want // have) for want, have in zip(wanted, shape, strict=True))
-            self(grid, shape, args, **words)
+            self(covering_grid(wanted, shape), shape, args, **words)
 
         return launch
 

@@ -10,11 +10,18 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from marshal import dumps
 from typing import Any
 
 from kerneltk.backends.base import Backend, Function, GridDialect, GridLimits, LaunchMode
 from kerneltk.grids import GridShapes
-from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
+from kerneltk.launcher_text import (
+    compiled,
+    function_text,
+    known_shape,
+    launch_lines,
+    take_buffer,
+)
 from kerneltk.raw_arguments import Passing, check_array, check_values, doubts_of
 from kerneltk.raw_signature import KernelSignature
 
@@ -76,10 +83,9 @@ def _launcher_text(
         else:
             values.append(f"a{k}" if passing.convert is None else f"*convert{k}(a{k})")
     lines += [
-        "try:",
-        "    gx, gy, gz, bx, by, bz, shared, empty = shapes[grid, block, shared]",
-        "except (KeyError, TypeError):",
-        "    gx, gy, gz, bx, by, bz, shared, empty = configure(grid, block, shared)",
+        *known_shape(),
+        "        gx, gy, gz, bx, by, bz, size, empty = shapes.configure(grid, block, shared)",
+        "shared = size",
         *take_buffer(),
         "try:",
         f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
@@ -148,8 +154,7 @@ def make_launcher(
     further_doubts = [doubts_of(parameter) for parameter in signature.parameters]
     names: dict[str, Any] = {
         **dialect.names,
-        "shapes": shapes.known,
-        "configure": shapes.configure,
+        "shapes": shapes,
         "look_closely": look_closely,
         "refused": refused,
         "mistyped": mistyped,
@@ -158,6 +163,7 @@ def make_launcher(
         "pack_into": struct.Struct(pack).pack_into,
         "buffers": [],
         "new_buffer": lambda: backend.make_parameters(size, offsets),
+        "dumps": dumps,
         "launch_failed": backend.launch_failed,
         "LaunchErrors": dialect.errors,
         "PackErrors": (struct.error, OverflowError, TypeError, ValueError),

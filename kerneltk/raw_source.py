@@ -36,6 +36,11 @@ _BYTE_ORDER_MARK = "\ufeff"
 # As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
 # in its place has the same length, so that columns stay.
 _NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
+# What linkers and loaders look for by these names is none of the user's.
+_LINKER_NAMES = re.compile(
+    r"(?<!\w)(?:_init|_fini|_start|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_PROCEDURE_LINKAGE_TABLE_"
+    r"|__tls_get_addr|__gmon_start__|_ITM_(?:de)?registerTMCloneTable|__cxa_finalize)(?!\w)"
+)
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
@@ -291,7 +296,9 @@ class RawSource:
             lines.append(request.guarded(number, offer))
         for source in (self, *self.included):
             for shared in source.summary.dynamic_shared:
-                line = f'KERNELTK_DYNAMIC_SHARED("{shared.symbol}")'
+                own = _LINKER_NAMES.fullmatch(shared.symbol)
+                symbol = _renamed(shared.symbol) if own else shared.symbol
+                line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
                 lines.append(f"#if {shared.guard}\n{line}\n#endif" if shared.guard else line)
         directives, options = without_directives(self._options())
         # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
@@ -301,6 +308,9 @@ class RawSource:
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
         head.append("#define _kt_noinline __attribute__((__noinline__))")
+        sources = [source.code for source in (self, *self.included)]
+        names = {name for code in sources for name in _LINKER_NAMES.findall(code)}
+        head += [f"#define {name} {_renamed(name)}" for name in sorted(names)]
         if any(_NO_INLINE.search(source.code) for source in self.included):
             head.append("#define __noinline__ _kt_noinline")
         name = self.name
@@ -334,6 +344,11 @@ class RawSource:
     def _origins(self, name: str) -> tuple[tuple[str, str], ...]:
         included = [(source.name, source.code) for source in self.included]
         return ((name, self.code), *included)
+
+
+def _renamed(name: str) -> str:
+    """Return what takes the place of a name that means something to linkers."""
+    return f"_kt_own{name}"
 
 
 def _title(requests: Sequence[Request], name: str) -> str:

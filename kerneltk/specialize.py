@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from kerneltk.arguments import ArgumentBlock, Field, build_block
 from kerneltk.arrays import (
@@ -17,7 +16,8 @@ from kerneltk.arrays import (
     merge_in_order,
 )
 from kerneltk.binding import Binding
-from kerneltk.bodytext import always_assigns, takes_address, uses_thread_state
+from kerneltk.body_addresses import defined_macros, takes_address
+from kerneltk.bodytext import always_assigns, uses_thread_state
 from kerneltk.definition import KernelDefinition
 from kerneltk.divisors import multiplier_and_shift
 from kerneltk.dtypes import alignment_on
@@ -90,10 +90,14 @@ class ElementwiseDefinition(KernelDefinition):
     @cached_property
     def direct(self) -> bool:
         """Whether the body must work on the arrays themselves, one thread an element."""
-        return (
-            self.includes_others
-            or uses_thread_state(self.names)
-            or any(map(takes_address, (self.operation, self.preamble, *self.options)))
+        if self.includes_others or uses_thread_state(self.names):
+            return True
+        macros = defined_macros((self.operation, self.preamble), self.options)
+        types = {p.type_variable for p in self.signature.parameters if p.type_variable is not None}
+        values = [parameter.name for parameter in self.signature.parameters]
+        return takes_address(self.operation, values, types, macros) or any(
+            takes_address(text, types=types, macros=macros)
+            for text in (self.preamble, *self.options)
         )
 
     def works_on_arrays(self, arrays: Sequence[ArraySpec | None], shape: tuple[int, ...]) -> bool:
@@ -224,24 +228,6 @@ class ElementwiseSpecialization:
     def quick(self) -> bool:
         """Never: operations are what a compiler works on."""
         return False
-
-    @property
-    def facts(self) -> tuple[Any, ...]:
-        """Everything that the text depends on, beside the definition's texts and the dtypes."""
-        return (
-            self.is_array,
-            self.raw,
-            self.variant,
-            self.width,
-            self.wide_index,
-            self.shifted,
-            self.exact,
-            self.streams,
-            self.ndim,
-            self.accesses,
-            self.index_ndim,
-            self.block,
-        )
 
 
 def _operands(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from kerneltk.accumulator import MOST_BYTES, Accumulator
 from kerneltk.arguments import ArgumentBlock, Field, build_block
@@ -199,34 +198,6 @@ class ReductionSpecialization:
             for is_array, dtype in zip(self.is_array, self.binding.dtypes, strict=True)
         )
         return self.strategy != "short" and not widened and self.definition.calls_nothing
-
-    @property
-    def facts(self) -> tuple[Any, ...]:
-        """Everything that the text depends on, beside the definition's texts and the dtypes."""
-        return (
-            self.definition.mask,
-            self.is_array,
-            self.raw,
-            self.views,
-            self.strategy,
-            self.width,
-            self.unroll,
-            self.lanes,
-            self.block,
-            self.peeled,
-            self.spread,
-            self.exact,
-            self.wide_index,
-            self.rows,
-            self.length,
-            self.accesses,
-            self.shared,
-            self.kept_ndim,
-            self.reduced_ndim,
-            self.in_ndim,
-            self.out_ndim,
-            self.wide_space,
-        )
 
     @cached_property
     def arguments(self) -> ArgumentBlock:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from types import ModuleType
 from typing import Any, Literal
 
@@ -136,3 +137,36 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     import cupy
 
     return Backend("cuda", cupy)
+
+
+def _verifying(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a pass of the kernels in Python whose programs, given and made, are verified."""
+    from kerneltk.jit import ir
+    from kerneltk.jit.verify import verify
+
+    @wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
+        made = function(*args, **named)
+        for program in (*args, made):
+            if isinstance(program, ir.Program):
+                verify(program, of_elements=not program.kernel.is_kernel)
+        return made
+
+    return checked
+
+
+@pytest.fixture(autouse=True, scope="session")
+def verified_passes() -> Iterator[None]:
+    """Verify the IR after each pass; without this it is verified once, behind the last."""
+    from kerneltk.jit import elementwise, grid_kernel, units
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (
+            (grid_kernel, "lower_program"),
+            (grid_kernel, "narrow_parameters"),  # given what `narrow` makes
+            (units, "for_gpus"),
+            (elementwise, "for_gpus"),
+            (units, "split_program"),
+        ):
+            patch.setattr(module, name, _verifying(getattr(module, name)))
+        yield

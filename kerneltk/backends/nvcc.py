@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from kerneltk.addresses import read_cubin_addresses, read_ptx_addresses
+from kerneltk.backends import temporary
 from kerneltk.backends.architectures import check_options, choose_target
 from kerneltk.backends.toolkit import find_program, run_program
 from kerneltk.compile_log import report
@@ -123,8 +124,8 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         kind, flags = "ptx", ["-ptx", f"-arch={target.architecture}"]
     else:
         kind, flags = "cubin", ["-cubin", f"-arch={target.architecture}"]
-    with tempfile.TemporaryDirectory(prefix="kerneltk-nvcc-") as directory:
-        source, result = Path(directory, "unit.cu"), Path(directory, "unit.out")
+    with temporary.directory("kerneltk-nvcc-") as directory:
+        source, result = directory / "unit.cu", directory / "unit.out"
         source.write_bytes(unit.source.encode("utf-8", "surrogateescape"))
         # Names in quotes are found from the working directory, as NVRTC finds them.
         search = [f"-I{INCLUDE_DIRECTORY}", "-I."]
@@ -133,11 +134,12 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
             status, output, messages = run_program(
                 [*command, "-o", str(result), str(source)], str(Path.cwd()), _COMPILE_TIME_LIMIT
             )
+        except TimeoutError as error:  # an OSError, too
+            raise CompileError(str(error), unit.source) from error
         except OSError as error:
             raise _unavailable(f"cannot be run ({_program()}): {error}") from error
-        except TimeoutError as error:
-            raise CompileError(str(error), unit.source) from error
         log = output + messages
+        temporary.check_finished("nvcc", status, log)
         if status or not result.is_file():
             raise _refusal(unit, log)
         code = result.read_bytes()

@@ -20,7 +20,7 @@ import numpy as np
 from kerneltk import interop
 from kerneltk.arrays import ArraySpec
 from kerneltk.bodytext import has_loops, identifiers
-from kerneltk.dtypes import LIBRARY_NAMES, describe, identifier_problem
+from kerneltk.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -29,6 +29,8 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
+from kerneltk.grids import is_size
+from kerneltk.identifiers import identifier_problem, is_library_name, stem_of, variable_problem
 from kerneltk.jit import ir
 from kerneltk.jit.effects import written_parameters
 from kerneltk.jit.emit import Emitter
@@ -38,6 +40,7 @@ from kerneltk.jit.shapes import Shapes, is_small
 from kerneltk.jit.shortcuts import make_shortcut
 from kerneltk.jit.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.units import for_gpus, ordered_headers
+from kerneltk.jit.verify import verify
 from kerneltk.params import parse_signature
 from kerneltk.specialize import ElementwiseDefinition
 from kerneltk.streams import Handle, stream_handle
@@ -409,9 +412,13 @@ class ElementKernel(Decorated):
                     "'size'."
                 )
             shape = arrays[0].shape
-        extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-        if not all(isinstance(extent, int | np.integer) and extent >= 0 for extent in extents):
+        extents = (shape,) if is_size(shape) else shape
+        if not isinstance(extents, tuple | list) or not all(
+            is_size(extent) and extent >= 0 for extent in extents
+        ):
             raise ArgumentValueError(f"'shape' must be a tuple of integers, not {shape!r}.")
+        if math.prod(extents) >= 2**63:
+            raise ArgumentValueError(f"'shape' has more than 2**63 - 1 elements: {shape!r}.")
         return tuple(int(extent) for extent in extents)
 
     def _allocated(
@@ -461,6 +468,7 @@ class ElementKernel(Decorated):
         stored = tuple(array.dtype for array in outputs) or dtypes
         if on_gpu:
             program = for_gpus(program, small=small)
+        verify(program, of_elements=True)
         short = small and on_gpu
         typed = self._build(program, kinds, args, found, stored, short)
         return typed, stored, function.index_ndim
@@ -653,11 +661,11 @@ class _Names:
 
     def of(self, name: str) -> str:
         """Return a name."""
-        plain = name if not identifier_problem(name) and name.isascii() else "value"
+        plain = name if not variable_problem(name) and name.isascii() else "value"
         found, number = plain, 1
-        while found in self._taken or found in LIBRARY_NAMES:
+        while found in self._taken or is_library_name(found):
             number += 1
-            found = f"{plain}_{number}"
+            found = f"{stem_of(plain)}_{number}"
         self._taken.add(found)
         return found
 

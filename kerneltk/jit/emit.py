@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.dtypes import describe, identifier_problem
+from kerneltk.dtypes import describe
+from kerneltk.identifiers import variable_problem
 from kerneltk.jit import ir
 from kerneltk.jit.guards import guard_of
 from kerneltk.jit.shapes import UNKNOWN, Shapes, may_be_alike
@@ -264,7 +265,7 @@ class Emitter:
 
     def _item_name(self, kind: Tuple, index: int) -> str:
         name = kind.names[index] if kind.names else ""
-        return name if name and not identifier_problem(name) else f"item{index}"
+        return name if name and not variable_problem(name) else f"item{index}"
 
     def item_names(self, kind: Tuple) -> list[str]:
         """Return what the items of a tuple are called in the text."""
@@ -372,7 +373,14 @@ class Emitter:
         ctype = "unsigned long long" if is_long else "unsigned int"
         return f"({ctype}){self.text(node, _UNARY)}", _UNARY
 
+    def _negative(self, operand: ir.Expression) -> _Text:
+        """Return what an int16 is negated by: ptxas's own instruction may not wrap around."""
+        self._needs_numbers(operand.type)
+        return f"kerneltk::jit::negative({self.text(operand)})", _PRIMARY
+
     def _unary(self, node: ir.Unary) -> _Text:
+        if node.op == "-" and node.type.dtype == np.int16:
+            return self._negative(node.operand)
         if _may_overflow(node):
             return f"({self.ctype(node.type)})({self._wrapping(node)[0]})", _UNARY
         operand = self.text(node.operand, _UNARY)
@@ -385,6 +393,8 @@ class Emitter:
 
     def _binary(self, node: ir.Binary) -> _Text:
         op, kind = node.op, node.type
+        if op == "-" and kind.dtype == np.int16 and _is_zero(node.left):
+            return self._negative(node.right)
         if _may_overflow(node):
             return f"({self.ctype(kind)})({self._wrapping(node)[0]})", _UNARY
         if op in ("//", "%") and kind.dtype.kind == "u":
@@ -911,6 +921,10 @@ def _quoted(text: str) -> str:
 
 def _mentions(node: Any, name: str) -> bool:
     return any(isinstance(item, ir.Local) and item.name == name for item in ir.walk(node))
+
+
+def _is_zero(node: ir.Expression) -> bool:
+    return isinstance(node, ir.Literal_) and node.value == 0
 
 
 def _places(function: ir.Function) -> tuple[set[int], set[str], list[str]]:

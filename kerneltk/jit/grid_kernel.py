@@ -25,7 +25,7 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
-from kerneltk.grids import as_extents
+from kerneltk.grids import as_extents, grid_extents, is_size, plain_key
 from kerneltk.jit import ir
 from kerneltk.jit.effects import needs_grid, required_block, written_parameters
 from kerneltk.jit.launch import CompiledKernel, Launcher
@@ -39,7 +39,6 @@ from kerneltk.jit.shapes import UNKNOWN, Shapes, shapes_of
 from kerneltk.jit.source import FunctionSource, source_of, words_for
 from kerneltk.jit.types import VOID, Type, Void
 from kerneltk.jit.units import unit_of
-from kerneltk.jit.verify import verify
 from kerneltk.streams import stream_handle, stream_in_brackets
 from kerneltk.units import BackendName, TranslationUnit
 
@@ -95,7 +94,7 @@ class Definition:
         small: bool = False,
         on_gpu: bool = False,
     ) -> ir.Program:
-        """Return the program for arguments of these types, verified.
+        """Return the program for arguments of these types; it is verified when its text is written.
 
         With `of_elements` it is a function of one element that returns its results; `small` is
         that of `Shapes`. A GPU gets records by value that the kernel does not write to: it cannot
@@ -120,7 +119,6 @@ class Definition:
             program = ir.Program(tuple(narrow(f, small=small) for f in program.functions))
             program = narrow_parameters(program)
             program = pass_by_value(program) if on_gpu else program
-            verify(program, of_elements=of_elements)
         return program
 
     @contextlib.contextmanager
@@ -291,7 +289,14 @@ class JitKernel(Decorated):
             known = self._configured.get(configuration)
         except TypeError:  # a list
             known = None
-        return known if known is not None else self._configure(configuration)
+        if known is not None:
+            given = known.given
+            # Equal is not enough: 1.0 and True are equal to 1.
+            if configuration[0] is given[0] and configuration[1] is given[1] and len(given) == 2:
+                return known
+            if known.key is not None and known.key == plain_key(configuration):
+                return known
+        return self._configure(configuration)
 
     def _configure(self, configuration: Any) -> Configured:
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
@@ -301,18 +306,17 @@ class JitKernel(Decorated):
             )
         grid, block, shared, stream = (*configuration, None, None)[:4]
         # numba's order: a stream, which may be 0, then shared memory.
-        if _is_size(stream) and (not _is_size(shared) or shared == 0):
+        if is_size(stream) and (not is_size(shared) or shared == 0):
             shared, stream = stream, shared
-        elif not (shared is None or _is_size(shared)) and stream is None:
+        elif not (shared is None or is_size(shared)) and stream is None:
             shared, stream = None, shared
         shared = 0 if shared is None else shared
         stream = stream_in_brackets(stream)
         found = Configured(self, grid, block, shared, stream)
         if stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
-            try:
+            found.given, found.key = configuration, plain_key(configuration)
+            with contextlib.suppress(TypeError):  # a list cannot be a key
                 self._configured[configuration] = found
-            except TypeError:  # a list cannot be a key
-                return found
         return found
 
     def __call__(
@@ -458,10 +462,6 @@ class JitKernel(Decorated):
 _MOST_CONFIGURATIONS = 4096
 
 
-def _is_size(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 class Configured:
     """A kernel with a grid and a block: what ``kernel[grid, block]`` is.
 
@@ -472,20 +472,31 @@ class Configured:
     shared : int
         Bytes.
     stream : optional
+
+    Attributes
+    ----------
+    given : tuple
+        What stood in the brackets, where this is kept for the next time.
+    key : bytes or None
+        Its `plain_key`.
     """
 
-    __slots__ = ("_block", "_count", "_grid", "_kept", "_kernel", "_launcher", "_shared", "_stream")
+    __slots__ = (
+        "_block", "_count", "_grid", "_kept", "_kernel", "_launcher", "_shared", "_stream",
+        "given", "key",
+    )  # fmt: skip
 
     def __init__(self, kernel: JitKernel, grid: Any, block: Any, shared: int, stream: Any) -> None:
         self._kernel = kernel
         self._launcher = kernel._launcher
         self._count = len(kernel._definition.parameters)
-        # What is none of them must not be kept: 4.0 is the same key as 4.
-        as_extents(grid, "grid", kernel.name)
+        grid_extents(grid, kernel.name)
         as_extents(block, "block", kernel.name)
         self._grid, self._block, self._shared = grid, block, shared
         self._stream = None if stream is None else stream_handle(stream)
         self._kept = stream  # the handle is gone with it
+        self.given: tuple[Any, ...] = ()
+        self.key: bytes | None = None
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch the kernel with these arguments."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from marshal import dumps
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -26,7 +27,7 @@ from kerneltk.backends.base import (
     record_bytes,
 )
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
-from kerneltk.grids import GridShape, GridShapes, as_extents
+from kerneltk.grids import GridShape, GridShapes, as_extents, grid_extents
 from kerneltk.jit.passing import (
     Form,
     Leaf,
@@ -46,7 +47,13 @@ from kerneltk.jit.passing import (
 from kerneltk.jit.references import value_type
 from kerneltk.jit.shapes import Shapes, is_small, shapes_of
 from kerneltk.jit.types import Array, Number, Record, Type
-from kerneltk.launcher_text import compiled, function_text, launch_lines, take_buffer
+from kerneltk.launcher_text import (
+    compiled,
+    function_text,
+    known_shape,
+    launch_lines,
+    take_buffer,
+)
 from kerneltk.streams import stream_handle
 
 __all__ = ["MAX_PLANS", "CompiledKernel", "FrontEnd", "Launcher"]
@@ -140,7 +147,7 @@ class _Variant:
         self.buffers: list[Any] = []
         self.new_buffer()  # raises here for parameters that a launch has no room for
         shapes = GridShapes(name, backend, kernel.function, kernel.limits)
-        self.shapes, self._configure, self._name = shapes.known, shapes.configure, name
+        self.shapes, self._configure, self._name = shapes, shapes.configure, name
         self._check_shape = shapes.checked
         self.note: Callable[[int, Any], None] | None = None
 
@@ -156,7 +163,7 @@ class _Variant:
                 "  Hint: name the block's own shape in the brackets of the collective."
             )
         if self._needs_small_grid:
-            pairs = as_extents(grid, "grid", self._name), as_extents(block, "block", self._name)
+            pairs = grid_extents(grid, self._name), as_extents(block, "block", self._name)
             if not is_small(blocks * threads for blocks, threads in zip(*pairs, strict=True)):
                 self._check_shape(grid, block, shared)  # before anything is compiled for it
                 return None
@@ -389,13 +396,12 @@ def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: 
         present = " and ".join(p for _, p, _ in arrays)
         run += [f"if not ({present}):", "    variant.check_memory(args)"]
     run += [
-        "try:",
-        "    gx, gy, gz, bx, by, bz, shared, empty = shapes[grid, block, shared]",
-        "except (KeyError, TypeError):",
-        "    shape = variant.configure(grid, block, shared)",
-        "    if shape is None:",
-        "        return dispatch(grid, block, args, shared, stream, True)",
-        "    gx, gy, gz, bx, by, bz, shared, empty = shape",
+        *known_shape(),
+        "        shape = variant.configure(grid, block, shared)",
+        "        if shape is None:",
+        "            return dispatch(grid, block, args, shared, stream, True)",
+        "        gx, gy, gz, bx, by, bz, size, empty = shape",
+        "shared = size",
         *(line for a, written in lent for line in _lending(a, written, dialect)),
         *take_buffer("variant.new_buffer"),
         "try:",
@@ -463,6 +469,7 @@ class _Specialized:
             "last": (None, None),
             "dispatch": dispatch,
             "own_device": device,
+            "dumps": dumps,
             "launch_failed": backend.launch_failed,
             "LaunchErrors": dialect.errors,
             "PackErrors": _PACK_ERRORS,
@@ -550,7 +557,7 @@ class Launcher:
         Parameters
         ----------
         grid : int or tuple of int
-            Blocks along x, y and z; with none along one of them nothing is launched.
+            Blocks along x, y and z; at least one along each.
         block : int or tuple of int
             Threads of a block along x, y and z.
         args : tuple

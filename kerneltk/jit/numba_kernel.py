@@ -6,9 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.grids import covering_grid, is_size, plain_key
 from kerneltk.jit.grid_kernel import (
     _MOST_CONFIGURATIONS,
     Configured,
@@ -69,7 +68,7 @@ class CudaKernel(JitKernel):
         return self._with(grid, block, stream, shared, configuration)
 
     def _with(self, grid: Any, block: Any, stream: Any, shared: Any, key: Any = None) -> Configured:
-        if not isinstance(shared, int | np.integer):
+        if not is_size(shared):
             raise ArgumentTypeError(
                 f"Kernel '{self.name}' is given dynamic shared memory of type "
                 f"'{type(shared).__name__}', which must be an int (bytes).\n  Hint: the order is "
@@ -79,6 +78,7 @@ class CudaKernel(JitKernel):
         kind = Configured if self._signature is None else _Adapting
         found = kind(self, grid, block, int(shared), stream)
         if key is not None and stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
+            found.given, found.key = key, plain_key(key)
             with suppress(TypeError):  # a list cannot be a key
                 self._configured[key] = found
         return found
@@ -99,13 +99,20 @@ class CudaKernel(JitKernel):
         Raises
         ------
         ArgumentValueError
-            `ntasks` is negative.
+            `ntasks` or `tpb` is no integer, or negative.
         """
-        if ntasks < 0:
-            raise ArgumentValueError(f"Kernel '{self.name}' cannot be launched for {ntasks} tasks.")
+        if not is_size(ntasks) or ntasks < 0:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' cannot be launched for {ntasks!r} tasks."
+            )
+        if not is_size(tpb) or tpb < 0:
+            raise ArgumentValueError(
+                f"'tpb' of kernel '{self.name}' must be a number of threads, not {tpb!r}."
+            )
         bounds = self._definition.launch_bounds
         threads = tpb or min((_THREADS, *bounds[:1]))
-        return self._with(-(-ntasks // threads), threads, stream, sharedmem)
+        grid = covering_grid((int(ntasks),), (int(threads),))
+        return self._with(grid, threads, stream, sharedmem)
 
     def adapted(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return arguments as the signature has them.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from kerneltk.dtypes import CXX_KEYWORDS, LIBRARY_NAMES
 from kerneltk.errors import KernelToolkitError, Snippet, TypingError, UnsupportedError
+from kerneltk.identifiers import CXX_KEYWORDS, is_library_name, stem_of
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics import rule_of
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
@@ -85,16 +85,17 @@ def identifier(name: str, taken: Callable[[str], bool]) -> str:
     if plain.startswith("_"):
         plain = "v" + plain
     found = plain
+    stem = stem_of(plain.replace("__", "_"))
     number = 1
     while (
         found in CXX_KEYWORDS
-        or found in LIBRARY_NAMES
+        or is_library_name(found)
         or "__" in found
         or found in _USED_BY_TEXT
         or taken(found)
     ):
         number += 1
-        found = f"{plain.replace('__', '_')}_{number}"
+        found = f"{stem}_{number}"
     return found
 
 

@@ -9,6 +9,7 @@ from kerneltk.jit.emit import emit_program
 from kerneltk.jit.ranges import shorten
 from kerneltk.jit.shapes import UNKNOWN, Shapes
 from kerneltk.jit.split import NotSplit, split_program
+from kerneltk.jit.verify import verify
 from kerneltk.units import BackendName, TranslationUnit
 
 __all__ = ["for_gpus", "ordered_headers", "unit_of"]
@@ -23,7 +24,7 @@ def unit_of(
     launch_bounds: str = "",
     shapes: Shapes = UNKNOWN,
 ) -> TranslationUnit:
-    """Return the unit of a verified program.
+    """Return the unit of a program.
 
     Parameters
     ----------
@@ -34,17 +35,25 @@ def unit_of(
     launch_bounds : str
         What stands before the kernel's name.
     shapes : Shapes
+
+    Raises
+    ------
+    IrError
+        What the passes made of it breaks a rule of the IR.
     """
     entry = program.kernel.name
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())
     if backend == "cuda":
         program = for_gpus(program, small=shapes.small)
+        verify(program)
         headers, text = emit_program(program, launch_bounds, shapes)
         return TranslationUnit("cuda", _assembled(headers, text), entry, options, origins, entry)
     split = split_program(program)
     is_split = not isinstance(split, NotSplit)
-    headers, text = emit_program(program if isinstance(split, NotSplit) else split)
+    program = program if isinstance(split, NotSplit) else split
+    verify(program)
+    headers, text = emit_program(program)
     host = (*_HOST_HEADERS, *(("host_block.hpp",) if is_split else ()))
     symbol = f"_kt_entry_{entry}"
     macro = "KERNELTK_BLOCK_ENTRY" if is_split else "KERNELTK_ENTRY"

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kerneltk.dtypes import identifier_problem
+from kerneltk.identifiers import identifier_problem
 from kerneltk.jit import ir
 from kerneltk.jit.types import (
     BOOL,

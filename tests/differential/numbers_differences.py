@@ -50,7 +50,43 @@ def _not_finite(inputs: tuple[Array, ...], results: list[Array]) -> Any:
     return found | np.any([np.hypot(x.real, x.imag) > limit for x in inputs], axis=0)
 
 
+def _largest(_: tuple[Array, ...], results: list[Array]) -> Any:
+    """Return where a result is next to infinity."""
+    return np.abs(results[0]) > np.finfo(results[0].dtype).max * (1 - 2.0**-20)
+
+
+def _cancelled(inputs: tuple[Array, ...], results: list[Array]) -> Any:
+    """Return where a sum is much smaller than its parts."""
+    return np.abs(results[0]) < 0.25 * np.max(np.abs(inputs), axis=0)
+
+
 DIFFERENCES = (
+    Difference(
+        "the next number of a float16 zero",
+        "np.nextafter math.nextafter",
+        ("float16",),
+        _both_zeros,
+        "Of two zeros the second is the result, as in C and in NumPy 2.5; before, NumPy's float16 "
+        "had the first.",
+        everywhere=False,
+    ),
+    Difference(
+        "logaddexp near its roots",
+        "np.logaddexp np.logaddexp2",
+        FLOATS,
+        _cancelled,
+        "It is a sum of two numbers, rounded in units of the larger; where they cancel, a unit of "
+        "those is many of the result.",
+        everywhere=False,
+    ),
+    Difference(
+        "hypotenuses next to the largest number",
+        "np.hypot math.hypot np.absolute abs",
+        (*FLOATS, *COMPLEX),
+        _largest,
+        "CUDA's `hypot` is off by up to two units, which may be infinity.",
+        everywhere=False,
+    ),
     Difference(
         "the greater of two zeros",
         "np.maximum np.minimum np.fmax np.fmin np.clip",

@@ -210,3 +210,21 @@ def test_bounds_from_variables_assigned_twice() -> None:
     assert_as_in_python(block_computes_from_a_variable_assigned_twice, 8, np.zeros(8), 5)
     x = np.arange(8)
     assert_as_in_python(bound_that_changes_in_a_loop_that_is_left, 8, x, np.zeros(8), 3)
+
+
+def test_the_smallest_int16_is_its_own_negative_also_when_it_is_widened(backend: Any) -> None:
+    @jit.kernel
+    def widened(x):
+        return (
+            np.int32(-x),
+            np.int32(0 - x),
+            np.int64(abs(x)),
+            np.float32(np.negative(x)),
+            np.int32(np.absolute(x)),
+            -x > 3,
+        )
+
+    x = np.array([-32768, -32767, -3, 0, 5, 32767], np.int16)
+    found = widened(backend.asarray(x))
+    for ours, wanted in zip(found, (-x, -x, abs(x), -x, abs(x), -x > 3), strict=True):
+        np.testing.assert_array_equal(backend.asnumpy(ours), wanted)

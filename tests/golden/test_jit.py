@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import pipeline
-from kerneltk.jit import ir
+from kerneltk import jit, pipeline
+from kerneltk.jit import elementwise, grid_kernel, ir, units
 from kerneltk.jit.passing import type_of
 from kerneltk.jit.show import show
 from kerneltk.jit.split import NotSplit, split_program
@@ -194,3 +194,62 @@ def test_planted_faults_are_found() -> None:
     assert not missed, f"{len(missed)} of {planted_faults.total()}:\n" + "\n".join(missed[:3])
     assert len(planted_faults) >= 28
     assert planted_faults.total() > 1000
+
+
+# -- faults of the passes -------------------------------------------------------------------------
+
+PASSES = [
+    ("lower_program", grid_kernel), ("narrow_parameters", grid_kernel), ("narrow", grid_kernel),
+    ("shorten", units), ("split_program", units),
+]  # fmt: skip
+
+
+def with_a_fault(made: Any) -> Any:
+    """Return a pass's result, a function or a program, with its first operation broken."""
+    if isinstance(made, NotSplit):
+        return made
+    if isinstance(made, ir.Function):
+        found = next((broken for _, broken in broken_functions(made)), None)
+        return made if found is None else found
+    functions = tuple(map(with_a_fault, made.functions))
+    return ir.Program(functions)
+
+
+@pytest.mark.parametrize(("name", "module"), PASSES)
+@pytest.mark.parametrize("program", ["block_sum", "saxpy"])
+def test_a_fault_of_any_pass_is_found(
+    monkeypatch: pytest.MonkeyPatch, program: str, name: str, module: Any
+) -> None:
+    definition, arguments = TABLE[program]
+    kinds = [type_of(argument, np.ndarray) for argument in arguments]
+    backend: Any = "host" if name == "split_program" else "cuda"
+    # Without what verifies each pass in the tests: the last look alone has to find it.
+    own = getattr(module, name)
+    own = getattr(own, "__wrapped__", own)
+    for each, place in PASSES:
+        plain = getattr(place, each)
+        monkeypatch.setattr(place, each, getattr(plain, "__wrapped__", plain))
+    monkeypatch.setattr(units, "for_gpus", getattr(units.for_gpus, "__wrapped__", units.for_gpus))
+    monkeypatch.setattr(module, name, lambda *args, **named: with_a_fault(own(*args, **named)))
+    with pytest.raises(IrError):
+        definition.unit(definition.program(kinds), backend)
+
+
+@pytest.mark.parametrize("name", ["lower_program", "for_gpus"])
+def test_a_fault_is_found_in_a_kernel_of_elements(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    module: Any = elementwise if name == "for_gpus" else grid_kernel
+    own = getattr(module, name)
+    own = getattr(own, "__wrapped__", own)
+    narrow_parameters = grid_kernel.narrow_parameters
+    plain = getattr(narrow_parameters, "__wrapped__", narrow_parameters)
+    monkeypatch.setattr(grid_kernel, "narrow_parameters", plain)
+    monkeypatch.setattr(module, name, lambda *args, **named: with_a_fault(own(*args, **named)))
+    kernel = jit.kernel(horner)
+    with pytest.raises(IrError):
+        kernel._specialized((np.ones(3),), (), on_gpu=True)
+
+
+def horner(x):  # type: ignore[no-untyped-def]
+    return (x * 0.5 + 1) * x + 2

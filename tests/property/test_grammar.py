@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from kerneltk.arrays import ArraySpec
 from kerneltk.binding import bind_types
-from kerneltk.dtypes import CXX_KEYWORDS, dtype_names
+from kerneltk.dtypes import dtype_names
 from kerneltk.errors import SignatureError
+from kerneltk.identifiers import CXX_KEYWORDS
 from kerneltk.params import parse_signature
 from kerneltk.render import render
 from kerneltk.specialize import ElementwiseDefinition, specialize_elementwise
+from kerneltk.template_input import template_input
 from kerneltk.types import CONSTRAINTS, NO_DEFAULT, Signature
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -136,7 +138,7 @@ def rendered(signature: Signature, backend: Any) -> str:
     binding = bind_types(signature, dtypes, [1.0] * len(values))
     definition = ElementwiseDefinition(signature, "kernel", "", (), "")
     lowered = specialize_elementwise(definition, backend, binding, specs, (40, 36))
-    return render(lowered.specialization).source
+    return render(template_input(lowered.specialization))
 
 
 def renamed(text: str, names: dict[str, str]) -> str:

@@ -7,7 +7,6 @@ import pytest
 from kerneltk.bodytext import (
     always_assigns,
     identifiers,
-    takes_address,
     uses_thread_state,
     without_comments,
 )
@@ -44,23 +43,6 @@ def test_comments_become_spaces() -> None:
 )  # fmt: skip
 def test_thread_state(name: str, uses: bool) -> None:
     assert uses_thread_state({"y", name}) is uses
-
-
-@pytest.mark.parametrize(
-    ("text", "takes"),
-    [
-        ("p = &x;", True), ("f(&x)", True), ("return &x;", True), ("f(a, & x)", True),
-        ("y = a & x", False), ("y = a && x", False), ("y = (a) & x", True),
-        ("y = a[0] & x", False),
-        ("sincos(a, &x, &y)", False), ("sincosf(a, &s, &x);", False), ("modf(a, &x)", False),
-        ("modf(a, &x + 1)", True), ("frexp(a, f(&x))", True), ("f(sincos(a, &x, &y), &x)", True),
-        ("// &x", False), ('f("&x")', False), ("f(&z)", True),
-        ("y = (&(x))[1]", True), ("y = ((const float*)&x)[1]", True), ("addressof(x)", True),
-        ("const T& r = x", False), ("auto& r = x; (&r)[1]", True), ("y = 1'0 & x; // '", False),
-    ],
-)  # fmt: skip
-def test_addresses(text: str, takes: bool) -> None:
-    assert takes_address(text) is takes
 
 
 @pytest.mark.parametrize(

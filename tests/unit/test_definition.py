@@ -8,8 +8,8 @@ import pytest
 
 from kerneltk.accumulator import parse_accumulator
 from kerneltk.definition import check_name, check_options, check_text
-from kerneltk.dtypes import CXX_KEYWORDS
 from kerneltk.errors import ArgumentTypeError, SignatureError
+from kerneltk.identifiers import CXX_KEYWORDS
 from kerneltk.params import parse_signature
 from kerneltk.specialize_reduction import ReductionDefinition
 
@@ -142,10 +142,13 @@ def test_origins_are_the_texts_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("name", "entry"),
     [("k", "k"), ("max", "max_kernel"), ("norm", "norm_kernel"), ("T", "T_kernel"), ("x", "x"),
-     ("S", "S")],
+     ("S", "S"), ("helper", "helper_kernel_kernel"), ("NULL", "NULL_kernel"), ("_init", "_init"),
+     ("cudaMalloc", "v_cudaMalloc_kernel"), ("NV_IF_TARGET", "v_NV_IF_TARGET_kernel")],
 )  # fmt: skip
 def test_entries(name: str, entry: str) -> None:
-    assert defined(name=name).entry == entry
+    preamble = "struct helper {}; // k\nvoid helper_kernel();"
+    assert defined(name=name, preamble=preamble).entry("cuda") == entry
+    assert defined(name=name).entry("host") == f"_kt_entry_{name}"
 
 
 @pytest.mark.parametrize("text", ["", "x", "x\ny\t\\", "ä → b", "\x7f", "x" * 10**5])

@@ -13,7 +13,6 @@ from kerneltk.dtypes import (
     as_dtype,
     describe,
     dtype_names,
-    identifier_problem,
     is_supported,
     type_category,
 )
@@ -78,16 +77,6 @@ def test_dtypes_that_kernels_do_not_take(dtype: Any) -> None:
     assert not is_supported(np.dtype(dtype))
     with pytest.raises(ArgumentTypeError):
         describe(np.dtype(dtype))
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [("x", ""), ("_x", ""), ("X1", ""), ("n", ""), ("1x", "identifier"), ("x-y", "identifier"),
-     ("x\n", "identifier"), ("é", "identifier"), ("", "identifier"), ("while", "keyword"),
-     ("__x", "reserved"), ("_X", "reserved"), ("_kt_x", "reserved")],
-)  # fmt: skip
-def test_names(name: str, problem: str) -> None:
-    assert (problem in identifier_problem(name)) if problem else not identifier_problem(name)
 
 
 def test_categories() -> None:

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk import LaunchError, RawKernel
 from kerneltk.backends.host import runtime
 
@@ -358,6 +359,83 @@ def test_a_launch_can_be_interrupted() -> None:
     assert isinstance(error, LaunchError)
     assert "the launch was interrupted" in str(error)
     assert took < 2
+
+
+LOOP = "y = x; while (y > 0) y = y * 1 + (y > 5);"
+
+
+def _endless(x: float) -> float:
+    y = x
+    while y >= 0:
+        y = y + 1.0 - 1.0
+    return y
+
+
+def _endless_launches() -> dict[str, Callable[[], object]]:
+    """Return launches that do not end, each of which has been made ready."""
+    few, many = np.ones(8), np.ones(1 << 20)
+    element = kerneltk.ElementwiseKernel("T x", "T y", LOOP, "endless")
+    calls = kerneltk.ElementwiseKernel("T x", "T y", "y = lgamma(x)", "calls")
+    text = "__device__ double again(double x) { double y; " + LOOP + " return y; }"
+    total = kerneltk.ReductionKernel(
+        "T x", "T y", "again(x)", "a + b", "y = a", "0", "again_all", preamble=text
+    )
+    plain = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "plain")
+    python = kerneltk.jit.kernel(_endless)
+    for kernel in (element, calls, total, plain, python):
+        kernel(-few)
+    for kernel in (element, total, python):
+        kernel(-many)
+    calls(many)
+    rows = many.reshape(1024, 1024)
+    total(-rows, axis=1)
+    vast = np.broadcast_to(np.float64(2), (10**8,))
+    plain(vast)
+    return {
+        "one element": lambda: element(few),
+        "many": lambda: element(many),
+        "many short ones": lambda: [calls(many) for _ in range(1000)],
+        "a reduction": lambda: total(many),
+        "rows": lambda: total(rows, axis=1),
+        "vast ones": lambda: [plain(vast) for _ in range(1000)],
+        "a function": lambda: python(few),
+        "a function of many": lambda: python(many),
+    }
+
+
+def test_kernels_of_elements_can_be_interrupted() -> None:
+    add = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "add")
+    ones = np.ones(1 << 18)
+    for name, launch in _endless_launches().items():
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        start = time.perf_counter()
+        try:
+            timer.start()
+            with pytest.raises(KeyboardInterrupt):
+                launch()
+            took = time.perf_counter() - start
+        finally:
+            timer.join()
+            signal.signal(signal.SIGINT, before)
+        assert took < 2, name
+        assert (add(ones) == 2).all(), name
+
+
+def test_an_interrupt_that_raises_nothing_ends_a_kernel_of_elements() -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", LOOP, "endless")
+    kernel(-np.ones(4))
+    seen: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.raises(LaunchError, match="The launch was interrupted; not all of its results"):
+            kernel(np.ones(4))
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT]
 
 
 def test_an_interrupt_leaves_other_threads_alone() -> None:

@@ -751,7 +751,6 @@ COUNT = (
         ([2, 2], [4], 16),
         (0, 4, 0),
         ((3, 0), 4, 0),
-        (3, 0, 0),
     ],
 )
 def test_grids(backend: Any, grid: Any, block: Any, threads: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kerneltk import jit
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.jit import ir
 from kerneltk.jit.guards import guard_of
@@ -834,6 +835,25 @@ def test_barriers_where_only_some_threads_come() -> None:
     assert reason(for_(i, tx, sync)) == "a barrier stands where only some threads may come"
     assert reason(shared, while_(s[0] > 0, sync)).startswith("a barrier stands")
     assert reason(for_(i, n, if_(tx < 3, stop), sync)).startswith("only some threads may leave")
+
+
+@jit.rawkernel()
+def halves(y):  # type: ignore[no-untyped-def]
+    s = jit.shared_memory(np.int32, 64)
+    t = jit.threadIdx.x
+    s[t] = t
+    if t % 2 == 0:
+        jit.syncthreads()
+        y[t] = s[t ^ 1]
+    else:
+        jit.syncthreads()
+        y[t] = s[63 - t]
+
+
+def test_each_branch_may_have_its_barrier() -> None:
+    y, t = np.zeros(64, np.int32), np.arange(64)
+    halves[1, 64](y)
+    assert np.array_equal(y, np.where(t % 2, 63 - t, t ^ 1))
 
 
 def test_whatever_else_waits() -> None:

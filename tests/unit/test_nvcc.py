@@ -245,6 +245,33 @@ def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
         run_program([str(program)], str(tmp_path), 0.2)
 
 
+@pytest.mark.parametrize(
+    ("raised", "expected", "text"),
+    [
+        (TimeoutError("'nvcc' did not end after 1 s."), CompileError, "did not end after 1 s"),
+        (OSError(24, "Too many open files"), BackendUnavailableError, "cannot be run"),
+        (None, BackendUnavailableError, "temporary files cannot be written: No space left on"),
+    ],
+)
+def test_an_nvcc_that_the_machine_stops(
+    fake: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    raised: OSError | None,
+    expected: type[Exception],
+    text: str,
+) -> None:
+    nvcc._version(), nvcc._architectures()
+
+    def run(*args: Any) -> tuple[int, str, str]:
+        if raised is not None:
+            raise raised
+        return 1, "", "ptxas fatal : cannot write unit.out: No space left on device"
+
+    monkeypatch.setattr(nvcc, "run_program", run)
+    with pytest.raises(expected, match=text):
+        module().compile_for("sm_90")
+
+
 def test_nvcc_does_not_link(fake: Path) -> None:
     with pytest.raises(ArgumentValueError, match="'link' needs backend='nvrtc'"):
         module(link=[b"\xed\x43\x4e\x7f"])

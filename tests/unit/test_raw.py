@@ -67,11 +67,14 @@ def test_grids_are_ints_or_tuples(grid: Any, block: Any) -> None:
     np.testing.assert_array_equal(y, 4 * x + 1)
 
 
-@pytest.mark.parametrize("grid", [0, (0,), (4, 0), (1, 1, 0)])
-def test_a_grid_of_no_blocks_does_nothing(grid: Any) -> None:
+def test_no_threads_are_no_launch() -> None:
     kernel, x, y = axpy()
-    kernel(grid, 32, (100, 2.0, x, y))
-    np.testing.assert_array_equal(y, 1)
+    for block in (None, 32):
+        kernel.over(0, block)(100, 2.0, x, y)
+        kernel.over((4, 0), block)(100, 2.0, x, y)
+        np.testing.assert_array_equal(y, 1)
+        with pytest.raises(kerneltk.ArgumentTypeError):  # arguments are checked all the same
+            kernel.over(0, block)(100, 2.0, x.astype(np.int32), y)
 
 
 def test_other_ways_to_say_the_grid() -> None:

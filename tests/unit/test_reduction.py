@@ -621,7 +621,7 @@ def test_the_text_is_known_without_memory_or_gpu(kernel: ReductionKernel, name: 
     codes += kernel.cached_codes.values()
     assert codes == [unit.source]
     cuda = kernel.translation_unit(*args, **named)
-    assert (cuda.backend, cuda.entry, unit.entry) == ("cuda", "scaled", "scaled")
+    assert (cuda.backend, cuda.entry, unit.entry) == ("cuda", "scaled", "_kt_entry_scaled")
     assert ("map_expr", "c * x") in cuda.origins
     assert kernel.compile(*args, **named, target="sm_90").kind == "cubin"
 
@@ -636,7 +636,11 @@ def test_compiling_ahead_serves_the_call(monkeypatch: pytest.MonkeyPatch) -> Non
     own = ReductionKernel("T x", "T y", "x * 23", "a + b", "y = a", "0", "ahead")
     for how in ({"axis": 1}, {"where": make("?", (20, 2000))}):
         code = own.compile(make("float32", (20, 2000)), target="host", **how)
-        assert (code.kind, code.target.backend, code.entry) == ("shared-library", "host", "ahead")
+        assert (code.kind, code.target.backend, code.entry) == (
+            "shared-library",
+            "host",
+            "_kt_entry_ahead",
+        )
     compiled = counted(monkeypatch, HostBackend, "compile")
     ones = np.ones((20, 2000), np.float32)
     same(own(ones, axis=1), np.full(20, 46_000, np.float32))

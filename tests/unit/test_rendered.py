@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, ElementwiseKernel, render, rendered
+from kerneltk import ArraySpec, ElementwiseKernel, ReductionKernel, jit, render, rendered
 from kerneltk.cache import Cache
+from kerneltk.definition import KernelDefinition
+from kerneltk.specialize import ElementwiseDefinition
+from kerneltk.template_input import TemplateInput, template_input
 
 X = ArraySpec.make("f4", 1000)
 
@@ -87,6 +97,92 @@ def test_what_renders_is_part_of_the_key(
     assert len(renders) == 2
 
 
-@pytest.mark.parametrize("name", rendered._RENDERERS)
-def test_the_renderers_exist(name: str) -> None:
-    assert (rendered._PACKAGE / name).is_file()
+# -- the key is of everything that templates are given ---------------------------------------------
+
+ELEMENTWISE = ElementwiseKernel(
+    "T x, raw T w", "T y", "y = x + w[i]", "k", preamble="#define N 4", loop_prep="int a = 0;"
+)
+PLAIN = ElementwiseKernel("T x", "T y", "y = x", "k")
+REDUCTION = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "k")
+NUMBERED = ReductionKernel("T x", "T y", "x + _j + _i", "a + b", "y = a", "0", "k")
+KERNELS = (ELEMENTWISE, PLAIN, REDUCTION, NUMBERED)
+
+
+def flags_of(definition: KernelDefinition) -> dict[str, Any]:
+    """Return what is derived from a definition's texts, and another value for each."""
+    found = {}
+    for name in dir(type(definition)):
+        if isinstance(getattr(type(definition), name), property | cached_property):
+            value = getattr(definition, name)
+            if isinstance(value, bool):
+                found[name] = not value
+            elif isinstance(value, frozenset):
+                found[name] = value ^ {"float16", "min", "i", "_J"}
+    return found
+
+
+def inputs_of(kernel: Any, definition: KernelDefinition) -> Iterator[TemplateInput]:
+    """Yield what is rendered of a definition for some layouts on both backends."""
+    square, transposed = ArraySpec.make("f4", (96, 40)), ArraySpec.make("f4", (96, 40), order="F")
+    other = copy.copy(kernel)
+    other._definition = definition
+    other._prepare()
+    seen: list[Any] = []
+    module = sys.modules[type(kernel).__module__]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "translation_unit_of", seen.append)
+        for backend, spec in itertools.product(("cuda", "host"), (square, transposed)):
+            for given in ((spec,), (spec, square)) if kernel in (PLAIN,) else ((spec,),):
+                further = (square,) if kernel is ELEMENTWISE else ()
+                other.translation_unit(*given, *further, backend=backend)
+    yield from map(template_input, seen)
+
+
+@pytest.mark.parametrize("number", range(len(KERNELS)))
+def test_every_derived_flag_that_decides_the_text_decides_the_key(number: int) -> None:
+    kernel = KERNELS[number]
+    own = kernel._definition
+    before = [(given.digest(), render.render(given)) for given in inputs_of(kernel, own)]
+    deciding = set()
+    for flag, value in flags_of(own).items():
+        kind = type("Flipped", (type(own),), {flag: value})
+        flipped = kind(**{f.name: getattr(own, f.name) for f in fields(own)})
+        after = [(given.digest(), render.render(given)) for given in inputs_of(kernel, flipped)]
+        for (key, text), (other_key, other_text) in zip(before, after, strict=True):
+            if text != other_text:
+                deciding.add(flag)
+                assert key != other_key, flag
+    if isinstance(own, ElementwiseDefinition):
+        assert deciding >= {"uses_index", "uses_index_space", "names", "direct"}
+    else:
+        assert deciding >= {"uses_number", "uses_output_number", "uses_out_index", "names"}
+
+
+@jit.kernel
+def doubled(x):  # type: ignore[no-untyped-def]
+    return x + x
+
+
+@pytest.mark.parametrize("jit_first", [False, True])
+def test_kernels_of_equal_texts_and_different_kinds(renders: list[Any], jit_first: bool) -> None:
+    typed = doubled._specialized((np.ones(3, np.float32),), ())[0]
+    definition = typed._definition
+    same = ElementwiseKernel(
+        definition.signature.in_text,
+        definition.signature.out_text,
+        definition.operation,
+        definition.name,
+        reduce_dims=False,
+        preamble=definition.preamble,
+        options=definition.options,
+    )
+    assert same._definition.texts == definition.texts
+    pair = [typed, same] if jit_first else [same, typed]
+    texts = {kernel: kernel.translation_unit(X, X).source for kernel in pair}
+    for kernel in pair:
+        seen: list[Any] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys.modules["kerneltk.elementwise"], "translation_unit_of", seen.append)
+            kernel.translation_unit(X, X)
+        assert texts[kernel] == render.render(template_input(seen[0]))
+    assert len(set(texts.values())) == 2

@@ -150,6 +150,7 @@ struct engine {
     _Atomic int critical; /* in the midst of a change that must not be left */
     struct grid_launch *_Atomic launch;
     _Atomic pid_t tid;
+    _Atomic int signalled; /* a signal to stop is on its way to it */
     struct engine *next_engine, *next_free;
     void *signal_stack;
     const char *origin; /* of this thread's shared variables, where memory is checked */

@@ -131,6 +131,7 @@ static void lock_watch(void) {
                 atomic_store(&main_launches, 0);
                 for (struct engine *e = engines; e; e = e->next_engine)
                     if (e != own_engine) atomic_store(&e->launch, NULL);
+                for (struct engine *e = engines; e; e = e->next_engine) atomic_store(&e->signalled, 0);
                 if (own_engine) atomic_store(&own_engine->tid, (pid_t)syscall(SYS_gettid));
                 atomic_store(&watch_owner, process);
             }
@@ -188,6 +189,7 @@ static __attribute__((noinline)) struct engine *make_engine(void) {
     pthread_mutex_unlock(&watch_lock);
     if (!e) return NULL;
     if (has_key) pthread_setspecific(engine_key, e);
+    atomic_store(&e->signalled, 0);
     atomic_store(&e->tid, (pid_t)syscall(SYS_gettid));
     e->native_low = e->native_high = 0;
     if (atomic_load(&e->tid) == getpid()) bound_first_stack();
@@ -437,6 +439,7 @@ static struct code_range own_code;
 static void on_stop(int number, siginfo_t *info, void *context) {
     (void)number, (void)info;
     struct engine *e = own_engine;
+    if (e) atomic_store(&e->signalled, 0);
     struct grid_launch *l = e ? atomic_load(&e->launch) : NULL;
     if (!l || !landing || !atomic_load(&l->stop) || atomic_load(&e->critical)) return;
     uintptr_t at = program_counter(context);
@@ -543,8 +546,10 @@ static void *watch(void *argument) {
                     sleep = l->deadline - now;
             }
             if (!atomic_load(&l->stop)) continue;
+            /* Signals of this kind queue up, and each takes room on the stack that they run on: a thread
+             * gets no other one before it has had the last. */
             for (struct engine *e = engines; e; e = e->next_engine)
-                if (atomic_load(&e->launch) == l)
+                if (atomic_load(&e->launch) == l && !atomic_exchange(&e->signalled, 1))
                     syscall(SYS_tgkill, getpid(), atomic_load(&e->tid), STOP);
             sleep = 1000000;
         }

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from kerneltk import debug_files, elf
+from kerneltk.backends import temporary
 from kerneltk.backends.host import memory_check, toolchain
 from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, LaunchError
@@ -117,8 +118,12 @@ def _open_library(code: bytes) -> int:
         descriptor = os.memfd_create("kerneltk", os.MFD_CLOEXEC)
     except (AttributeError, OSError):  # forbidden here: sandboxes, vm.memfd_noexec
         return _open_from_file(code, mode)
-    with os.fdopen(descriptor, "wb", buffering=0) as file:
-        file.write(code)
+    with open(descriptor, "wb") as file:
+        try:
+            file.write(code)
+            file.flush()
+        except OSError as error:
+            raise _not_loaded(error) from error
         # The loader takes an equal path for the same library, and descriptors are used again:
         # spell the number of this load into the path.
         bits = f"{next(_loads):b}".replace("1", "./").replace("0", "/")
@@ -126,24 +131,26 @@ def _open_library(code: bytes) -> int:
             return int(_ctypes.dlopen(f"/proc/self/fd/{bits}{descriptor}", mode))
         except OSError as error:
             if os.path.exists(f"/proc/self/fd/{descriptor}"):
-                raise LaunchError(f"The compiled kernel cannot be loaded: {error}.") from error
+                raise _not_loaded(error) from error
     return _open_from_file(code, mode)  # no /proc
 
 
 def _open_from_file(code: bytes, mode: int) -> int:
-    import tempfile
+    with temporary.directory() as directory:
+        path = directory / "kernel.so"
+        path.write_bytes(code)
+        return _open_path(str(path), mode)
 
-    with tempfile.NamedTemporaryFile(prefix="kerneltk-", suffix=".so") as file:
-        file.write(code)
-        file.flush()
-        return _open_path(file.name, mode)
+
+def _not_loaded(error: OSError) -> LaunchError:
+    return LaunchError(f"The compiled kernel cannot be loaded: {error}.")
 
 
 def _open_path(path: str, mode: int) -> int:
     try:
         return int(_ctypes.dlopen(path, mode))
     except OSError as error:
-        raise LaunchError(f"The compiled kernel cannot be loaded: {error}.") from error
+        raise _not_loaded(error) from error
 
 
 def _symbol(handle: int, name: str) -> int:

@@ -28,7 +28,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from kerneltk.backends import processes
+from kerneltk import elf
+from kerneltk.backends import processes, temporary
 from kerneltk.bodytext import foreign_headers, includes_by_option
 from kerneltk.cache import get_cache
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
@@ -55,6 +56,8 @@ COMPILE_TIME_LIMIT = 60.0
 _PROBE_TIME_LIMIT = 20.0
 _LARGEST_GAP = 16 << 10  # bytes
 _LEADING_GAP = 4096
+# Names of files; a kernel's own could be too long for one.
+_FILE, _EXPORTED = "unit.cpp", "exported.map"
 
 # Older ones lack _Float16 in C++ or vectorise the package's loops badly.
 _OLDEST: dict[Family, tuple[int, ...]] = {"gcc": (12,), "clang": (15,), "zig": (0, 13)}
@@ -155,15 +158,13 @@ def _probe(command: Sequence[str]) -> Compiler | str:
 
 def _ask(command: tuple[str, ...]) -> tuple[Family, str] | str:
     """Return a compiler's family and version, or why it is none."""
-    import tempfile
-
     is_zig = command[-1] == "c++" and len(command) > 1
     question = (*command[:-1], "version") if is_zig else (*command, "--version")
-    try:
-        with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
-            status, text = _run(question, directory, _PROBE_TIME_LIMIT)
-    except OSError as error:  # TimeoutError is one
-        return f"cannot be started ({error})"
+    with temporary.directory() as directory:
+        try:
+            status, text = _run(question, str(directory), _PROBE_TIME_LIMIT)
+        except OSError as error:  # TimeoutError is one
+            return f"cannot be started ({error})"
     found = _parse_version(text) if status == 0 else None
     return found or "does not say that it is g++, clang or zig"
 
@@ -358,6 +359,8 @@ def _code_options(compiler: Compiler, raw: bool = False) -> tuple[str, ...]:
         options += ["-g0"] if compiler.family == "zig" else ["-s", "-Wl,-z,noseparate-code"]
     if compiler.family == "gcc":
         options += ["-pipe", "-fdiagnostics-color=never", "-fdiagnostics-column-unit=byte"]
+        # What the compiler knows by itself it takes for visible, and then for replaceable.
+        options += ["-fno-semantic-interposition"]
     else:
         options += ["-fno-color-diagnostics", "-fno-spell-checking"]
         # `int at[] = {i, 0}` from a wider i: a warning to g++ and NVRTC.
@@ -557,6 +560,7 @@ def build(
     *,
     language: Literal["c++", "c"] = "c++",
     has_gaps: bool = False,
+    exported: Sequence[str] = (),
 ) -> tuple[bytes | None, str]:
     """Compile a source to a shared library.
 
@@ -575,6 +579,10 @@ def build(
         What the text is written in.
     has_gaps : bool
         Whether memory is left free around each of its shared variables.
+    exported : sequence of str
+        Patterns of the only symbols that the library offers; all others are its own, whatever the
+        source says, so that they neither hide the process's functions nor are hidden by them. By
+        default those that the source makes visible.
 
     Returns
     -------
@@ -584,27 +592,29 @@ def build(
     Raises
     ------
     BackendUnavailableError
-        There is no compiler, or it cannot be started.
+        There is no compiler, it cannot be started or is ended, or its files cannot be written.
     CompileError
         The compiler did not finish in :data:`COMPILE_TIME_LIMIT` seconds.
     """
     compiler = find_compiler()
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="kerneltk-") as directory:
+    with temporary.directory() as directory:
         # The compiler runs inside this otherwise empty directory, so that a name given by #line
         # never matches a file and shows a wrong text.
-        Path(directory, name).write_text(source, encoding="utf-8", errors="surrogateescape")
-        output = Path(directory, "unit.so")
+        (directory / name).write_text(source, encoding="utf-8", errors="surrogateescape")
+        output = directory / "unit.so"
         source_of = ("-x", language, name, "-x", "none")
         to_library = ("-o", str(output), *_link_inputs(compiler))
+        if exported:
+            script = f"{{ global: {' '.join(f'{symbol};' for symbol in exported)} local: *; }};\n"
+            (directory / _EXPORTED).write_text(script)
+            to_library += (f"-Wl,--version-script={_EXPORTED}",)
         commands: list[tuple[str, ...]]
         if is_checked := compiler.family == "gcc" and _may_lose_signs(options):
             options = (*options, f"-fdump-tree-optimized={_GIMPLE}")
         # Told that nothing of the standard library is linked, zig hides its headers.
         compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
+        assembly = directory / "unit.s"
         if has_gaps:
-            assembly = Path(directory, "unit.s")
             commands = [
                 (*compiler.command, *compile_only, "-S", *source_of, "-o", assembly.name),
                 (*compiler.command, *options, assembly.name, *to_library),
@@ -616,15 +626,38 @@ def build(
             ]
         else:
             commands = [(*compiler.command, *options, *source_of, *to_library)]
+        status, log = _run_all(compiler, commands, directory, name, source, assembly)
+        if status == 0 and is_checked and _loses_signs(directory / _GIMPLE):
+            exact = ("-ftrapping-math" if o == "-fno-trapping-math" else o for o in options[:-1])
+            return build(
+                name, source, tuple(exact), language=language, has_gaps=has_gaps, exported=exported
+            )
+        if status == 0:
+            return elf.without_start_functions(output.read_bytes()), log
+        temporary.check_finished(f"The compiler '{compiler.command[0]}'", status, log)
+        return None, log or f"{compiler.family} {compiler.version} ended with status {status}."
+
+
+def _run_all(
+    compiler: Compiler,
+    commands: Sequence[Sequence[str]],
+    directory: Path,
+    name: str,
+    source: str,
+    assembly: Path,
+) -> tuple[int, str]:
+    """Run commands up to the first that fails; return the last one's exit status and messages.
+
+    Between the first and the second, assembly text gets its gaps if there is any.
+    """
+    status, log = 0, ""
+    for command in commands:
+        if assembly.exists():
+            # Strings in it may be in any encoding.
+            text = _with_gaps(assembly.read_text(encoding="latin-1"))
+            assembly.write_text(text, encoding="latin-1")
         try:
-            for command in commands:
-                status, log = _run(command, directory, COMPILE_TIME_LIMIT)
-                if status != 0:
-                    break
-                if has_gaps and command is commands[0]:
-                    # Strings in it may be in any encoding.
-                    text = _with_gaps(assembly.read_text(encoding="latin-1"))
-                    assembly.write_text(text, encoding="latin-1")
+            status, log = _run(command, str(directory), COMPILE_TIME_LIMIT)
         except TimeoutError as error:
             raise CompileError(
                 f"The compiler did not finish '{name}' in {COMPILE_TIME_LIMIT:g} s.", source
@@ -633,12 +666,9 @@ def build(
             raise BackendUnavailableError(
                 f"The compiler '{compiler.command[0]}' cannot be started: {error}."
             ) from error
-        if status == 0 and is_checked and _loses_signs(Path(directory, _GIMPLE)):
-            exact = ("-ftrapping-math" if o == "-fno-trapping-math" else o for o in options[:-1])
-            return build(name, source, tuple(exact), language=language, has_gaps=has_gaps)
-        if status == 0:
-            return output.read_bytes(), log
-        return None, log or f"{compiler.family} {compiler.version} ended with status {status}."
+        if status != 0:
+            break
+    return status, log
 
 
 _GIMPLE = "unit.gimple"
@@ -697,16 +727,17 @@ _C_LINKAGE = re.compile(r'\bextern\s+"C"(?=(?:\s+\w+(?:\s*\([^()"]*\))?)*?\s+__g
 
 
 def _build_unit(
-    unit: TranslationUnit, name: str, source: str, options: Sequence[str]
+    unit: TranslationUnit, source: str, options: Sequence[str]
 ) -> tuple[bytes | None, str]:
     """Compile a unit's source, in a form that the compiler takes. Returns as :func:`build`."""
     has_gaps = unit.raw and "memory" in get_settings().host_debug
-    code, log = build(name, source, options, has_gaps=has_gaps)
+    exported = ("_kt_*",) if unit.raw else (unit.entry,)
+    code, log = build(_FILE, source, options, has_gaps=has_gaps, exported=exported)
     if code is None and unit.raw and "different language linkage" in log:
         # To clang a variable that is declared inside of such a kernel has C linkage, too, and is
         # another one than what device functions declare: g++ and NVRTC take the two for one.
         source = _C_LINKAGE.sub('extern "C++"', source)
-        code, log = build(name, source, options, has_gaps=has_gaps)
+        code, log = build(_FILE, source, options, has_gaps=has_gaps, exported=exported)
     return code, log
 
 
@@ -732,7 +763,7 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     """
     options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
     if unit.raw:
-        name, declaration = "unit.cpp", ""
+        declaration = ""
         if len(unit.source) < _LONGEST_TWICE and _ROWS.search(unit.source):
             options += ("-DKERNELTK_COLUMNS",)
         if len(unit.source) > _VERY_LONG and find_compiler().family == "gcc":
@@ -740,15 +771,14 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
             options += ("-fno-tree-pre", "-fno-code-hoisting")
     else:
         # Everything is hidden but the entry; a first declaration decides, and checks the signature.
-        name = f"{unit.entry}.cpp"
         declaration = (
             f'extern "C" __attribute__((__visibility__("default"))) '
-            f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{name}"\n'
+            f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{_FILE}"\n'
         )
-    code, log = _build_unit(unit, name, declaration + unit.source, options)
+    code, log = _build_unit(unit, declaration + unit.source, options)
     if code is None and unit.plain:
         # Columns in the messages are then the user's.
-        code, plain_log = _build_unit(unit, name, unit.plain, options)
+        code, plain_log = _build_unit(unit, unit.plain, options)
         if code is None:
             log = plain_log
         else:

@@ -15,7 +15,7 @@ struct _kt_arguments {
     alignas(8) long long _kt_s_i[1];
     alignas(8) kerneltk::index_space<1, long long> _kt_index_space;
 };
-extern "C" __attribute__((visibility("default"))) void gather(
+extern "C" __attribute__((visibility("default"))) void _kt_entry_gather(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
     const auto x = _kt_a.x;

@@ -19,7 +19,7 @@ struct _kt_arguments {
     alignas(8) long long _kt_s_y[1];
     alignas(8) long long _kt_s_z[1];
 };
-extern "C" __attribute__((visibility("default"))) void wrapped(
+extern "C" __attribute__((visibility("default"))) void _kt_entry_wrapped(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
     const int k = _kt_a.k;

@@ -11,7 +11,7 @@ struct _kt_arguments {
     alignas(8) long long _kt_s_w[2];
     alignas(8) long long _kt_s_y[2];
 };
-extern "C" __attribute__((visibility("default"))) void sum(
+extern "C" __attribute__((visibility("default"))) void _kt_entry_sum(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
     T* const _kt_p_x = _kt_a._kt_p_x;

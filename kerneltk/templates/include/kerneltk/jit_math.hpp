@@ -45,12 +45,9 @@ __device__ inline long long comb(long long n, long long k) {
     }
     return static_cast<long long>(result);
 }
-// The next number in the direction of y. Of two zeros it is the second, and of float16, as in
-// NumPy, the first.
+// The next number in the direction of y; of two zeros it is the second, as in C.
 template <class T>
 __device__ __forceinline__ T nextafter(T x, T y) {
-    if constexpr (is_same<T, float16>::value)
-        if (static_cast<float>(x) == static_cast<float>(y)) return x;
     return ::nextafter(x, y);
 }
 // The distance to the next number away from zero, with the sign of x; of a float16, as in NumPy, to

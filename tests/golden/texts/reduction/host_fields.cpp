@@ -58,7 +58,7 @@ struct _kt_lists {
 };
 template <int _kt_count>
 class kerneltk::totals_of<_type_reduce, _kt_count> : public kerneltk::totals_by_members<_type_reduce, _kt_lists<_kt_count>> {};
-extern "C" __attribute__((visibility("default"))) void argmax(
+extern "C" __attribute__((visibility("default"))) void _kt_entry_argmax(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
     T* const _kt_p_x = _kt_a._kt_p_x;

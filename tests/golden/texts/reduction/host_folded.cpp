@@ -22,7 +22,7 @@ typedef T _type_reduce;
 #line 9999 "out_params"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 25 "generated code"
-extern "C" __attribute__((visibility("default"))) void total(
+extern "C" __attribute__((visibility("default"))) void _kt_entry_total(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
     T* const _kt_p_x = _kt_a._kt_p_x;

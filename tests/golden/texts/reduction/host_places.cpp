@@ -38,7 +38,7 @@ _type_reduce;
 #line 9999 "reduce_type"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 41 "generated code"
-extern "C" __attribute__((visibility("default"))) void places(
+extern "C" __attribute__((visibility("default"))) void _kt_entry_places(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
     const auto w = _kt_a.w;

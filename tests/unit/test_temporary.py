@@ -1,0 +1,208 @@
+"""What is said where a compiler's files cannot be written, and where a compiler is ended."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kerneltk.backends import temporary
+from kerneltk.backends.host import toolchain
+from kerneltk.errors import BackendUnavailableError
+
+SOURCE = 'extern "C" void k(const void*, long long, long long) {}\n'
+OPTIONS = ("-shared", "-fPIC", "-nostdlib")
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    toolchain.find_compiler()
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    return place
+
+
+def message(reason: str, place: Any) -> str:
+    return (
+        f"A compiler's temporary files cannot be written: {reason}.\n"
+        f"  Hint: free space in '{place}' or allow writing there; or name another directory by the "
+        "environment variable TMPDIR."
+    )
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EFBIG, errno.EDQUOT])
+def test_what_cannot_be_written(monkeypatch: pytest.MonkeyPatch, place: Path, number: int) -> None:
+    def refuse(*args: Any, **named: Any) -> None:
+        raise OSError(number, os.strerror(number), "file")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    with pytest.raises(BackendUnavailableError) as caught:
+        toolchain.build("unit.cpp", SOURCE, OPTIONS)
+    assert str(caught.value) == message(os.strerror(number), place)
+    assert list(place.iterdir()) == []
+
+
+def test_a_directory_that_is_missing(place: Path) -> None:
+    place.rmdir()
+    with pytest.raises(BackendUnavailableError) as caught:
+        toolchain.build("unit.cpp", SOURCE, OPTIONS)
+    assert str(caught.value) == message("No such file or directory", place)
+    place.mkdir()
+
+
+def test_no_directory_at_all(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+    def refuse() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", refuse)
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    with pytest.raises(BackendUnavailableError, match="No usable temporary directory") as caught:
+        toolchain.build("unit.cpp", SOURCE, OPTIONS)
+    assert "free space in '/nowhere'" in str(caught.value)
+
+
+def compiler_that(monkeypatch: pytest.MonkeyPatch, path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    compiler = toolchain.Compiler((str(path),), "gcc", "12.2.0")
+    monkeypatch.setattr(toolchain, "find_compiler", lambda: compiler)
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ("cc1plus: error: error writing to /tmp/x.s: No space left on device",
+         "No space left on device"),
+        ("/usr/bin/ld: final link failed: No space left on device", "No space left on device"),
+        ("{standard input}: Fatal error: can't close unit.o: Disk quota exceeded",
+         "Disk quota exceeded"),
+        ("LLVM ERROR: IO failure on output stream: File too large", "File too large"),
+        ("error: unable to open output file 'unit.so': 'Read-only file system'",
+         "Read-only file system"),
+        ("g++: fatal error: File size limit exceeded signal terminated program as",
+         "file size limit exceeded"),
+    ],
+)  # fmt: skip
+def test_compilers_that_cannot_write(
+    monkeypatch: pytest.MonkeyPatch, place: Path, tmp_path: Path, log: str, reason: str
+) -> None:
+    compiler_that(monkeypatch, tmp_path / "compiler", f"cat << 'END' >&2\n{log}\nEND\nexit 1")
+    with pytest.raises(BackendUnavailableError) as caught:
+        toolchain.build("unit.cpp", SOURCE, OPTIONS)
+    assert str(caught.value) == message(reason, place)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'; exit 1", "Killed"),
+        ("kill -9 $$", "Killed"),
+        ("kill -11 $$", "Segmentation fault"),
+        ("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1", "Killed"),
+    ],
+)
+def test_compilers_that_are_ended(
+    monkeypatch: pytest.MonkeyPatch, place: Path, tmp_path: Path, text: str, why: str
+) -> None:
+    path = tmp_path / "compiler"
+    compiler_that(monkeypatch, path, text)
+    with pytest.raises(BackendUnavailableError) as caught:
+        toolchain.build("unit.cpp", SOURCE, OPTIONS)
+    assert str(caught.value) == (
+        f"The compiler '{path}' was ended by a signal: {why}.\n"
+        "  Hint: machines and containers that are short of memory do this: free some, or compile "
+        "less at a time."
+    )
+
+
+def test_a_users_text_that_speaks_of_full_disks(place: Path) -> None:
+    """A message that quotes it is no message of a disk."""
+    text = 'const int x =\n  "No space left on device"\n;'
+    code, log = toolchain.build("unit.cpp", text, OPTIONS)
+    assert code is None
+    assert "No space left on device" in log
+    temporary.check_finished("it", 0, "No space left on device")
+    temporary.check_finished("it", 1, '    2 |   "No space left on device"\n')
+
+
+LIMITED = """
+import resource, signal, sys
+import numpy as np
+import kerneltk
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2))
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "k")
+try:
+    kernel(np.arange(2))
+except kerneltk.KernelToolkitError as error:
+    print(str(error).splitlines()[0])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+print(kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2)).tolist())
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 1024, 4096])
+def test_a_limit_on_sizes(limit: int) -> None:
+    """Whatever is written first beyond it: the source, the library, the file it is loaded from."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(limit)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "KERNELTK_CACHE_DIR": ""},
+    )
+    assert done.returncode == 0, done.stderr
+    *said, result = done.stdout.splitlines()
+    assert said or limit > 1024  # some compilers' libraries are smaller
+    for line in said:
+        assert line.startswith(("A compiler's temporary files cannot be ", "The compiled kernel"))
+    assert result == "[0, 1]"
+
+
+def test_too_many_open_files(place: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(4)]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 2, limits[1]))
+        with pytest.raises(BackendUnavailableError, match="Too many open files"):
+            toolchain.build("unit.cpp", SOURCE, OPTIONS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for descriptor in held:
+            os.close(descriptor)
+
+
+def test_a_probe_that_cannot_write_is_no_missing_compiler(
+    monkeypatch: pytest.MonkeyPatch, place: Path
+) -> None:
+    def refuse(*args: Any, **named: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", refuse)
+    with pytest.raises(BackendUnavailableError) as caught:
+        toolchain._ask(("/usr/bin/g++",))
+    assert str(caught.value) == message("No space left on device", place)
+
+
+def test_a_signals_name_that_nobody_knows() -> None:
+    with pytest.raises(BackendUnavailableError, match="ended by a signal"):
+        temporary.check_finished("nvcc", -signal.SIGKILL, "")
+    with pytest.raises(BackendUnavailableError, match="file size limit exceeded"):
+        temporary.check_finished("nvcc", -signal.SIGXFSZ, "")
+
+
+def test_other_failures_are_the_sources(place: Path) -> None:
+    temporary.check_finished("g++", 1, "unit.cpp:1:1: error: expected ';'")
+    assert toolchain.build("unit.cpp", "int x = ;", OPTIONS)[0] is None
