@@ -52,6 +52,6 @@ def test_a_float_is_rounded_to_the_nearest_decimal(cases: list[tuple[float, int]
     with np.errstate(all="ignore"):
         close = np.isclose(y[1], wanted, rtol=1e-9, atol=0, equal_nan=True)
         unit = 10.0 ** -np.array([float(n) for _, n in cases])
-    assert (close | (abs(y[1] - wanted) <= unit * 1.01)).all()
+        assert (close | (abs(y[1] - wanted) <= unit * 1.01)).all()
     below = np.array([n > 0 for _, n in cases])
     assert (np.isfinite(y[1]) | ~np.isfinite(x))[below].all()
