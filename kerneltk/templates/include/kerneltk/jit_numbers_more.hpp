@@ -177,7 +177,8 @@ template <class T>
 __device__ inline T round_digits(T x, long long digits) {
     const T found = round_to(x, digits);
     if (digits > 0 && !jit::isfinite(found)) return x;
-    return digits < 0 && jit::isnan(found) && !jit::isnan(x) ? static_cast<T>(0) * x : found;
+    if (digits >= 0 || !jit::isnan(found) || jit::isnan(x)) return found;
+    return jit::isinf(x) ? x : static_cast<T>(static_cast<T>(0) * x);
 }
 
 // ---- angles, norms, exponentials ----
