@@ -177,9 +177,8 @@ template <class T>
 __device__ inline T round_digits(T x, long long digits) {
     const T found = round_to(x, digits);
     if (digits > 0 && !jit::isfinite(found)) return x;
-    if (digits < 0 && jit::isnan(found) && !jit::isnan(x))
-        return static_cast<T>(wide<T>(0) * static_cast<wide<T>>(x));
-    return found;
+    if (digits >= 0 || !jit::isnan(found) || jit::isnan(x)) return found;
+    return jit::isinf(x) ? x : static_cast<T>(wide<T>(0) * static_cast<wide<T>>(x));
 }
 
 // ---- angles, norms, exponentials ----
