@@ -753,7 +753,7 @@ class Expressions:
                 return None
             digits = rng.randint(-2, 3)
             return self.expr(
-                f"round({{0}}, {digits})", f"round({{0}}, {digits})", value.kind, value
+                f"round({{0}}, {digits})", f"_digits({{0}}, {digits})", value.kind, value
             )
         if name == "isqrt":
             if value.kind not in INTEGERS:

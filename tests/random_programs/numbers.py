@@ -91,7 +91,7 @@ class Semantics:
             "_load": loaded, "_to": self.to, "_op": self.binary, "_cmp": self.compare,
             "_neg": self.negative, "_inv": self.inverse, "_abs": self.absolute,
             "_shift": self.shift,
-            "_min": self.least, "_max": self.largest, "_round": self.rounded,
+            "_min": self.least, "_max": self.largest, "_round": self.rounded, "_digits": self.digits,
             "_divmod": self.divmod, "_call": self.call, "_store": self.store,
             "_target": self.target, "_update": self.update,
             "_where": self.where,
@@ -233,6 +233,13 @@ class Semantics:
         if not math.isfinite(value):
             raise UndefinedError("a float beyond the range of the integer that it becomes")
         return in_64_bits(round(float(value)))
+
+    def digits(self, value: Any, digits: int) -> Any:
+        """Return ``round(x, digits)``: one that overflows when it is scaled stays."""
+        found = round(value, digits)
+        if math.isfinite(found) or not math.isfinite(value):
+            return found
+        raise UndefinedError("round to digits of huge numbers")
 
     def divmod(self, left: Any, right: Any) -> tuple[Any, Any]:
         return self.binary("//", left, right), self.binary("%", left, right)

@@ -135,6 +135,24 @@ def test_contraction_follows_fmad(compiler: str, option: str, fused: bool) -> No
     assert p[2] == (2.0**-60 if fused and has_fma else 0.0)
 
 
+def test_complex_products_are_not_fused_where_nothing_is(compiler: str) -> None:
+    source = """
+    extern "C" void products(const void* args, long long begin, long long end) {
+        double* p = *static_cast<double* const*>(args);
+        for (long long i = begin; i < end; ++i) {
+            const double a = p[6 * i], b = p[6 * i + 1], c = p[6 * i + 2], d = p[6 * i + 3];
+            p[6 * i + 4] = a * c - b * d;
+            p[6 * i + 5] = a * d + b * c;
+        }
+    }
+    """
+    p = np.random.default_rng(1).uniform(-1, 1, (64, 6))
+    a, b, c, d = p.T[:4]
+    wanted = np.stack([a * c - b * d, a * d + b * c], 1)
+    call(source, "products", struct.pack("P", p.ctypes.data), len(p), "--fmad=false")
+    np.testing.assert_array_equal(p[:, 4:], wanted)
+
+
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("loop", [True, False])
 def test_a_round_trip_through_an_integer_has_no_sign_of_zero(

@@ -396,6 +396,9 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
         options += ["-fveclib=libmvec"] if compiler.family != "gcc" else []
         # The vector functions that came later: atan, tan, tanh, log2, erf and others.
         options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
+    if unit is not None and x86 and compiler.family == "gcc" and not _is_fused(unit.options):
+        # g++ 12 fuses differences and sums that alternate, as of complex products, all the same.
+        options += ["-mno-fma", "-mno-fma4", "-mno-avx512f"]
     if unit is not None and unit.raw and compiler.family != "gcc":
         # Zig defines it where it optimises; assertions of device code are there unless it is asked
         # for.
@@ -525,6 +528,12 @@ def host_options(options: Sequence[str]) -> tuple[str, ...]:
             raise CompileError(f"The compile option '{option}' lacks its value.")
         result += _with_value(_TAKES_VALUE[name], value, option)
     return tuple(result)
+
+
+def _is_fused(options: Sequence[str]) -> bool:
+    """Return whether a product and a sum may become one operation."""
+    chosen = [o for o in host_options(options) if o.startswith("-ffp-contract=")]
+    return not chosen or chosen[-1] != "-ffp-contract=off"
 
 
 def _with_value(name: str, value: str, option: str) -> tuple[str, ...]:
