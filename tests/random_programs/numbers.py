@@ -90,8 +90,8 @@ class Semantics:
         return {
             "_load": loaded, "_to": self.to, "_op": self.binary, "_cmp": self.compare,
             "_neg": self.negative, "_inv": self.inverse, "_abs": self.absolute,
-            "_shift": self.shift,
-            "_min": self.least, "_max": self.largest, "_round": self.rounded, "_digits": self.digits,
+            "_shift": self.shift, "_min": self.least, "_max": self.largest,
+            "_round": self.rounded, "_digits": self.digits,
             "_divmod": self.divmod, "_call": self.call, "_store": self.store,
             "_target": self.target, "_update": self.update,
             "_where": self.where,
