@@ -387,6 +387,7 @@ def _endless_launches() -> dict[str, Callable[[], object]]:
     for kernel in (element, total, python):
         kernel(-many)
     calls(many)
+    total(-many.reshape(1024, 1024), axis=1)
     vast = np.broadcast_to(np.float64(2), (10**12,))
     plain(vast[: 1 << 20])
     return {
