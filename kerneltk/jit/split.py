@@ -770,8 +770,9 @@ def _without(
 
 
 def _span_of(statements: Sequence[ir.Statement]) -> ir.Span:
-    first, last = statements[0].span, statements[-1].span
-    return ir.Span(first.line, first.column, last.end_line, last.end_column)
+    spans = [statement.span for statement in statements]  # declarations may have come from behind
+    line, column = min((span.line, span.column) for span in spans)
+    return ir.Span(line, column, *max((span.end_line, span.end_column) for span in spans))
 
 
 # -- variables that are computed again ------------------------------------------------------------

@@ -394,8 +394,8 @@ def _endless_launches() -> dict[str, Callable[[], object]]:
     calls(many)
     rows = many.reshape(1024, 1024)
     total(-rows, axis=1)
-    vast = np.broadcast_to(np.float64(2), (10**8,))
-    plain(vast)
+    vast = np.broadcast_to(np.float64(2), (10**12,))
+    plain(vast[: 1 << 20])
     return {
         "one element": lambda: element(few),
         "many": lambda: element(many),
