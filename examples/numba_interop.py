@@ -16,7 +16,10 @@ N, THREADS = 1 << 18, 256
 on_gpu = len(sys.argv) > 1 and sys.argv[1] == "cupy"
 try:
     import numba
-except ImportError as error:
+
+    if on_gpu:
+        from numba import cuda
+except (ImportError, DeprecationWarning) as error:  # the warning, where Python makes it an error
     numba, why_no_numba = None, str(error)
 
 
@@ -52,7 +55,6 @@ def on_the_host():
 def on_the_device():
     """Let kernels of numba's and ours take turns on one array of numba.cuda, and of CuPy."""
     import cupy
-    from numba import cuda
 
     @cuda.jit
     def add_one(x):

@@ -312,7 +312,11 @@ def _as_pointer(
 
     def checked(value: Any) -> tuple[int]:
         address = int(value)
-        problem = backend.check_address(address) if checks and address else ""
+        problem = ""
+        if checks and not 0 < address < 1 << 64:
+            problem = "no memory lies there"
+        elif checks:
+            problem = backend.check_address(address)
         if problem:
             raise ArgumentTypeError(
                 place_message(
@@ -320,7 +324,7 @@ def _as_pointer(
                     parameter,
                     f"Parameter {parameter.shown} of kernel '{signature.kernel}' is a pointer, and "
                     f"the number {value} was given: {problem}.",
-                    "pass an array; or " + _UNCHECKED,
+                    "pass an array, or None for a null pointer; or " + _UNCHECKED,
                 )
             )
         return (address & 0xFFFFFFFFFFFFFFFF,)

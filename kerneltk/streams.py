@@ -36,8 +36,9 @@ def stream_handle(stream: Any) -> int:
         No stream has this handle.
     """
     given = stream
+    names = ("cuda_stream",) if _is_other_pointer(stream) else ("ptr", "cuda_stream")
     try:
-        for name in ("ptr", "cuda_stream"):
+        for name in names:
             found = getattr(stream, name, None)
             if found is not None:
                 given = found
@@ -62,6 +63,14 @@ def stream_handle(stream: Any) -> int:
             f"'stream' must be a stream, and none has the handle {handle}.{_HINT}"
         )
     return handle
+
+
+def _is_other_pointer(value: object) -> bool:
+    """Return whether a value is CuPy's and no stream: its events, modules and memory have a ``ptr``
+    as well, which a driver would take for a stream.
+    """
+    kinds = [kind for kind in type(value).__mro__ if kind.__module__.startswith("cupy.")]
+    return bool(kinds) and not any(kind.__name__.endswith("Stream") for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -516,9 +516,27 @@ class _Finder:
                 value = declarator.child_by_field_name("value")
                 if value is not None:
                     self.visit(value, scope, around)
+                elif declarator.type == "function_declarator":
+                    self._visit_initialiser(declarator, scope, around)
+            condition = node.child_by_field_name("value")  # of a variable in a condition
+            if condition is not None:
+                self.visit(condition, scope, around)
         else:
             for child in node.named_children:
                 self.visit(child, scope, around)
+
+    def _visit_initialiser(self, node: Node, scope: _Scope, around: _Key) -> None:
+        """Find the access of ``int v(s[i]);``, which the parser takes for a function's prototype
+        with an array of type ``s``.
+        """
+        parameters = node.child_by_field_name("parameters")
+        for parameter in parameters.named_children if parameters is not None else ():
+            name = parameter.child_by_field_name("type")
+            if name is not None and name.type == "type_identifier":
+                is_element = parameter.child_by_field_name("declarator") is not None
+                is_known = is_element or _text(name) in self.names.direct
+                if is_known and self._may_be(_text(name), scope):
+                    self._add(parameter, "_KT_LOAD", scope, self._key(parameter, around))
 
     def _visit_path(self, node: Node, scope: _Scope, around: _Key) -> None:
         """Find the accesses that lead to a variable."""

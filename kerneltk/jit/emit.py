@@ -688,8 +688,10 @@ class Emitter:
     def _update(self, node: ir.Update) -> None:
         value = node.value
         target = self._lvalue(node.target)
+        packed = ir.is_packed(node.target)  # neither references nor `+=` heed that
         if (
-            isinstance(value, ir.Binary)
+            not packed
+            and isinstance(value, ir.Binary)
             and value.op in ("+", "-", "*", "/", "&", "|", "^")
             and isinstance(value.left, ir.Local)
             and value.left.name == node.name
@@ -703,7 +705,6 @@ class Emitter:
             return
         self._line("{")
         self._depth += 1
-        packed = ir.is_packed(node.target)  # C++ has no references to what may not be aligned
         self._line(f"{self.ctype(node.target.type)}{'' if packed else '&'} {node.name} = {target};")
         self._line(f"{target if packed else node.name} = {self.text(value)};")
         self._depth -= 1

@@ -61,6 +61,7 @@ __all__ = [
     "While",
     "children",
     "rebuilt",
+    "taken_out",
     "walk",
 ]
 
@@ -606,6 +607,30 @@ def statements(body: Iterable[Statement]) -> Iterator[Statement]:
         yield statement
         for part in bodies(statement):
             yield from statements(part)
+
+
+def taken_out(
+    body: tuple[Statement, ...], is_taken: Callable[[Statement], bool]
+) -> tuple[list[Statement], tuple[Statement, ...]]:
+    """Return some of the statements of a body, wherever they stand, and what is left of it."""
+    found: list[Statement] = []
+
+    def rest(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        kept: list[Statement] = []
+        for statement in statements:
+            if is_taken(statement):
+                found.append(statement)
+            elif isinstance(statement, If):
+                parts = (rest(statement.body), rest(statement.orelse))
+                kept.append(dataclasses.replace(statement, body=parts[0], orelse=parts[1]))
+            elif isinstance(statement, For | While):
+                kept.append(dataclasses.replace(statement, body=rest(statement.body)))
+            else:
+                kept.append(statement)
+        return tuple(kept)
+
+    left = rest(body)
+    return found, left
 
 
 def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:

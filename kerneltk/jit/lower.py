@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kerneltk.jit import ir
 from kerneltk.jit.array_fields import store_array
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.lasting_memory import with_lasting_memory
 from kerneltk.jit.loops import Loops
 from kerneltk.jit.names import Pending
 from kerneltk.jit.operators import BINARY
@@ -103,7 +104,7 @@ class FunctionLowering(Loops):
             self.program.unique(self.source.name if self.source.name != "<lambda>" else "lambda"),
             parameters,
             result,
-            tuple(self.statements),
+            with_lasting_memory(tuple(self.statements)),
             tuple(self._locals.items()),
             self.source,
             self._is_kernel,

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from kerneltk.jit import ir
+from kerneltk.jit.lasting_memory import has_view
 from kerneltk.jit.types import BOOL, PY_INT, Array, Number, Record, Type
 from kerneltk.jit.uniform import Uniformity, assignments, is_shared, stored_names
 
@@ -395,7 +396,7 @@ class _Splitter:
         self._function = function
         self._types: dict[str, Type] = dict(function.locals)
         self._uniformity = Uniformity(function, callees)
-        self._memory, self._body = self._without_memory(function.body)
+        self._memory, self._body = ir.taken_out(function.body, _is_block_memory)
         self._is_open: set[int] = set()  # statements that become the block's, by identity
         self._needed: set[str] = set()  # variables that have to be the block's
         self._block: set[str] = set()  # those that are
@@ -445,28 +446,6 @@ class _Splitter:
         )
 
     # -- memory --
-
-    def _without_memory(
-        self, body: tuple[ir.Statement, ...]
-    ) -> tuple[list[ir.Declare], tuple[ir.Statement, ...]]:
-        """Return the declarations of memory that a block has once, and what is left of a body."""
-        found: list[ir.Declare] = []
-
-        def rest(statements: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-            kept: list[ir.Statement] = []
-            for statement in statements:
-                if isinstance(statement, ir.Declare) and _is_block_memory(statement):
-                    found.append(statement)
-                elif isinstance(statement, ir.If):
-                    parts = (rest(statement.body), rest(statement.orelse))
-                    kept.append(replace(statement, body=parts[0], orelse=parts[1]))
-                elif isinstance(statement, ir.For | ir.While):
-                    kept.append(replace(statement, body=rest(statement.body)))
-                else:
-                    kept.append(statement)
-            return tuple(kept)
-
-        return found, rest(body)
 
     @cached_property
     def _memory_of_threads(self) -> list[ir.Declare]:
@@ -699,9 +678,21 @@ class _Splitter:
         return (set(self._types) - outside) | {d.name for d in self._memory_of_threads}
 
     def _kept(self, body: tuple[ir.Statement, ...]) -> set[str]:
-        """Return those that a thread loop may read without having assigned them."""
+        """Return those that a thread loop may read without having assigned them, and the memory
+        that they may refer to.
+        """
         own = self._own(body)
-        return {name for loop in _loops(body) for name in _read_first(loop.body) & own}
+        kept = {name for loop in _loops(body) for name in _read_first(loop.body) & own}
+        views = [
+            (node.target.name, _mentioned((node.value,)))
+            for node in ir.statements(body)
+            if isinstance(node, ir.Store) and isinstance(node.target, ir.Local)
+            if has_view(node.target.type)
+        ]
+        seen = set(kept)
+        while more := {n for name, found in views if name in seen for n in found} - seen:
+            seen |= more
+        return kept | (seen & {d.name for d in self._memory_of_threads})
 
     def _recomputed(self, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         """Return statements in which cheap variables are computed where they are wanted."""
@@ -755,10 +746,12 @@ def _index(around: tuple[Any, ...], statement: Any) -> int:
     return next((k for k, outer in enumerate(around) if outer is statement), len(around))
 
 
-def _is_block_memory(statement: ir.Declare) -> bool:
-    return is_shared(statement) or (
-        isinstance(statement.type, Array) and statement.type.space == "constant"
-    )
+def _is_block_memory(statement: ir.Statement) -> bool:
+    """Return whether a statement declares memory that a block has once."""
+    if not isinstance(statement, ir.Declare):
+        return False
+    is_constant = isinstance(statement.type, Array) and statement.type.space == "constant"
+    return is_constant or is_shared(statement)
 
 
 def _bytes_of(kind: Type) -> int:
@@ -777,8 +770,9 @@ def _without(
 
 
 def _span_of(statements: Sequence[ir.Statement]) -> ir.Span:
-    first, last = statements[0].span, statements[-1].span
-    return ir.Span(first.line, first.column, last.end_line, last.end_column)
+    spans = [statement.span for statement in statements]  # declarations may have come from behind
+    line, column = min((span.line, span.column) for span in spans)
+    return ir.Span(line, column, *max((span.end_line, span.end_column) for span in spans))
 
 
 # -- variables that are computed again ------------------------------------------------------------

@@ -130,7 +130,7 @@ Parameter 'n' of kernel 'axpy' is 'int', and an object of type 'ndarray' was giv
 Parameter 'x' of kernel 'axpy' is a pointer, and the number 7 was given: nobody can tell what lies at an address.
   code:3: extern "C" __global__ void axpy(int n, float a, const float* __restrict__ x, float* y) {
                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  Hint: pass an array; or pass 'checks=False' to launch without these checks.""",
+  Hint: pass an array, or None for a null pointer; or pass 'checks=False' to launch without these checks.""",
     ),
     "a float for a pointer": (
         lambda: axpy(1, 1, (1, 1, 2.5, y)),

@@ -200,3 +200,39 @@ def test_atomic_operations_on_arrays_of_records(backend: Any) -> None:
     found = backend.asnumpy(x)
     assert found["g"].tolist() == [[0, 0], [0, 64]]
     assert found["i"]["w"][0].tolist() == [0, 0, 128]
+
+
+@cuda.jit
+def memory_of_inner_blocks(y: Any) -> None:
+    i = cuda.threadIdx.x
+    record = cuda.local.array(1, INNER)[0]
+    record.n = i
+    for k in range(3):
+        kept = cuda.local.array(2, np.float64)
+        each = cuda.local.array(1, INNER)
+        kept[0], kept[1] = i, k
+        each[0].n = record.n + 1
+        record = each[0]
+        last = each[0]
+        cuda.syncthreads()
+    if i < 2:
+        few = cuda.local.array(4, np.float64)
+        few[0] = 5
+        view = few
+    else:
+        more = cuda.local.array(8, np.float64)
+        more[0] = 7
+        view = more[:4]
+    others = cuda.local.array(8, np.float64)
+    for k in range(8):
+        others[k] = -k
+    cuda.syncthreads()
+    y[i, 0], y[i, 1], y[i, 2] = kept[0] + kept[1], record.n, last.n
+    y[i, 3], y[i, 4] = view[0], others[i]
+
+
+def test_memory_lasts_beyond_the_block_that_declares_it(backend: Any) -> None:
+    y = backend.asarray(np.zeros((4, 5)))
+    memory_of_inner_blocks[1, 4](y)
+    expected = [[i + 2, i + 3, i + 3, 5 if i < 2 else 7, -i] for i in range(4)]
+    assert backend.asnumpy(y).tolist() == expected

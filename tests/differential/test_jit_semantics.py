@@ -17,7 +17,7 @@ from kerneltk import jit
 from kerneltk.errors import KernelToolkitError
 from kerneltk.jit import cuda
 
-from ..property.test_jit_expressions import made
+from ..random_programs.reference import defined
 
 # -- cmath ----------------------------------------------------------------------------------------
 
@@ -32,13 +32,13 @@ FUNCTIONS = (*CIRCULAR, "exp", "log", "log10", "sqrt")
 NEWER = {("tanh", 0.0, math.nan), ("tan", math.nan, 0.0), ("acosh", 0.0, math.nan)}
 
 every_function = jit.rawkernel(
-    made(
+    defined(
         "def every_function(z, y):\n"
         "    i = jit.grid(1)\n"
         "    if i < z.size:\n"
         + "".join(f"        y[{k}, i] = cmath.{name}(z[i])\n" for k, name in enumerate(FUNCTIONS)),
-        "every_function",
         {"jit": jit, "cmath": cmath},
+        "every_function",
     )
 )  # fmt: skip
 
@@ -190,7 +190,7 @@ NAMES = {
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "float32", "float64"])
 def test_numpys_functions_give_dtypes_to_pythons_numbers(backend: Any, dtype: str) -> None:
     text = f"def f(x, w, m):\n    return ({', '.join(STRONG)},)\n"
-    f = made(text, "f", dict(NAMES))
+    f = defined(text, dict(NAMES), "f")
     x = np.array([100, 1, 0, 3], dtype)
     results = jit.kernel(f)(backend.asarray(x), 2.5, 3)
     with np.errstate(all="ignore"):
@@ -202,7 +202,7 @@ def test_numpys_functions_give_dtypes_to_pythons_numbers(backend: Any, dtype: st
 
 
 def test_a_power_of_pythons_ints_by_numpy_is_an_int64s() -> None:
-    f = made("def f(x, m):\n    return x + np.power(m, -1)\n", "f", {"np": np})
+    f = defined("def f(x, m):\n    return x + np.power(m, -1)\n", {"np": np}, "f")
     with pytest.raises(KernelToolkitError, match="cannot be raised to a negative power"):
         jit.kernel(f)(np.arange(3), 3)
 
@@ -231,10 +231,10 @@ def test_constants_are_computed_as_arguments_are(backend: Any, mode: Any) -> Non
         text.replace("a3", "K3").replace("a4", "K4").replace("a8", "K8") for text in late[-5:]
     ]
     parameters = ", ".join(f"a{k}" for k in range(len(SCALARS)))
-    f = made(
+    f = defined(
         f"def f(x, {parameters}):\n    return (x, {', '.join(known + late)})\n",
-        "f",
         {"np": np, "math": math, **{f"K{k}": value for k, value in enumerate(SCALARS)}},
+        "f",
     )
     _, *results = jit.kernel(mode=mode)(f)(backend.asarray(np.zeros(1)), *SCALARS)
     found = [backend.asnumpy(result) for result in results]
@@ -275,7 +275,7 @@ def test_atomic_extremes_of_nan(backend: Any, dtype: str) -> None:
 
 
 def test_a_python_int_beyond_int64_meets_what_holds_it() -> None:
-    f = made("def f(x):\n    return x + 2**63\n", "f", {})
+    f = defined("def f(x):\n    return x + 2**63\n", {}, "f")
     assert jit.kernel(f)(np.zeros(1, np.uint64)).tolist() == [2**63]
     assert jit.kernel(f)(np.zeros(1, np.float32)).dtype == np.float32
     with pytest.raises(KernelToolkitError, match="does not fit 'int64'"):

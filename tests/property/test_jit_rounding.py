@@ -52,6 +52,28 @@ def test_a_float_is_rounded_to_the_nearest_decimal(cases: list[tuple[float, int]
     with np.errstate(all="ignore"):
         close = np.isclose(y[1], wanted, rtol=1e-9, atol=0, equal_nan=True)
         unit = 10.0 ** -np.array([float(n) for _, n in cases])
-    assert (close | (abs(y[1] - wanted) <= unit * 1.01)).all()
+        assert (close | (abs(y[1] - wanted) <= unit * 1.01)).all()
     below = np.array([n > 0 for _, n in cases])
     assert (np.isfinite(y[1]) | ~np.isfinite(x))[below].all()
+
+
+@jit.rawkernel
+def rounded_half(x, digits, y):
+    i = jit.grid(1)
+    if i < x.size:
+        y[0, i] = round(x[i], digits[i])
+        y[1, i] = np.round(x[i], digits[i])
+
+
+def test_float16_is_rounded_to_any_digit() -> None:
+    values, places = [1.27, -2.5, 1e4, np.inf, np.nan], [-30, -3, -1, 0, 1, 2]
+    x, digits = np.array([(v, n) for v in values for n in places]).T
+    x, digits = x.astype(np.float16), digits.astype(np.int64)
+    y = np.zeros((2, x.size), np.float16)
+    rounded_half[1, x.size](x, digits, y)
+    with np.errstate(all="ignore"):
+        expected = np.array([np.round(v, n) for v, n in zip(x, digits, strict=True)])
+    np.testing.assert_array_equal(y[1], expected)
+    # What overflows when it is scaled: it stays for digits, and is zero to the left of them all.
+    overflown = np.where(np.isfinite(x) & (digits <= 0), 0, x)
+    np.testing.assert_array_equal(y[0], np.where(np.isfinite(expected), expected, overflown))

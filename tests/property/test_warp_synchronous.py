@@ -196,7 +196,7 @@ def statement(draw: Draw, access: str, depth: int, in_loop: bool) -> Statement:
             w.store(active, w.lane, new)
 
         # Uses of macros on one line are one place.
-        return f"\n    STEP(((volatile unsigned*)s), {n})\n   ", step
+        return f"\n    STEP(((volatile unsigned*)s), {n});\n   ", step
     if kind <= 4 or depth > 2:
         return assignment(draw, access)
     if kind == 8 and in_loop:

@@ -371,6 +371,11 @@ def _endless(x: float) -> float:
     return y
 
 
+def _for_ever(kernel: Callable[[object], object], x: object) -> None:
+    while True:
+        kernel(x)
+
+
 def _endless_launches() -> dict[str, Callable[[], object]]:
     """Return launches that do not end, each of which has been made ready."""
     few, many = np.ones(8), np.ones(1 << 20)
@@ -389,15 +394,15 @@ def _endless_launches() -> dict[str, Callable[[], object]]:
     calls(many)
     rows = many.reshape(1024, 1024)
     total(-rows, axis=1)
-    vast = np.broadcast_to(np.float64(2), (10**8,))
-    plain(vast)
+    vast = np.broadcast_to(np.float64(2), (10**12,))
+    plain(vast[: 1 << 20])
     return {
         "one element": lambda: element(few),
         "many": lambda: element(many),
-        "many short ones": lambda: [calls(many) for _ in range(1000)],
+        "many short ones": lambda: _for_ever(calls, many),
         "a reduction": lambda: total(many),
         "rows": lambda: total(rows, axis=1),
-        "vast ones": lambda: [plain(vast) for _ in range(1000)],
+        "vast ones": lambda: _for_ever(plain, vast),
         "a function": lambda: python(few),
         "a function of many": lambda: python(many),
     }

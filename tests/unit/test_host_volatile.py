@@ -157,6 +157,20 @@ __device__ void fold(volatile int* s, int t) {
 """
 
 
+LAST_LANES = r"""
+extern "C" __global__ void pass_on(const int* x, int* y) {
+    __shared__ volatile int full, value;
+    const int t = threadIdx.x;
+    if (t == 0) full = 0;
+    __syncthreads();
+    if (t == 0)
+        for (int i = 0; i < 10; i++) { while (full); value = x[i]; full = 1; }
+    if (t == blockDim.x - 1)
+        for (int i = 0; i < 10; i++) { while (!full); *y += value; full = 0; }
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
     directory = tmp_path_factory.mktemp("kernels")
@@ -230,6 +244,15 @@ def test_lanes_wait_for_lanes(kernels: Any) -> None:
     kernels.get_function("blocks")(9, 64, (x, y))
     assert x.all()
     assert y.all()
+
+
+def test_last_lanes_of_warps_wait_for_each_other() -> None:
+    kernel = kerneltk.RawKernel(LAST_LANES, "pass_on")
+    x = np.arange(1, 11, dtype=np.int32)
+    for block in (32, 33, 64, 1024):
+        y = np.zeros(1, np.int32)
+        kernel((1,), (block,), (x, y))
+        assert y[0] == x.sum()
 
 
 def test_a_threads_own_variables_are_its_own(kernels: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import linecache
 import re
 import subprocess
@@ -54,10 +53,9 @@ def including(*headers: str) -> str:
 def words() -> tuple[str, ...]:
     """Return the words in the package's headers and in those of CUDA that can be names."""
     paths = [path for path in INCLUDE_DIRECTORY.rglob("*") if path.is_file()]
-    package = importlib.util.find_spec("nvidia.cuda_runtime")
-    for place in (package.submodule_search_locations or ()) if package else ():
-        paths += Path(place, "include").glob("*.h*")
-        paths += Path(place, "include", "crt").glob("*.h*")
+    for place in nvrtc.include_directories(TranslationUnit("cuda", "#include <cuda.h>", "none")):
+        paths += Path(place).glob("*.h*")
+        paths += Path(place, "crt").glob("*.h*")
     text = "\n".join(path.read_text(errors="replace") for path in paths)
     found = set(re.findall(r"\b[A-Za-z_]\w*", text))
     return tuple(sorted(name for name in found if not identifier_problem(name)))

@@ -92,6 +92,15 @@ def test_what_is_no_stream_is_refused_alike(make: Any, given: str) -> None:
     assert y[0] == 0
 
 
+def test_memory_of_cupy_is_no_stream(gpu: DryGpu) -> None:  # noqa: F811
+    import cupy
+
+    memory = cupy.cuda.UnownedMemory(64, 4, None, 0)
+    for given in (memory, cupy.cuda.MemoryPointer(memory, 0)):
+        with pytest.raises(ArgumentTypeError, match="not an object of type"):
+            stream_handle(given)
+
+
 # -- where launches go ---------------------------------------------------------------------------
 
 

@@ -37,6 +37,11 @@ def inside(body: str, head: str = "") -> str:
         ("do x[0] = 1; while (y[0]);", "do _KT_TARGET(0, x[0]) = 1; while (_KT_MEET(2, y[0]));"),
         ("if (__any(y[0])) x[0] = 1;", "if (_KT_MEET(0, __any(y[0]))) _KT_TARGET(1, x[0]) = 1;"),
         ("atomicAdd((int*)x, 1);", "_KT_MEET(0, atomicAdd((int*)x, 1));"),
+        ("int v(x[1]); x[0] = v;", "int v(_KT_LOAD(0, x[1])); _KT_TARGET(1, x[0]) = v;"),
+        (
+            "if (int v = x[1]) x[0] = v;",
+            "if (int v = _KT_LOAD(0, x[1])) _KT_TARGET(1, x[0]) = v;",
+        ),
         ("auto& r = x[1]; r = 2;", "auto& r = _KT_LOAD(0, x[1]); _KT_TARGET(1, r) = 2;"),
     ],
 )

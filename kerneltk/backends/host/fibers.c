@@ -841,30 +841,6 @@ static int call_warp(struct engine *e, unsigned mask, combine_function combine,
     return 1;
 }
 
-/* A meeting point of the lanes of a warp, before an access to volatile memory: how far in the text it
- * is, and whether it is a store. */
-static int call_meet(struct engine *e, unsigned long long position, int stores) {
-    uint32_t thread = current_thread(e), lane = thread % WARP, warp = thread / WARP;
-    struct warp *w = &e->warps[warp];
-    struct fiber *self = e->current;
-    uint32_t own = 1u << lane;
-    if (!(~w->exited & ~own)) return 0;
-    self->waiting = AT_MEETING;
-    self->held = 1;
-    w->position[lane] = position;
-    w->meeting |= own;
-    w->stored |= (uint32_t)stores;
-    w->yields = 0;
-    ++e->meetings;
-    e->resumed = 0;
-    if (is_settled(e, warp, own)) {
-        e->by_thread[thread] = self;
-        unsettle(e, warp);
-    }
-    wait_while(e, thread, &self->held, 1, 1);
-    return 1;
-}
-
 /* Lets the others of the block run. When all that can run have but yielded in turn, they may be
  * waiting for a lane that waits for whoever comes, or for another block. */
 static int call_yield(struct engine *e) {
@@ -884,6 +860,34 @@ static int call_yield(struct engine *e) {
     }
     e->current->waiting = AT_YIELD;
     wait_while(e, thread, &e->always, e->always - 1, 0);
+    return 1;
+}
+
+/* A meeting point of the lanes of a warp, before an access to volatile memory: how far in the text it
+ * is, and whether it is a store. */
+static int call_meet(struct engine *e, unsigned long long position, int stores) {
+    uint32_t thread = current_thread(e), lane = thread % WARP, warp = thread / WARP;
+    struct warp *w = &e->warps[warp];
+    struct fiber *self = e->current;
+    uint32_t own = 1u << lane;
+    if (!(~w->exited & ~own)) { /* no lane is left to meet, but another warp may have to go on */
+        if (++e->turns < MOST_TURNS) return 0;
+        e->turns = 0;
+        return call_yield(e);
+    }
+    self->waiting = AT_MEETING;
+    self->held = 1;
+    w->position[lane] = position;
+    w->meeting |= own;
+    w->stored |= (uint32_t)stores;
+    w->yields = 0;
+    ++e->meetings;
+    e->resumed = 0;
+    if (is_settled(e, warp, own)) {
+        e->by_thread[thread] = self;
+        unsettle(e, warp);
+    }
+    wait_while(e, thread, &self->held, 1, 1);
     return 1;
 }
 

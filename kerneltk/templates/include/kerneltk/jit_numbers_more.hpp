@@ -177,9 +177,13 @@ template <class T>
 __device__ inline T round_digits(T x, long long digits) {
     const T found = round_to(x, digits);
     if (digits > 0 && !jit::isfinite(found)) return x;
-    if (digits < 0 && jit::isnan(found) && !jit::isnan(x))
-        return static_cast<T>(wide<T>(0) * static_cast<wide<T>>(x));
-    return found;
+    if (jit::isinf(found) && jit::isfinite(x)) {  // of whole units of what is rounded to, nothing is
+        const T units = static_cast<T>(
+            static_cast<wide<T>>(x) / static_cast<wide<T>>(power_of_ten(digits < -400 ? 400 : -digits)));
+        return jit::rint(units) == units ? x : found;
+    }
+    if (digits >= 0 || !jit::isnan(found) || jit::isnan(x)) return found;
+    return jit::isinf(x) ? x : static_cast<T>(wide<T>(0) * static_cast<wide<T>>(x));
 }
 
 // ---- angles, norms, exponentials ----

@@ -29,11 +29,17 @@ static inline __attribute__((always_inline)) void particles(kerneltk::jit::array
         if ((short)p[t].kind == (short)1) {
             // it.at.x += dt * it.mass
 #line 6 "kernel.py"
-            p[t].at.x += (double)(dt * (float)p[t].mass);
+            {
+                double place = p[t].at.x;
+                p[t].at.x = place + (double)(dt * (float)p[t].mass);
+            }
         }
         // it["at"]["y"] -= 1
 #line 7 "kernel.py"
-        p[t].at.y -= 1.0;
+        {
+            double place_2 = p[t].at.y;
+            p[t].at.y = place_2 - 1.0;
+        }
         // p[i].mass = -p[i - 1].mass
 #line 8 "kernel.py"
         p[i].mass = -(float)p[kerneltk::jit::wrapped(i - 1, p.shape[0])].mass;

@@ -50,7 +50,10 @@ static inline __attribute__((always_inline)) void references(kerneltk::jit::arra
         const kerneltk::jit::array<kerneltk::jit::packed<_kt_struct_e098168ff5f2>, 0> t_2 = (short)found().kind != (short)0 ? kerneltk::jit::record_in<kerneltk::jit::packed<_kt_struct_e098168ff5f2>>(found, 4) : kerneltk::jit::record_in<kerneltk::jit::packed<_kt_struct_e098168ff5f2>>(kerneltk::jit::array<_kt_struct_5e32eca0a283, 0>{p.at(1)}, 4);
         // place.x += 2
 #line 12 "kernel.py"
-        t_2().value.x += 2.0;
+        {
+            double place = t_2().value.x;
+            t_2().value.x = place + 2.0;
+        }
     KERNELTK_THREADS_END
 }
 
