@@ -153,6 +153,22 @@ def test_complex_products_are_not_fused_where_nothing_is(compiler: str) -> None:
     np.testing.assert_array_equal(p[:, 4:], wanted)
 
 
+def test_two_round_trips_through_floats_round(compiler: str) -> None:
+    source = """
+    struct Parts { float first, second; };
+    extern "C" void rounded(const void* args, long long, long long) {
+        double* p = *static_cast<double* const*>(args);
+        const double x = p[0], y = p[1];
+        const Parts parts{(float)x, (float)y};
+        p[2] = parts.first;
+        p[3] = parts.second;
+    }
+    """
+    p = np.array([2**31 - 1, 2**31 - 2, 0, 0], np.float64)
+    call(source, "rounded", struct.pack("P", p.ctypes.data), 1)
+    assert p[2:].tolist() == [2**31, 2**31]
+
+
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("loop", [True, False])
 def test_a_round_trip_through_an_integer_has_no_sign_of_zero(

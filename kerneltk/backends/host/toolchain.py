@@ -573,8 +573,9 @@ def build(
 ) -> tuple[bytes | None, str]:
     """Compile a source to a shared library.
 
-    g++ builds it a second time, with ``-ftrapping-math``, where it took a round trip through an
-    integer, ``(double)(int)x``, for ``trunc(x)``, which keeps the sign of zero.
+    g++ builds it a second time where it took a round trip through an integer, ``(double)(int)x``,
+    for ``trunc(x)``, which keeps the sign of zero: with ``-ftrapping-math``; and where it may have
+    left out a round trip through a float, ``(double)(float)x``: with ``-fno-tree-slp-vectorize``.
 
     Parameters
     ----------
@@ -618,8 +619,9 @@ def build(
             (directory / _EXPORTED).write_text(script)
             to_library += (f"-Wl,--version-script={_EXPORTED}",)
         commands: list[tuple[str, ...]]
-        if is_checked := compiler.family == "gcc" and _may_lose_signs(options):
-            options = (*options, f"-fdump-tree-optimized={_GIMPLE}")
+        own = options
+        if compiler.family == "gcc":
+            options = (*options, *_dumps(options))
         # Told that nothing of the standard library is linked, zig hides its headers.
         compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
         assembly = directory / "unit.s"
@@ -636,10 +638,9 @@ def build(
         else:
             commands = [(*compiler.command, *options, *source_of, *to_library)]
         status, log = _run_all(compiler, commands, directory, name, source, assembly)
-        if status == 0 and is_checked and _loses_signs(directory / _GIMPLE):
-            exact = ("-ftrapping-math" if o == "-fno-trapping-math" else o for o in options[:-1])
+        if status == 0 and compiler.family == "gcc" and (exact := _exact(own, directory)) != own:
             return build(
-                name, source, tuple(exact), language=language, has_gaps=has_gaps, exported=exported
+                name, source, exact, language=language, has_gaps=has_gaps, exported=exported
             )
         if status == 0:
             return elf.without_start_functions(output.read_bytes()), log
@@ -680,10 +681,49 @@ def _run_all(
     return status, log
 
 
-_GIMPLE = "unit.gimple"
+_GIMPLE = "unit.gimple"  # as it is compiled
+_EARLY = "unit.early"  # before it is vectorised
+_NO_SLP = "-fno-tree-slp-vectorize"
 # The internal function, and what x86's vectors have for it. A program's own `trunc` that is
 # vectorised looks the same, which costs it no more than a second compilation.
 _ROUND_TRIP = re.compile(rb"\.TRUNC \(|__builtin_ia32_trunc")
+
+
+def _dumps(options: Sequence[str]) -> Iterator[str]:
+    """Yield the options by which g++ writes down what it makes of a unit."""
+    if _may_lose_signs(options):
+        yield f"-fdump-tree-optimized={_GIMPLE}"
+    if _NO_SLP not in options:
+        yield f"-fdump-tree-pre={_EARLY}"
+
+
+def _exact(options: Sequence[str], directory: Path) -> tuple[str, ...]:
+    """Return the options without those under which g++ has lost something of a unit."""
+    found = list(options)
+    if _may_lose_signs(options) and _loses_signs(directory / _GIMPLE):
+        found = ["-ftrapping-math" if o == "-fno-trapping-math" else o for o in found]
+    if _NO_SLP not in options and _may_lose_roundings(directory / _EARLY):
+        found.append(_NO_SLP)
+    return tuple(found)
+
+
+def _may_lose_roundings(gimple: Path) -> bool:
+    """Return whether a double becomes a float, and a double again.
+
+    Where g++ 12 makes a vector of two of them that stand side by side, it leaves out the float.
+    """
+    try:
+        functions = gimple.read_bytes().split(b"\n;; Function ")
+    except FileNotFoundError:
+        return False
+    return any(
+        set(_TO_FLOAT.findall(function)) & set(_TO_DOUBLE.findall(function))
+        for function in functions
+    )
+
+
+_TO_FLOAT = re.compile(rb"(\w[\w$]*) = \(float\) ")
+_TO_DOUBLE = re.compile(rb" = \(double\) (\w[\w$]*);")
 
 
 def _may_lose_signs(options: Sequence[str]) -> bool:
