@@ -126,9 +126,7 @@ def _may_fold_to_zero(node: ir.Expression) -> bool:
     """Return whether a compiler may find that an expression is zero, as of `x - x`."""
     if isinstance(node, ir.Cast):
         return _may_fold_to_zero(node.operand)
-    if isinstance(node, ir.Literal_):
-        return bool(node.value == 0)
-    return isinstance(node, ir.Binary) and node.op == "-"
+    return _is_zero(node) or (isinstance(node, ir.Binary) and node.op == "-")
 
 
 def _has_no_minus_zero(node: ir.Expression) -> bool:
@@ -925,7 +923,7 @@ def _mentions(node: Any, name: str) -> bool:
 
 
 def _is_zero(node: ir.Expression) -> bool:
-    return isinstance(node, ir.Literal_) and node.value == 0
+    return isinstance(node, ir.Literal_) and bool(node.value == 0)
 
 
 def _places(function: ir.Function) -> tuple[set[int], set[str], list[str]]:

@@ -6,7 +6,6 @@ would do it again.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import replace
 from typing import Any
 
@@ -51,29 +50,15 @@ def narrow_parameters(program: ir.Program) -> ir.Program:
     parameters = tuple(
         replace(p, type=_SINGLE) if p.name in narrow else p for p in function.parameters
     )
-    body = tuple(_without_casts(statement, narrow) for statement in function.body)
+    body = ir.rebuilt(function.body, lambda node: _without_cast(node, narrow))
     changed = replace(function, parameters=parameters, body=body)
     return ir.Program((*program.functions[:-1], changed))
 
 
-def _without_casts(node: Any, narrow: set[str]) -> Any:
-    """Return a node in which these parameters are used as they are passed."""
+def _without_cast(node: Any, narrow: set[str]) -> Any:
+    """Return a parameter as it is passed, for a cast of one of these."""
     if isinstance(node, ir.Cast):
         operand = node.operand
         if isinstance(operand, ir.Local) and operand.name in narrow:
             return ir.Local(operand.name, _SINGLE, operand.span)
-    if isinstance(node, ir.Span):
-        return node
-    if isinstance(node, tuple):
-        items = tuple(_without_casts(item, narrow) for item in node)
-        same = all(new is old for new, old in zip(items, node, strict=True))
-        return node if same else items
-    if not hasattr(node, "span"):
-        return node
-    changes = {}
-    for field in dataclasses.fields(node):
-        old = getattr(node, field.name)
-        new = _without_casts(old, narrow)
-        if new is not old:
-            changes[field.name] = new
-    return replace(node, **changes) if changes else node
+    return node
