@@ -106,6 +106,9 @@ class Generator:
             text = f"({left.text} {op} {right.text})"
             return Expression(text, left.ctype, function(left.values, right.values))
         value = self.floating(depth)
+        if way == 6 and "(-" in value.text:
+            # g++ 12 takes -r + 0.0 for 0.0 - r, and that for -r, if it sees that r is not -0.0.
+            value = Expression("x", "double", self.inputs["x"])
         suffix = "f" if value.ctype == "float" else ""
         if way == 6:  # what holds of real numbers only
             zero = value.values.dtype.type(0)
@@ -131,8 +134,7 @@ class Generator:
 
 
 @given(st.integers(0, 2**32 - 1))
-# The same seeds each time: g++ 12 folds -(double)i + 0.0, too, which docs/numerics.md names.
-@settings(derandomize=True, deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=10)
 def test_expressions_have_the_bits_of_numpy(seed: int) -> None:
     rng = random.Random(seed)
     grid = np.meshgrid(np.array(VALUES), np.array(VALUES))
