@@ -32,14 +32,14 @@ from common import (
 from first_calls import FRONT_ENDS, first_calls
 
 import kerneltk
-from kerneltk.arrays import ArraySpec
-from kerneltk.backends import nvrtc
+from kerneltk.backends.cuda import nvrtc
 from kerneltk.backends.host import toolchain
-from kerneltk.dtypes import as_dtype
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.dtypes import as_dtype
+from kerneltk.cuda_cpp.program import RawProgram
+from kerneltk.cuda_cpp.source import RawSource, read_file
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.raw_program import RawProgram
-from kerneltk.raw_source import RawSource, read_file
-from kerneltk.units import TranslationUnit
 
 _ARCHITECTURE = "sm_90"
 _ROUNDS = 9

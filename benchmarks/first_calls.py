@@ -67,7 +67,7 @@ wait()
 if backend == "cuda":
     from cuda.bindings import driver
     from kerneltk.backends import nvrtc
-    from kerneltk.units import TranslationUnit
+    from kerneltk.core.artifacts import TranslationUnit
     target = nvrtc.target_for("sm_" + xp.cuda.Device().compute_capability)
     warm = TranslationUnit("cuda", 'extern "C" __global__ void warm() {}', "warm")
     driver.cuModuleLoadData(nvrtc.compile(warm, target).code)

@@ -14,23 +14,23 @@ import numpy as np
 from common import Call, Report, Table, host_clock, judge, paired_ratio, race, scaled
 
 from kerneltk import jit
-from kerneltk.arrays import ArraySpec
-from kerneltk.backends import nvrtc
-from kerneltk.dtypes import as_dtype
+from kerneltk.backends.cuda import nvrtc
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.dtypes import as_dtype
 from kerneltk.jit import ir
-from kerneltk.jit.emit import emit_program
-from kerneltk.jit.grid_kernel import Definition
-from kerneltk.jit.parameters import narrow_parameters
-from kerneltk.jit.program import lower_program
-from kerneltk.jit.ranges import narrow
-from kerneltk.jit.scope import parameters_of
-from kerneltk.jit.shapes import Shapes
-from kerneltk.jit.source import FunctionSource
-from kerneltk.jit.split import NotSplit, split_program
-from kerneltk.jit.types import Array, Number, Type
-from kerneltk.jit.units import for_gpus
-from kerneltk.jit.verify import verify
-from kerneltk.units import TranslationUnit
+from kerneltk.jit.codegen.assumptions import Shapes
+from kerneltk.jit.codegen.emit import emit_program
+from kerneltk.jit.codegen.translation_unit import for_gpus
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.ir.types import Array, Number, Type
+from kerneltk.jit.ir.verifier import verify
+from kerneltk.jit.lowering.program import lower_program
+from kerneltk.jit.passes.barrier_fission import NotSplit, split_program
+from kerneltk.jit.passes.narrow_parameters import narrow_parameters
+from kerneltk.jit.passes.value_range import narrow
+from kerneltk.jit.source.function_source import FunctionSource
+from kerneltk.jit.source.scope import parameters_of
 
 _ARCHITECTURE = "sm_90"
 _ROUNDS, _PASSES = 20, 60

@@ -114,8 +114,8 @@ def _packed_launch(cupy: Any, x: Any, y: Any) -> Call:
     """Return a bare launch: the driver's call with parameters that were packed beforehand."""
     from cuda.bindings import driver
 
-    from kerneltk.backends import nvrtc
-    from kerneltk.units import TranslationUnit
+    from kerneltk.backends.cuda import nvrtc
+    from kerneltk.core.artifacts import TranslationUnit
 
     capability = cupy.cuda.Device().compute_capability
     unit = TranslationUnit("cuda", _RAW, "bare")

@@ -37,8 +37,8 @@ from first_calls import first_calls
 
 import kerneltk
 from kerneltk.backends.host import toolchain
-from kerneltk.raw_program import RawProgram
-from kerneltk.raw_source import RawSource, read_file
+from kerneltk.cuda_cpp.program import RawProgram
+from kerneltk.cuda_cpp.source import RawSource, read_file
 
 _LENGTH, _SIDE, _EDGE, _BLOCKS = 10_000_000, 512, 200, 64
 _A, _B = np.float32(1.5), np.float32(-0.25)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kerneltk import jit
-    from kerneltk.arrays import ArraySpec
-    from kerneltk.disassembly import disassemble
+    from kerneltk.backends.disassembly import disassemble
+    from kerneltk.core.arrays import ArraySpec
+    from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
     from kerneltk.elementwise import ElementwiseKernel
     from kerneltk.errors import (
         ArgumentTypeError,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     )
     from kerneltk.raw import RawKernel, RawModule, load
     from kerneltk.reduction import ReductionKernel
-    from kerneltk.units import ObjectCode, Target, TranslationUnit
 
 __version__ = "0.1.0"
 
@@ -64,15 +64,15 @@ __all__ = [
 # A module is loaded when one of its names is first used: importing the package costs next to
 # nothing for programs that only may need a kernel.
 _HOMES = {
-    "ArraySpec": "arrays",
+    "ArraySpec": "core.arrays",
     "ElementwiseKernel": "elementwise",
-    "ObjectCode": "units",
+    "ObjectCode": "core.artifacts",
     "RawKernel": "raw",
     "RawModule": "raw",
     "ReductionKernel": "reduction",
-    "Target": "units",
-    "TranslationUnit": "units",
-    "disassemble": "disassembly",
+    "Target": "core.artifacts",
+    "TranslationUnit": "core.artifacts",
+    "disassemble": "backends.disassembly",
     "load": "raw",
 }
 

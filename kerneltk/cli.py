@@ -14,14 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 import kerneltk
-from kerneltk import doctor as checks
-from kerneltk.cache import Cache
+from kerneltk.cache.store import Cache
+from kerneltk.core.settings import get_settings
 from kerneltk.demo.measure import Machine, Outcome, Run, choose_machine
 from kerneltk.demo.picture import draw
 from kerneltk.demo.steps import STEPS
 from kerneltk.demo.terrain import SUFFIXES, DemoInputError, load_terrain
 from kerneltk.errors import KernelToolkitError
-from kerneltk.settings import get_settings
+from kerneltk.tools import doctor as checks
 
 __all__ = ["main"]
 

@@ -6,19 +6,19 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from kerneltk import calls
-from kerneltk.arrays import ArraySpec
-from kerneltk.definition import check_name, check_options, check_text
-from kerneltk.dispatch import Dispatcher, FrontEnd
+from kerneltk.codegen.definition import check_name, check_options, check_text
+from kerneltk.codegen.elementwise import ElementwiseDefinition, specialize_elementwise
+from kerneltk.codegen.rendered import translation_unit_of
+from kerneltk.codegen.specialization import Lowered
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.errors import ArgumentValueError
-from kerneltk.expression_kernel import ExpressionKernel
-from kerneltk.lowered import Lowered
-from kerneltk.params import parse_signature
-from kerneltk.rendered import translation_unit_of
-from kerneltk.resolve import Resolved, resolve_elementwise
-from kerneltk.specialize import ElementwiseDefinition, specialize_elementwise
-from kerneltk.types import Parameter
-from kerneltk.units import BackendName, TranslationUnit
+from kerneltk.launch import call_arguments
+from kerneltk.launch.dispatch import Dispatcher, FrontEnd
+from kerneltk.launch.expression_kernel import ExpressionKernel
+from kerneltk.signature.parameters import Parameter
+from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved, resolve_elementwise
 
 __all__ = ["ElementwiseKernel", "copy_array"]
 
@@ -239,8 +239,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         override = _override_of(args)
         if override is not None:
             return override(self, *args, **kwargs)
-        options = calls.read_options(kwargs)
-        args = calls.arrange(self.name, self._definition.signature, args, kwargs)
+        options = call_arguments.read_options(kwargs)
+        args = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
         return self._dispatcher.dispatch(args, options.stream, options.plan_key, options.backend)
 
     def _override(self, args: tuple[Any, ...]) -> Callable[[], Any] | None:
@@ -282,9 +282,9 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         """
         if backend not in ("cuda", "host"):
             raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
-        options = calls.read_options({"size": size, "block_size": block_size})
-        args = calls.arrange(self.name, self._definition.signature, args, named)
-        specs = [calls.spec_of(argument) for argument in args]
+        options = call_arguments.read_options({"size": size, "block_size": block_size})
+        args = call_arguments.arrange(self.name, self._definition.signature, args, named)
+        specs = [call_arguments.spec_of(argument) for argument in args]
         resolved = _resolve(self._definition, specs, args[: self.nin], options.plan_key)
         lowered = _lower(self._definition, resolved, backend, 1, options.plan_key)
         if lowered is None:

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from kerneltk import interop
+from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, Compiler, Function, Module
-from kerneltk.cache import get_cache
-from kerneltk.fingerprint import fingerprint
-from kerneltk.units import ObjectCode, Target, TranslationUnit
+from kerneltk.cache.fingerprint import fingerprint
+from kerneltk.cache.store import get_cache
+from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 
 __all__ = ["build", "compile_ahead", "get_function", "get_module"]
 
@@ -91,8 +91,8 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
         The compiler is not installed.
     """
     if unit.backend == "host":
-        return build(unit, interop.host_backend(), interop.host_backend().target())
-    from kerneltk.backends import compilers  # a call on arrays never needs it by itself
+        return build(unit, foreign_arrays.host_backend(), foreign_arrays.host_backend().target())
+    from kerneltk.backends.cuda import compilers  # a call on arrays never needs it by itself
 
     return build(unit, compilers, compilers.target_for(target, unit))
 

@@ -10,24 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk import calls, interop
-from kerneltk.accumulator import parse_accumulator
-from kerneltk.arrays import ArraySpec
-from kerneltk.bodytext import identifiers
-from kerneltk.definition import check_name, check_options, check_text
-from kerneltk.dispatch import Dispatcher, FrontEnd
+from kerneltk.backends import foreign_arrays
+from kerneltk.codegen.accumulator import parse_accumulator
+from kerneltk.codegen.definition import check_name, check_options, check_text
+from kerneltk.codegen.reduction import ReductionDefinition, specialize_reduction
+from kerneltk.codegen.rendered import translation_unit_of
+from kerneltk.codegen.specialization import Lowered
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.lexer import identifiers
 from kerneltk.elementwise import copy_array
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError, render_message
-from kerneltk.expression_kernel import ExpressionKernel
-from kerneltk.lowered import Lowered
-from kerneltk.params import parse_signature
-from kerneltk.rendered import translation_unit_of
-from kerneltk.resolve import Resolved
-from kerneltk.resolve_reduction import normalize_axes, plain_axis, resolve_reduction
-from kerneltk.specialize_reduction import ReductionDefinition, specialize_reduction
-from kerneltk.strategy import DEFAULT_UNITS
-from kerneltk.types import Parameter, Signature
-from kerneltk.units import BackendName, TranslationUnit
+from kerneltk.launch import call_arguments
+from kerneltk.launch.dispatch import Dispatcher, FrontEnd
+from kerneltk.launch.expression_kernel import ExpressionKernel
+from kerneltk.schedule.reduction_cuda import DEFAULT_UNITS
+from kerneltk.signature.parameters import Parameter, Signature
+from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved
+from kerneltk.signature.resolve_reduction import normalize_axes, plain_axis, resolve_reduction
 
 __all__ = ["ReductionKernel"]
 
@@ -297,7 +298,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
 
     def _first_call(self, count: int, *args: Any) -> Any:
         """Stand for a launcher before there is one."""
-        arranged = calls.arrange(self.name, self._definition.signature, args[:count], {})
+        arranged = call_arguments.arrange(self.name, self._definition.signature, args[:count], {})
         extra: _Extra = args[count + 1] if len(args) > count else None
         return self._dispatcher.dispatch(arranged, None, extra)
 
@@ -311,7 +312,9 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         where: Any,
         named: dict[str, Any],
     ) -> Any:
-        options = calls.read_options({**_taken(named, "size", "backend"), "stream": stream})
+        options = call_arguments.read_options(
+            {**_taken(named, "size", "backend"), "stream": stream}
+        )
         args = self._arranged(args, out, named)
         extra = _extra_of(axis, keepdims, options.size)
         if _counts_all(where):
@@ -323,7 +326,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         """Return the arguments in the parameters' order, `out` among them."""
         signature = self._definition.signature
         if out is None:
-            return calls.arrange(self.name, signature, args, named, _OPTIONS)
+            return call_arguments.arrange(self.name, signature, args, named, _OPTIONS)
         outputs = tuple(out) if isinstance(out, tuple | list) else (out,)
         if len(outputs) != self.nout:
             raise ArgumentTypeError(
@@ -334,7 +337,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 f"Kernel '{self.name}' got its outputs twice: as arguments and as 'out'."
             )
         by_name = {p.name: value for p, value in zip(signature.outputs, outputs, strict=True)}
-        return calls.arrange(self.name, signature, args, {**named, **by_name}, _OPTIONS)
+        return call_arguments.arrange(self.name, signature, args, {**named, **by_name}, _OPTIONS)
 
     def _checked_mask(self, where: Any) -> Any:
         if not self._definition.identity:
@@ -346,7 +349,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             return bool(where)
         if isinstance(where, type | np.dtype) and np.dtype(where) == np.bool_:
             return where  # stands for one in a description
-        own = where if isinstance(where, ArraySpec) else interop.own_array(where)[1]
+        own = where if isinstance(where, ArraySpec) else foreign_arrays.own_array(where)[1]
         dtype = getattr(own, "dtype", None)
         if dtype != np.bool_:
             raise ArgumentTypeError(
@@ -392,14 +395,14 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         """
         if backend not in ("cuda", "host"):
             raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
-        options = calls.read_options({"size": size})
+        options = call_arguments.read_options({"size": size})
         args = self._arranged(args, out, named)
         definition = self._definition
         nin = self.nin
         if not _counts_all(where):
             definition, nin = _with_mask(definition), nin + 1
             args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
-        specs = [calls.spec_of(argument) for argument in args]
+        specs = [call_arguments.spec_of(argument) for argument in args]
         extra = _extra_of(axis, keepdims, options.size)
         resolved = _resolve(definition, specs, args[:nin], extra)
         lowered = _lower(definition, resolved, backend, DEFAULT_UNITS, extra)

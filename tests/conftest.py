@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from kerneltk.arrays import byte_extent
+from kerneltk.core.arrays import byte_extent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -142,7 +142,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 def _verifying(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a pass of the kernels in Python whose programs, given and made, are verified."""
     from kerneltk.jit import ir
-    from kerneltk.jit.verify import verify
+    from kerneltk.jit.ir.verifier import verify
 
     @wraps(function)
     def checked(*args: Any, **named: Any) -> Any:
@@ -158,15 +158,16 @@ def _verifying(function: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.fixture(autouse=True, scope="session")
 def verified_passes() -> Iterator[None]:
     """Verify the IR after each pass; without this it is verified once, behind the last."""
-    from kerneltk.jit import elementwise, grid_kernel, units
+    from kerneltk.jit.codegen import translation_unit
+    from kerneltk.jit.frontends import kernel, rawkernel
 
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (grid_kernel, "lower_program"),
-            (grid_kernel, "narrow_parameters"),  # given what `narrow` makes
-            (units, "for_gpus"),
-            (elementwise, "for_gpus"),
-            (units, "split_program"),
+            (rawkernel, "lower_program"),
+            (rawkernel, "narrow_parameters"),  # given what `narrow` makes
+            (translation_unit, "for_gpus"),
+            (kernel, "for_gpus"),
+            (translation_unit, "split_program"),
         ):
             patch.setattr(module, name, _verifying(getattr(module, name)))
         yield

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kerneltk.arrays import ArraySpec
-from kerneltk.protocols import Memory
-from kerneltk.streams import Home
-from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
+from kerneltk.interop.protocols import Memory
+from kerneltk.interop.streams import Home
 
 __all__ = [
     "Backend",

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kerneltk
+from kerneltk.core.settings import get_settings
 from kerneltk.demo.steps import STEPS, Step, prepare, tile_side
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.libraries import array_library
-from kerneltk.settings import get_settings
+from kerneltk.tools.libraries import array_library
 
 __all__ = ["Machine", "Outcome", "Run", "choose_machine"]
 

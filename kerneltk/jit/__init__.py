@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kerneltk.jit.elementwise import ElementKernel, kernel
-from kerneltk.jit.grid_kernel import JitKernel, rawkernel
-from kerneltk.jit.intrinsics import atomics, bits, memory, threads, warp
+from kerneltk.jit.frontends.kernel import ElementKernel, kernel
+from kerneltk.jit.frontends.rawkernel import JitKernel, rawkernel
 from kerneltk.jit.intrinsics.base import Intrinsic
+from kerneltk.jit.intrinsics.execution import atomics, memory, threads, warp
 from kerneltk.jit.intrinsics.loops import RANGE
+from kerneltk.jit.intrinsics.numbers import bits
 
 _TABLES: tuple[dict[str, Any], ...] = (
     threads.INTRINSICS,

@@ -5,7 +5,7 @@ Ranks and sizes are Python ints; indices and extents are tuples with the names `
 
 from __future__ import annotations
 
-from kerneltk.jit.intrinsics.groups import INTRINSICS
+from kerneltk.jit.intrinsics.execution.groups import INTRINSICS
 
 __all__ = [
     "memcpy_async",

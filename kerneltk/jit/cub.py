@@ -17,8 +17,8 @@ with them, or a structured dtype: values of up to 64 bytes.
 
 from __future__ import annotations
 
-from kerneltk.jit.intrinsics.collectives import TEMPLATES
-from kerneltk.jit.intrinsics.combinations import FUNCTORS
+from kerneltk.jit.intrinsics.execution.collectives import TEMPLATES
+from kerneltk.jit.intrinsics.execution.combinations import FUNCTORS
 
 __all__ = [
     "ArgMax",

@@ -16,8 +16,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from kerneltk.jit.intrinsics import atomics, bits, memory, threads, warp
-from kerneltk.jit.numba_host import (
+from kerneltk.jit.intrinsics.execution import atomics, memory, threads, warp
+from kerneltk.jit.intrinsics.numbers import bits
+from kerneltk.jit.numba.host_arrays import (
     INSTEAD,
     as_cuda_array,
     default_stream,
@@ -36,7 +37,7 @@ from kerneltk.jit.numba_host import (
     synchronize,
     to_device,
 )
-from kerneltk.jit.numba_kernel import CudaKernel, jit
+from kerneltk.jit.numba.kernel import CudaKernel, jit
 
 _TABLES: tuple[dict[str, Any], ...] = (threads.INTRINSICS, warp.INTRINSICS, bits.INTRINSICS)
 for _table in _TABLES:

@@ -458,7 +458,7 @@ def test_message(name: str) -> None:
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0)])
 def test_arrays_of_two_backends(monkeypatch: pytest.MonkeyPatch, first: int, second: int) -> None:
     """Simulated: the second kind of array stands for one on a GPU."""
-    from kerneltk import interop
+    from kerneltk.backends import foreign_arrays
 
     class OnGpu(np.ndarray):
         pass
@@ -466,9 +466,9 @@ def test_arrays_of_two_backends(monkeypatch: pytest.MonkeyPatch, first: int, sec
     class Gpu:
         name = "cuda"
 
-    gpu, own = Gpu(), interop.backend_of
+    gpu, own = Gpu(), foreign_arrays.backend_of
     monkeypatch.setattr(
-        interop, "backend_of", lambda value: gpu if type(value) is OnGpu else own(value)
+        foreign_arrays, "backend_of", lambda value: gpu if type(value) is OnGpu else own(value)
     )
     arrays = [X, X.view(OnGpu)]
     with pytest.raises(ArgumentTypeError) as caught:
@@ -485,16 +485,17 @@ def test_arrays_of_two_backends(monkeypatch: pytest.MonkeyPatch, first: int, sec
 def test_a_gpu_array_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from kerneltk import BackendUnavailableError, interop
+    from kerneltk import BackendUnavailableError
+    from kerneltk.backends import foreign_arrays
 
     class Exporter:
         __cuda_array_interface__ = None
 
-    interop.cuda_backend.cache_clear()
-    monkeypatch.setitem(sys.modules, "kerneltk.backends.cuda", None)
+    foreign_arrays.cuda_backend.cache_clear()
+    monkeypatch.setitem(sys.modules, "kerneltk.backends.cuda.backend", None)
     with pytest.raises(BackendUnavailableError) as caught:
         K(X, Exporter(), 1)
-    interop.cuda_backend.cache_clear()
+    foreign_arrays.cuda_backend.cache_clear()
     lines = str(caught.value).split("\n")
     assert lines[0].startswith("Arrays on a GPU need CuPy and the CUDA bindings: ")
     assert lines[1] == "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."

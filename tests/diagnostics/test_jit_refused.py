@@ -24,7 +24,7 @@ from kerneltk.errors import (
     SourceError,
     UnsupportedError,
 )
-from kerneltk.jit.refusals import REFUSED, REFUSED_CALLS
+from kerneltk.jit.lowering.unsupported import REFUSED, REFUSED_CALLS
 
 from .jit_refused_programs import PROGRAMS
 from .jit_refused_programs_support import F32, Refused, whole

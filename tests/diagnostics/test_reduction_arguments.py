@@ -356,7 +356,7 @@ def test_the_shape_is_right_where_there_is_nothing_to_reduce_to() -> None:
 @pytest.mark.parametrize("first", ["x", "where"])
 def test_masks_of_another_backend(monkeypatch: pytest.MonkeyPatch, first: str) -> None:
     """Simulated: an array of another class stands for one on a GPU."""
-    from kerneltk import interop
+    from kerneltk.backends import foreign_arrays
 
     class OnGpu(np.ndarray):
         pass
@@ -364,9 +364,9 @@ def test_masks_of_another_backend(monkeypatch: pytest.MonkeyPatch, first: str) -
     class Gpu:
         name = "cuda"
 
-    gpu, own = Gpu(), interop.backend_of
+    gpu, own = Gpu(), foreign_arrays.backend_of
     monkeypatch.setattr(
-        interop, "backend_of", lambda value: gpu if type(value) is OnGpu else own(value)
+        foreign_arrays, "backend_of", lambda value: gpu if type(value) is OnGpu else own(value)
     )
     values = {"x": X, "where": X > 1}
     values[first] = values[first].view(OnGpu)

@@ -24,9 +24,10 @@ import numpy as np
 
 from kerneltk import jit
 from kerneltk.errors import KernelToolkitError
-from kerneltk.jit.grid_kernel import Definition
-from kerneltk.jit.intrinsics import mathematics, python
-from kerneltk.jit.passing import type_of
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.intrinsics import python
+from kerneltk.jit.intrinsics.numbers import mathematics
+from kerneltk.jit.launch.marshalling import type_of
 
 Array = np.ndarray[Any, Any]
 

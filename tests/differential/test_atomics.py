@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ElementwiseKernel
-from kerneltk.dtypes import as_dtype
+from kerneltk.core.dtypes import as_dtype
 
 FUNCTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "atomicAdd": (

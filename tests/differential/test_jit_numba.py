@@ -20,8 +20,9 @@ from kerneltk.errors import (
     TypingError,
     UnsupportedError,
 )
-from kerneltk.jit import cuda, numba_host
-from kerneltk.jit.numba_options import parse_signature
+from kerneltk.jit import cuda
+from kerneltk.jit.numba import host_arrays
+from kerneltk.jit.numba.options import parse_signature
 
 TPB = 16
 FULL = 0xFFFFFFFF
@@ -31,7 +32,7 @@ FULL = 0xFFFFFFFF
 def _device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ``to_device`` and its kin be the backend's, on machines with a GPU too."""
     if "backend" in request.fixturenames and request.getfixturevalue("backend").name == "host":
-        monkeypatch.setattr(numba_host, "library", numba_host.HostLibrary)
+        monkeypatch.setattr(host_arrays, "library", host_arrays.HostLibrary)
 
 
 def rng() -> np.random.Generator:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.addresses import read_cubin_addresses
-from kerneltk.backends.toolkit import find_program
+from kerneltk.backends.cuda.toolkit import find_program
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, CompileError, LaunchError
+from kerneltk.object_code.symbols import read_cubin_addresses
 
 pytestmark = pytest.mark.gpu
 

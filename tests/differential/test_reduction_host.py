@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ReductionKernel, strategy_host
+from kerneltk import ReductionKernel
 from kerneltk.backends.host import runtime
+from kerneltk.schedule import reduction_cpu
 
 from .reduction_cases import ARGMIN, CASES, ReductionCase
 from .support import Array
@@ -173,8 +174,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         "_SHORTEST_RUN": 2,
         "_LONG": 40,
     }.items():
-        assert hasattr(strategy_host, name)
-        monkeypatch.setattr(strategy_host, name, value)
+        assert hasattr(reduction_cpu, name)
+        monkeypatch.setattr(reduction_cpu, name, value)
 
 
 @pytest.mark.usefixtures("small_parts")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ElementwiseKernel, specialize
+from kerneltk import ElementwiseKernel
+from kerneltk.codegen import elementwise
 
 from .support import Case, c_order, check, misaligned, pitched, place, values
 
@@ -28,7 +29,7 @@ SIZES = (1, 1000, 1023, 1024, 1025, 1040, 2048 + 37, 40_000)
 
 @pytest.fixture(autouse=True)
 def stream_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(specialize, "STREAM_BYTES", 0)
+    monkeypatch.setattr(elementwise, "STREAM_BYTES", 0)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk import jit
-from kerneltk.jit.grid_kernel import Definition
+from kerneltk.jit.frontends.rawkernel import Definition
 
 TABLE: dict[str, tuple[Definition, tuple[Any, ...]]] = {}
 PARTICLE = np.dtype([("mass", "f4"), ("at", [("x", "f8"), ("y", "f8")]), ("kind", "i2")])

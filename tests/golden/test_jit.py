@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 from kerneltk import jit, pipeline
-from kerneltk.jit import elementwise, grid_kernel, ir, units
-from kerneltk.jit.passing import type_of
-from kerneltk.jit.show import show
-from kerneltk.jit.split import NotSplit, split_program
-from kerneltk.jit.types import BOOL, PY_INT, Array, Number, number
-from kerneltk.jit.verify import IrError, verify
+from kerneltk.jit import ir
+from kerneltk.jit.codegen import translation_unit
+from kerneltk.jit.frontends import kernel, rawkernel
+from kerneltk.jit.ir.printer import show
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, number
+from kerneltk.jit.ir.verifier import IrError, verify
+from kerneltk.jit.launch.marshalling import type_of
+from kerneltk.jit.passes.barrier_fission import NotSplit, split_program
 
 from .jit_kernels import TABLE
 
@@ -199,8 +201,8 @@ def test_planted_faults_are_found() -> None:
 # -- faults of the passes -------------------------------------------------------------------------
 
 PASSES = [
-    ("lower_program", grid_kernel), ("narrow_parameters", grid_kernel), ("narrow", grid_kernel),
-    ("shorten", units), ("split_program", units),
+    ("lower_program", rawkernel), ("narrow_parameters", rawkernel), ("narrow", rawkernel),
+    ("shorten", translation_unit), ("split_program", translation_unit),
 ]  # fmt: skip
 
 
@@ -229,7 +231,11 @@ def test_a_fault_of_any_pass_is_found(
     for each, place in PASSES:
         plain = getattr(place, each)
         monkeypatch.setattr(place, each, getattr(plain, "__wrapped__", plain))
-    monkeypatch.setattr(units, "for_gpus", getattr(units.for_gpus, "__wrapped__", units.for_gpus))
+    monkeypatch.setattr(
+        translation_unit,
+        "for_gpus",
+        getattr(translation_unit.for_gpus, "__wrapped__", translation_unit.for_gpus),
+    )
     monkeypatch.setattr(module, name, lambda *args, **named: with_a_fault(own(*args, **named)))
     with pytest.raises(IrError):
         definition.unit(definition.program(kinds), backend)
@@ -239,16 +245,16 @@ def test_a_fault_of_any_pass_is_found(
 def test_a_fault_is_found_in_a_kernel_of_elements(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    module: Any = elementwise if name == "for_gpus" else grid_kernel
+    module: Any = kernel if name == "for_gpus" else rawkernel
     own = getattr(module, name)
     own = getattr(own, "__wrapped__", own)
-    narrow_parameters = grid_kernel.narrow_parameters
+    narrow_parameters = rawkernel.narrow_parameters
     plain = getattr(narrow_parameters, "__wrapped__", narrow_parameters)
-    monkeypatch.setattr(grid_kernel, "narrow_parameters", plain)
+    monkeypatch.setattr(rawkernel, "narrow_parameters", plain)
     monkeypatch.setattr(module, name, lambda *args, **named: with_a_fault(own(*args, **named)))
-    kernel = jit.kernel(horner)
+    horner_kernel = jit.kernel(horner)
     with pytest.raises(IrError):
-        kernel._specialized((np.ones(3),), (), on_gpu=True)
+        horner_kernel._specialized((np.ones(3),), (), on_gpu=True)
 
 
 def horner(x):  # type: ignore[no-untyped-def]

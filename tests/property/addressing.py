@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kerneltk.layout import TILE, Access
-from kerneltk.specialize import HOST_TILE, ElementwiseSpecialization, Lowered
+from kerneltk.codegen.elementwise import HOST_TILE, ElementwiseSpecialization, Lowered
+from kerneltk.schedule.elementwise import TILE, Access
 
 Numbers = npt.NDArray[Any]
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kerneltk.arrays import ArraySpec, byte_extent
-from kerneltk.dtypes import alignment_on
-from kerneltk.lowered import Lowered
-from kerneltk.specialize_reduction import ReductionSpecialization
-from kerneltk.strategy import COUNTERS
+from kerneltk.codegen.reduction import ReductionSpecialization
+from kerneltk.codegen.specialization import Lowered
+from kerneltk.core.arrays import ArraySpec, byte_extent
+from kerneltk.core.dtypes import alignment_on
+from kerneltk.schedule.reduction_cuda import COUNTERS
 
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

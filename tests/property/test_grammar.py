@@ -9,16 +9,16 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kerneltk.arrays import ArraySpec
-from kerneltk.binding import bind_types
-from kerneltk.dtypes import dtype_names
+from kerneltk.codegen.elementwise import ElementwiseDefinition, specialize_elementwise
+from kerneltk.codegen.render import render
+from kerneltk.codegen.template_input import template_input
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.dtypes import dtype_names
+from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.errors import SignatureError
-from kerneltk.identifiers import CXX_KEYWORDS
-from kerneltk.params import parse_signature
-from kerneltk.render import render
-from kerneltk.specialize import ElementwiseDefinition, specialize_elementwise
-from kerneltk.template_input import template_input
-from kerneltk.types import CONSTRAINTS, NO_DEFAULT, Signature
+from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Signature
+from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.type_binding import bind_types
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KNOWN_TYPES = frozenset(
@@ -165,8 +165,8 @@ def test_names_reach_the_text_as_whole_identifiers_only(
 
 @given(st.sampled_from(sorted(CONSTRAINTS)), st.sampled_from(dtype_names()))
 def test_a_constraint_admits_what_numpy_says(constraint: str, name: str) -> None:
-    from kerneltk.dtypes import as_dtype
-    from kerneltk.types import satisfies
+    from kerneltk.core.dtypes import as_dtype
+    from kerneltk.signature.parameters import satisfies
 
     dtype = as_dtype(name)
     if name == "bfloat16":

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerneltk import jit
-from kerneltk.jit.grid_kernel import Definition
-from kerneltk.jit.passing import type_of
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.launch.marshalling import type_of
 
 from ..random_programs.reference import defined
 

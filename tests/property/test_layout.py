@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from kerneltk.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
-from kerneltk.binding import bind_types
-from kerneltk.divisors import multiplier_and_shift
-from kerneltk.dtypes import alignment_on
-from kerneltk.params import parse_signature
-from kerneltk.specialize import ElementwiseDefinition, Lowered, specialize_elementwise
+from kerneltk.codegen.divisors import multiplier_and_shift
+from kerneltk.codegen.elementwise import ElementwiseDefinition, Lowered, specialize_elementwise
+from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
+from kerneltk.core.dtypes import alignment_on
+from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.type_binding import bind_types
 
 from .addressing import Addressing, Target
 

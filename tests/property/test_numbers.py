@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kerneltk.binding import convert_scalar
-from kerneltk.dtypes import as_dtype, describe, dtype_names
+from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
+from kerneltk.signature.type_binding import convert_scalar
 
 dtypes = st.sampled_from([as_dtype(name) for name in dtype_names()])
 integers = st.integers(-(2**70), 2**70) | st.integers(-300, 300)

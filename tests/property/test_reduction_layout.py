@@ -15,18 +15,19 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from kerneltk import divisors, strategy
-from kerneltk import specialize_reduction as lowering
-from kerneltk.accumulator import parse_accumulator
-from kerneltk.arrays import ArraySpec, broadcast_strides
-from kerneltk.binding import bind_types
-from kerneltk.dtypes import describe
-from kerneltk.lowered import Lowered
-from kerneltk.params import parse_signature
-from kerneltk.render import render
-from kerneltk.specialize_reduction import ReductionDefinition, specialize_reduction
-from kerneltk.template_input import template_input
-from kerneltk.types import Parameter
+from kerneltk.codegen import divisors
+from kerneltk.codegen import reduction as lowering
+from kerneltk.codegen.accumulator import parse_accumulator
+from kerneltk.codegen.reduction import ReductionDefinition, specialize_reduction
+from kerneltk.codegen.render import render
+from kerneltk.codegen.specialization import Lowered
+from kerneltk.codegen.template_input import template_input
+from kerneltk.core.arrays import ArraySpec, broadcast_strides
+from kerneltk.core.dtypes import describe
+from kerneltk.schedule import reduction_cuda
+from kerneltk.signature.parameters import Parameter
+from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.type_binding import bind_types
 
 from .reduction_addressing import (
     MOST_SHARED_BYTES,
@@ -689,14 +690,14 @@ def test_numbers_beyond_32_bits(case: Case) -> None:
 # -- the model itself ---------------------------------------------------------------------------
 
 
-def strides_off(layout: strategy.ReductionLayout) -> strategy.ReductionLayout:
+def strides_off(layout: reduction_cuda.ReductionLayout) -> reduction_cuda.ReductionLayout:
     """The first operand's innermost kept step is one element too long."""
     row, *others = layout.kept.strides
     kept = replace(layout.kept, strides=((*row[:-1], row[-1] + 4), *others))
     return replace(layout, kept=kept)
 
 
-def chunks(layout: strategy.ReductionLayout, size: int) -> strategy.ReductionLayout:
+def chunks(layout: reduction_cuda.ReductionLayout, size: int) -> reduction_cuda.ReductionLayout:
     """Every access to memory is so wide (bytes)."""
     return replace(layout, accesses=tuple(replace(a, chunk=size) for a in layout.accesses))
 
@@ -704,7 +705,8 @@ def chunks(layout: strategy.ReductionLayout, size: int) -> strategy.ReductionLay
 ODD = dense((40, 1001), (1,), "f4", offset=4)
 SPLIT = dense((3, 40000), (1,), "f4", units=16)
 COLUMNS = dense((4000, 10), (0,), "f4", units=1)
-FAULTS: dict[str, tuple[Case, Callable[[strategy.ReductionLayout], strategy.ReductionLayout]]] = {
+Fault = Callable[[reduction_cuda.ReductionLayout], reduction_cuda.ReductionLayout]
+FAULTS: dict[str, tuple[Case, Fault]] = {
     "a chunk one too short": (SPLIT, lambda p: replace(p, chunk=p.chunk - 1)),
     "a part too few": (SPLIT, lambda p: replace(p, split=p.split - 1)),
     "a part too many": (SPLIT, lambda p: replace(p, split=p.split + 1)),
@@ -734,7 +736,7 @@ FAULTS: dict[str, tuple[Case, Callable[[strategy.ReductionLayout], strategy.Redu
 def test_the_model_finds_planted_faults(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case, change = FAULTS[fault]
     check(case)
-    plan = strategy.plan_reduction_cuda
+    plan = reduction_cuda.plan_reduction_cuda
     monkeypatch.setattr(lowering, "plan_reduction_cuda", lambda *given: change(plan(*given)))
     with pytest.raises(AssertionError):
         check(case)
@@ -754,7 +756,7 @@ def test_the_model_finds_wrong_divisors(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_model_finds_narrow_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     case = dense((2**33,), (0,), "i1")
     check_far(case)
-    plan = strategy.plan_reduction_cuda
+    plan = reduction_cuda.plan_reduction_cuda
     monkeypatch.setattr(
         lowering,
         "plan_reduction_cuda",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.dtypes import is_supported
+from kerneltk.core.dtypes import is_supported
 
 from .numbers import COMPLEXES, FLOATS, INTEGERS
 from .tree import Parameter

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import interop, pipeline
+from kerneltk import pipeline
+from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Function, GridLimits
 
 from . import fake_torch
@@ -40,7 +41,7 @@ class DryGpu:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         import cupy
 
-        from kerneltk.backends import cuda, cuda_streams
+        from kerneltk.backends.cuda import backend, streams
 
         self.log: list[tuple[Any, ...]] = []
         self.capturing: set[int] = set()
@@ -59,18 +60,18 @@ class DryGpu:
         patch.setattr(cupy.cuda, "Event", lambda **options: SimpleNamespace(ptr=1, done=True))
         patch.setattr(cupy.cuda, "get_current_stream", self._current_stream)
         patch.setattr(cupy.cuda.driver, "launchKernel", self._launch)
-        patch.setattr(cuda_streams, "stream_of", self._within)
-        patch.setattr(cuda_streams, "_kept", deque())
-        patch.setattr(cuda_streams, "relaxed_capture", nullcontext)
+        patch.setattr(streams, "stream_of", self._within)
+        patch.setattr(streams, "_kept", deque())
+        patch.setattr(streams, "relaxed_capture", nullcontext)
         for known in ("_functions", "_modules"):  # what is loaded here is loaded nowhere
             patch.setattr(pipeline, known, {})
-        patch.setattr(cuda, "stream_of", self._within)
-        patch.setattr(cuda, "_architecture_of", lambda device: "sm_90")
-        patch.setattr(cuda, "_multiprocessors", lambda device: 132)
+        patch.setattr(backend, "stream_of", self._within)
+        patch.setattr(backend, "_architecture_of", lambda device: "sm_90")
+        patch.setattr(backend, "_multiprocessors", lambda device: 132)
         patch.setattr(
-            cuda, "_scratch_for", lambda stream, size: self._note("scratch", stream) or 64
+            backend, "_scratch_for", lambda stream, size: self._note("scratch", stream) or 64
         )
-        backend = cuda.CudaBackend
+        backend = backend.CudaBackend
         patch.setattr(backend, "load", lambda own, code: Function(1))
         module = SimpleNamespace(function=lambda symbol: Function(1))
         patch.setattr(backend, "load_module", lambda own, code: module)
@@ -79,7 +80,7 @@ class DryGpu:
         patch.setattr(backend, "parameter_places", lambda own, function: None)
         patch.setattr(backend, "allow_shared", lambda own, function, size: None)
         made = backend()
-        patch.setattr(interop, "cuda_backend", lambda: made)
+        patch.setattr(foreign_arrays, "cuda_backend", lambda: made)
         self.torch = fake_torch.module()
         self.torch.cuda = SimpleNamespace(
             current_stream=lambda device: SimpleNamespace(cuda_stream=self.current["torch"]),

@@ -14,9 +14,9 @@ from PIL import Image
 
 import kerneltk
 from kerneltk import cli
-from kerneltk.cache import Cache
+from kerneltk.cache.store import Cache
+from kerneltk.core.settings import get_settings
 from kerneltk.demo import measure
-from kerneltk.settings import get_settings
 
 ROOT = Path(__file__).parents[2]
 

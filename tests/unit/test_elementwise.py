@@ -13,16 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import (
-    ArraySpec,
-    DivisionError,
-    ElementwiseKernel,
-    KernelToolkitError,
-    dispatch,
-    elementwise,
-)
+from kerneltk import ArraySpec, DivisionError, ElementwiseKernel, KernelToolkitError, elementwise
 from kerneltk.backends.host.backend import HostBackend
-from kerneltk.types import NO_DEFAULT
+from kerneltk.launch import dispatch
+from kerneltk.signature.parameters import NO_DEFAULT
 
 X = np.arange(6, dtype=np.float32)
 

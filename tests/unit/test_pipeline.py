@@ -7,9 +7,9 @@ import pytest
 from kerneltk import pipeline
 from kerneltk.backends.base import Function
 from kerneltk.backends.host.backend import HostBackend
-from kerneltk.cache import Cache
+from kerneltk.cache.store import Cache
+from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 from kerneltk.errors import CompileError
-from kerneltk.units import ObjectCode, Target, TranslationUnit
 
 UNIT = TranslationUnit("host", "int one;", "k")
 

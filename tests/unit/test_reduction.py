@@ -23,11 +23,11 @@ from kerneltk import (
     AxisError,
     KernelToolkitError,
     ReductionKernel,
-    dispatch,
     reduction,
 )
 from kerneltk.backends.host.backend import HostBackend
-from kerneltk.types import NO_DEFAULT
+from kerneltk.launch import dispatch
+from kerneltk.signature.parameters import NO_DEFAULT
 
 from . import fake_torch
 from .fake_torch import Tensor

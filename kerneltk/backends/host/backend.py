@@ -13,7 +13,6 @@ from typing import Any, Never
 
 import numpy as np
 
-from kerneltk.arrays import ArraySpec
 from kerneltk.backends.base import (
     Function,
     GridDialect,
@@ -24,11 +23,12 @@ from kerneltk.backends.base import (
     record_bytes,
 )
 from kerneltk.backends.host import runtime, toolchain
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
+from kerneltk.core.launch_bounds import BOUNDS_SUFFIX
+from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
-from kerneltk.launch_bounds import BOUNDS_SUFFIX
-from kerneltk.protocols import Memory, viewed
-from kerneltk.settings import get_settings
-from kerneltk.units import BackendName, ObjectCode, Target, TranslationUnit
+from kerneltk.interop.protocols import Memory, viewed
 
 __all__ = ["HostBackend"]
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk import elf
 from kerneltk.backends.host.line_table import LineTable
-from kerneltk.units import INCLUDE_DIRECTORY
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.object_code import elf
 
 __all__ = ["ArrayNotes", "describe", "register", "register_lines", "unit_symbol"]
 

@@ -21,13 +21,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kerneltk import debug_files, elf
 from kerneltk.backends import temporary
 from kerneltk.backends.host import memory_check, toolchain
-from kerneltk.cache import get_cache
+from kerneltk.cache.store import get_cache
+from kerneltk.core import debug_files
+from kerneltk.core.artifacts import ObjectCode
+from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, LaunchError
-from kerneltk.settings import get_settings
-from kerneltk.units import ObjectCode
+from kerneltk.object_code import elf
 
 __all__ = [
     "HostFunction",

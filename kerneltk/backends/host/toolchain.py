@@ -28,13 +28,13 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from kerneltk import elf
 from kerneltk.backends import processes, temporary
-from kerneltk.bodytext import foreign_headers, includes_by_option
-from kerneltk.cache import get_cache
+from kerneltk.cache.store import get_cache
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+from kerneltk.core.lexer import foreign_headers, includes_by_option
+from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
-from kerneltk.settings import get_settings
-from kerneltk.units import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+from kerneltk.object_code import elf
 
 __all__ = [
     "Compiler",
@@ -839,14 +839,14 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
                 stacklevel=2,
             )
     if code is None:
-        from kerneltk import messages  # only who has an error needs its reader
+        from kerneltk.core import diagnostics  # only who has an error needs its reader
 
-        message = messages.compile_error_message(log, unit.origins, unit.name or unit.entry)
+        message = diagnostics.compile_error_message(log, unit.origins, unit.name or unit.entry)
         raise CompileError(message, unit.source, log)
     reflection: tuple[tuple[str, bytes], ...] = ()
     exports = unit.exports
     if unit.reflected:
-        from kerneltk.reflection import read_library  # raw kernels only
+        from kerneltk.object_code.reflection import read_library  # raw kernels only
 
         found = read_library(code, [symbol for _, symbol in unit.reflected])
         reflection = tuple((name, found[s]) for name, s in unit.reflected if s in found)

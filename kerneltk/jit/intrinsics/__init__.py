@@ -18,7 +18,8 @@ __all__ = ["is_range", "rule_of"]
 
 @cache
 def _tables() -> dict[Any, Rule]:
-    from kerneltk.jit.intrinsics import complexes, conversions, mathematics, python
+    from kerneltk.jit.intrinsics import python
+    from kerneltk.jit.intrinsics.numbers import complexes, conversions, mathematics
 
     return {**mathematics.TABLE, **complexes.TABLE, **conversions.TABLE, **python.TABLE}
 

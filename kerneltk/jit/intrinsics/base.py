@@ -10,7 +10,7 @@ from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
 
 if TYPE_CHECKING:
-    from kerneltk.jit.types import Number, Type
+    from kerneltk.jit.ir.types import Number, Type
 
 __all__ = ["Builder", "CallSite", "Intrinsic", "Operation", "Rule", "Static", "Value"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.attributes import extent
+from kerneltk.jit.intrinsics.attributes import extent
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
-from kerneltk.jit.intrinsics.constants import folded
+from kerneltk.jit.intrinsics.numbers.constants import folded
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
@@ -20,7 +20,7 @@ from kerneltk.jit.intrinsics.typing_rules import (
     count_error,
     integer,
 )
-from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Tuple
 
 __all__ = ["TABLE", "absolute"]
 

@@ -14,7 +14,7 @@ from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Static,
 from kerneltk.jit.intrinsics.opaque import Methods
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, integer, static_value
 from kerneltk.jit.intrinsics.values import item_type, size_of
-from kerneltk.jit.types import PY_INT, Number, Opaque, Type
+from kerneltk.jit.ir.types import PY_INT, Number, Opaque, Type
 
 __all__ = ["HEADERS", "Collective", "Scope", "TempStorage", "Template", "memory_text"]
 

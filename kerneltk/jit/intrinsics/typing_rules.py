@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.dtypes import as_dtype, is_supported
+from kerneltk.core.dtypes import as_dtype, is_supported
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.foreign import as_numpys
-from kerneltk.jit.rules import common_type
-from kerneltk.jit.types import BOOL, PY_FLOAT, PY_INT, Number, Record, Type
-from kerneltk.jit.values import element_type
+from kerneltk.jit.ir.promotion import common_type
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number, Record, Type
+from kerneltk.jit.lowering.values import element_type
 
 __all__ = [
     "all_static",

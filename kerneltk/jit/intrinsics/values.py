@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.dtypes import as_dtype, describe
+from kerneltk.core.dtypes import as_dtype, describe
 from kerneltk.errors import ArgumentTypeError
-from kerneltk.jit.types import BOOL, Number, Record, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, Number, Record, Tuple, Type
 
 __all__ = ["fits", "item_type", "size_of"]
 

@@ -1,0 +1,611 @@
+"""The CUDA backend: CuPy arrays, NVRTC, and the driver's launch call.
+
+Beside it only `cuda_arrays` and `cuda_streams` import CuPy, and compilers the CUDA driver's kin.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+import threading
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+from cuda.bindings import driver
+from cupy.cuda.compiler import CompileException
+
+from kerneltk.backends.base import (
+    Function,
+    GridDialect,
+    GridLimits,
+    LaunchDialect,
+    LaunchMode,
+    make_block,
+    record_bytes,
+)
+from kerneltk.backends.cuda import compilers, nvrtc, streams
+from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    BackendUnavailableError,
+    CompileError,
+    LaunchError,
+)
+from kerneltk.interop.mapped import is_mapped
+from kerneltk.interop.protocols import Memory
+from kerneltk.interop.streams import Home
+from kerneltk.schedule.reduction_cuda import COUNTERS
+
+__all__ = ["CudaBackend", "CudaCompileError", "CudaLaunchError"]
+
+
+class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
+    """A compiler for GPUs refused a translation unit. Also CuPy's ``CompileException``."""
+
+    def __init__(self, error: CompileError, unit: TranslationUnit) -> None:
+        CompileException.__init__(
+            self, str(error), unit.source, unit.name or unit.entry, unit.options, unit.compiler
+        )
+        CompileError.__init__(self, str(error), error.source, error.log)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again; its two bases disagree."""
+        unit = TranslationUnit(
+            "cuda", self.source, "", self.options, name=self.name, compiler=self.backend
+        )
+        return type(self), (CompileError(str(self), self.source, self.log), unit)
+
+
+class CudaLaunchError(LaunchError, cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
+    """The driver refused something. Also CuPy's ``CUDADriverError``.
+
+    Parameters
+    ----------
+    message : str
+    status : int
+        The driver's result.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        RuntimeError.__init__(self, message)
+        self.status = status
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again; CuPy's class is made from the status alone."""
+        return type(self), (str(self), self.status)
+
+
+def _check(result: Any, what: str) -> None:
+    if result != driver.CUresult.CUDA_SUCCESS:
+        _, name = driver.cuGetErrorName(result)
+        _, text = driver.cuGetErrorString(result)
+        raise CudaLaunchError(
+            f"{what} failed: {(name or b'').decode()}, {(text or b'unknown error').decode()}.",
+            int(result),
+        )
+
+
+@cache
+def _architecture_of(device: int) -> str:
+    return f"sm_{cupy.cuda.Device(device).compute_capability}"
+
+
+@cache
+def _multiprocessors(device: int) -> int:
+    return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
+
+
+class CudaBackend:
+    """CuPy arrays on GPUs; implements `kerneltk.backends.base.Backend`."""
+
+    name: BackendName = "cuda"
+    array_type: type = cupy.ndarray
+
+    def __init__(self) -> None:
+        try:
+            several = self._several = cupy.cuda.runtime.getDeviceCount() > 1
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            raise BackendUnavailableError(f"CuPy finds no GPU that it can use: {error}.") from error
+        # CuPy keeps whether an array is C-contiguous; then its strides follow from its shape.
+        contiguous = "{a}._c_contiguous or " if hasattr(cupy.ndarray, "_c_contiguous") else ""
+        self.dialect = LaunchDialect(
+            names={
+                "launch": cupy.cuda.driver.launchKernel,
+                "device": cupy.cuda.runtime.getDevice,
+                "current_stream": cupy.cuda.get_current_stream,
+                "ndarray": cupy.ndarray,
+                "alloc": cupy.cuda.alloc,
+                "scratch_for": _scratch_for,
+            },
+            read="m{a} = {a}.data; {p} = m{a}.ptr",
+            array_key="{a}.dtype, {a}.shape, "
+            + contiguous
+            + "{a}.strides"
+            + (", m{a}.device_id" if several else ""),
+            output_key="",
+            call_key="device()" if several else "",
+            stream="current_stream().ptr",
+            allocate="m{a} = alloc({size}); {p} = m{a}.ptr; {a} = ndarray(shape, {dtype}, m{a}) "
+            "if order == 'C' else ndarray(shape, {dtype}, m{a}, None, order)",
+            launch="function, grid, grain, 1, block, 1, 1, 0, stream, buffer[1], 0",
+            scratch="scratch_for(stream, scratch)",
+            errors=(cupy.cuda.driver.CUDADriverError,),
+        )
+
+    def target(self, unit: TranslationUnit | None = None) -> Target:
+        """Return the current device's target, for a unit's own compiler if one is given."""
+        architecture = _architecture_of(self.device_key())
+        if unit is None:
+            return nvrtc.target_for(architecture)
+        return compilers.target_for(architecture, unit)
+
+    def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
+        """Return the compile options that a unit gets beside its own."""
+        return compilers.backend_options(unit)
+
+    def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
+        """Return where a unit's compiler looks for its headers."""
+        return compilers.include_directories(unit)
+
+    def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
+        """Compile a unit; raises CudaCompileError."""
+        try:
+            return compilers.compile(unit, target)
+        except CompileError as error:
+            raise CudaCompileError(error, unit) from None
+
+    def load(self, code: ObjectCode) -> Function:
+        """Load object code into the current device's context.
+
+        Loading may happen while a stream is being captured into a graph: the calling thread is
+        put into relaxed mode meanwhile, since loading is no part of the graph.
+        """
+        _bind_context()
+        with relaxed_capture():
+            result, module = driver.cuModuleLoadData(code.code)
+            if result != driver.CUresult.CUDA_SUCCESS:
+                _check(result, "Loading the compiled kernel")
+            result, function = driver.cuModuleGetFunction(module, code.entry.encode())
+            _check(result, f"Finding the kernel '{code.entry}' in its module")
+        return Function(int(function), module)
+
+    def load_module(self, code: ObjectCode) -> CudaModule:
+        """Load object code with several entry points into the current device's context."""
+        _bind_context()
+        with relaxed_capture():
+            result, module = driver.cuModuleLoadData(code.code)
+            _check(result, "Loading the module")
+        return CudaModule(module)
+
+    def device_key(self) -> int:
+        """Return the number of the current device."""
+        return int(cupy.cuda.runtime.getDevice())
+
+    def multiprocessors(self) -> int:
+        """Return how many multiprocessors the current device has."""
+        return _multiprocessors(self.device_key())
+
+    def describe(self, array: Any) -> tuple[ArraySpec, int]:
+        """Return an array's description and its address."""
+        address = array.data.ptr
+        return ArraySpec(array.dtype, array.shape, array.strides, address % 16), address
+
+    def check_usable(self, array: Any, name: str, written: bool) -> None:
+        """Raise ArgumentValueError for an array of another device that cannot be reached.
+
+        As CuPy does, peer access is switched on where the devices have it, with a warning.
+        """
+        own, current = array.data.device_id, self.device_key()
+        if own == current or array.data.ptr == 0:
+            return
+        if not _reaches(current, own):
+            raise ArgumentValueError(
+                f"The array for parameter '{name}' is on device {own}, but the current device is "
+                f"{current}, which cannot reach it.\n"
+                f"  Hint: call inside 'with cupy.cuda.Device({own}):', or copy the array."
+            )
+
+    def adopt(self, value: Any) -> Any:
+        """Return a view of another library's device array, by DLPack: the library's work on it
+        comes before what CuPy's current stream does next.
+        """
+        return cupy.from_dlpack(value)
+
+    def wrap(self, memory: Memory, device: int | None = None) -> Any:
+        """Return an array in memory of another library.
+
+        Raises
+        ------
+        ArgumentValueError
+            It is no memory that a GPU reaches.
+        """
+        low, high = memory.extent
+        if device is None:
+            device = self._device_of(memory) if memory.address else self.device_key()
+        block = streams.Block(memory.address + low, high - low, memory.owner, device)
+        pointer = cupy.cuda.MemoryPointer(block, -low)
+        return cupy.ndarray(memory.shape, memory.dtype, pointer, memory.strides)
+
+    def _device_of(self, memory: Memory) -> int:
+        with suppress(cupy.cuda.runtime.CUDARuntimeError):  # nothing is known of the address
+            known = cupy.cuda.runtime.pointerGetAttributes(memory.address)
+            if known.type != _UNREGISTERED:
+                return int(known.device)
+        # Where pages move by themselves, a GPU reaches all memory of the process.
+        reaches = cupy.cuda.Device().attributes.get("PageableMemoryAccess")
+        if not reaches or not is_mapped(memory.address, 1):
+            raise ArgumentValueError(
+                f"An array of type '{type(memory.owner).__name__}' says that its elements lie at "
+                f"{memory.address:#x}, where there is no memory that a GPU reaches."
+            )
+        return self.device_key()
+
+    def owner_of(self, array: Any) -> Any:
+        """Return what owns the memory of an array that another library's memory was taken for."""
+        return array.data.mem.owner
+
+    def home(self, array: Any) -> Home:
+        """Return CuPy's current stream on an array's device."""
+        device = int(array.data.device_id)
+        return Home(streams.current_stream(device), device)
+
+    def ordered(
+        self, homes: Sequence[Home], stream: int | None
+    ) -> AbstractContextManager[int | None]:
+        """Return a context for a launch on arrays of other libraries: see `cuda_streams`."""
+        return streams.ordered(homes, stream)
+
+    def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+        """Allocate an array from CuPy's memory pool."""
+        return _empty(shape, dtype, order)
+
+    def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
+        """Return a context in which memory is allocated and used in a stream's order."""
+        return nullcontext() if stream is None else stream_of(stream)
+
+    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
+        """Return a copy of a structured scalar's bytes."""
+        with self.stream_context(stream):
+            return cupy.array(record_bytes(record))
+
+    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
+        """Put a kernel's copy into the structured scalar, once the kernel is done."""
+        with self.stream_context(stream):
+            record_bytes(record)[:] = memory.get()
+
+    def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
+        """Return an argument buffer whose constant part is filled in."""
+        if size > _MAX_PARAMETER_BYTES:
+            raise ArgumentTypeError(
+                f"The kernel's arguments take {size} bytes; a launch can pass "
+                f"{_MAX_PARAMETER_BYTES}.\n  Hint: put some of the arguments into an array."
+            )
+        memory, address, owner = make_block(size, offset, constants)
+        pointers = (ctypes.c_void_p * 1)(address)
+        return memory, ctypes.addressof(pointers), (owner, pointers)
+
+    # -- raw kernels ---------------------------------------------------------------------------
+
+    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
+        """Return how launchers of raw kernels are written."""
+        contiguous = "_c_contiguous" if hasattr(cupy.ndarray, "_c_contiguous") else "flags.forc"
+        names: dict[str, Any] = {"current_stream": cupy.cuda.get_current_stream}
+        doubtful = f"not {{a}}.{contiguous} or not {{p}}"
+        if self._several:
+            names["device"] = cupy.cuda.runtime.getDevice
+            doubtful += " or m{a}.device_id != own_device"
+        arguments = "function, gx, gy, gz, bx, by, bz, shared, stream, buffer[1]"
+        if mode.cluster or mode.programmatic:
+            names["launch"] = partial(_launch_extended, mode)
+        elif mode.cooperative:
+            names["launch"] = cupy.cuda.driver.launchCooperativeKernel
+        else:
+            names["launch"] = cupy.cuda.driver.launchKernel
+            arguments += ", 0"
+        return GridDialect(
+            names=names,
+            read=self.dialect.read,
+            doubtful=doubtful,
+            doubtful_if_written="",
+            head_format="",
+            head_values="",
+            head_size=0,
+            launch=arguments,
+            stream=self.dialect.stream,
+            errors=(cupy.cuda.driver.CUDADriverError, LaunchError),
+        )
+
+    def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:
+        """Return a block of parameters and the address of the array of their addresses."""
+        if size > _MOST_RAW_PARAMETER_BYTES:
+            raise ArgumentTypeError(
+                f"The kernel's parameters take {size} bytes; a launch can pass "
+                f"{_MOST_RAW_PARAMETER_BYTES}.\n  Hint: put some of them into an array."
+            )
+        memory, address, owner = make_block(max(size, 1), 0, b"")
+        pointers = (ctypes.c_void_p * max(len(offsets), 1))(
+            *(address + offset for offset in offsets)
+        )
+        return memory, ctypes.addressof(pointers), (owner, pointers)
+
+    def limits(self, function: Function) -> GridLimits:
+        """Return what a launch of a raw kernel may ask for."""
+        attributes = cupy.cuda.Device().attributes
+        static = _attribute_of(function, "shared_size_bytes")
+        return GridLimits(
+            _attribute_of(function, "max_threads_per_block"),
+            tuple(attributes[f"MaxBlockDim{axis}"] for axis in "XYZ"),
+            tuple(attributes[f"MaxGridDim{axis}"] for axis in "XYZ"),
+            int(attributes["MaxSharedMemoryPerBlockOptin"]) - static,
+        )
+
+    def allow_shared(self, function: Function, size: int) -> None:
+        """Raise the kernel's own limit of dynamic shared memory to `size` bytes if it is lower."""
+        name = "max_dynamic_shared_size_bytes"
+        if size and size > _attribute_of(function, name):
+            self.set_attribute(function, name, size)
+
+    def attributes(self, function: Function) -> dict[str, int]:
+        """Return a raw kernel's attributes by CuPy's names."""
+        return {name: _attribute_of(function, name) for name in _ATTRIBUTES}
+
+    def set_attribute(self, function: Function, name: str, value: int) -> None:
+        """Set an attribute; raises LaunchError where the driver refuses it."""
+        (result,) = driver.cuFuncSetAttribute(function.handle, _ATTRIBUTES[name], value)
+        _check(result, f"Setting '{name}' to {value}")
+
+    def parameter_places(self, function: Function) -> tuple[tuple[int, int], ...] | None:
+        """Return offset and size (bytes) of each parameter; None where the driver is older than
+        CUDA 12.4.
+        """
+        ask = getattr(driver, "cuFuncGetParamInfo", None)
+        places: list[tuple[int, int]] = []
+        while ask is not None:
+            result, offset, size = ask(function.handle, len(places))
+            if result == driver.CUresult.CUDA_ERROR_INVALID_VALUE:
+                return tuple(places)
+            if result != driver.CUresult.CUDA_SUCCESS:
+                break
+            places.append((int(offset), int(size)))
+        return None
+
+    def suggest_block(self, function: Function, shared: int) -> int:
+        """Return the block for which most threads are resident (the occupancy calculator's)."""
+        result, _, block = driver.cuOccupancyMaxPotentialBlockSize(function.handle, None, shared, 0)
+        _check(result, "Asking for the occupancy")
+        return int(block)
+
+    def check_address(self, address: int) -> str:
+        """Return why a kernel cannot use an address, or an empty string."""
+        kind = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        result, _ = driver.cuPointerGetAttribute(kind, address)
+        known = result == driver.CUresult.CUDA_SUCCESS
+        return "" if known else "no memory of the device lies at that address"
+
+    def variable_array(
+        self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object
+    ) -> Any:
+        """Return a module's variable as an array."""
+        size = dtype.itemsize * math.prod(shape)
+        return cupy.ndarray(shape, dtype, self.variable_pointer(address, size, owner))
+
+    def variable_pointer(self, address: int, size: int, owner: object) -> Any:
+        """Return a pointer to a module's variable."""
+        memory = cupy.cuda.UnownedMemory(address, size, owner, self.device_key())
+        return cupy.cuda.MemoryPointer(memory, 0)
+
+    def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
+        """Retry once where this thread has no context yet; raise otherwise."""
+        if getattr(failure, "status", None) in _NO_CONTEXT:
+            _bind_context()
+            try:
+                launch(*arguments)
+                return
+            except cupy.cuda.driver.CUDADriverError as second:
+                failure = second
+        if isinstance(failure, LaunchError):
+            raise failure
+        status = int(getattr(failure, "status", 0))
+        raise CudaLaunchError(f"The launch failed: {failure}.", status) from failure
+
+
+class CudaModule:
+    """A module in a device's context; implements `kerneltk.backends.base.Module`."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    def function(self, symbol: str) -> Function:
+        """Return an entry point."""
+        result, function = driver.cuModuleGetFunction(self._handle, symbol.encode())
+        _check(result, f"Finding the kernel '{symbol}' in its module")
+        return Function(int(function), self._handle)
+
+    def variable(self, symbol: str) -> tuple[int, int]:
+        """Return a variable's address and size (bytes)."""
+        result, address, size = driver.cuModuleGetGlobal(self._handle, symbol.encode())
+        _check(result, f"Finding the variable '{symbol}' in its module")
+        return int(address), int(size)
+
+
+_Attribute = driver.CUfunction_attribute
+_ATTRIBUTES = {
+    "max_threads_per_block": _Attribute.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    "shared_size_bytes": _Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+    "const_size_bytes": _Attribute.CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+    "local_size_bytes": _Attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+    "num_regs": _Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS,
+    "ptx_version": _Attribute.CU_FUNC_ATTRIBUTE_PTX_VERSION,
+    "binary_version": _Attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+    "cache_mode_ca": _Attribute.CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,
+    "max_dynamic_shared_size_bytes": (_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
+    "preferred_shared_memory_carveout": (
+        _Attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+    ),
+}
+
+
+def _attribute_of(function: Function, name: str) -> int:
+    """Return one attribute of a raw kernel; -1 where there is no such attribute."""
+    result, value = driver.cuFuncGetAttribute(_ATTRIBUTES[name], function.handle)
+    return int(value) if result == driver.CUresult.CUDA_SUCCESS else -1
+
+
+def _launch_extended(
+    mode: LaunchMode,
+    function: int,
+    gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
+    shared: int,
+    stream: int,
+    parameters: int,
+) -> None:  # fmt: skip
+    """Launch with the attributes that the plain calls do not take."""
+    kinds = driver.CUlaunchAttributeID
+    attributes = []
+    if mode.cluster:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        cluster = attribute.value.clusterDim
+        cluster.x, cluster.y, cluster.z = mode.cluster
+        attributes.append(attribute)
+    if mode.programmatic:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        attribute.value.programmaticStreamSerializationAllowed = 1
+        attributes.append(attribute)
+    if mode.cooperative:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        attribute.value.cooperative = 1
+        attributes.append(attribute)
+    config = driver.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = gx, gy, gz
+    config.blockDimX, config.blockDimY, config.blockDimZ = bx, by, bz
+    config.sharedMemBytes = shared
+    config.hStream = stream
+    config.attrs = attributes
+    config.numAttrs = len(attributes)
+    (result,) = driver.cuLaunchKernelEx(config, function, parameters, 0)
+    _check(result, "The launch")
+
+
+_UNREGISTERED = 0  # cudaMemoryTypeUnregistered
+
+# Not initialized, invalid context, context is destroyed: the thread has made no call yet that
+# makes the device's context current.
+_NO_CONTEXT = (3, 201, 709)
+
+
+# A kernel's parameters may take 4 KiB on every architecture, and more since Volta (CUDA 12.1).
+_MAX_PARAMETER_BYTES = 4096
+_MOST_RAW_PARAMETER_BYTES = 32764
+
+
+def _empty(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+    return cupy.ndarray(tuple(shape), dtype, order=order)
+
+
+# Scratch memory by device, stream and, for launches that are captured into a graph, the capture.
+# Launches on one stream follow one another, and every launch leaves the counters at zero, so that
+# they share it. What a graph uses is kept for good: it may be launched at any time.
+_scratch: dict[tuple[int, ...], tuple[int, int, Any]] = {}
+_PER_THREAD_STREAM = 2  # the handle of a stream that is another one in each thread
+
+
+def _scratch_for(stream: int, size: int) -> int:
+    """Return the address of `size` bytes for a launch on a stream; the counters in it are zero."""
+    device = cupy.cuda.runtime.getDevice()
+    key: tuple[int, ...] = (device, stream)
+    if stream == _PER_THREAD_STREAM:
+        key = (device, stream, _thread_number())
+    capture = 0
+    if is_capturing(stream):
+        capture = _capture_number(stream)
+        key = (*key, -capture)
+    address, room, _ = _scratch.get(key, _NO_SCRATCH)
+    return address if size <= room else _new_scratch(key, stream, size, capture > 0)
+
+
+_NO_SCRATCH: tuple[int, int, Any] = (0, 0, None)
+
+
+_threads = itertools.count(1)
+_thread = threading.local()
+
+
+def _thread_number() -> int:
+    """Return this thread's number, which no other has; the system's are used again."""
+    number: int = getattr(_thread, "number", 0)
+    if not number:
+        number = _thread.number = next(_threads)
+    return number
+
+
+def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -> int:
+    older = _scratch.get(key)
+    if captured:
+        # The memory is cleared now, not by the graph.
+        with relaxed_capture(), cupy.cuda.Stream(non_blocking=True) as other:
+            memory = streams.lasting_memory(size)
+            memory.memset_async(0, 4 * COUNTERS, other)
+            other.synchronize()
+    else:
+        # Twice as much as before, for what comes next, too.
+        size = max(-(-size // _SCRATCH_STEP) * _SCRATCH_STEP, 2 * older[1] if older else 0)
+        external = stream_of(stream)
+        with external:  # in the stream's own order, also with respect to who has it next
+            memory = streams.lasting_memory(size)
+            memory.memset_async(0, 4 * COUNTERS, external)
+    # What was there before stays: another thread may be about to launch with it, or a graph.
+    _scratch[key] = (memory.ptr, size, (memory, older))
+    return int(memory.ptr)
+
+
+_SCRATCH_STEP = 1 << 20
+
+
+def _capture_number(stream: int) -> int:
+    """Return the number of the capture that a stream takes part in."""
+    result, _, number, *_ = driver.cuStreamGetCaptureInfo(stream)
+    _check(result, "Asking a stream for its capture")
+    return int(number)
+
+
+def _bind_context() -> None:
+    """Make the current device's primary context current in this thread.
+
+    The runtime does that by itself, but only in a call that needs a context.
+    """
+    cupy.cuda.runtime.setDevice(cupy.cuda.runtime.getDevice())
+    with relaxed_capture():
+        cupy.cuda.runtime.free(0)
+
+
+@cache
+def _reaches(device: int, peer: int) -> bool:
+    if not cupy.cuda.runtime.deviceCanAccessPeer(device, peer):
+        return False
+    try:
+        cupy.cuda.runtime.deviceEnablePeerAccess(peer)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        if "PeerAccessAlreadyEnabled" not in str(error):
+            raise BackendUnavailableError(f"Peer access failed: {error}.") from error
+    warnings.warn(
+        f"A kernel on device {device} reads an array of device {peer} through peer access.",
+        cupy._util.PerformanceWarning,
+        stacklevel=6,
+    )
+    return True

@@ -1,0 +1,239 @@
+"""Compiling CUDA C++ by NVRTC, with neither a GPU nor a driver."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from kerneltk.backends.cuda.architectures import check_options, choose_target
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+from kerneltk.core.compile_log import report
+from kerneltk.core.lexer import foreign_headers, includes_by_option
+from kerneltk.core.settings import get_settings
+from kerneltk.errors import BackendUnavailableError, CompileError
+
+__all__ = [
+    "backend_options",
+    "compile",
+    "cuda_include_directories",
+    "include_directories",
+    "target_for",
+]
+
+
+@cache
+def _nvrtc() -> Any:
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except Exception as error:  # a missing package or library, by many exception types
+        raise BackendUnavailableError(
+            f"NVRTC, the compiler for GPUs, cannot be loaded: {error}.\n"
+            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
+        ) from error
+    return nvrtc
+
+
+@cache
+def _version_numbers() -> tuple[int, int]:
+    _, major, minor = _nvrtc().nvrtcVersion()
+    return int(major), int(minor)
+
+
+def _version() -> str:
+    return "nvrtc {}.{}".format(*_version_numbers())
+
+
+@cache
+def _architectures() -> tuple[int, ...]:
+    nvrtc = _nvrtc()
+    result, count = nvrtc.nvrtcGetNumSupportedArchs()
+    _check(nvrtc, result, None)
+    result, found = nvrtc.nvrtcGetSupportedArchs()
+    _check(nvrtc, result, None)
+    return tuple(int(number) for number in found[:count])
+
+
+def target_for(architecture: str) -> Target:
+    """Return the target of a CUDA architecture such as ``"sm_90"`` or ``"compute_80"``.
+
+    An architecture that is newer than this NVRTC gets PTX of the newest one that it knows, which
+    the driver compiles when it is loaded. ``"lto_90"`` stands for the intermediate form that is
+    compiled when it is linked.
+
+    Raises
+    ------
+    ValueError
+        The text is not an architecture, or one that NVRTC no longer compiles for.
+    BackendUnavailableError
+        NVRTC is not installed.
+    """
+    return choose_target(architecture, _architectures(), _version())
+
+
+@cache
+def cuda_include_directories() -> tuple[str, ...]:
+    """Return the directories that hold ``cuda_fp16.h`` and its like; empty where there are none."""
+    configured = get_settings().cuda_include
+    if configured:
+        return configured
+    from cuda.pathfinder import find_nvidia_header_directory
+
+    found = (find_nvidia_header_directory(name) for name in ("cudart", "cccl"))
+    return tuple(str(path) for path in found if path)
+
+
+# What `--minimal` leaves out is named so: textures, surfaces, the runtime's functions and types,
+# launches from kernels. It saves 4 of the 8 ms that NVRTC's own declarations take.
+_NOT_MINIMAL = ("tex", "surf", "cuda", "<<<")
+_MINIMAL_SINCE = (12, 4)
+_QUICK_SINCE = (12, 9)
+
+
+def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
+    """Return the options that a unit gets beside its own."""
+    if unit.raw:
+        # Else the header needs the whole of libcu++, and half a second.
+        light = ("-D_CG_LIMIT_INCLUDED_DEPENDENCIES",) * ("cooperative_groups" in unit.source)
+        return ("--std=c++17", *light)
+    options: tuple[str, ...] = ("--std=c++17", "--device-as-default-execution-space")
+    plain = not foreign_headers(unit.source) and not includes_by_option(unit.options)
+    if (
+        plain
+        and _version_numbers() >= _MINIMAL_SINCE
+        and not any(word in unit.source for word in _NOT_MINIMAL)
+    ):
+        options += ("--minimal",)
+    if unit.quick and _version_numbers() >= _QUICK_SINCE:
+        options += ("--Ofast-compile=min",)
+    return options
+
+
+def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
+    """Return where CUDA's headers are, for a unit that includes others than this package's."""
+    if not foreign_headers(unit.source) and not includes_by_option(unit.options):
+        return ()
+    directories = tuple(map(Path, cuda_include_directories()))
+    if not unit.raw:
+        return directories
+    # NVRTC has no C library; a user's own text may include its headers.
+    own, fallback = INCLUDE_DIRECTORY / "nvrtc", INCLUDE_DIRECTORY / "nvrtc_fallback"
+    return (own, *directories, *_bundled(), fallback)
+
+
+@cache
+def _bundled() -> tuple[Path, ...]:
+    """Return where CuPy keeps its copies of CUB, libcu++ and Thrust, without importing it."""
+    package = importlib.util.find_spec("cupy")
+    places = (package.submodule_search_locations or ()) if package else ()
+    root = ("_core", "include", "cupy", "_cccl")
+    found = (
+        Path(place, *root, name) for place in places for name in ("cub", "libcudacxx", "thrust")
+    )
+    return tuple(path for path in found if path.is_dir())
+
+
+def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
+    """Compile a unit for a target of :func:`target_for`.
+
+    Raises
+    ------
+    CompileError
+        The compiler refused the text; the message shows the place in the user's text.
+    BackendUnavailableError
+        NVRTC is not installed.
+    """
+    nvrtc = _nvrtc()
+    check_options(unit, target)
+    links = target.architecture.startswith("lto_")
+    architecture = target.architecture.replace("lto_", "sm_")
+    options = [f"--gpu-architecture={architecture}", f"-I{INCLUDE_DIRECTORY}"]
+    options += [*backend_options(unit), *(["-dlto"] if links else [])]
+    options += _without_defaults(unit.options, options)
+    options += [f"-I{directory}" for directory in include_directories(unit)]
+    encoded = [option.encode() for option in options]
+    source = unit.source.encode("utf-8", "surrogateescape")
+    result, program = nvrtc.nvrtcCreateProgram(source, b"generated code", 0, [], [])
+    _check(nvrtc, result, None)
+    try:
+        for expression, known in unit.exports:
+            if known:
+                continue
+            (result,) = nvrtc.nvrtcAddNameExpression(program, expression.encode())
+            _check(nvrtc, result, f"the name '{expression}'")
+        (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
+        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
+                raise CompileError(
+                    f"NVRTC does not take one of the options {list(unit.options)}: {log.strip()}",
+                    unit.source,
+                    log,
+                )
+            from kerneltk.core.diagnostics import (
+                compile_error_message,  # only who has an error needs it
+            )
+
+            message = compile_error_message(log, unit.origins, unit.name or unit.entry)
+            raise CompileError(message, unit.source, log)
+        report(log)
+        return _object_code(nvrtc, unit, target, program)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _object_code(nvrtc: Any, unit: TranslationUnit, target: Target, program: Any) -> ObjectCode:
+    """Return what a program was compiled to."""
+    symbols = []
+    for expression, known in unit.exports:
+        if known:
+            symbols.append((expression, known))
+            continue
+        result, symbol = nvrtc.nvrtcGetLoweredName(program, expression.encode())
+        _check(nvrtc, result, f"the symbol of '{expression}'")
+        symbols.append((expression, symbol.decode()))
+    kind: Literal["cubin", "ptx", "ltoir"] = "cubin"
+    if target.architecture.startswith("lto_"):
+        kind, code = "ltoir", _bytes(nvrtc.nvrtcGetLTOIRSize, nvrtc.nvrtcGetLTOIR, program)
+    elif target.architecture.startswith("compute_"):
+        kind, code = "ptx", _bytes(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
+    else:
+        code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+    if not code:
+        raise CompileError(f"The options {list(unit.options)} make no machine code.", unit.source)
+    reflection: tuple[tuple[str, bytes], ...] = ()
+    if unit.reflected:
+        from kerneltk.object_code.reflection import read_reflection  # raw kernels only
+
+        reflection = read_reflection(kind, code, unit.reflected)
+    return ObjectCode(target, kind, code, unit.entry, tuple(symbols), reflection)
+
+
+def _without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]:
+    """Drop a default that the user's own options replace, in place; return the user's options."""
+    if any(option.replace("--", "-").startswith("-std") for option in chosen):
+        defaults[:] = [option for option in defaults if not option.startswith("--std")]
+    return list(chosen)
+
+
+def _check(nvrtc: Any, result: object, what: str | None) -> None:
+    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise CompileError(f"NVRTC failed{': ' + what if what else ''} ({result}).")
+
+
+def _bytes(size_of: Any, get: Any, program: Any) -> bytes:
+    result, size = size_of(program)
+    _check(_nvrtc(), result, "the size of the result")
+    # It is written to, and CPython keeps one object for all equal bytes of length one: a log that
+    # is empty but for its end would change what every other blank is.
+    buffer: bytes = b" " * max(size, 2)
+    (result,) = get(program, buffer)
+    _check(_nvrtc(), result, "the result")
+    return buffer[:size]
+
+
+def _text(size_of: Any, get: Any, program: Any) -> str:
+    return _bytes(size_of, get, program).rstrip(b"\0").decode(errors="replace")

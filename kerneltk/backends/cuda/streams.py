@@ -1,0 +1,236 @@
+"""The order of launches and of other libraries' work: streams, events and captures.
+
+Within :func:`ordered` CuPy's current stream is the one that is launched on, and CuPy's memory comes
+from the library whose arrays they are: a stream's memory goes to others after its work is done.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import cupy
+from cuda.bindings import driver
+
+from kerneltk.errors import LaunchError
+from kerneltk.interop.streams import Home, Library, stream_handle, stream_in_brackets
+
+__all__ = [
+    "Block",
+    "current_stream",
+    "is_capturing",
+    "lasting_memory",
+    "ordered",
+    "own_stream",
+    "relaxed_capture",
+    "stream_of",
+]
+
+_runtime = cupy.cuda.runtime
+_LEGACY = 1  # CUDA's name of the default stream, as a handle; 0 is the same one
+
+
+class _Handle:
+    """A stream's handle, by the protocol that CUDA's libraries share."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return the protocol's version and the handle."""
+        return 0, self._handle
+
+
+def stream_of(handle: int) -> Any:
+    """Return CuPy's object for a stream's handle; it does not own the stream."""
+    if hasattr(cupy.cuda.Stream, "from_external"):
+        return cupy.cuda.Stream.from_external(_Handle(handle))
+    return cupy.cuda.ExternalStream(handle)
+
+
+def own_stream(stream: Any) -> Any:
+    """Return CuPy's object for what is given as a stream; numba's 0 is the current one.
+
+    Raises as `kerneltk.interop.streams.stream_handle`.
+    """
+    stream = stream_in_brackets(stream)
+    if stream is None:
+        return cupy.cuda.get_current_stream()
+    handle = stream_handle(stream)
+    return stream if isinstance(stream, cupy.cuda.Stream) else stream_of(handle)
+
+
+def current_stream(device: int) -> int:
+    """Return the handle of CuPy's current stream on a device."""
+    handle = int(cupy.cuda.get_current_stream(device).ptr)
+    return 0 if handle == _LEGACY else handle
+
+
+def is_capturing(stream: int) -> bool:
+    """Return whether a stream is being captured into a graph."""
+    # The legacy default stream cannot be captured, and asking it while another one is fails.
+    return stream > _LEGACY and bool(_runtime.streamIsCapturing(stream))
+
+
+@contextmanager
+def relaxed_capture() -> Iterator[None]:
+    """Let this thread do what is no part of a graph while a stream is captured into one."""
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    result, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
+    if result != driver.CUresult.CUDA_SUCCESS:
+        raise LaunchError(f"Entering the relaxed capture mode failed: {result.name}.")
+    try:
+        yield
+    finally:
+        driver.cuThreadExchangeStreamCaptureMode(mode)
+
+
+# -- which stream ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def ordered(homes: Sequence[Home], stream: int | None) -> Iterator[int]:
+    """Return a context for a launch, which has the handle of the stream that it goes to.
+
+    Without a stream of the caller's it is the current one of the first array's library. The other
+    libraries' streams are waited for before, and wait afterwards.
+
+    Parameters
+    ----------
+    homes : sequence of Home
+        One an array of another library, at least one; those of CuPy's own arrays behind them.
+    stream : int or None
+        What the call names. Then only those streams are ordered whose arrays ask for it.
+    """
+    device = int(_runtime.getDevice())
+    library = next((home.library for home in homes if home.library is not None), None)
+    with _as_launch_errors():
+        chosen, others = _chosen(homes, stream, device)
+        for home in others:
+            _wait(chosen, device, home.stream, home.device)
+    with stream_of(chosen), _memory_of(library, chosen, device):
+        yield chosen
+    with _as_launch_errors():
+        for home in others:
+            _wait(home.stream, home.device, chosen, device)
+        kept = [home.kept for home in homes if home.kept is not None]
+        if kept and not is_capturing(chosen):
+            _keep(kept, chosen)
+
+
+@contextmanager
+def _as_launch_errors() -> Iterator[None]:
+    """Turn CuPy's errors about streams and captures into this package's."""
+    try:
+        yield
+    except RuntimeError as error:
+        if isinstance(error, LaunchError):
+            raise
+        raise LaunchError(f"The streams of a launch could not be ordered: {error}.") from error
+
+
+def _chosen(homes: Sequence[Home], stream: int | None, device: int) -> tuple[int, list[Home]]:
+    """Return the stream to launch on, and those that are to be ordered with it."""
+    if stream is not None:
+        asking = [home for home in homes if home.asked]
+        return stream, _others(asking, stream, device)
+    first = next((home for home in homes if home.library is not None), homes[0])
+    chosen = first.stream
+    if first.device != device:
+        library = first.library
+        chosen = library.current_stream(device) if library is not None else current_stream(device)
+    others = _others(homes, chosen, device)
+    if others:
+        # Work of the past cannot come before what a graph does: it is ordered by who launches
+        # the graph. So only streams that are captured, too, are ordered.
+        captured = [home for home in others if is_capturing(home.stream)]
+        if is_capturing(chosen):
+            return chosen, captured
+        if captured:
+            return captured[0].stream, _others(captured, captured[0].stream, device)
+    return chosen, others
+
+
+def _others(homes: Sequence[Home], stream: int, device: int) -> list[Home]:
+    """Return one home for each stream but this one."""
+    unique = {(home.stream, home.device): home for home in homes}
+    unique.pop((stream, device), None)
+    return list(unique.values())
+
+
+def _wait(waiting: int, waiting_device: int, stream: int, device: int) -> None:
+    """Let a stream's later work wait for another's earlier work."""
+    with cupy.cuda.Device(device):
+        event = cupy.cuda.Event(disable_timing=True)
+        _runtime.eventRecord(event.ptr, stream)
+    with cupy.cuda.Device(waiting_device):
+        _runtime.streamWaitEvent(waiting, event.ptr)
+
+
+# -- whose memory ----------------------------------------------------------------------------------
+
+
+class Block(cupy.cuda.UnownedMemory):  # type: ignore[misc]
+    """Memory of another library, as CuPy takes it.
+
+    Attributes
+    ----------
+    owner : object
+        What keeps it.
+    """
+
+    def __init__(self, address: int, size: int, owner: Any, device: int) -> None:
+        super().__init__(address, size, owner, device)
+        self.owner = owner
+
+
+_thread = threading.local()
+
+
+@contextmanager
+def _memory_of(library: Library | None, stream: int, device: int) -> Iterator[None]:
+    """Return a context in which CuPy's memory is another library's; its own without one."""
+    if library is None:
+        yield
+        return
+    taken = library
+
+    def allocate(size: int) -> Any:
+        address, owner = taken.allocate(size, device)
+        return cupy.cuda.MemoryPointer(Block(address, size, owner, device), 0)
+
+    before = getattr(_thread, "allocator", None)
+    with taken.on_stream(stream, device):
+        _thread.allocator = before or cupy.cuda.get_allocator()
+        try:
+            with cupy.cuda.using_allocator(allocate):
+                yield
+        finally:
+            _thread.allocator = before
+
+
+def lasting_memory(size: int) -> Any:
+    """Allocate memory that outlives a call: it comes from CuPy, whatever the call's arrays are."""
+    allocate = getattr(_thread, "allocator", None) or cupy.cuda.alloc
+    return allocate(size)
+
+
+# Libraries that are told of no stream may use memory again as soon as nobody holds it.
+_kept: deque[tuple[Any, list[Any]]] = deque()
+_keeping = threading.Lock()
+
+
+def _keep(values: list[Any], stream: int) -> None:
+    """Keep values until a stream's work so far is done, and let go those whose work is."""
+    event = cupy.cuda.Event(disable_timing=True)
+    _runtime.eventRecord(event.ptr, stream)
+    done = []
+    with _keeping, relaxed_capture():
+        while _kept and _kept[0][0].done:
+            done.append(_kept.popleft())
+        _kept.append((event, values))
+    # Dropped outside of the lock: what frees memory may call this again.
+    del done

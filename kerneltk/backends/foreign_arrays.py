@@ -1,0 +1,409 @@
+"""Arrays of other libraries: which backend takes them, how they are given back, and which stream
+their work is queued on.
+
+torch's tensors, and anything with ``__cuda_array_interface__``, ``__array_interface__`` or
+``__dlpack__``, are taken without a copy. Results for such arguments are given back as the caller's
+kind of array.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.base import Backend, DeviceBackend
+from kerneltk.core.artifacts import BackendName
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    BackendUnavailableError,
+    Snippet,
+    render_message,
+)
+from kerneltk.interop import torch_tensors
+from kerneltk.interop.protocols import (
+    MISSING,
+    attempt,
+    cuda_memory,
+    dlpack_device,
+    host_array,
+    member,
+)
+from kerneltk.interop.streams import Home
+
+__all__ = [
+    "PLACES",
+    "Adoption",
+    "Caller",
+    "Imported",
+    "backend_named",
+    "backend_of",
+    "cuda_backend",
+    "default_backend",
+    "host_backend",
+    "import_array",
+    "own_array",
+]
+
+Caller = Callable[[Any], Any]
+"""Turns one of the backend's arrays into the caller's kind."""
+
+PLACES: dict[BackendName, str] = {"host": "host memory", "cuda": "a GPU"}
+"""What messages call the place of a backend's arrays."""
+
+_HOST_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
+_CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
+
+
+@cache
+def host_backend() -> Backend:
+    """Return the host backend."""
+    from kerneltk.backends.host.backend import HostBackend
+
+    return HostBackend()
+
+
+@cache
+def cuda_backend() -> DeviceBackend:
+    """Return the CUDA backend.
+
+    Raises
+    ------
+    BackendUnavailableError
+        CuPy or the driver's bindings are not installed.
+    """
+    try:
+        from kerneltk.backends.cuda.backend import CudaBackend
+    except ImportError as error:
+        raise BackendUnavailableError(
+            f"Arrays on a GPU need CuPy and the CUDA bindings: {error}.\n"
+            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
+        ) from error
+    return CudaBackend()
+
+
+def backend_named(name: BackendName | None) -> Backend:
+    """Return the backend of a name; without one, that of :func:`default_backend`.
+
+    Raises as :func:`cuda_backend`.
+    """
+    if not name:
+        return default_backend()
+    return host_backend() if name == "host" else cuda_backend()
+
+
+def default_backend() -> Backend:
+    """Return where a kernel without any array argument runs.
+
+    That is the GPU in a program that has imported CuPy and has one, as CuPy's own kernels would,
+    and the host elsewhere.
+    """
+    if "cupy" in sys.modules:
+        with suppress(BackendUnavailableError):
+            return cuda_backend()
+    return host_backend()
+
+
+def _root(value: object) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def backend_of(value: object) -> Backend | None:
+    """Return the backend whose own arrays `value` is one of, or None."""
+    if isinstance(value, np.ndarray):
+        return host_backend()
+    # An instance of CuPy's class means that CuPy is imported already.
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(value, cupy.ndarray):
+        return cuda_backend()
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Another library's array as one of a backend's own.
+
+    Parameters
+    ----------
+    array : array
+        It shares the other's memory.
+    way_back : callable
+        Takes an array of the backend.
+    home : Home or None
+        Where the library's work on it is queued; None in host memory, where nothing is.
+    lock : tuple of str or None
+        Why no kernel must write to it, and a hint.
+    note_write : callable or None
+        Tells the library that it was written to.
+    """
+
+    array: Any
+    way_back: Caller
+    home: Home | None = None
+    lock: tuple[str, str] | None = None
+    note_write: Callable[[], None] | None = None
+
+
+_READ_ONLY = ("it is read-only", "pass a copy.")
+
+
+def import_array(value: Any) -> Imported | None:
+    """Return a foreign array as one of ours, without a copy; None if `value` is no array.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is an array that cannot be taken: on a device of another kind, or masked; or what it
+        says of itself does not follow its protocol.
+    ArgumentValueError
+        There is no memory where it says.
+    """
+    if isinstance(value, type):
+        return None
+    if isinstance(value, np.generic | bool | int | float | complex | str | bytes | list | tuple):
+        return None
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentTypeError(
+            "A masked array has no place for its mask in a kernel.\n"
+            "  Hint: pass 'x.filled(value)', or data and mask as two arguments."
+        )
+    if isinstance(value, np.ndarray):
+        return Imported(np.asarray(value), _unchanged)
+    if torch_tensors.is_tensor(value):
+        return _import_tensor(value)
+    interface = member(value, "__cuda_array_interface__", MISSING)
+    # Without a word on streams in the one protocol, the other orders them.
+    says_stream = not isinstance(interface, dict) or "stream" in interface
+    if interface is not MISSING and says_stream and _root(value) not in _JAX:
+        return _import_cuda(value, interface)
+    kind = dlpack_device(value)
+    if kind in _CUDA_DEVICES:
+        return _import_dlpack(value)
+    if kind in _HOST_DEVICES:
+        # NumPy's own conversion knows JAX's dtypes.
+        take = np.asarray if _root(value) in _JAX else host_backend().adopt
+        return Imported(attempt(value, "__dlpack__", lambda: take(value)), _way_back(value))
+    if interface is not MISSING:
+        return _import_cuda(value, interface)
+    if kind is not None:
+        raise _out_of_reach(value)
+    if member(value, "__array_interface__", MISSING) is not MISSING:
+        return Imported(host_array(value), _way_back(value))
+    return None
+
+
+def _out_of_reach(value: Any) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"An array of type '{type(value).__name__}' is on a device that kernels do not reach."
+    )
+
+
+def _import_tensor(tensor: Any) -> Imported:
+    kind, device = attempt(tensor, "device", lambda: torch_tensors.device_of(tensor))
+    if kind not in ("cpu", "cuda"):
+        raise _out_of_reach(tensor)
+    memory = torch_tensors.memory_of(tensor)
+    lock = torch_tensors.lock_of(tensor)
+    note = partial(torch_tensors.note_write, tensor)
+    if kind == "cpu":
+        return Imported(host_backend().wrap(memory), _to_torch, None, lock, note)
+    array = cuda_backend().wrap(memory, device)
+    # What stands for a lazy view was computed in torch's order, and is nobody's afterwards.
+    is_copy = memory.owner is not tensor
+    home = Home(_TORCH.current_stream(device), device, _TORCH, asked=is_copy)
+    return Imported(array, _to_torch, home, lock, note)
+
+
+_TORCH = torch_tensors.TorchLibrary()
+
+
+def _import_cuda(value: Any, interface: Any) -> Imported:
+    backend = cuda_backend()
+    memory, stream = cuda_memory(value, interface)
+    array = backend.wrap(memory)
+    home = backend.home(array)
+    if stream is not None:
+        home = Home(0 if stream == 1 else stream, home.device, asked=True)
+    elif _root(value) == "numba":
+        home = Home(0, home.device)  # where numba's work goes that names no stream
+    else:
+        home = Home(home.stream, home.device, kept=value)
+    return Imported(array, _way_back(value), home, _READ_ONLY if memory.read_only else None)
+
+
+def _import_dlpack(value: Any) -> Imported:
+    backend = cuda_backend()
+    array = attempt(value, "__dlpack__", lambda: backend.adopt(value))
+    own = backend.home(array)  # the stream that the producer's work was ordered before
+    home = Home(own.stream, own.device, asked=True, kept=array)
+    lock = None
+    if _root(value) in _JAX:
+        lock = "it is JAX's, whose arrays never change", "pass a copy: 'cupy.array(y)'."
+    return Imported(array, _way_back(value), home, lock)
+
+
+def own_array(value: Any) -> tuple[Backend | None, Any]:
+    """Return the backend that takes a value as an array, and the array as its own, without a copy;
+    None and the value itself if it is no array. Raises as :func:`import_array`.
+
+    What is launched with is taken by an `Adoption`, which orders streams.
+    """
+    return Adoption().take(value, None)
+
+
+class Adoption:
+    """The arrays of a call, turned into those of backends, and what is owed to their libraries."""
+
+    __slots__ = ("_given", "_homes", "_imports", "_notes", "_own_on_gpu")
+
+    def __init__(self) -> None:
+        self._given: list[tuple[Any, Any]] = []
+        self._imports: list[tuple[Any, Imported]] = []
+        self._homes: list[Home] = []
+        self._notes: list[Callable[[], None]] = []
+        self._own_on_gpu: Any = None
+
+    def take(
+        self, value: Any, key: Any, *, keep_subclasses: bool = False
+    ) -> tuple[Backend | None, Any]:
+        """Return the backend that takes a value as an array, and the array as its own; None and
+        the value itself if it is no array.
+
+        Parameters
+        ----------
+        value : object
+        key : object
+            What the array is called in :meth:`check_writes`.
+        keep_subclasses : bool
+            Whether an instance of a subclass of NumPy's class stays one.
+
+        Raises as :func:`import_array`.
+        """
+        own = backend_of(value)
+        if own is not None and (
+            own.name == "cuda"
+            or type(value) is np.ndarray
+            or (keep_subclasses and not isinstance(value, np.ma.MaskedArray))
+        ):
+            if own.name == "cuda":
+                self._own_on_gpu = value
+            self._given.append((value, value))
+            return own, value
+        imported = import_array(value)
+        if imported is None:
+            return None, value
+        self._imports.append((key, imported))
+        self._given.append((imported.array, value))
+        if imported.home is not None:
+            self._homes.append(imported.home)
+        return backend_of(imported.array), imported.array
+
+    def check_writes(
+        self,
+        is_written: Callable[[Any], bool],
+        name_of: Callable[[Any], tuple[str, Snippet | None]],
+    ) -> None:
+        """Raise ArgumentValueError for an array that is written to and must not be.
+
+        Parameters
+        ----------
+        is_written : callable
+            Takes an array's key.
+        name_of : callable
+            Takes a key; returns the parameter's name and where it is declared.
+        """
+        for key, imported in self._imports:
+            if not is_written(key):
+                continue
+            if imported.lock is not None:
+                reason, hint = imported.lock
+                name, snippet = name_of(key)
+                sentence = f"The array for parameter '{name}' is written, but {reason}."
+                places = [snippet] if snippet is not None else []
+                raise ArgumentValueError(render_message(sentence, *places, hint=hint))
+            if imported.note_write is not None:
+                self._notes.append(imported.note_write)
+
+    @contextmanager
+    def launching(self, stream: int | None) -> Iterator[int | None]:
+        """Return a context for a launch, which has the handle of the stream that it goes to.
+
+        Parameters
+        ----------
+        stream : int or None
+            What the call names. Without, it is the current stream of the library whose arrays
+            they are; of several libraries' all are ordered before and after the launch.
+        """
+        if not self._homes:
+            yield stream
+        else:
+            backend = cuda_backend()
+            homes = list(self._homes)
+            if self._own_on_gpu is not None:
+                homes.append(backend.home(self._own_on_gpu))
+            with backend.ordered(homes, stream) as handle:
+                yield handle
+        for note in self._notes:
+            note()
+
+    def give_back(self, result: Any) -> Any:
+        """Return results as the caller's kind, and the caller's own outputs as they were given."""
+        if not self._imports or result is None:
+            return result
+        ways = (imported.way_back for _, imported in self._imports)
+        way_back = next((way for way in ways if way is not _unchanged), _unchanged)
+        if isinstance(result, tuple):
+            return tuple(self._one(output, way_back) for output in result)
+        return self._one(result, way_back)
+
+    def _one(self, output: Any, way_back: Caller) -> Any:
+        for array, given in self._given:
+            if output is array:
+                return given
+        return way_back(output)
+
+
+def _unchanged(array: Any) -> Any:
+    return array
+
+
+_JAX = ("jax", "jaxlib")
+
+
+def _way_back(value: Any) -> Caller:
+    root = _root(value)
+    if root in _JAX:
+        return _to_jax
+    return _to_numba if root == "numba" else _unchanged
+
+
+def _to_torch(array: Any) -> Any:
+    if isinstance(array, np.ndarray):
+        return torch_tensors.on_host(array)
+    # What is allocated for tensors is torch's own memory.
+    block = cuda_backend().owner_of(array)
+    return torch_tensors.new_tensor(block, array.dtype, array.shape, array.strides)
+
+
+def _to_jax(array: Any) -> Any:
+    import jax  # type: ignore[import-not-found,unused-ignore]
+
+    if isinstance(array, np.ndarray) and array.dtype.kind == "V":  # one that NumPy has not
+        return jax.numpy.asarray(array)
+    return attempt(array, "__dlpack__", lambda: jax.numpy.from_dlpack(array))
+
+
+def _to_numba(array: Any) -> Any:
+    from numba import cuda  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    return attempt(
+        array,
+        "__cuda_array_interface__",
+        lambda: cuda.as_cuda_array(array),  # type: ignore[no-untyped-call,unused-ignore]
+    )

@@ -1,0 +1,1 @@
+"""The compile cache: bytes by key."""

@@ -1,0 +1,239 @@
+"""The cache key: a hash of everything that decides the bytes a compiler writes.
+
+Headers count by their content, found by looking for include directives, not by preprocessing.
+The search errs on one side: directives in comments, in strings and under false conditions count,
+and where a name exists in several directories all of them count, so that neither a condition nor
+the order in which a compiler searches can hide a change. Names that macros compute are not found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import struct
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
+
+__all__ = ["fingerprint", "named_in_options"]
+
+_FORMAT = "kerneltk object code 2"
+"""Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
+
+# Atomic groups: a text of many comments must not be split in all possible ways.
+_GAP = rb"(?>(?:[ \t\v\f]+|/\*(?s:.*?)\*/)*)"
+_DIRECTIVE = re.compile(
+    rb"(?:(?:\#|%:|\?\?=)GAP(?:include_next|include|import|embed)"
+    rb"|__has_(?:include_next|include|embed)GAP\()"
+    rb'GAP(?:<([^>\n]+)>|"([^"\n]+)")'.replace(b"GAP", _GAP)
+)
+_SPLICE = re.compile(rb"\\[ \t]*\r?\n")
+
+_DIRECTORY_OPTIONS = ("--include-path", "--system-include", "-isystem", "-iquote", "-idirafter")
+_FILE_OPTIONS = (
+    "--pre-include",
+    "--include",
+    "-include-pch",
+    "-include",
+    "-imacros",
+    "--options-file",
+    "-optf",
+)
+
+# A file changed this shortly before it was read may change again within one tick of its times.
+_SETTLED_NS = 2_000_000_000
+
+_Directives = tuple[tuple[bool, bytes], ...]  # (in quotes, name) of each
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What a header's text holds, for as long as the file's stamp stays the same."""
+
+    stamp: tuple[int, ...]
+    digest: bytes
+    directives: _Directives
+
+
+_headers: dict[str, _Header] = {}
+
+
+def fingerprint(
+    unit: TranslationUnit,
+    target: Target,
+    *,
+    include_directories: Sequence[Path] = (),
+    backend_options: Sequence[str] = (),
+) -> str:
+    """Return the cache key of the object code of `unit` for `target`.
+
+    Parameters
+    ----------
+    unit : TranslationUnit
+        Its `origins` do not count: they serve messages only.
+    target : Target
+        The compiler's version stands for the content of the compiler's own headers.
+    include_directories : sequence of Path
+        Directories that are searched for headers besides the package's own, those that the
+        unit's options name, and for names in quotes the including file's (the working directory
+        for the unit itself). Leave out the compiler's own.
+    backend_options : sequence of str
+        Options that the backend adds. Directories and files named in them are not searched.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits (SHA-256). A header that is not found counts by its name.
+    """
+    directories, files = named_in_options(unit.options)
+    search = [str(INCLUDE_DIRECTORY), *directories, *map(os.fspath, include_directories)]
+    source = _encode(unit.source)
+    parts: list[bytes] = []
+    _add_texts(parts, (_FORMAT, unit.backend, unit.entry))
+    _add_texts(parts, unit.options)
+    _add_texts(parts, backend_options)
+    _add_texts(parts, (target.backend, target.architecture, target.compiler))
+    if unit.raw:
+        _add_texts(parts, [text for pair in (*unit.exports, *unit.reflected) for text in pair])
+    for link in unit.links:
+        _add_texts(parts, (link.kind, link.name))
+        _add(parts, hashlib.sha256(link.code).digest())
+    _add(parts, source)
+    forced = tuple((True, os.fsencode(name)) for name in files)
+    _add_headers(parts, forced + _find_directives(source), list(dict.fromkeys(search)))
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _encode(text: str) -> bytes:
+    # Lone surrogates come from files that are not UTF-8; each keeps bytes of its own.
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _add(parts: list[bytes], data: bytes) -> None:
+    parts.append(struct.pack("<Q", len(data)))
+    parts.append(data)
+
+
+def _add_texts(parts: list[bytes], texts: Sequence[str]) -> None:
+    parts.append(struct.pack("<Q", len(texts)))
+    for text in texts:
+        _add(parts, _encode(text))
+
+
+def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the include directories and the files that compile options name."""
+    directories: list[str] = []
+    files: list[str] = []
+    awaiting: list[str] | None = None  # where the value of the option before this one goes
+    for option in options:
+        if awaiting is not None:
+            awaiting.append(option)
+            awaiting = None
+            continue
+        if option.startswith("@"):
+            files.append(option[1:])
+            continue
+        name, value = _split_option(option)
+        if not name:
+            continue
+        place = files if name in _FILE_OPTIONS else directories
+        if value:
+            place.append(value)
+        else:
+            awaiting = place
+    return directories, files
+
+
+def _split_option(option: str) -> tuple[str, str]:
+    """Return which of the options in question this is, or an empty string, and its value."""
+    for name in (*_DIRECTORY_OPTIONS, *_FILE_OPTIONS):
+        if option.startswith(name):
+            return name, option[len(name) :].removeprefix("=")
+    if option.startswith("-I"):
+        return "-I", option[2:].removeprefix("=")
+    return "", ""
+
+
+def _find_directives(text: bytes) -> _Directives:
+    """Return each include directive of a text, once and in order."""
+    if b"\\" in text:
+        text = _SPLICE.sub(b"", text)
+    found = ((not angle, angle or quoted) for angle, quoted in _DIRECTIVE.findall(text))
+    return tuple(dict.fromkeys(found))
+
+
+def _add_headers(parts: list[bytes], directives: _Directives, search: list[str]) -> None:
+    """Add name and content of every header that is reached from `directives`.
+
+    Each directive gives its name, a mark and content for every file it can mean, and an end mark;
+    files met again give their number, so that no two trees of headers give the same bytes.
+    """
+    numbers: dict[tuple[int, int, str], int] = {}
+    identities: dict[str, tuple[int, int]] = {}
+    queue: list[tuple[str, _Directives]] = [(".", directives)]
+    for own_directory, pending in queue:  # which grows on the way
+        for quoted, encoded in pending:
+            parts.append(b'"' if quoted else b"<")
+            _add(parts, encoded)
+            name = os.fsdecode(encoded)
+            places = [own_directory, *search] if quoted else search
+            for place in places[:1] if os.path.isabs(name) else places:
+                path = os.path.join(place, name)
+                header = _read_header(path)
+                if header is None:
+                    continue
+                directory, base = os.path.split(path)
+                # Not the path: "../d/x.h" in d/x.h would give a new one each time round.
+                identity = identities.get(directory)
+                if identity is None:
+                    identity = identities[directory] = _identify(directory)
+                number = numbers.get((*identity, base))
+                if number is not None:
+                    parts.append(b"=" + struct.pack("<Q", number))
+                    continue
+                numbers[(*identity, base)] = len(numbers)
+                parts.append(b"+" + header.digest)
+                queue.append((directory, header.directives))
+            parts.append(b".")
+
+
+def _identify(directory: str) -> tuple[int, int]:
+    """Return what tells a directory from every other, whatever path leads to it."""
+    try:
+        status = os.stat(directory or ".")
+    except OSError:  # removed since its file was read: the header counts, on its own
+        return -1, hash(directory)
+    return status.st_dev, status.st_ino
+
+
+def _read_header(path: str) -> _Header | None:
+    """Return what a file holds, or None where there is no readable regular file."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        stamp = (
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_size,
+            status.st_ino,
+            status.st_dev,
+        )
+        known = _headers.get(path)
+        if known is not None and known.stamp == stamp:
+            return known
+        with open(path, "rb") as file:
+            text = file.read()
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
+    header = _Header(stamp, hashlib.sha256(text).digest(), _find_directives(text))
+    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS:
+        _headers[path] = header
+    else:
+        _headers.pop(path, None)
+    return header

@@ -1,0 +1,1 @@
+"""Definitions and specializations as CUDA C++."""

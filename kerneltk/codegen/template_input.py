@@ -1,0 +1,132 @@
+"""Everything that a unit's text is made of: what its templates are given, and which they are."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kerneltk.codegen.elementwise_context import elementwise_context, elementwise_headers
+from kerneltk.codegen.reduction_context import reduction_context, reduction_headers
+from kerneltk.codegen.specialization import Specialization
+from kerneltk.codegen.template_context import ended, names_of
+from kerneltk.core.dtypes import describe
+
+__all__ = ["TemplateInput", "template_input"]
+
+_HEADER_ORDER = (
+    "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
+    "complex_circular.hpp", "array_view.hpp", "divide.hpp",
+    "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
+)  # fmt: skip
+_HALF_NAMES = re.compile(
+    r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z"
+)
+_COMPLEX_NAMES = (
+    (
+        "complex_powers.hpp",
+        frozenset(("exp", "expm1", "log", "log10", "log2", "log1p", "sqrt", "pow")),
+    ),
+    (
+        "complex_circular.hpp",
+        frozenset(a + f + h for a in ("", "a") for f in ("sin", "cos", "tan") for h in ("", "h")),
+    ),
+)
+# What core.hpp declares beyond NVRTC's own names; parsing it takes a tenth of a small compile.
+_CORE_NAMES = re.compile(
+    r"(u?int(8|16|32|64|ptr)_t|INFINITY|NAN|M_[A-Z0-9_]+|min|max|_floor_divide)\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateInput:
+    """What the text of a unit is rendered from, and nothing else.
+
+    Parameters
+    ----------
+    template : str
+        The template's file name.
+    context : dict
+        What it is given: strings, numbers and plain values of them, which show all they are by
+        their representation.
+    prefix : str
+        What stands before its result.
+    back : str
+        A line that none of the user's texts can hold. It stands behind each of them, and not in
+        the result.
+    """
+
+    template: str
+    context: dict[str, Any]
+    prefix: str
+    back: str
+
+    def digest(self) -> str:
+        """Return a hash of all that decides the result."""
+        text = repr((self.template, self.context, self.prefix))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _headers(specialization: Specialization, own: set[str]) -> list[str]:
+    definition = specialization.definition
+    wanted = set(own)
+    opaque = definition.opaque
+    if specialization.backend == "host" or opaque or any(map(_CORE_NAMES.match, definition.names)):
+        wanted.add("core.hpp")
+    for dtype in specialization.binding.dtypes:
+        wanted.update(describe(dtype).headers)
+    names = definition.names
+    for name, header in (
+        ("float16", "float16.hpp"),
+        ("bfloat16", "bfloat16.hpp"),
+        ("complex", "complex.hpp"),
+        ("thrust", "complex.hpp"),
+    ):
+        if name in names:
+            wanted.add(header)
+    if any(name.startswith("atomic") for name in names) and specialization.backend == "cuda":
+        wanted.add("atomics.hpp")
+    if "complex.hpp" in wanted:
+        wanted.update(header for header, own in _COMPLEX_NAMES if opaque or own & names)
+    return [header for header in _HEADER_ORDER if header in wanted]
+
+
+def _declarations(specialization: Specialization) -> str:
+    texts = [describe(dtype).declaration for dtype in specialization.binding.dtypes]
+    return "\n".join(dict.fromkeys(text for text in texts if text))
+
+
+# What each kind of kernel adds, by its template's name.
+_KINDS: dict[str, tuple[Any, Any]] = {
+    "elementwise": (elementwise_context, elementwise_headers),
+    "reduction": (reduction_context, reduction_headers),
+}
+
+
+def template_input(specialization: Specialization) -> TemplateInput:
+    """Return what the unit of a specialization is rendered from."""
+    definition = specialization.definition
+    own_context, own_headers = _KINDS[specialization.template]
+    digest = hashlib.sha256(repr(definition.origins).encode("utf-8", "surrogatepass"))
+    context = {
+        "headers": _headers(specialization, own_headers(specialization)),
+        "declarations": _declarations(specialization),
+        "typedefs": [
+            (name, describe(dtype).ctype) for name, dtype in specialization.binding.variables
+        ],
+        "members": specialization.arguments.declarations,
+        "preamble": ended(definition.preamble),
+        "entry": definition.entry(specialization.backend),
+        "scalars": names_of(specialization, scalars=True),
+        "raws": names_of(specialization, scalars=False),
+        **own_context(specialization),
+    }
+    on_gpu = specialization.backend == "cuda"
+    has_halves = on_gpu and any(map(_HALF_NAMES.match, definition.names))
+    return TemplateInput(
+        f"{specialization.template}.{'cu' if on_gpu else 'host'}.j2",
+        context,
+        "#include <cuda_fp16.h>\n" if has_halves else "",
+        f"#line @{digest.hexdigest()}",
+    )

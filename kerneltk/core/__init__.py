@@ -1,0 +1,1 @@
+"""What every other package builds on: settings, dtypes, arrays, messages, shared types."""

@@ -1,0 +1,199 @@
+"""The values that flow from a front-end to a launch.
+
+text -> Signature -> Specialization -> TranslationUnit -> ObjectCode -> Module -> Function -> plan
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+__all__ = [
+    "INCLUDE_DIRECTORY",
+    "LinkInput",
+    "ObjectCode",
+    "Target",
+    "TranslationUnit",
+    "kind_of_code",
+]
+
+INCLUDE_DIRECTORY = Path(__file__).parents[1] / "templates" / "include"
+"""Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
+
+BackendName = Literal["cuda", "host"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Backend, architecture and compiler version: what object code is made for.
+
+    Parameters
+    ----------
+    backend : {"cuda", "host"}
+    architecture : str
+        ``"sm_90"`` for CUDA; for the host a name of the CPU and its features.
+    compiler : str
+        Name and version of the compiler, for example ``"nvrtc 12.9"`` or ``"g++ 12.2.0"``.
+    """
+
+    backend: BackendName
+    architecture: str
+    compiler: str
+
+
+LinkKind = Literal["cubin", "ptx", "ltoir", "fatbin", "object", "library"]
+_ELF_MACHINE_CUDA = 190
+
+
+def kind_of_code(code: bytes) -> LinkKind | None:
+    """Return what kind of object code bytes are, by how they begin; None for other bytes."""
+    if code[:4] == b"\xed\x43\x4e\x7f":
+        return "ltoir"
+    if code[:4] == b"\x50\xed\x55\xba":
+        return "fatbin"
+    if code[:8] == b"!<arch>\n":
+        return "library"
+    if code[:4] == b"\x7fELF" and len(code) >= 20:
+        (machine,) = struct.unpack_from("<H", code, 18)
+        return "cubin" if machine == _ELF_MACHINE_CUDA else "object"
+    if b".version" in code and b".target" in code and b"\0" not in code.rstrip(b"\0"):
+        return "ptx"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkInput:
+    """Object code that a unit's own is linked with.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    kind : {"cubin", "ptx", "ltoir", "fatbin", "object", "library"}
+        ``"object"`` and ``"library"`` are the host's files (``.o``, ``.a``) with device code in
+        them.
+    code : bytes
+    """
+
+    name: str
+    kind: LinkKind
+    code: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationUnit:
+    """C++ text with its entry point and the options it is compiled with.
+
+    Parameters
+    ----------
+    backend : {"cuda", "host"}
+        The backend whose dialect the text is written in.
+    source : str
+        The text. Package headers are included by ``#include <kerneltk/...>``.
+    entry : str
+        The ``extern "C"`` name of the entry point.
+    options : tuple of str
+        Compile options on top of the backend's own.
+    origins : tuple of (str, str)
+        The user's own texts by the file name that ``#line`` gives them in `source`, for messages:
+        ``(("operation", "y = a * x"), ...)``.
+    name : str
+        The kernel's name in messages; the entry point's where it is empty.
+    quick : bool
+        Whether the text is so plain that the compiler may leave out what costs it most time.
+    exports : tuple of (str, str)
+        Of a user's own text: what the object code must offer, as pairs of a C++ name expression
+        (``"saxpy"``, ``"ns::f<float>"``) and the symbol of its host entry point or, on CUDA, its
+        own symbol if that is known: else an empty string, and NVRTC chooses it.
+    reflected : tuple of (str, str)
+        Pairs of a name expression and the symbol under which the object code describes it (see
+        `kerneltk.object_code.reflection`).
+    raw : bool
+        Whether the text is a user's own, with `exports`, instead of generated, with `entry`.
+    compiler : {"nvrtc", "nvcc"}
+        The compiler for GPUs. For nvcc, a symbol in `exports` that begins with ``_kt_`` is that of
+        a constant which is initialized by the address.
+    links : tuple of LinkInput
+        What the compiled text is linked with.
+    plain : str
+        `source` without the points where lanes of a warp meet, which errors are told from; empty
+        where it has none.
+    """
+
+    backend: BackendName
+    source: str
+    entry: str
+    options: tuple[str, ...] = ()
+    origins: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+    quick: bool = False
+    exports: tuple[tuple[str, str], ...] = ()
+    reflected: tuple[tuple[str, str], ...] = ()
+    raw: bool = False
+    compiler: Literal["nvrtc", "nvcc"] = "nvrtc"
+    links: tuple[LinkInput, ...] = ()
+    plain: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectCode:
+    """Compiled bytes.
+
+    Parameters
+    ----------
+    target : Target
+    kind : {"cubin", "ptx", "ltoir", "shared-library"}
+    code : bytes
+    entry : str
+        Name of the entry point in `code`; empty if there are `symbols`.
+    symbols : tuple of (str, str)
+        C++ name expressions and the symbols that they have in `code`.
+    reflection : tuple of (str, bytes)
+        Name expressions and what the compiler knew of their parameters' types.
+    """
+
+    target: Target
+    kind: Literal["cubin", "ptx", "ltoir", "shared-library"]
+    code: bytes = field(repr=False)
+    entry: str
+    symbols: tuple[tuple[str, str], ...] = ()
+    reflection: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+
+    def to_bytes(self) -> bytes:
+        """Return one byte string that :meth:`from_bytes` reads back."""
+        head = json.dumps(
+            {
+                "target": [self.target.backend, self.target.architecture, self.target.compiler],
+                "kind": self.kind,
+                "entry": self.entry,
+                "symbols": self.symbols,
+                "reflection": [(name, data.hex()) for name, data in self.reflection],
+            }
+        ).encode()
+        return struct.pack("<I", len(head)) + head + self.code
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> ObjectCode:
+        """Read what :meth:`to_bytes` wrote.
+
+        Raises
+        ------
+        ValueError
+            The bytes are not an object code.
+        """
+        try:
+            (length,) = struct.unpack_from("<I", data)
+            head = json.loads(data[4 : 4 + length])
+            return cls(
+                Target(*head["target"]),
+                head["kind"],
+                data[4 + length :],
+                head["entry"],
+                tuple((name, symbol) for name, symbol in head.get("symbols", ())),
+                tuple((name, bytes.fromhex(text)) for name, text in head.get("reflection", ())),
+            )
+        except (struct.error, KeyError, TypeError, ValueError) as error:
+            raise ValueError("These bytes are not an object code.") from error

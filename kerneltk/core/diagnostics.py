@@ -1,0 +1,373 @@
+"""Reads what compilers print, and says it about the user's own text.
+
+The logs of g++, clang (also zig's) and NVRTC are understood. A unit names the user's texts by
+``#line``, so a log gives a name, a line and mostly a column of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kerneltk.core.lexer import blanked, has_directives
+from kerneltk.errors import Snippet, render_message
+
+__all__ = ["Diagnostic", "Place", "compile_error_message", "read_log"]
+
+_MAX_SNIPPETS = 3
+_MAX_LOG_LINES = 12
+
+# g++, clang: `file:3:7: error: message`
+_GNU = re.compile(
+    r"(?P<file>.+?):(?P<line>\d+):(?:(?P<column>\d+):)? "
+    r"(?P<kind>fatal error|error|warning|note|sorry, unimplemented): (?P<text>.*)"
+)
+# NVRTC: `file(3): error #20-D: message`
+_EDG = re.compile(
+    r"(?P<file>.+)\((?P<line>\d+)\): "
+    r"(?P<kind>catastrophic error|internal error|error|warning|remark|note)"
+    r"(?: #[\w-]+)?: (?P<text>.*)"
+)
+# g++ prints how it came to a place before the error itself.
+_GNU_CONTEXT = re.compile(
+    r"(?:(?P<file>.+?):(?P<line>\d+):(?:(?P<column>\d+):)?   (?:recursively )?required .*"
+    r"|(?:In file included from| {10,}from) (?P<file2>.+?):(?P<line2>\d+)(?::(?P<column2>\d+))?[,:]"
+    r"| +inlined from .+ at (?P<file3>.+?):(?P<line3>\d+):(?:(?P<column3>\d+):?)?[,:]?)"
+)
+_EDG_CONTEXT = re.compile(r" .*\bat line (?P<line>\d+)(?: of (?P<file>.+))?")
+_EDG_EXTRA = re.compile(r" {4,}\S")
+_CARET = re.compile(r"[ \t]*\^[ \t]*")
+_GNU_SOURCE = re.compile(r" *(\d+ )?\| ?(?P<text>.*)")
+_LEADING_NOTES = ("requested here", "in expansion of macro", "expanded from", "to match this")
+
+_UNDEFINED = re.compile(
+    r"""['"](?P<name>[A-Za-z_]\w*)['"] (?:was not declared|has not been declared|is undefined"""
+    r"""|does not name a type)|(?:undeclared identifier|unknown type name) '(?P<name2>\w+)'"""
+)
+_SUGGESTION = re.compile(r"; did you mean ['\"](?P<name>[^'\"]+)['\"]\?$")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is.
+
+    Parameters
+    ----------
+    file : str
+        As the compiler names it.
+    line : int
+        One-based.
+    column : int or None
+        One-based, in bytes of the line as the compiler saw it.
+    shown : str or None
+        That line, if the compiler printed it.
+    """
+
+    file: str
+    line: int
+    column: int | None = None
+    shown: str | None = None
+
+
+@dataclass(slots=True)
+class Diagnostic:
+    """An error that a compiler reports.
+
+    Parameters
+    ----------
+    text : str
+        The compiler's message, without its last period.
+    places : list of Place
+        Where the error is, then the places that led there.
+    """
+
+    text: str
+    places: list[Place] = field(default_factory=list)
+
+
+def read_log(log: str) -> list[Diagnostic]:
+    """Return the errors in a compiler's log, in its order."""
+    return list(_read(log.replace("\0", "").split("\n")))
+
+
+def _read(lines: Sequence[str]) -> Iterator[Diagnostic]:
+    current: Diagnostic | None = None
+    context: list[Place] = []
+    is_error = False  # whether the last headline was one; warnings have contexts, too
+    for index, line in enumerate(lines):
+        if match := _GNU_CONTEXT.fullmatch(line):
+            groups = match.groupdict()
+            file, number, column = next(
+                (groups[f"file{n}"], groups[f"line{n}"], groups[f"column{n}"])
+                for n in ("", "2", "3")
+                if groups[f"file{n}"]
+            )
+            context.append(Place(file, int(number), int(column) if column else None))
+        elif match := _GNU.fullmatch(line):
+            column = match["column"]
+            shown = _gnu_source(lines, index)
+            place = Place(match["file"], int(match["line"]), int(column) if column else None, shown)
+            if match["kind"] == "note":
+                if current and any(part in match["text"] for part in _LEADING_NOTES):
+                    current.places.append(place)
+                continue
+            is_error = match["kind"] != "warning"
+            if is_error:
+                if current:
+                    yield current
+                current = Diagnostic(_tidy(match["text"]), [place, *context])
+            context = []
+        elif match := _EDG.fullmatch(line):
+            if match["kind"] == "note":
+                continue
+            is_error = match["kind"].endswith("error")
+            if is_error:
+                if current:
+                    yield current
+                extra, column_, shown = _edg_source(lines, index)
+                text = _tidy(match["text"]) + (f" ({'; '.join(extra)})" if extra else "")
+                current = Diagnostic(
+                    text, [Place(match["file"], int(match["line"]), column_, shown)]
+                )
+        elif is_error and current and (match := _EDG_CONTEXT.fullmatch(line)):
+            file = match["file"] or current.places[0].file
+            current.places.append(Place(file, int(match["line"])))
+    if current:
+        yield current
+
+
+def _gnu_source(lines: Sequence[str], index: int) -> str | None:
+    """Return the source line that g++ or clang prints under a headline."""
+    if index + 2 >= len(lines):
+        return None
+    if match := _GNU_SOURCE.fullmatch(lines[index + 1]):
+        return match["text"]
+    # Clang before 17 prints no line numbers.
+    return lines[index + 1] if re.fullmatch(r"[ \t~]*\^[ \t~]*", lines[index + 2]) else None
+
+
+def _edg_source(lines: Sequence[str], index: int) -> tuple[list[str], int | None, str | None]:
+    """Return the message's further lines, the column and the source line that NVRTC prints."""
+    extra: list[str] = []
+    for number in range(index + 1, min(index + 12, len(lines) - 1)):
+        line = lines[number]
+        if _CARET.fullmatch(lines[number + 1]):  # both lines are indented by two spaces
+            return extra, lines[number + 1].index("^") - 1, line[2:]
+        if not _EDG_EXTRA.match(line):
+            break
+        extra.append(line.strip())
+    return extra, None, None
+
+
+def _tidy(text: str) -> str:
+    for curly, plain in (("\u2018", "'"), ("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"')):
+        text = text.replace(curly, plain)
+    return re.sub(r" \[-[fW][\w=+-]*\]$", "", text.strip()).removesuffix(".")
+
+
+def _line_of(text: str, number: int) -> str:
+    lines = text.split("\n")
+    return lines[min(max(number, 1), len(lines)) - 1]
+
+
+def _column(place: Place, line: str) -> int | None:
+    """Return the one-based column (characters) of a place in the user's own line."""
+    if place.column is None:
+        return None
+    offset = place.column - 1
+    seen = place.shown
+    # The template puts a blank for each brace around an expression.
+    for own in (line, line.expandtabs(8)):
+        if (
+            seen is not None
+            and len(seen) <= len(own)
+            and all(
+                s == c or (s == " " and c in "{}")
+                for s, c in zip(seen.ljust(len(own)), own, strict=True)
+            )
+        ):
+            seen = line
+    if seen is not None and seen.rstrip() not in (line.rstrip(), line.expandtabs(8).rstrip()):
+        # A template may put text around the user's line, or indent it differently.
+        content = line.strip()
+        if content not in seen or not content:
+            return None
+        before = seen.partition(content)[0]
+        indent = len(line) - len(line.lstrip())
+        offset += len(line[:indent].encode()) - len(before.encode())
+    data = line.encode()
+    if not 0 <= offset <= len(data):
+        return None
+    return len(data[:offset].decode(errors="ignore")) + 1
+
+
+def _user_place(error: Diagnostic, texts: Mapping[str, str]) -> tuple[Place, bool] | None:
+    """Return the place in the user's texts, and whether it is the error's own."""
+    for index, place in enumerate(error.places):
+        if place.file in texts:
+            return place, index == 0
+    return None
+
+
+def _snippet(place: Place, texts: Mapping[str, str], label: str) -> Snippet:
+    text = texts[place.file]
+    # A place behind the text is in what the template puts there: its column is none of the text's.
+    behind = place.line > text.count("\n") + 1
+    column = None if behind else _column(place, _line_of(text, place.line))
+    return Snippet.at_line(place.file, text, place.line, column, label)
+
+
+def _lone_bracket(texts: Mapping[str, str]) -> Snippet | None:
+    """Return the first bracket in the user's texts that is never closed, or never opened."""
+    pairs = {")": "(", "]": "[", "}": "{"}
+    for name, text in texts.items():
+        if has_directives(text):
+            continue  # what is left out may be half of a pair
+        stack: list[tuple[str, int]] = []
+        for match in re.finditer(r"[()\[\]{}]", blanked(text)):
+            bracket = match[0]
+            if bracket in "([{":
+                stack.append((bracket, match.start()))
+            elif bracket in pairs and stack and stack[-1][0] == pairs[bracket]:
+                stack.pop()
+            elif bracket in pairs and not stack:
+                return Snippet(name, text, match.start(), match.end(), "this was never opened")
+        if stack:
+            return Snippet(name, text, stack[-1][1], stack[-1][1] + 1, "this is never closed")
+    return None
+
+
+_ONLY_ON_GPUS = frozenset(
+    (
+        *("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads"),
+        *("__syncwarp", "__shfl_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync"),
+        *("clock", "clock64"),
+    )
+)
+# What g++, clang and NVRTC say of writing to what is const.
+_CONST = re.compile(
+    r"read-only|modifiable lvalue|const-qualified|uninitialized .?const|discards qualifiers"
+)
+
+
+_OF_REDUCTIONS = ("_type_reduce", "_in_ind", "_out_ind", "_J", "_i", "_j")
+
+
+def _undefined(text: str) -> str | None:
+    match = _UNDEFINED.search(text)
+    return (match["name"] or match["name2"]) if match else None
+
+
+def _hint(
+    error: Diagnostic, errors: Sequence[Diagnostic], texts: Mapping[str, str], names: Sequence[str]
+) -> str:
+    wrong = _undefined(error.text)
+    if wrong is not None:
+        known = dict.fromkeys((*names, *(_OF_REDUCTIONS if "map_expr" in texts else ())))
+        for text in texts.values():
+            known.update(dict.fromkeys(_IDENTIFIER.findall(text)))
+        for other in errors:
+            known.pop(_undefined(other.text) or "", None)
+        close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.65)
+        if close:
+            return f"did you mean '{close[0]}'?"
+    reduces = "map_expr" in texts
+    if wrong in _ONLY_ON_GPUS:
+        kind = "a reduction" if reduces else "an elementwise kernel"
+        return f"'{wrong}' is there on GPUs only; a CPU runs {kind} without threads."
+    if _CONST.search(error.text):
+        if reduces:
+            return "a reduction only reads its inputs; it writes its outputs, in 'post_map_expr'."
+        return "an input is const: declare it as an output, or as '_non_const'."
+    suggestion = _SUGGESTION.search(error.text)
+    if suggestion and not suggestion["name"].startswith("_"):
+        return f"did you mean '{suggestion['name']}'?"
+    return ""
+
+
+def compile_error_message(
+    log: str, origins: Sequence[tuple[str, str]], kernel: str, names: Sequence[str] = ()
+) -> str:
+    """Return a message about the first errors in a compiler's log.
+
+    Parameters
+    ----------
+    log : str
+        What g++, clang, zig or NVRTC printed.
+    origins : sequence of (str, str)
+        The user's texts by the names that ``#line`` gives them.
+    kernel : str
+        The kernel's name.
+    names : sequence of str
+        Names that the user may have meant where one is undeclared; those in the user's own texts
+        count anyway.
+
+    Returns
+    -------
+    str
+        A sentence, the user's lines with a caret, and a hint. An error that lies in generated
+        code is shown with the first lines of the log.
+
+    Examples
+    --------
+    >>> print(compile_error_message('operation:1:5: error: use of undeclared identifier "foo"',
+    ...                             [("operation", "y = foo;")], "axpb"))
+    The operation of kernel 'axpb' does not compile: use of undeclared identifier "foo".
+      operation: y = foo;
+                     ^^^
+    """
+    texts = dict(origins)
+    errors = read_log(log)
+    found: dict[tuple[Place, str], tuple[Diagnostic, bool]] = {}
+    for error in errors:
+        if user := _user_place(error, texts):
+            found.setdefault((user[0], error.text), (error, user[1]))
+    if not found:
+        return _generated_code_message(log, errors, texts, kernel)
+
+    snippets: list[Snippet] = []
+    for (place, text), (_, is_own) in list(found.items())[:_MAX_SNIPPETS]:
+        label = "" if is_own else "from here"
+        if snippets:
+            label = _SUGGESTION.sub("", text) + (f" ({label})" if label else "")
+        if len(snippets) == _MAX_SNIPPETS - 1 and len(found) > _MAX_SNIPPETS:
+            label = f"{label} (and {len(found) - _MAX_SNIPPETS} more)"
+        snippet = _snippet(place, texts, label)
+        if not snippets and text.startswith(("expected", "extraneous")):
+            snippet = _lone_bracket({place.file: texts[place.file]}) or snippet
+        snippets.append(snippet)
+    first = next(iter(found.values()))[0]
+    origin = snippets[0].origin
+    subject = f"The {origin} of kernel" if origin.isidentifier() else "Kernel"
+    return render_message(
+        f"{subject} '{kernel}' does not compile: {_SUGGESTION.sub('', first.text)}.",
+        *snippets,
+        hint=_hint(first, errors, texts, names),
+    )
+
+
+def _generated_code_message(
+    log: str, errors: Sequence[Diagnostic], texts: Mapping[str, str], kernel: str
+) -> str:
+    bracket = _lone_bracket(texts)
+    snippets = [bracket] if bracket else []
+    if errors and bracket and bracket.origin.isidentifier():
+        sentence = f"The {bracket.origin} of kernel '{kernel}' does not compile: {errors[0].text}."
+    elif errors:
+        place = errors[0].places[0]
+        sentence = (
+            f"Kernel '{kernel}' does not compile, in generated or included code "
+            f"({place.file}:{place.line}): {errors[0].text}."
+        )
+    else:
+        sentence = f"Kernel '{kernel}' does not compile, and the compiler names no place."
+    lines = [line.rstrip() for line in log.replace("\0", "").strip("\n").split("\n")]
+    shown = [f"    {line}" for line in lines[:_MAX_LOG_LINES]]
+    if len(lines) > _MAX_LOG_LINES:
+        shown.append(f"    ... ({len(lines) - _MAX_LOG_LINES} more lines)")
+    return "\n".join(
+        [render_message(sentence, *snippets), "  The compiler's log:", *shown]
+    ).rstrip()

@@ -1,0 +1,223 @@
+"""NumPy dtypes and their C types. Pure: no array library but NumPy."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kerneltk.core.identifiers import variable_problem
+from kerneltk.errors import ArgumentTypeError
+
+__all__ = [
+    "DtypeInfo",
+    "alignment_on",
+    "as_dtype",
+    "describe",
+    "dtype_names",
+    "is_supported",
+    "type_category",
+]
+
+# One row a scalar dtype: C type, `struct` format of a value, package header that declares it.
+_ROWS: dict[str, tuple[str, str, str]] = {
+    "bool": ("bool", "?", ""),
+    "int8": ("signed char", "b", ""),
+    "uint8": ("unsigned char", "B", ""),
+    "int16": ("short", "h", ""),
+    "uint16": ("unsigned short", "H", ""),
+    "int32": ("int", "i", ""),
+    "uint32": ("unsigned int", "I", ""),
+    "int64": ("long long", "q", ""),
+    "uint64": ("unsigned long long", "Q", ""),
+    "float16": ("float16", "e", "float16.hpp"),
+    "bfloat16": ("bfloat16", "H", "bfloat16.hpp"),
+    "float32": ("float", "f", ""),
+    "float64": ("double", "d", ""),
+    "complex64": ("complex<float>", "ff", "complex.hpp"),
+    "complex128": ("complex<double>", "dd", "complex.hpp"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeInfo:
+    """What generated text needs to know of a dtype.
+
+    Parameters
+    ----------
+    ctype : str
+        The C type's name.
+    declaration : str
+        Text that declares it, for structured dtypes; empty otherwise.
+    format : str
+        The ``struct`` format of a scalar argument; empty where scalars are not taken.
+    headers : tuple of str
+        Package headers that it needs.
+    alignment : int
+        Alignment (bytes) that the device needs for one element.
+    """
+
+    ctype: str
+    declaration: str
+    format: str
+    headers: tuple[str, ...]
+    alignment: int
+
+
+def dtype_names() -> tuple[str, ...]:
+    """Return the names of the scalar dtypes that kernels take."""
+    return tuple(_ROWS)
+
+
+def as_dtype(text: object) -> np.dtype[Any]:
+    """Return the dtype that `text` names; ``"bfloat16"`` is `ml_dtypes`' type.
+
+    Raises
+    ------
+    TypeError
+        NumPy does not know the name.
+    """
+    if text == "bfloat16":
+        return bfloat16()
+    return np.dtype(text)  # type: ignore[call-overload, no-any-return]
+
+
+def bfloat16() -> np.dtype[Any]:
+    """Return the dtype of bfloat16.
+
+    Raises
+    ------
+    ArgumentTypeError
+        The package ml_dtypes, which defines it for NumPy, is not installed.
+    """
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ArgumentTypeError(
+            "The dtype 'bfloat16' needs the package 'ml_dtypes'.\n"
+            "  Hint: install 'ml_dtypes', which defines it for NumPy."
+        ) from None
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
+
+
+def is_supported(dtype: np.dtype[Any]) -> bool:
+    """Return whether kernels take arrays of `dtype`."""
+    try:
+        describe(dtype)
+    except ArgumentTypeError:
+        return False
+    return True
+
+
+def alignment_on(backend: str, dtype: np.dtype[Any]) -> int:
+    """Return at multiples of what (bytes) a backend's code finds the elements of `dtype`.
+
+    A GPU moves a complex number as one word; a CPU needs its parts aligned, as NumPy does.
+    """
+    alignment = describe(dtype).alignment
+    return alignment if backend == "cuda" or dtype.kind != "c" else alignment // 2
+
+
+@lru_cache(maxsize=1024)
+def describe(dtype: np.dtype[Any]) -> DtypeInfo:
+    """Return what generated text needs to know of `dtype`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Kernels cannot take this dtype: strings, dates, Python objects, another byte order.
+    """
+    if not dtype.isnative:
+        raise ArgumentTypeError(
+            f"The dtype '{dtype}' has a byte order that is not this machine's.\n"
+            "  Hint: convert with 'x.astype(x.dtype.newbyteorder(\"=\"))'."
+        )
+    if dtype.names is not None:
+        return _describe_structure(dtype)
+    row = _ROWS.get(dtype.name)
+    if row is None:
+        raise ArgumentTypeError(f"The dtype '{dtype}' has no C type that kernels can use.")
+    ctype, format_, header = row
+    return DtypeInfo(ctype, "", format_, (header,) if header else (), dtype.itemsize)
+
+
+def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
+    assert dtype.names is not None
+    assert dtype.fields is not None
+    fields = sorted((dtype.fields[name][1], name) for name in dtype.names)
+    members: list[str] = []
+    declarations: list[str] = []
+    headers: list[str] = []
+    position = 0
+    alignment = 1
+    natural = True
+    for offset, name in fields:
+        problem = variable_problem(name)
+        if problem:
+            raise ArgumentTypeError(f"The field '{name}' of dtype '{dtype}' {problem}.")
+        if offset < position:
+            raise ArgumentTypeError(f"The fields of dtype '{dtype}' overlap at '{name}'.")
+        if offset > position:
+            members.append(f"unsigned char _kt_pad{position}[{offset - position}];")
+        field: np.dtype[Any] = dtype.fields[name][0]
+        base, shape = field.base, field.shape
+        if base.kind == "S" and base.itemsize:
+            ctype, needed, extents = "char", 1, (*shape, base.itemsize)
+        else:
+            info = describe(base)
+            ctype, needed, extents = info.ctype, info.alignment, shape
+            declarations += [info.declaration] if info.declaration else []
+            headers += [header for header in info.headers if header not in headers]
+        members.append(f"{ctype} {name}{''.join(f'[{extent}]' for extent in extents)};")
+        natural = natural and offset % needed == 0
+        alignment = max(alignment, needed)
+        position = offset + field.itemsize
+    if dtype.itemsize > position:
+        members.append(f"unsigned char _kt_pad{position}[{dtype.itemsize - position}];")
+    natural = natural and dtype.itemsize % alignment == 0
+    if headers and not natural:
+        # Compilers do not pack classes, or reach them by accesses that need their alignment.
+        raise ArgumentTypeError(
+            f"The dtype '{dtype}' has complex or 16-bit floating fields, but not each field at a "
+            "multiple of its size.\n"
+            "  Hint: give the dtype 'offsets' and an 'itemsize', and convert with 'astype'."
+        )
+    if dtype.itemsize == 0:
+        raise ArgumentTypeError(f"The dtype '{dtype}' has no bytes.")
+    body = " ".join(members)
+    digest = _digest(body + str(natural) + "".join(declarations))
+    name = f"_kt_struct_{digest}"
+    attribute = "" if natural else " __attribute__((packed))"
+    text = (
+        f"struct{attribute} {name} {{ {body} }};\n"
+        f'static_assert(sizeof({name}) == {dtype.itemsize}, "as in NumPy");'
+    )
+    guard = f"{name}_declared"
+    declaration = "\n".join(
+        [*dict.fromkeys(declarations), f"#ifndef {guard}", f"#define {guard}", text, "#endif"]
+    )
+    return DtypeInfo(name, declaration, "", tuple(headers), alignment if natural else 1)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+_CATEGORIES = {"b": "bool", "i": "signedinteger", "u": "unsignedinteger", "f": "floating"}
+
+
+def type_category(dtype: np.dtype[Any]) -> str:
+    """Return NumPy's name of the abstract type above `dtype`.
+
+    >>> type_category(np.dtype("int8")), type_category(np.dtype("complex64"))
+    ('signedinteger', 'complexfloating')
+    """
+    if dtype.name == "bfloat16":
+        return "floating"
+    if dtype.kind == "c":
+        return "complexfloating"
+    return _CATEGORIES.get(dtype.kind, "structured")

@@ -1,0 +1,1 @@
+"""Kernels in CUDA C++: what is behind `kerneltk.raw`."""

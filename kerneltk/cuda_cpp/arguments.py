@@ -1,0 +1,406 @@
+"""Which arguments a raw kernel's parameters take: arrays and addresses for pointers.
+
+The rules are decided once for a parameter and a type of argument; a launch runs what is left.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.base import Backend
+from kerneltk.cuda_cpp.by_value import (
+    INTEGER_FORMATS,
+    Conversion,
+    by_value,
+    handle_of,
+    is_handle,
+    is_packed,
+    mismatch,
+    number_error,
+    place_message,
+)
+from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
+from kerneltk.object_code.reflection import ParameterType, dtype_of_number
+
+__all__ = ["Passing", "check_array", "check_values", "doubts_of", "passing_of", "wrong_count"]
+
+_UNCHECKED = "pass 'checks=False' to launch without these checks."
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """How an argument of one type is passed to one parameter.
+
+    Parameters
+    ----------
+    format : str
+        The ``struct`` format of what is packed, without padding.
+    convert : callable or None
+        Turns the argument into the values of `format`, as a tuple; None where the argument itself
+        is what is packed.
+    is_array : bool
+        Whether it is one of the backend's arrays, whose address is packed.
+    """
+
+    format: str
+    convert: Conversion | None = None
+    is_array: bool = False
+
+
+def wrong_count(signature: KernelSignature, given: int) -> ArgumentTypeError:
+    """Return the error for a wrong number of arguments."""
+    wanted = len(signature.parameters)
+    shown = f"{wanted} argument{'' if wanted == 1 else 's'}"
+    parameters = signature.parameters
+    sentence = f"Kernel '{signature.kernel}' takes {shown}, and {given} "
+    sentence += "was given." if given == 1 else "were given."
+    if given < wanted and parameters[given].snippet:
+        missing = parameters[given]
+        return ArgumentTypeError(
+            place_message(signature, missing, f"{sentence[:-1]}: {missing.shown} is missing.")
+        )
+    if parameters and parameters[-1].snippet:
+        return ArgumentTypeError(
+            place_message(signature, parameters[-1], sentence, "this is the last parameter.")
+        )
+    return ArgumentTypeError(f"{sentence}\n  The kernel: {signature}")
+
+
+def _takes_any_dtype(kind: ParameterType | None) -> bool:
+    """Return whether a pointer may point to elements of any dtype: ``void*``, bytes, unknown."""
+    if kind is None or kind.pointee is None:
+        return True
+    return kind.pointee.kind in ("int", "uint") and kind.pointee.size == 1
+
+
+def _unit_of(kind: ParameterType | None) -> int:
+    """Return of what size (bytes) an array must hold a whole number: what is pointed to."""
+    if kind is None or kind.pointee is None or _takes_any_dtype(kind):
+        return 1
+    unit = max(kind.pointee.size, 1)
+    rows = re.search(r"\(\*\)((?:\[\d+\])+)", kind.name)
+    for extent in re.findall(r"\d+", rows[1]) if rows else ():
+        unit *= int(extent)
+    return unit
+
+
+def doubts_of(parameter: RawParameter) -> list[str]:
+    """Return expressions that are true of an array that needs a closer look before it is passed
+    for a pointer; ``{a}`` stands for the array and ``{p}`` for its address.
+    """
+    kind = parameter.type
+    if kind is None or kind.pointee is None:
+        return []
+    doubts = []
+    if kind.pointee.alignment > 1:
+        doubts.append(f"{{p}} & {kind.pointee.alignment - 1}")
+    # Where an element is what is pointed to, there is a whole number of them.
+    if kind.pointee.kind in ("struct", "vector", "complex") or "(*)" in kind.name:
+        doubts.append(f"{{a}}.nbytes % {_unit_of(kind)}")
+    return doubts
+
+
+def _element_problem(pointee: ParameterType, dtype: np.dtype[Any]) -> str:
+    """Return what a pointer would take instead of `dtype`, or an empty string where it fits."""
+    if pointee.kind not in ("struct", "pointer") and not dtype.isnative:
+        return f"{_dtype_of(pointee)} in this machine's byte order"
+    kind, size = dtype.kind, dtype.itemsize
+    if pointee.kind in ("int", "uint", "enum", "bool"):
+        fits = size == pointee.size and kind in "iubmM"
+        if pointee.kind == "bool":
+            fits = size == 1 and kind in "biu"
+    elif pointee.kind == "float":
+        fits = (kind == "f" and size == pointee.size) or (kind == "c" and size == 2 * pointee.size)
+    elif pointee.kind == "half":
+        fits = dtype == np.float16
+    elif pointee.kind == "bfloat16":
+        # NumPy and CuPy have no dtype of their own for it.
+        fits = dtype.name == "bfloat16" or dtype == np.uint16
+    elif pointee.kind == "pointer":
+        fits = kind in "iu" and size == 8
+    elif pointee.kind in ("vector", "complex"):
+        base = pointee.base
+        fits = dtype.name == base or (kind == "c" and base == f"float{size * 4}")
+        fits = fits or (kind in "iu" and base.lstrip("u") == dtype.name.lstrip("u"))
+        fits = fits or (kind == "V" and size == pointee.size)
+    else:  # a class: records, bytes, or the numbers that its template is made of
+        fits = size in (1, pointee.size) if kind in "SV" else size == 1 and kind in "iub"
+        fits = fits or dtype.name in _template_dtypes(pointee.name)
+    return "" if fits else _dtype_of(pointee)
+
+
+def _template_dtypes(name: str) -> set[str]:
+    """Return the dtypes of the numbers among the arguments of a template's name:
+    ``Matrix<float>`` is made of float32.
+    """
+    inside = name.partition("<")[2].rstrip(">")
+    found = (dtype_of_number(part.strip()) for part in re.split(r"[<>,]", inside))
+    return {dtype for dtype in found if dtype}
+
+
+def _dtype_of(pointee: ParameterType) -> str:
+    """Return the dtype of the arrays that a pointer takes, for messages."""
+    if pointee.kind in ("int", "uint"):
+        return f"{'u' if pointee.kind == 'uint' else ''}int{8 * pointee.size}"
+    if pointee.kind == "float":
+        return f"float{8 * pointee.size}"
+    if pointee.kind in ("vector", "complex"):
+        return pointee.base
+    if pointee.kind == "struct":
+        return f"a structured dtype or bytes of itemsize {pointee.size}"
+    if pointee.kind == "pointer":
+        return "uint64 (addresses)"
+    return {"half": "float16", "bool": "bool", "bfloat16": "bfloat16"}.get(
+        pointee.kind, f"int{8 * pointee.size}"
+    )
+
+
+def _is_dense(array: Any) -> bool:
+    """Return whether an array's elements fill their memory, in any order of the axes, upwards."""
+    expected = array.dtype.itemsize
+    for stride, extent in sorted(zip(array.strides, array.shape, strict=True)):
+        if extent == 0:
+            return True
+        if extent > 1:
+            if stride != expected:
+                return False
+            expected *= extent
+    return True
+
+
+def check_array(
+    signature: KernelSignature, parameter: RawParameter, array: Any, address: int
+) -> None:
+    """Raise unless an array may be passed for a pointer.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Its dtype is not what the pointer points to.
+    ArgumentValueError
+        It has gaps, it is read-only and the pointer is not const, or its memory is gone.
+    """
+    kind = parameter.type
+    dtype = array.dtype
+    wanted = "numbers" if dtype.hasobject else ""
+    if not wanted and kind is not None and kind.pointee is not None and not _takes_any_dtype(kind):
+        wanted = _element_problem(kind.pointee, dtype)
+    if wanted:
+        points = f"'{kind.pointee.name}'" if kind and kind.pointee else "anything but objects"
+        raise ArgumentTypeError(
+            place_message(
+                signature,
+                parameter,
+                f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to {points}, "
+                f"and the array has dtype '{dtype}'.",
+                f"pass an array of {wanted}, as by 'astype' or 'view'; or " + _UNCHECKED,
+            )
+        )
+    if array.size == 0:
+        return
+    if address == 0:
+        raise ArgumentValueError(
+            place_message(
+                signature,
+                parameter,
+                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' has "
+                f"{array.size} elements and no memory: it was freed.",
+            )
+        )
+    if not _is_dense(array):
+        raise ArgumentValueError(
+            place_message(
+                signature,
+                parameter,
+                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' has "
+                f"gaps: its shape is {array.shape} and its strides are {array.strides} bytes, and "
+                "a pointer says nothing of them.",
+                "pass 'xp.ascontiguousarray(x)', or the array that this is a view of and its "
+                "strides; or " + _UNCHECKED,
+            )
+        )
+    unit, alignment = _unit_of(kind), kind.pointee.alignment if kind and kind.pointee else 1
+    if array.nbytes % unit:
+        raise ArgumentValueError(
+            place_message(
+                signature,
+                parameter,
+                f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to elements of "
+                f"{unit} bytes, and the array has {array.nbytes} bytes, which are no whole number "
+                "of them.",
+            )
+        )
+    if alignment > 1 and address % alignment:
+        raise ArgumentValueError(
+            place_message(
+                signature,
+                parameter,
+                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' begins "
+                f"{address % alignment} bytes beyond a multiple of {alignment}, and what the "
+                "pointer points to lies at multiples of that.",
+                "pass a copy; or " + _UNCHECKED,
+            )
+        )
+    if kind is not None and not kind.pointee_const and not getattr(array.flags, "writeable", True):
+        raise ArgumentValueError(
+            place_message(
+                signature,
+                parameter,
+                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' is "
+                "read-only, and the pointer is not const.",
+                "pass a copy, or declare the pointer const if the kernel only reads; or "
+                + _UNCHECKED,
+            )
+        )
+
+
+# -- all kinds of arguments ---------------------------------------------------------------------
+
+
+def passing_of(
+    signature: KernelSignature,
+    parameter: RawParameter,
+    kind: type,
+    backend: Backend,
+    checks: bool,
+) -> Passing:
+    """Return how arguments of a type are passed to a parameter.
+
+    Raises
+    ------
+    ArgumentTypeError
+        The parameter takes no argument of this type.
+    """
+    wanted = parameter.type
+    if is_packed(kind) and backend.name == "host":
+        raise mismatch(signature, parameter, kind, "it describes an array on a GPU.")
+    is_array = issubclass(kind, backend.array_type)
+    if wanted is not None and wanted.kind != "pointer":
+        return Passing(*by_value(signature, parameter, kind))
+    if is_array:
+        return Passing("Q", None, True)
+    if wanted is None:
+        return _by_size(signature, parameter, kind, backend, checks)
+    return _as_pointer(signature, parameter, kind, backend, checks)
+
+
+def _null(value: None) -> tuple[int]:
+    return (0,)
+
+
+def _as_pointer(
+    signature: KernelSignature,
+    parameter: RawParameter,
+    kind: type,
+    backend: Backend,
+    checks: bool,
+) -> Passing:
+    """Return how something that is no array is passed for a pointer: None, an address."""
+    if kind is type(None):
+        return Passing("Q", _null)
+    if is_handle(kind):  # memory pointers
+        return Passing("Q", handle_of)
+    if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
+        raise mismatch(signature, parameter, kind, "pass an array, or None for a null pointer.")
+
+    def checked(value: Any) -> tuple[int]:
+        address = int(value)
+        problem = ""
+        if checks and not 0 < address < 1 << 64:
+            problem = "no memory lies there"
+        elif checks:
+            problem = backend.check_address(address)
+        if problem:
+            raise ArgumentTypeError(
+                place_message(
+                    signature,
+                    parameter,
+                    f"Parameter {parameter.shown} of kernel '{signature.kernel}' is a pointer, and "
+                    f"the number {value} was given: {problem}.",
+                    "pass an array, or None for a null pointer; or " + _UNCHECKED,
+                )
+            )
+        return (address & 0xFFFFFFFFFFFFFFFF,)
+
+    return Passing("Q", checked)
+
+
+def check_values(
+    signature: KernelSignature, passings: tuple[Passing, ...], values: tuple[Any, ...]
+) -> None:
+    """Raise for the first number that ``struct`` refuses to pack for its parameter."""
+    for parameter, passing, value in zip(signature.parameters, passings, values, strict=True):
+        if passing.is_array or passing.convert is not None:
+            continue
+        try:
+            struct.pack("<" + passing.format, value)
+        except (struct.error, OverflowError, TypeError, ValueError):
+            raise number_error(signature, parameter, value) from None
+
+
+# -- where only sizes are known ------------------------------------------------------------------
+
+
+def _by_size(
+    signature: KernelSignature,
+    parameter: RawParameter,
+    kind: type,
+    backend: Backend,
+    checks: bool,
+) -> Passing:
+    """Return how an argument is passed where the driver's size of its parameter is all there is."""
+    size = parameter.size
+    if kind is type(None) and size == 8:
+        return Passing("Q", _null)
+    if issubclass(kind, np.generic) and not issubclass(kind, np.void):
+        actual = np.dtype(kind).itemsize
+        if actual == size:
+            return Passing(f"{size}s", lambda value: (value.tobytes(),))
+        raise mismatch(signature, parameter, kind, f"pass a NumPy scalar of {size} bytes.")
+    if issubclass(kind, bool) and size == 1:
+        return Passing("?")
+    if issubclass(kind, int) and size in INTEGER_FORMATS:
+        forms = INTEGER_FORMATS[size]
+
+        def convert(value: Any) -> tuple[Any, ...]:
+            for form in forms:
+                try:
+                    return (struct.pack("<" + form, value),)
+                except struct.error:
+                    continue
+            raise ScalarOverflowError(
+                place_message(
+                    signature,
+                    parameter,
+                    f"Parameter {parameter.shown} of kernel '{signature.kernel}' has {size} bytes, "
+                    f"and {value} does not fit.",
+                )
+            )
+
+        return Passing(f"{size}s", convert)
+    if issubclass(kind, float) and size in (4, 8):
+        return Passing("f" if size == 4 else "d")
+    if issubclass(kind, complex) and size in (8, 16):
+        form = "<ff" if size == 8 else "<dd"
+        return Passing(f"{size}s", lambda value: (struct.pack(form, value.real, value.imag),))
+    if is_packed(kind):
+        return Passing(f"{size}s", lambda value: (ctypes.string_at(value.ptr, size),))
+    if size == 8 and is_handle(kind):
+        return Passing("Q", handle_of)
+    if issubclass(kind, np.void | np.ndarray | bytes | ctypes.Structure):
+
+        def copied(value: Any) -> tuple[Any, ...]:
+            data = value.tobytes() if isinstance(value, np.void | np.ndarray) else bytes(value)
+            if len(data) != size:
+                raise mismatch(signature, parameter, kind, f"pass {size} bytes.")
+            return (data,)
+
+        return Passing(f"{size}s", copied)
+    raise mismatch(signature, parameter, kind)

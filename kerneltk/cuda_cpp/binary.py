@@ -1,0 +1,131 @@
+"""Compiled modules that the user brings: PTX and cubins. They run on GPUs only."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from functools import cache
+from pathlib import Path
+
+from kerneltk.backends.base import Backend, Module
+from kerneltk.core.artifacts import ObjectCode, Target, kind_of_code
+from kerneltk.cuda_cpp.launcher import LoadedKernel
+from kerneltk.cuda_cpp.program import Variable
+from kerneltk.cuda_cpp.signature import RawParameter, signature_of_sizes
+from kerneltk.errors import ArgumentValueError, BackendUnavailableError
+from kerneltk.object_code.reflection import split_at_commas
+
+__all__ = ["BinaryProgram", "parameter_types"]
+
+
+@cache
+def _demangler() -> ctypes.CDLL | None:
+    """Return the C++ library of this machine, whose ``__cxa_demangle`` reads symbols."""
+    try:
+        library = ctypes.CDLL("libstdc++.so.6")
+    except OSError:
+        return None
+    library.__cxa_demangle.restype = ctypes.c_void_p
+    return library
+
+
+def parameter_types(symbol: str) -> tuple[str, ...]:
+    """Return the parameter types that a C++ symbol spells; empty where it spells none.
+
+    Examples
+    --------
+    >>> parameter_types("saxpy")
+    ()
+    """
+    library = _demangler() if symbol.startswith("_Z") else None
+    if library is None:
+        return ()
+    status = ctypes.c_int()
+    address = library.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))
+    if not address:
+        return ()
+    text = ctypes.string_at(address).decode()
+    ctypes.CDLL(None).free(ctypes.c_void_p(address))
+    inside = re.search(r"\((.*)\)[^()]*\Z", text)
+    types = [part.strip() for part in split_at_commas(inside[1])] if inside else []
+    return tuple(types[:-1] if types and types[-1] in ("", "void") else types)
+
+
+class BinaryProgram:
+    """A module that was compiled elsewhere.
+
+    Parameters
+    ----------
+    path : Path
+        PTX, or a cubin or fatbin.
+
+    Raises
+    ------
+    ArgumentValueError
+        There is no such file, or it is neither.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
+        kind = kind_of_code(data)
+        if kind not in ("ptx", "cubin", "fatbin", "object"):
+            raise ArgumentValueError(f"'{path}' is neither PTX nor a cubin.")
+        self._code = ObjectCode(
+            Target("cuda", "given", "given"),
+            "ptx" if kind == "ptx" else "cubin",
+            data.rstrip(b"\0") + b"\0" if kind == "ptx" else data,
+            "",
+        )
+        self._modules: dict[int, Module] = {}
+        self._kernels: dict[tuple[int, str], LoadedKernel] = {}
+
+    def module(self, backend: Backend) -> tuple[Module, ObjectCode]:
+        """Return the module on the current device.
+
+        Raises
+        ------
+        BackendUnavailableError
+            `backend` is the host.
+        LaunchError
+            The driver refuses the file.
+        """
+        if backend.name == "host":
+            raise BackendUnavailableError(
+                f"'{self.path.name}' is compiled for GPUs and cannot run on CPU cores.\n"
+                "  Hint: load its source instead."
+            )
+        device = backend.device_key()
+        if device not in self._modules:
+            self._modules[device] = backend.load_module(self._code)
+        return self._modules[device], self._code
+
+    def kernel(self, backend: Backend, symbol: str) -> LoadedKernel:
+        """Return a kernel on the current device. Raises as :meth:`module`."""
+        module, _ = self.module(backend)
+        place = (backend.device_key(), symbol)
+        if place not in self._kernels:
+            function = module.function(symbol)
+            places = backend.parameter_places(function)
+            signature = signature_of_sizes(symbol, places or (), types=parameter_types(symbol))
+            self._kernels[place] = LoadedKernel(
+                backend, place[0], function, signature, backend.limits(function)
+            )
+        return self._kernels[place]
+
+    def declared_parameters(self, symbol: str) -> tuple[RawParameter, ...]:
+        """Return nothing: there is no text."""
+        return ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A module is pickled as its path."""
+        return BinaryProgram, (self.path,)
+
+    def variable(self, backend: Backend, name: str) -> Variable:
+        """Return a variable; only its size is known. Raises as :meth:`module`."""
+        module, _ = self.module(backend)
+        address, size = module.variable(name)
+        return Variable(address, size, None, ())

@@ -1,0 +1,369 @@
+"""Numbers, vectors and structs that are passed by value: which are taken, and their bytes.
+
+A number arrives as it was given or is refused: nothing wraps, is cut off or becomes infinite.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
+from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, Snippet, render_message
+from kerneltk.object_code.reflection import ParameterType
+
+__all__ = [
+    "INTEGER_FORMATS",
+    "Conversion",
+    "by_value",
+    "handle_of",
+    "is_handle",
+    "is_packed",
+    "mismatch",
+    "number_error",
+    "place_message",
+]
+
+Conversion = Callable[[Any], tuple[Any, ...]]
+
+INTEGER_FORMATS = {1: ("b", "B"), 2: ("h", "H"), 4: ("i", "I"), 8: ("q", "Q")}
+"""The ``struct`` formats of a signed and an unsigned integer by their size (bytes)."""
+
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+_COMPONENT_KINDS = {"i": "int", "u": "uint", "f": "float", "b": "bool"}
+
+
+def place_message(
+    signature: KernelSignature, parameter: RawParameter, sentence: str, hint: str = ""
+) -> str:
+    """Return a message about a parameter, at its declaration where that is known."""
+    snippets: list[Snippet] = [parameter.snippet] if parameter.snippet else []
+    if not snippets:
+        sentence += f"\n  The kernel: {signature}"
+    return render_message(sentence, *snippets, hint=hint)
+
+
+def mismatch(
+    signature: KernelSignature, parameter: RawParameter, kind: type, hint: str = ""
+) -> ArgumentTypeError:
+    """Return the error for an argument of a type that a parameter does not take."""
+    wanted = parameter.type
+    name = f"'{wanted.name}'" if wanted else f"of {parameter.size} bytes"
+    by = "a pointer" if wanted and wanted.kind == "pointer" else name
+    return ArgumentTypeError(
+        place_message(
+            signature,
+            parameter,
+            f"Parameter {parameter.shown} of kernel '{signature.kernel}' is {by}, and an object "
+            f"of type '{kind.__name__}' was given.",
+            hint,
+        )
+    )
+
+
+def is_packed(kind: type) -> bool:
+    """Return whether a type is CuPy's for values that are packed for a launch, such as what
+    ``cupy.ndarray.mdspan`` returns: their ``ptr`` is where the bytes lie on the host.
+    """
+    return any(base.__name__ == "CPointer" for base in kind.__mro__)
+
+
+def is_handle(kind: type) -> bool:
+    """Return whether ``ptr`` is the value itself: of memory pointers, textures and surfaces."""
+    return hasattr(kind, "ptr") and not is_packed(kind)
+
+
+def handle_of(value: Any) -> tuple[int]:
+    """Return the value of an object whose type is a handle's."""
+    return (int(value.ptr),)
+
+
+def by_value(
+    signature: KernelSignature, parameter: RawParameter, kind: type
+) -> tuple[str, Conversion | None]:
+    """Return the ``struct`` format of a parameter that is no pointer, and how arguments of a type
+    become its values; None where they are packed as they are.
+
+    Raises
+    ------
+    ArgumentTypeError
+        The parameter takes no argument of this type.
+    """
+    wanted = parameter.type
+    assert wanted is not None
+    if wanted.kind in ("struct", "vector", "complex"):
+        return f"{wanted.size}s", _Record(signature, parameter, kind)
+    if is_handle(kind):
+        if wanted.kind in ("int", "uint") and wanted.size == 8:
+            return "Q", handle_of
+        raise mismatch(signature, parameter, kind)
+    if wanted.size > 8:
+        raise ArgumentTypeError(
+            place_message(
+                signature,
+                parameter,
+                f"Parameter {parameter.shown} of kernel '{signature.kernel}' is '{wanted.name}', "
+                "which no argument can be passed for.",
+                "GPUs have no such type, or NumPy has none of its kind: pass it in an array.",
+            )
+        )
+    if not _is_number(kind):
+        hint = "pass a number, for example 'x.item()'." if hasattr(kind, "dtype") else ""
+        raise mismatch(signature, parameter, kind, hint)
+    format_ = _format_of(wanted)
+    if _is_packed_right(wanted, kind):
+        return format_, None
+    return format_, _Number(signature, parameter)
+
+
+def _is_number(kind: type) -> bool:
+    if issubclass(kind, np.timedelta64):
+        return False
+    return (
+        issubclass(kind, (*_NUMBERS, np.ndarray, ctypes._SimpleCData))
+        or kind.__module__ == "ml_dtypes"
+        or hasattr(kind, "__index__")
+    )
+
+
+def _is_packed_right(wanted: ParameterType, kind: type) -> bool:
+    """Return whether ``struct`` itself refuses every value that would become another."""
+    integral = issubclass(kind, bool | int | np.integer)
+    if wanted.kind in ("int", "uint"):
+        return integral
+    floats = float | np.float16 | np.float32 | np.float64
+    return wanted.kind in ("float", "half") and (integral or issubclass(kind, floats))
+
+
+def _format_of(wanted: ParameterType) -> str:
+    if wanted.kind == "float":
+        return "f" if wanted.size == 4 else "d"
+    if wanted.kind in ("bool", "half", "bfloat16"):
+        return {"bool": "?", "half": "e", "bfloat16": "H"}[wanted.kind]
+    # What an enumeration is made of is not known: its bits are passed.
+    signed, unsigned = INTEGER_FORMATS[wanted.size]
+    return signed if wanted.kind == "int" else unsigned
+
+
+def _range_of(wanted: ParameterType) -> tuple[int, int]:
+    bits = 8 * wanted.size
+    low = 0 if wanted.kind == "uint" else -(1 << bits - 1)
+    return low, (1 << bits - (wanted.kind == "int")) - 1
+
+
+class _Number:
+    """Converts a number to a parameter's type, or to that of one component."""
+
+    def __init__(
+        self,
+        signature: KernelSignature,
+        parameter: RawParameter,
+        wanted: ParameterType | None = None,
+    ) -> None:
+        self._signature, self._parameter = signature, parameter
+        chosen = wanted or parameter.type
+        assert chosen is not None
+        self._wanted = chosen
+
+    def __call__(self, value: Any) -> tuple[Any, ...]:
+        return (self.convert(value),)
+
+    def convert(self, value: Any) -> Any:
+        """Return what is packed; raises ArgumentTypeError or ScalarOverflowError."""
+        wanted = self._wanted
+        if isinstance(value, np.ndarray):
+            if value.ndim:
+                raise mismatch(self._signature, self._parameter, type(value), "pass a number.")
+            value = value[()]
+        if isinstance(value, ctypes._SimpleCData):
+            value = value.value
+        if isinstance(value, complex | np.complexfloating) and wanted.kind != "bool":
+            raise self._refused(value, "is complex")
+        if wanted.kind == "bool":
+            if isinstance(value, bool | np.bool_) or value in (0, 1):
+                return bool(value)
+            raise self._refused(value, "is neither true nor false")
+        if wanted.kind in ("int", "uint", "enum"):
+            return self._integer(value)
+        return self._float(value)
+
+    def _integer(self, value: Any) -> int:
+        wanted = self._wanted
+        if isinstance(value, bool | np.bool_):
+            return int(value)
+        try:
+            number = operator.index(value)
+        except TypeError:
+            if not isinstance(value, float | np.floating) or not float(value).is_integer():
+                raise self._refused(
+                    value, "is not an integer", "convert it with 'int(x)'."
+                ) from None
+            number = int(value)
+        low, high = _range_of(wanted)
+        if not low <= number <= high:
+            raise self.overflow(number)
+        return number & (1 << 8 * wanted.size) - 1 if wanted.kind == "enum" else number
+
+    def _float(self, value: Any) -> Any:
+        wanted = self._wanted
+        try:
+            number = float(value)
+            infinite = math.isinf(number) and not (
+                isinstance(value, float | np.floating) and np.isinf(value)
+            )
+            if infinite:
+                raise OverflowError
+            if wanted.kind == "bfloat16":
+                return _bfloat16_bits(number)
+            struct.pack("<" + _format_of(wanted), number)
+        except OverflowError:
+            raise self.overflow(value) from None
+        except (TypeError, ValueError):
+            raise self._refused(value, "is not a number") from None
+        return number
+
+    def _where(self) -> str:
+        wanted = self._parameter.type
+        name = wanted.name if wanted is not None else f"{self._parameter.size} bytes"
+        return f"Parameter {self._parameter.shown} of kernel '{self._signature.kernel}' is '{name}'"
+
+    def overflow(self, value: Any) -> ScalarOverflowError:
+        """Return the error for a number beyond the range."""
+        shown = _shown(value)
+        if self._wanted.kind in ("int", "uint", "enum"):
+            low, high = _range_of(self._wanted)
+            said = f"{shown} does not fit: it holds {low} to {high}"
+        else:
+            said = f"{shown} is beyond its range"
+        sentence = f"{self._where()}, and {said}."
+        return ScalarOverflowError(place_message(self._signature, self._parameter, sentence))
+
+    def _refused(self, value: Any, why: str, hint: str = "") -> ArgumentTypeError:
+        sentence = f"{self._where()}, and {_shown(value)} {why}."
+        return ArgumentTypeError(place_message(self._signature, self._parameter, sentence, hint))
+
+
+def number_error(signature: KernelSignature, parameter: RawParameter, value: Any) -> Exception:
+    """Return the error for a number that ``struct`` does not pack for a parameter."""
+    number = _Number(signature, parameter) if parameter.type is not None else None
+    if number is None:
+        return mismatch(signature, parameter, type(value))
+    try:
+        number.convert(value)
+    except (ArgumentTypeError, ScalarOverflowError) as error:
+        return error
+    return number.overflow(value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"a number of {value.bit_length()} bits"
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _bfloat16_bits(number: float) -> int:
+    """Return a number's bits as bfloat16, rounded to the nearest even."""
+    bits = int.from_bytes(struct.pack("<f", number), "little")
+    if bits & 0x7FFFFFFF > 0x7F800000:
+        return bits >> 16 | 0x40
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    if rounded & 0x7FFF == 0x7F80 and not math.isinf(number):
+        raise OverflowError
+    return rounded
+
+
+def _component_of(wanted: ParameterType) -> ParameterType:
+    """Return the type of a vector's or complex number's components."""
+    if wanted.base in ("float16", "bfloat16"):
+        return ParameterType(2, 2, "half" if wanted.base == "float16" else "bfloat16", wanted.base)
+    dtype = np.dtype(wanted.base)
+    kind: Any = _COMPONENT_KINDS[dtype.kind]
+    return ParameterType(dtype.itemsize, dtype.itemsize, kind, wanted.base)
+
+
+class _Record:
+    """Makes a struct, a vector or a complex number of an argument."""
+
+    def __init__(self, signature: KernelSignature, parameter: RawParameter, kind: type) -> None:
+        wanted = parameter.type
+        assert wanted is not None
+        self._signature, self._parameter, self._wanted = signature, parameter, wanted
+        self._number: _Number | None = None
+        self._count = 0
+        if wanted.kind in ("vector", "complex"):
+            component = _component_of(wanted)
+            self._number = _Number(signature, parameter, component)
+            self._count = wanted.count
+            self._format = f"<{wanted.count}{_format_of(component)}"
+        if not self._takes(kind):
+            raise mismatch(signature, parameter, kind, self._hint())
+
+    def _takes(self, kind: type) -> bool:
+        if is_packed(kind):
+            return True
+        stored = np.void | np.ndarray | bytes | bytearray | memoryview
+        if issubclass(kind, stored | ctypes.Structure | ctypes.Union):
+            return True
+        if self._number is None:
+            return False
+        if issubclass(kind, tuple | list):
+            return True
+        # A real number is a complex one, and no pair of coordinates.
+        pair = self._count == 2 and self._wanted.base.startswith("float")
+        numbers = _NUMBERS if self._wanted.kind == "complex" else (complex, np.complexfloating)
+        return pair and issubclass(kind, numbers)
+
+    def _hint(self) -> str:
+        if self._number is None:
+            return f"pass a structured scalar (numpy.void) or bytes of {self._wanted.size} bytes."
+        return f"pass a tuple of {self._count} numbers, or an array of as many."
+
+    def __call__(self, value: Any) -> tuple[bytes]:
+        if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind != "V":
+            value = value.item()
+        if self._number is not None:
+            if isinstance(value, complex | float | int | np.number):
+                number = complex(value)
+                value = (number.real, number.imag)
+            if isinstance(value, tuple | list) or self._is_plain(value):
+                return (self._packed(list(value)),)
+        return (self._stored(value),)
+
+    def _is_plain(self, value: Any) -> bool:
+        return isinstance(value, np.ndarray) and value.dtype.kind != "V"
+
+    def _packed(self, values: list[Any]) -> bytes:
+        assert self._number is not None
+        if len(values) != self._count:
+            raise self._wrong(f"has {self._count} components, and {len(values)} were given")
+        numbers = [self._number.convert(value) for value in values]
+        return struct.pack(self._format, *numbers).ljust(self._wanted.size, b"\0")
+
+    def _stored(self, value: Any) -> bytes:
+        """Return bytes as they are."""
+        size = self._wanted.size
+        if is_packed(type(value)):
+            return ctypes.string_at(value.ptr, size)
+        if self._is_plain(value) and (value.dtype.itemsize != 1 or value.dtype.kind not in "iu"):
+            raise mismatch(self._signature, self._parameter, type(value), self._hint())
+        data = value.tobytes() if isinstance(value, np.void | np.ndarray) else bytes(value)
+        if len(data) != size:
+            raise self._wrong(
+                f"of {size} bytes, and the value has {len(data)}",
+                "give the structured dtype 'align=True', or offsets and an itemsize as in C.",
+            )
+        return data
+
+    def _wrong(self, what: str, hint: str = "") -> ArgumentTypeError:
+        sentence = (
+            f"Parameter {self._parameter.shown} of kernel '{self._signature.kernel}' is "
+            f"'{self._wanted.name}' {what}."
+        )
+        sentence = sentence.replace("' has", "', which has")
+        return ArgumentTypeError(place_message(self._signature, self._parameter, sentence, hint))

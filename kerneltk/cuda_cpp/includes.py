@@ -1,0 +1,122 @@
+"""A text with the user's own headers in the place of the lines that include them.
+
+What only the host has a use for is left blank in headers, too, and a compiler that reads them from
+disk would see it; and macros of one are known in the next. ``#line`` lines keep files and numbers
+in messages as the user knows them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kerneltk.cuda_cpp.source import RawSource
+
+__all__ = ["Header", "with_headers"]
+
+_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
+_NOISE = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|\"(?:\\.|[^\"\\\n])*\"")
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(.*)", re.MULTILINE)
+_OPENING = re.compile(r"(?:ifndef\s+|if\s+!\s*defined\s*\(?\s*)(\w+)\s*\)?\s*")
+
+
+def _is_guarded(code: str) -> bool:
+    """Return whether a header's whole text stands under ``#ifndef NAME`` ... ``#define NAME``."""
+    plain = _NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
+    found = list(_DIRECTIVE.finditer(plain))
+    if len(found) < 3 or plain[: found[0].start()].strip() or plain[found[-1].end() :].strip():
+        return False
+    opening = _OPENING.fullmatch(f"{found[0][1]} {found[0][2]}")
+    if opening is None or found[1][1] != "define" or found[1][2].split()[:1] != [opening[1]]:
+        return False
+    depth = 0
+    for number, directive in enumerate(found):
+        word = directive[1]
+        depth += word in ("if", "ifdef", "ifndef")
+        depth -= word == "endif"
+        if depth == 0:
+            return number == len(found) - 1
+        if depth == 1 and word.startswith("el"):
+            return False
+        if word == "undef" and directive[2].split()[:1] == [opening[1]]:
+            return False
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header of the user's.
+
+    Parameters
+    ----------
+    path : str
+        Where it is.
+    source : RawSource
+        What it says.
+    """
+
+    path: str
+    source: RawSource
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is made to be read once, however often it is included."""
+        code = self.source.code
+        return _ONCE.search(code) is not None or _is_guarded(code)
+
+
+@dataclass(slots=True)
+class _Expansion:
+    find: Callable[[RawSource, str, bool], Header | None]
+    seen: set[str] = field(default_factory=set)  # what every compilation has seen by here
+    markers: dict[str, str] = field(default_factory=dict)
+
+    def expand(
+        self, source: RawSource, text: str, conditional: bool, around: tuple[str, ...]
+    ) -> str:
+        lines = text.split("\n")
+        for include in source.summary.includes:
+            row = include.line - 1
+            header = self.find(source, include.name, include.is_quoted)
+            if header is None or (header.path in around and not header.is_single):
+                continue
+            within = conditional or bool(include.guard)
+            body = ""
+            if header.path not in self.seen and header.path not in around:
+                body = self._body(header, within, (*around, header.path))
+            lines[row] = f'{body}\n#line {include.line + 1} "{escaped(source.name)}"'
+            if include.line == len(lines):
+                lines.append("")
+        return "\n".join(lines)
+
+    def _body(self, header: Header, conditional: bool, around: tuple[str, ...]) -> str:
+        if not conditional and header.is_single:
+            self.seen.add(header.path)
+        text, count = _ONCE.subn("", header.source.code)
+        inner = self.expand(header.source, text, conditional, around)
+        inner = f'#line 1 "{escaped(header.source.name)}"\n{inner}'
+        if not count:
+            return inner
+        marker = self.markers.setdefault(header.path, f"KERNELTK_ONCE_{len(self.markers)}")
+        return f"#ifndef {marker}\n#define {marker}\n{inner}\n#endif"
+
+
+def escaped(name: str) -> str:
+    """Return a file's name as a ``#line`` line has it."""
+    return name.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def with_headers(source: RawSource, find: Callable[[RawSource, str, bool], Header | None]) -> str:
+    """Return a text with its headers, and theirs, in it.
+
+    Parameters
+    ----------
+    source : RawSource
+    find : callable
+        Takes a source, a name that it includes, and whether that is in quotes; returns the header
+        if it is one of the user's.
+    """
+    return _Expansion(find).expand(source, source.code, False, ())

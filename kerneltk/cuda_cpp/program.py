@@ -1,0 +1,468 @@
+"""A user's text in compiled form: its kernels and variables, on each backend and device."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kerneltk import pipeline
+from kerneltk.backends.base import Backend, Module
+from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
+from kerneltk.cuda_cpp.launcher import LoadedKernel
+from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
+from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
+from kerneltk.errors import (
+    ArgumentValueError,
+    CompileError,
+    LaunchError,
+    Snippet,
+    render_message,
+)
+from kerneltk.object_code.reflection import (
+    ParameterType,
+    decode,
+    decode_variable,
+    is_const_variable,
+)
+
+__all__ = ["RawProgram", "Variable"]
+
+T = TypeVar("T")
+
+# NVRTC lists the name expressions, each a pragma, in a file of its own.
+_NVRTC_NAMES = "__nv_name_map"
+_MOST_TRIES = 4  # of a compilation that leaves out more and more names
+
+_MISSING = {"launch from a kernel": "launches from kernels", "cluster": "clusters"}
+
+_programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for program in list(_programs):
+        program.renew_lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _add(requests: dict[str, Request], request: Request) -> None:
+    """Add what may be declared in several branches of a conditional."""
+    known = requests.get(request.expression)
+    if known is not None and known.guard and request.guard:
+        request = replace(request, guard=f"({known.guard}) || ({request.guard})")
+    elif known is not None:
+        request = replace(request, guard="")
+    requests[request.expression] = request
+
+
+_DTYPES = {"bool": "bool", "half": "float16", "pointer": "uint64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a loaded module.
+
+    Parameters
+    ----------
+    address : int
+    size : int
+        Bytes.
+    type : ParameterType or None
+        None where only the size is known.
+    extents : tuple of int
+        Of an array; empty for a scalar.
+    is_const : bool
+        Whether its declaration forbids writing.
+    """
+
+    address: int
+    size: int
+    type: ParameterType | None
+    extents: tuple[int, ...]
+    is_const: bool = False
+
+    def as_array(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Return dtype and shape of an array that shows it; bytes where its type has no dtype."""
+        kind = self.type
+        if kind is None:
+            return np.dtype(np.uint8), (self.size,)
+        if kind.kind in ("vector", "complex"):
+            if kind.base in ("float32", "float64") and kind.kind == "complex":
+                return np.dtype(f"complex{16 * np.dtype(kind.base).itemsize}"), self.extents
+            return np.dtype(kind.base), (*self.extents, kind.count)
+        if kind.kind in ("int", "uint", "float", "enum"):
+            letter = {"uint": "u", "float": "f"}.get(kind.kind, "i")
+            return np.dtype(f"{letter}{kind.size}"), self.extents
+        if kind.kind == "bfloat16":
+            return np.dtype(np.uint16), self.extents
+        if kind.kind in _DTYPES:
+            return np.dtype(_DTYPES[kind.kind]), self.extents
+        return np.dtype(f"V{kind.size}"), self.extents
+
+
+class RawProgram:
+    """A text and what is asked of it.
+
+    Parameters
+    ----------
+    source : RawSource
+    expressions : sequence of str or None
+        Name expressions of the kernels that are wanted; None takes every kernel that is not a
+        template.
+    c_names : bool
+        Whether kernels with C linkage are offered beside `expressions`: object code has them
+        anyway.
+    """
+
+    def __init__(
+        self, source: RawSource, expressions: Sequence[str] | None, c_names: bool = False
+    ) -> None:
+        self.source = source
+        self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
+        self._c_names = c_names
+        self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
+        self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
+        self._added: tuple[str, ...] = ()
+        # What the compiler does not find by its name, and what it says of that.
+        self._left_out: dict[BackendName, dict[str, str]] = {}
+        self._c_symbols: dict[str, str] = {}
+        self._lock = threading.RLock()
+        _programs.add(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A program is pickled as its text and what is asked of it."""
+        wanted = (*self.offered, *self._added) if self._added else self.expressions
+        return RawProgram, (self.source, wanted, self._c_names)
+
+    def renew_lock(self) -> None:
+        """Forget who holds the lock: in the child of a fork nobody does."""
+        self._lock = threading.RLock()
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Name expressions of the kernels."""
+        return tuple(request.expression for request in self.requests() if not request.is_variable)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the ``__constant__`` and ``__device__`` variables."""
+        return tuple(request.expression for request in self.requests() if request.is_variable)
+
+    def offering(self, expression: str) -> RawProgram:
+        """Return a program that offers a kernel: this one, or where it is loaded another one of
+        the same text.
+
+        Raises
+        ------
+        ArgumentValueError
+            The text has nothing of that name; or it has variables and is loaded, and another
+            module would have variables of its own.
+        """
+        with self._lock:
+            if expression in self.offered or expression.startswith("_Z"):
+                return self
+            plain = plain_name(expression)
+            declared = [kernel for kernel in self.source.kernels if kernel.name == plain]
+            is_template = bool(declared and declared[0].template_parameters)
+            is_bare = is_template and plain == expression
+            if is_bare or not (declared or self.source.may_declare(plain)):
+                raise ArgumentValueError(
+                    f"'{self.source.name}' offers no kernel '{expression}'.\n"
+                    f"  Hint: {self._hint(expression)}"
+                )
+            if not self._modules:
+                self._added += (expression,)
+                return self
+            if not self.variables:
+                return RawProgram(self.source, [expression])
+            if not is_template:
+                return self  # the module may have it under a name that a macro makes
+            raise ArgumentValueError(
+                f"'{self.source.name}' is loaded without '{expression}', and another module "
+                f"would have variables of its own ({', '.join(map(repr, self.variables))}).\n"
+                "  Hint: name it when the file is loaded: 'name_expressions=[...]'."
+            )
+
+    def declared_parameters(
+        self, expression: str, count: int | None = None
+    ) -> tuple[RawParameter, ...]:
+        """Return a kernel's parameters as its text declares them, without types; empty if the
+        text does not show it. Of several kernels with that name, the one with `count` parameters.
+        """
+        found = self.source.declared(expression, count)
+        if found is None:
+            return ()
+        source, kernel = found
+        return tuple(
+            RawParameter(
+                parameter.name,
+                f"{parameter.type} {parameter.name}".strip(),
+                None,
+                0,
+                0,
+                Snippet(source.name, source.code, parameter.start, parameter.end),
+            )
+            for parameter in kernel.parameters
+        )
+
+    # -- what is asked of the compiler ---------------------------------------------------------
+
+    def requests(self) -> list[Request]:
+        """Return what the object code has to offer."""
+        kernels: dict[str, Request] = {}
+        c_kernels: dict[str, Request] = {}
+        variables: dict[str, Request] = {}
+        every = [kernel for kernel in self.source.kernels if kernel.is_definition]
+        unconditional = Counter(kernel.name for kernel in every if not kernel.guard)
+        for source in (self.source, *self.source.included):
+            for kernel in source.summary.kernels:
+                # A name with several definitions is of none of them.
+                if not kernel.is_definition or unconditional[kernel.name] > 1:
+                    continue
+                if not kernel.template_parameters:
+                    _add(kernels, Request(kernel.name, False, kernel.guard))
+                if kernel.is_extern_c and self._c_names:
+                    _add(c_kernels, Request(kernel.name, False, kernel.guard))
+            for symbol in source.summary.symbols:
+                _add(variables, Request(symbol.name, True, symbol.guard))
+        if self.expressions is not None:
+            kernels = {
+                name: Request(name)
+                if kernels.get(name) is None or len(self.expressions) == 1
+                else kernels[name]
+                for name in self.expressions
+            } | c_kernels
+        kernels.update((name, Request(name)) for name in self._added)
+        return [*kernels.values(), *variables.values()]
+
+    def unit(self, backend: BackendName) -> TranslationUnit:
+        """Return the translation unit for a backend."""
+        left_out = self._left_out.get(backend, {})
+        requests = [
+            replace(request, symbol=self._c_symbols.get(request.expression, ""))
+            for request in self.requests()
+            if request.expression not in left_out
+        ]
+        return self.source.unit(backend, requests)
+
+    def _refused_requests(self, error: CompileError) -> dict[str, str] | None:
+        """Return what the compiler did not know by name, and what it says of that; None if the
+        text itself is wrong.
+
+        A kernel may stand under a condition of the preprocessor that does not hold.
+        """
+        from kerneltk.core.diagnostics import read_log  # only who has an error needs it
+
+        requests = [request.expression for request in self.requests()]
+        by_text = {"".join(name.split()): name for name in requests}
+        refused: dict[str, str] = {}
+        for found in read_log(error.log):
+            names = [requests[p.line - 1] for p in found.places if p.file == REQUESTS]
+            for place in found.places:
+                if place.file == _NVRTC_NAMES:
+                    asked = (place.shown or "").partition("nv_mangled_name")[2]
+                    name = by_text.get("".join(asked.split()).removeprefix("&"))
+                    names += [name] if name else []
+            if not names:
+                return None
+            for name in names:
+                refused.setdefault(name, found.text)
+        return refused or None
+
+    def build(self, target: str) -> ObjectCode:
+        """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
+        ``"host"``), without a device. Raises as `pipeline.compile_ahead`.
+        """
+        backend: BackendName = "host" if target == "host" else "cuda"
+        return self._leaving_out(backend, lambda unit: pipeline.compile_ahead(unit, target))
+
+    def _leaving_out(self, backend: BackendName, make: Callable[[TranslationUnit], T]) -> T:
+        """Call `make` with the unit, and again without what the compiler does not find."""
+        for _ in range(_MOST_TRIES):
+            try:
+                return make(self.unit(backend))
+            except CompileError as error:
+                refused = self._refused_requests(error)
+                known = self._left_out.get(backend, {})
+                if refused is None or refused.keys() <= known.keys():
+                    raise self._explained(error, backend) from None
+                overloaded = self._overloaded(refused, error) if backend == "cuda" else {}
+                if overloaded and not self._c_symbols:
+                    self._c_symbols = overloaded
+                    continue
+                for name in self.expressions or ():
+                    if name in refused:
+                        raise self._unknown(name, refused[name], error) from None
+                self._left_out[backend] = {**known, **refused}
+        return make(self.unit(backend))
+
+    def _explained(self, error: CompileError, backend: BackendName) -> CompileError:
+        """Return a compiler's error, or where the text needs what CPU cores do not have, that."""
+        if backend == "cuda":
+            return error
+        for source in (self.source, *self.source.included):
+            for found in source.summary.unsupported:
+                place = Snippet.at_line(source.name, source.code, found.line, None)
+                if found.is_conditional or "#include" in place.render():
+                    continue  # headers say so themselves
+                return CompileError(
+                    render_message(
+                        f"'{source.name}' does not compile for CPU cores, which have no "
+                        f"{_MISSING.get(found.kind, found.kind)}.",
+                        place,
+                        hint="run this kernel on a GPU, or give CPU cores another way under "
+                        "'#ifdef __KERNELTK_HOST__'.",
+                    )
+                    + f"\n  The compiler: {str(error).splitlines()[0]}",
+                    error.source,
+                    error.log,
+                )
+        return error
+
+    def _overloaded(self, refused: Mapping[str, str], error: CompileError) -> dict[str, str]:
+        """Return the symbols of kernels with C linkage that are called like other functions, such
+        as ``any``, which CUDA declares by itself.
+        """
+        if "overloaded function" not in error.log:
+            return {}
+        return {
+            kernel.name: kernel.name.rpartition("::")[2]
+            for kernel in self.source.kernels
+            if kernel.is_extern_c and kernel.name in refused
+        }
+
+    def _unknown(
+        self, expression: str, reason: str, error: CompileError | None = None
+    ) -> CompileError:
+        """Return the error for a name expression that is none of a kernel."""
+        return CompileError(
+            f"'{self.source.name}' offers no kernel '{expression}': {reason}.\n"
+            f"  Hint: {self._hint(expression)}",
+            error.source if error else "",
+            error.log if error else "",
+        )
+
+    def _hint(self, expression: str) -> str:
+        """Return what may have been meant by a name expression that is none of a kernel."""
+        import difflib
+
+        known = [kernel.name for kernel in self.source.kernels]
+        plain = plain_name(expression)
+        for kernel in self.source.kernels:
+            if kernel.name == plain and kernel.template_parameters:
+                parameters = ", ".join(kernel.template_parameters)
+                if plain == expression:
+                    return f"it is a template of <{parameters}>: name it as '{plain}<...>'."
+                return f"its parameters are <{parameters}>."
+        close = difflib.get_close_matches(plain, known, n=1)
+        if close and close[0] != plain:
+            return f"did you mean '{close[0]}'?"
+        return f"its kernels are {', '.join(map(repr, dict.fromkeys(known))) or 'none'}."
+
+    # -- what is loaded --------------------------------------------------------------------------
+
+    def module(self, backend: Backend) -> tuple[Module, ObjectCode]:
+        """Return the module on the current device, and its object code.
+
+        Raises
+        ------
+        CompileError
+            The compiler refused the text.
+        BackendUnavailableError
+            There is no compiler.
+        """
+        place = (backend.name, backend.device_key())
+        with self._lock:
+            if place not in self._modules:
+                self._modules[place] = self._leaving_out(
+                    backend.name, lambda unit: pipeline.get_module(unit, backend)
+                )
+            return self._modules[place]
+
+    def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
+        """Return a kernel on the current device. Raises as :meth:`module`."""
+        place = (backend.name, backend.device_key(), expression)
+        loaded = self._kernels.get(place)
+        if loaded is None:
+            with self._lock:
+                loaded = self._kernels[place] = self._load(backend, expression)
+        return loaded
+
+    def _load(self, backend: Backend, expression: str) -> LoadedKernel:
+        module, code = self.module(backend)
+        symbol = dict(code.symbols).get(expression)
+        if symbol is None:
+            reason = self._left_out.get(backend.name, {}).get(expression, "")
+            if reason or backend.name == "host":
+                missing = "its compilation leaves it out, or names it otherwise"
+                raise self._unknown(expression, reason or missing)
+            symbol = expression
+        function = module.function(symbol)
+        reflected = dict(code.reflection).get(expression)
+        places = backend.parameter_places(function)
+        signature = self._signature(expression, reflected, places)
+        return LoadedKernel(
+            backend, backend.device_key(), function, signature, backend.limits(function)
+        )
+
+    def _signature(
+        self,
+        expression: str,
+        reflected: bytes | None,
+        places: tuple[tuple[int, int], ...] | None,
+    ) -> KernelSignature:
+        if reflected is None:
+            found = self.source.declared(expression, len(places) if places is not None else None)
+            return signature_of_sizes(expression, places or (), found and found[1])
+        types = decode(reflected)
+        offsets, size = layout_of(types)
+        if places is not None and places != tuple(
+            (offset, kind.size) for offset, kind in zip(offsets, types, strict=True)
+        ):
+            raise LaunchError(
+                f"The driver places the parameters of kernel '{expression}' at {places} (offset "
+                f"and size in bytes), and its compiler at {offsets}."
+            )
+        declared = self.declared_parameters(expression, len(types)) or tuple(
+            RawParameter("", kind.name, None, 0, 0) for kind in types
+        )
+        parameters = (
+            replace(parameter, type=kind, offset=offset, size=kind.size)
+            for parameter, kind, offset in zip(declared, types, offsets, strict=True)
+        )
+        return KernelSignature(expression, tuple(parameters), size)
+
+    def variable(self, backend: Backend, name: str) -> Variable:
+        """Return a variable of the module on the current device.
+
+        Raises
+        ------
+        ArgumentValueError
+            The text has no such variable, or none that can be reached from outside.
+        """
+        module, code = self.module(backend)
+        symbol = dict(code.symbols).get(f"&{name}")
+        if symbol is None:
+            known = [name[1:] for name, _ in code.symbols if name.startswith("&")]
+            shown = ", ".join(map(repr, known)) or "none"
+            raise ArgumentValueError(
+                f"'{self.source.name}' has no variable '{name}'.\n  Hint: its __constant__ and "
+                f"__device__ variables are {shown}."
+            )
+        address, size = module.variable(symbol)
+        reflected = dict(code.reflection).get(name)
+        if reflected is None:
+            return Variable(address, size, None, ())
+        kind, extents = decode_variable(reflected)
+        total = kind.size
+        for extent in extents:
+            total *= extent
+        return Variable(address, size or total, kind, extents, is_const_variable(reflected))

@@ -1,0 +1,109 @@
+"""What a raw kernel declares: names from its text, types from its compiler, driver's sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kerneltk.errors import Snippet
+from kerneltk.object_code.reflection import ParameterType
+
+if TYPE_CHECKING:
+    from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
+
+__all__ = ["KernelSignature", "RawParameter", "layout_of", "signature_of_sizes"]
+
+
+@dataclass(frozen=True, slots=True)
+class RawParameter:
+    """One parameter of a kernel.
+
+    Parameters
+    ----------
+    name : str
+        As declared; empty where no text is known.
+    declared : str
+        Its type and name as the source spells them; the compiler's type where there is no source.
+    type : ParameterType or None
+        As the compiler sees it, typedefs, macros and template arguments resolved; None where only
+        the driver's sizes are known.
+    offset, size : int
+        Where it lies in the block of parameters (bytes).
+    snippet : Snippet or None
+        Where it is declared.
+    """
+
+    name: str
+    declared: str
+    type: ParameterType | None
+    offset: int
+    size: int
+    snippet: Snippet | None = None
+
+    @property
+    def shown(self) -> str:
+        """How messages name it."""
+        return f"'{self.name}'" if self.name else f"'{self.declared}'"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSignature:
+    """The parameters of a kernel.
+
+    Parameters
+    ----------
+    kernel : str
+        Its name in messages.
+    parameters : tuple of RawParameter
+    size : int
+        Bytes of all parameters together.
+    """
+
+    kernel: str
+    parameters: tuple[RawParameter, ...]
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.kernel}({', '.join(parameter.declared for parameter in self.parameters)})"
+
+
+def layout_of(types: Sequence[ParameterType]) -> tuple[tuple[int, ...], int]:
+    """Return the offset of each parameter and the size of all (bytes), as members of a C struct.
+
+    That is CUDA's own rule for kernel parameters (CUDA driver API, ``cuLaunchKernel``).
+    """
+    offsets = []
+    end = 0
+    for kind in types:
+        end += -end % kind.alignment
+        offsets.append(end)
+        end += kind.size
+    return tuple(offsets), end
+
+
+def signature_of_sizes(
+    kernel: str,
+    places: Sequence[tuple[int, int]],
+    declared: DeclaredKernel | None = None,
+    types: Sequence[str] = (),
+) -> KernelSignature:
+    """Return a signature from the driver's offsets and sizes (bytes) alone.
+
+    Parameters
+    ----------
+    kernel : str
+    places : sequence of (int, int)
+    declared : DeclaredKernel, optional
+        Names the parameters if it has as many.
+    types : sequence of str
+        The parameters' types for messages, if they are known.
+    """
+    names = [f"{p.type} {p.name}" for p in declared.parameters] if declared else list(types)
+    parameters = []
+    for k, (offset, size) in enumerate(places):
+        shown = names[k] if len(names) == len(places) else f"{size} bytes"
+        name = declared.parameters[k].name if declared and len(names) == len(places) else ""
+        parameters.append(RawParameter(name, shown, None, offset, size))
+    end = max((offset + size for offset, size in places), default=0)
+    return KernelSignature(kernel, tuple(parameters), end)

@@ -1,0 +1,381 @@
+"""A user's own CUDA C++ text, and the translation units that are made of it.
+
+The text itself stays as it is, byte for byte. What is put around it asks for the kernels: on the
+host an entry point for each, on both backends a description of its parameters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kerneltk.cache.fingerprint import named_in_options
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
+from kerneltk.core.debug_files import keep
+from kerneltk.core.launch_bounds import bound_of, has_bounds, with_bounds
+from kerneltk.core.settings import get_settings
+from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
+from kerneltk.cuda_cpp.options import without_directives
+from kerneltk.errors import ArgumentValueError, BackendUnavailableError
+
+if TYPE_CHECKING:
+    from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary
+
+__all__ = ["REQUESTS", "RawSource", "Request", "plain_name", "read_file"]
+
+REQUESTS = "requested kernels"
+"""The name that ``#line`` gives to the lines that ask for kernels and variables."""
+
+_BYTE_ORDER_MARK = "\ufeff"
+# As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
+# in its place has the same length, so that columns stay.
+_NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
+# What linkers and loaders look for by these names is none of the user's.
+_LINKER_NAMES = re.compile(
+    r"(?<!\w)(?:_init|_fini|_start|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_PROCEDURE_LINKAGE_TABLE_"
+    r"|__tls_get_addr|__gmon_start__|_ITM_(?:de)?registerTMCloneTable|__cxa_finalize)(?!\w)"
+)
+_EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
+_HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
+_HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
+_SHIMS = (_HOST_INCLUDES, INCLUDE_DIRECTORY / "nvrtc")
+
+
+def plain_name(expression: str) -> str:
+    """Return a name expression without template arguments: ``"ns::f"`` of ``"ns::f<float>"``."""
+    return expression.partition("<")[0].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something that a unit's object code must offer.
+
+    Parameters
+    ----------
+    expression : str
+        A C++ name expression: ``"saxpy"``, ``"ns::f<float>"``.
+    is_variable : bool
+        Whether it names a variable instead of a kernel.
+    guard : str
+        The condition of the preprocessor under which it is declared; empty where there is none.
+    symbol : str
+        Its symbol for GPUs where the name alone does not tell it: a kernel with C linkage that is
+        called like a function of CUDA's.
+    """
+
+    expression: str
+    is_variable: bool = False
+    guard: str = ""
+    symbol: str = ""
+
+    @property
+    def name(self) -> str:
+        """What object code lists it as: a variable by its address."""
+        return f"&{self.expression}" if self.is_variable else self.expression
+
+    @property
+    def prefix(self) -> str:
+        """What the symbols of ours begin with that belong to it."""
+        return "_kt_variable_" if self.is_variable else "_kt_entry_"
+
+    def reflection(self, symbol: str) -> str:
+        """Return the line that makes the compiler describe it, for its symbol of ours."""
+        macro = "KERNELTK_REFLECT_VARIABLE" if self.is_variable else "KERNELTK_REFLECT"
+        return f"{macro}({symbol}_type, ({self.expression}))"
+
+    def guarded(self, number: int, line: str) -> str:
+        """Return a line that asks for it, under its condition, and numbered for messages."""
+        line = f'#line {number + 1} "{REQUESTS}"\n{line}'
+        return f"#if {self.guard}\n{line}\n#endif" if self.guard else line
+
+
+@dataclass(frozen=True)
+class RawSource:
+    """CUDA C++ text and how it is compiled.
+
+    Parameters
+    ----------
+    code : str
+        The text.
+    name : str
+        What messages call it: a file's name, or ``"code"``.
+    options : tuple of str
+        Compile options.
+    compiler : {"nvrtc", "nvcc"}
+    directory : str
+        Where names in quotes are looked for first; empty for the working directory.
+    has_host_code : bool
+        Whether functions that run on the host may stand in the text, which are left out.
+    links : tuple of LinkInput
+        Object code for GPUs that the text is linked with.
+    """
+
+    code: str
+    name: str
+    options: tuple[str, ...] = ()
+    compiler: str = "nvrtc"
+    directory: str = ""
+    has_host_code: bool = False
+    links: tuple[LinkInput, ...] = ()
+
+    @cached_property
+    def summary(self) -> SourceSummary:
+        """What the text declares."""
+        from kerneltk.cuda_cpp.syntax.declarations import read_source  # loads the parser
+
+        return read_source(self.code)
+
+    @cached_property
+    def included(self) -> tuple[RawSource, ...]:
+        """The user's own headers that are included, directly or not."""
+        return tuple(header for header in self._headers.values())
+
+    @cached_property
+    def _headers(self) -> dict[str, RawSource]:
+        """The user's own headers by their paths."""
+        found: dict[str, RawSource] = {}
+        pending: list[RawSource] = [self]
+        for source in pending:
+            for include in source.summary.includes:
+                path = self._path_of(source, include.name, include.is_quoted)
+                if path is not None and path not in found:
+                    found[path] = read_file(Path(path), self.options)
+                    pending.append(found[path])
+        return found
+
+    def _path_of(self, source: RawSource, name: str, is_quoted: bool) -> str | None:
+        """Return the path of a header that is the user's own: beside the file, or found by its
+        name in quotes in a directory that the options name.
+        """
+        if not is_quoted or any((place / name).is_file() for place in _SHIMS):
+            return None
+        own = [place for place in (source.directory, self.directory) if place] or [os.getcwd()]
+        for directory in (*own, *named_in_options(self.options)[0]):
+            path = os.path.normpath(os.path.join(directory, name))
+            if os.path.isfile(path):
+                return path
+        return None
+
+    def _find_header(self, source: RawSource, name: str, is_quoted: bool) -> Header | None:
+        path = self._path_of(source, name, is_quoted)
+        if path is None:
+            return None
+        return Header(path, self._headers[path])
+
+    @property
+    def kernels(self) -> tuple[DeclaredKernel, ...]:
+        """The kernels that the text and its own headers declare."""
+        return tuple(
+            kernel for source in (self, *self.included) for kernel in source.summary.kernels
+        )
+
+    def declared(
+        self, expression: str, count: int | None
+    ) -> tuple[RawSource, DeclaredKernel] | None:
+        """Return the declaration that a name expression means, and the text that it is in.
+
+        Of several with that name, the one with `count` parameters.
+        """
+        plain = plain_name(expression).removeprefix("::")
+        found = [
+            (source, kernel)
+            for source in (self, *self.included)
+            for kernel in source.summary.kernels
+            if kernel.name == plain
+        ]
+        for pair in found:
+            if count is None or len(pair[1].parameters) == count:
+                return pair
+        return None
+
+    def may_declare(self, name: str) -> bool:
+        """Return whether the text could declare something of a name in a way that is not seen: by
+        a macro that makes names, in a header that is not read.
+        """
+        texts = [source.code for source in (self, *self.included)]
+        last = re.escape(name.rpartition("::")[2])
+        pattern = re.compile(rf"(?<!\w){last}(?!\w)|##")
+        return any(pattern.search(text) for text in (*texts, *self.options))
+
+    @cached_property
+    def _text(self) -> str:
+        """The text as it is compiled."""
+        if not self.has_host_code:
+            return self.code.removeprefix(_BYTE_ORDER_MARK)
+        from kerneltk.cuda_cpp.syntax.declarations import blank_host_code, read_source
+
+        text = with_headers(self, self._find_header)
+        summary = self.summary if text == self.code else read_source(text)
+        return blank_host_code(text, summary).removeprefix(_BYTE_ORDER_MARK)
+
+    @cached_property
+    def _host_text(self) -> str:
+        """The text as it is compiled for CPU cores, but for meeting points."""
+        text = self._text
+        if not self.has_host_code and any(
+            "volatile" in header.code or has_bounds(header.code) for header in self.included
+        ):
+            text = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
+        if has_bounds(text):
+            from kerneltk.cuda_cpp.syntax.declarations import read_source
+
+            summary = self.summary if text == self.code else read_source(text)
+            text = with_bounds(text, summary.kernels)
+        return _NO_INLINE.sub("_kt_noinline", text)
+
+    @cached_property
+    def _meeting_text(self) -> str:
+        """The same with points where the lanes of a warp meet."""
+        if "volatile" not in self._host_text:
+            return self._host_text
+        from kerneltk.cuda_cpp.syntax.volatile import with_meetings
+
+        return with_meetings(self._host_text)
+
+    def unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
+        """Return the translation unit that offers what is requested."""
+        if backend == "host":
+            return self._host_unit(requests)
+        # Object codes that are linked to one another must not share a name.
+        own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
+        by_nvcc = self.compiler == "nvcc"
+        lines, exports, reflected = [], [], []
+        for number, request in enumerate(requests):
+            name, symbol = request.name, f"{request.prefix}{own}{number}"
+            offer = f"KERNELTK_ADDRESS({symbol}, ({request.expression})) " if by_nvcc else ""
+            if request.symbol:
+                exports.append((name, request.symbol))
+                offer = ""
+            else:
+                exports.append((name, symbol if by_nvcc else ""))
+            reflected.append((request.expression, f"{symbol}_type"))
+            lines.append(request.guarded(number, offer + request.reflection(symbol)))
+        head = ["#include <kerneltk/reflect.hpp>"]
+        options = self._options()
+        if self.has_host_code and not by_nvcc:
+            # Functions without an annotation are the host's to nvcc; here they serve kernels.
+            options += ("--device-as-default-execution-space",)
+            head.append("#include <_kt_implicit.h>")
+        body = self.code if by_nvcc else self._text
+        return TranslationUnit(
+            "cuda",
+            self._assembled(head, self.name, body, lines),
+            "",
+            options,
+            self._origins(self.name),
+            _title(requests, self.name),
+            exports=tuple(exports),
+            reflected=tuple(reflected),
+            raw=True,
+            compiler="nvcc" if by_nvcc else "nvrtc",
+            links=self.links,
+        )
+
+    def _host_unit(self, requests: Sequence[Request]) -> TranslationUnit:
+        if self.links:
+            raise BackendUnavailableError(
+                f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
+            )
+        lines, exports, reflected = [], [], []
+        for number, request in enumerate(requests):
+            name, symbol = request.expression, f"{request.prefix}{number}"
+            offer = f"KERNELTK_ENTRY({symbol}, ({name}))"
+            if request.is_variable:
+                offer = f"{_EXPORTED} void* const {symbol} = (void*)&{name};"
+            exports.append((request.name, symbol))
+            reflected.append((name, f"{symbol}_type"))
+            offer = f"{offer} {request.reflection(symbol)}"
+            if not request.is_variable:
+                offer += bound_of(name, symbol, self.kernels)
+            lines.append(request.guarded(number, offer))
+        for source in (self, *self.included):
+            for shared in source.summary.dynamic_shared:
+                own = _LINKER_NAMES.fullmatch(shared.symbol)
+                symbol = _renamed(shared.symbol) if own else shared.symbol
+                line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
+                lines.append(f"#if {shared.guard}\n{line}\n#endif" if shared.guard else line)
+        directives, options = without_directives(self._options())
+        # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
+        options = (f"-I{_HOST_INCLUDES}", *options)
+        if not self.directory and self.summary.quoted_includes:
+            options += (f"-I{os.getcwd()}",)
+        head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
+        head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
+        head.append("#define _kt_noinline __attribute__((__noinline__))")
+        sources = [source.code for source in (self, *self.included)]
+        names = {name for code in sources for name in _LINKER_NAMES.findall(code)}
+        head += [f"#define {name} {_renamed(name)}" for name in sorted(names)]
+        if any(_NO_INLINE.search(source.code) for source in self.included):
+            head.append("#define __noinline__ _kt_noinline")
+        name = self.name
+        if not self.directory and "symbols" in get_settings().host_debug:
+            name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
+        head += directives
+        plain, body = self._host_text, self._meeting_text
+        unmet = "" if body == plain else self._assembled(head, name, plain, lines)
+        if unmet:
+            head.insert(0, "#define KERNELTK_VOLATILE")
+        return TranslationUnit(
+            "host",
+            self._assembled(head, name, body, lines),
+            "",
+            options,
+            self._origins(name),
+            _title(requests, self.name),
+            exports=tuple(exports),
+            reflected=tuple(reflected),
+            raw=True,
+            plain=unmet,
+        )
+
+    def _options(self) -> tuple[str, ...]:
+        return self.options + ((f"-I{self.directory}",) if self.directory else ())
+
+    def _assembled(self, head: Sequence[str], name: str, body: str, lines: Sequence[str]) -> str:
+        """Return what comes before the user's text, the text, and what comes behind it."""
+        return "\n".join([*head, f'#line 1 "{escaped(name)}"', body, *lines, ""])
+
+    def _origins(self, name: str) -> tuple[tuple[str, str], ...]:
+        included = [(source.name, source.code) for source in self.included]
+        return ((name, self.code), *included)
+
+
+def _renamed(name: str) -> str:
+    """Return what takes the place of a name that means something to linkers."""
+    return f"_kt_own{name}"
+
+
+def _title(requests: Sequence[Request], name: str) -> str:
+    """Return what messages call a unit: its only kernel's name, or the text's."""
+    kernels = [request.expression for request in requests if not request.is_variable]
+    return kernels[0] if len(kernels) == 1 else name
+
+
+def read_file(
+    path: Path,
+    options: tuple[str, ...] = (),
+    *,
+    compiler: str = "nvrtc",
+    links: tuple[LinkInput, ...] = (),
+) -> RawSource:
+    """Read a text from a file.
+
+    Raises
+    ------
+    ArgumentValueError
+        There is no such file.
+    """
+    try:
+        code = path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
+    directory = os.path.dirname(os.path.abspath(path))
+    # A debugger looks for the file by this name.
+    name = str(path.resolve()) if "symbols" in get_settings().host_debug else path.name
+    return RawSource(code, name, options, compiler, directory, True, links)

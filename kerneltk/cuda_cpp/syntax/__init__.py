@@ -1,0 +1,1 @@
+"""What CUDA C++ source declares, and what is rewritten in it for CPU cores."""

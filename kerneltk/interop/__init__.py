@@ -1,0 +1,1 @@
+"""Arrays, memory and streams of other libraries, by the protocols they offer."""

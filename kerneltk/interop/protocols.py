@@ -1,0 +1,251 @@
+"""What other libraries' arrays say of themselves by ``__array_interface__``,
+``__cuda_array_interface__`` and DLPack; read with care, since anybody can write such a class.
+
+Whatever goes wrong in a class's own code, or is wrong with what it says, becomes an error of this
+package, which has the foreign one as its cause.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kerneltk.core.arrays import byte_extent, c_strides
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
+from kerneltk.interop.mapped import is_mapped
+
+__all__ = [
+    "MISSING",
+    "Memory",
+    "attempt",
+    "cuda_memory",
+    "dlpack_device",
+    "host_array",
+    "member",
+    "viewed",
+]
+
+T = TypeVar("T")
+
+MISSING: Any = object()
+"""Stands for an attribute that there is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Where the elements of another library's array lie.
+
+    Parameters
+    ----------
+    address : int
+    dtype : np.dtype
+    shape : tuple of int
+    strides : tuple of int
+        Bytes.
+    owner : object
+        What keeps the memory.
+    read_only : bool
+    """
+
+    address: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    owner: Any
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.address and 0 not in self.shape:
+            raise ArgumentValueError(
+                f"An array of type '{type(self.owner).__name__}' and shape {self.shape} has no "
+                "memory: its address is zero."
+            )
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The first byte and one past the last, relative to the address."""
+        return byte_extent(self.shape, self.strides, self.dtype.itemsize)
+
+
+_shown = reprlib.repr  # a class's own may raise, or be long
+
+
+def _unreadable(value: Any, name: str, problem: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"The '{name}' of an object of type '{type(value).__name__}' cannot be read: {problem}."
+    )
+
+
+def attempt(value: Any, name: str, action: Callable[[], T]) -> T:
+    """Return what another library's code returns; raises ArgumentTypeError where that raises."""
+    try:
+        return action()
+    except KernelToolkitError:
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".strip().rstrip(":.")
+        raise _unreadable(value, name, said.splitlines()[0]) from error
+
+
+def member(value: Any, name: str, missing: Any = None) -> Any:
+    """Return an attribute of a protocol, or `missing` where there is none."""
+    return attempt(value, name, lambda: getattr(value, name, missing))
+
+
+# -- on a GPU --------------------------------------------------------------------------------------
+
+_CUDA = "__cuda_array_interface__"
+_MOST_BYTES = 2**63
+
+
+def cuda_memory(value: Any, interface: Any) -> tuple[Memory, int | None]:
+    """Return what ``__cuda_array_interface__`` says, and the handle of the stream in it, if any.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It does not follow the protocol.
+    ArgumentValueError
+        There are elements, and no memory.
+    """
+    if not isinstance(interface, dict):
+        raise _unreadable(value, _CUDA, f"it is no dict, but a '{type(interface).__name__}'")
+    for key in ("shape", "typestr", "data"):
+        if key not in interface:
+            raise _unreadable(value, _CUDA, f"'{key}' is missing")
+    if interface.get("mask") is not None:
+        raise ArgumentTypeError(
+            f"An array of type '{type(value).__name__}' has a mask, which has no place in a "
+            "kernel.\n  Hint: pass data and mask as two arguments."
+        )
+    shape = _integers(value, "shape", interface["shape"], 0)
+    dtype = _dtype_of(value, interface["typestr"], interface.get("descr"))
+    strides = interface.get("strides")
+    if strides is None:
+        steps = c_strides(shape, dtype.itemsize)
+    else:
+        steps = _integers(value, "strides", strides, -_MOST_BYTES)
+        if len(steps) != len(shape):
+            raise _unreadable(value, _CUDA, f"it has {len(shape)} extents and {len(steps)} strides")
+    data = interface["data"]
+    if not isinstance(data, tuple | list) or len(data) != 2 or not _is_integer(data[0]):
+        raise _unreadable(value, _CUDA, f"'data' is {_shown(data)}, and no address with a flag")
+    memory = Memory(int(data[0]), dtype, shape, steps, value, bool(data[1]))
+    low, high = memory.extent
+    if not 0 <= memory.address + low <= memory.address + high < _MOST_BYTES:
+        raise _unreadable(value, _CUDA, f"no memory has the bytes from {memory.address + low} on")
+    return memory, _exported_stream(value, interface)
+
+
+def _exported_stream(value: Any, interface: dict[str, Any]) -> int | None:
+    stream = interface.get("stream")
+    if stream is None:
+        return None
+    if not _is_integer(stream) or stream < 0:
+        raise _unreadable(value, _CUDA, f"'stream' is {_shown(stream)}, and no stream's handle")
+    return int(stream)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _integers(value: Any, key: str, given: Any, least: int) -> tuple[int, ...]:
+    if not isinstance(given, tuple | list) or not all(
+        _is_integer(number) and least <= number < _MOST_BYTES for number in given
+    ):
+        raise _unreadable(value, _CUDA, f"'{key}' is {_shown(given)}")
+    return tuple(int(number) for number in given)
+
+
+def _dtype_of(value: Any, typestr: Any, descr: Any) -> np.dtype[Any]:
+    if not isinstance(typestr, str):
+        raise _unreadable(value, _CUDA, f"'typestr' is {_shown(typestr)}")
+    dtype: np.dtype[Any] = attempt(value, _CUDA, lambda: np.dtype(typestr))
+    if dtype.kind != "V":
+        return dtype
+    # The protocol has no name for what NumPy does not know, such as bfloat16: only its size.
+    own = member(value, "dtype")
+    if isinstance(own, np.dtype) and own.itemsize == dtype.itemsize:
+        return own
+    if descr is None or descr == [("", typestr)]:
+        return dtype
+    found: np.dtype[Any] = attempt(value, _CUDA, lambda: np.dtype(descr))
+    return found if found.itemsize == dtype.itemsize else dtype
+
+
+# -- in host memory --------------------------------------------------------------------------------
+
+_HOST = "__array_interface__"
+
+
+class _Described:
+    """Memory as NumPy takes it; NumPy's array keeps it, and it keeps the owner."""
+
+    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def viewed(memory: Memory) -> np.ndarray[Any, Any]:
+    """Return memory of the host as NumPy's array."""
+    dtype = memory.dtype
+    # The protocol has no names for what others define; their size does.
+    is_named = dtype.isbuiltin == 1
+    interface = {
+        "version": 3,
+        "shape": memory.shape,
+        "strides": memory.strides,
+        "typestr": dtype.str if is_named else f"|V{dtype.itemsize}",
+        "data": (memory.address, memory.read_only),
+    }
+    array = np.asarray(_Described(interface, memory.owner))
+    return array if is_named else array.view(dtype)
+
+
+def host_array(value: Any) -> np.ndarray[Any, Any]:
+    """Return what ``__array_interface__`` describes as NumPy's array, without a copy.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It does not follow the protocol.
+    ArgumentValueError
+        There is no memory where it says.
+    """
+    array: np.ndarray[Any, Any] = attempt(value, _HOST, lambda: np.asarray(value))
+    address = array.__array_interface__["data"][0]
+    low, high = byte_extent(array.shape, array.strides, array.dtype.itemsize)
+    if high > low and not is_mapped(address + low, high - low):
+        raise ArgumentValueError(
+            f"The '{_HOST}' of an object of type '{type(value).__name__}' says that its elements "
+            f"lie at {address:#x}, where there is no memory."
+        )
+    return array
+
+
+# -- DLPack ----------------------------------------------------------------------------------------
+
+
+def dlpack_device(value: Any) -> int | None:
+    """Return the kind of the device that an array with DLPack is on; None for what has no DLPack.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It does not follow the protocol.
+    """
+    name = "__dlpack_device__"
+    if member(value, "__dlpack__") is None:
+        return None
+    method = member(value, name)
+    if method is None:
+        return None
+    device = attempt(value, name, method)
+    if not isinstance(device, tuple | list) or len(device) != 2:
+        raise _unreadable(value, name, f"it returns {_shown(device)}")
+    return attempt(value, name, lambda: int(device[0]))

@@ -1,0 +1,131 @@
+"""Streams: what a call may give for one, and where other libraries queue their work."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.interop.mapped import is_mapped
+
+__all__ = ["Handle", "Home", "Library", "stream_handle", "stream_in_brackets"]
+
+_HINT = (
+    "\n  Hint: pass a stream of CuPy, torch or numba, an object with '__cuda_stream__', or a "
+    "stream's handle."
+)
+_NAMED = 3  # handles below are CUDA's names of the default streams
+
+
+def stream_handle(stream: Any) -> int:
+    """Return the handle of what a call gives as its stream: the only rule for all kernels.
+
+    Parameters
+    ----------
+    stream : object
+        With ``ptr`` (CuPy's), ``cuda_stream`` (torch's) or ``__cuda_stream__``, or a handle.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is none of them.
+    ArgumentValueError
+        No stream has this handle.
+    """
+    given = stream
+    names = ("cuda_stream",) if _is_other_pointer(stream) else ("ptr", "cuda_stream")
+    try:
+        for name in names:
+            found = getattr(stream, name, None)
+            if found is not None:
+                given = found
+                break
+        else:
+            protocol = getattr(stream, "__cuda_stream__", None)
+            if protocol is not None:
+                given = protocol()[1]
+    except Exception as error:
+        raise ArgumentTypeError(
+            f"The stream, an object of type '{type(stream).__name__}', does not tell its handle: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(given, int | np.integer) or isinstance(given, bool):
+        raise ArgumentTypeError(
+            f"'stream' must be a stream, not an object of type '{type(stream).__name__}'.{_HINT}"
+        )
+    handle = int(given)
+    # A driver reads what is behind a handle, and ends the process where that is nothing.
+    if handle < 0 or (given is stream and handle >= _NAMED and not is_mapped(handle, 8)):
+        raise ArgumentValueError(
+            f"'stream' must be a stream, and none has the handle {handle}.{_HINT}"
+        )
+    return handle
+
+
+def _is_other_pointer(value: object) -> bool:
+    """Return whether a value is CuPy's and no stream: its events, modules and memory have a ``ptr``
+    as well, which a driver would take for a stream.
+    """
+    kinds = [kind for kind in type(value).__mro__ if kind.__module__.startswith("cupy.")]
+    return bool(kinds) and not any(kind.__name__.endswith("Stream") for kind in kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A stream of which nothing is known but its handle.
+
+    Parameters
+    ----------
+    ptr : int
+    """
+
+    ptr: int
+
+
+def stream_in_brackets(stream: Any) -> Any:
+    """Return the stream of ``kernel[grid, block, stream]``; None for numba's 0, which is the
+    default one.
+    """
+    is_zero = isinstance(stream, int | np.integer) and not isinstance(stream, bool) and stream == 0
+    return None if is_zero else stream
+
+
+class Library(Protocol):
+    """A library whose arrays are taken, as far as its streams and its memory are concerned."""
+
+    def current_stream(self, device: int) -> int:
+        """Return the handle of the stream that the library's own work on a device goes to."""
+
+    def allocate(self, size: int, device: int) -> tuple[int, Any]:
+        """Return the address of new memory of `size` bytes, and what owns it."""
+
+    def on_stream(self, stream: int, device: int) -> AbstractContextManager[Any]:
+        """Return a context in which memory is allocated in a stream's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where the work on an array is queued.
+
+    Parameters
+    ----------
+    stream : int
+        The handle.
+    device : int
+        The stream's.
+    library : Library or None
+        Whose array it is, where results are to come from that library's memory.
+    asked : bool
+        Whether the array's protocol asks for this order, whatever stream a call names.
+    kept : object
+        What must live until the launch is done; None if the array's own library sees to that.
+    """
+
+    stream: int
+    device: int
+    library: Library | None = None
+    asked: bool = False
+    kept: Any = None

@@ -1,0 +1,188 @@
+"""torch's tensors, without importing torch: who has none pays for none.
+
+A tensor is read by its own attributes. Its protocols say less: they have no word for bfloat16 and
+float8, refuse tensors that require a gradient, and name no stream.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kerneltk.core.dtypes import bfloat16
+from kerneltk.errors import ArgumentTypeError
+from kerneltk.interop.protocols import Memory, attempt
+
+__all__ = [
+    "TorchLibrary",
+    "device_of",
+    "is_tensor",
+    "lock_of",
+    "memory_of",
+    "new_tensor",
+    "on_host",
+]
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor of torch."""
+    torch = sys.modules.get("torch")
+    kind = getattr(torch, "Tensor", None)
+    return kind is not None and isinstance(value, kind)
+
+
+def device_of(tensor: Any) -> tuple[str, int]:
+    """Return the kind of a tensor's device and its number."""
+    device = tensor.device
+    return str(device.type), int(device.index or 0)
+
+
+def memory_of(tensor: Any) -> Memory:
+    """Return where a tensor's elements lie.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is sparse, or has a dtype that NumPy has none for.
+    ArgumentValueError
+        It has no memory.
+    """
+    return attempt(tensor, "memory", lambda: _memory_of(tensor))
+
+
+def _memory_of(tensor: Any) -> Memory:
+    if tensor.layout is not sys.modules["torch"].strided:
+        raise ArgumentTypeError(
+            f"A tensor of layout '{tensor.layout}' cannot be passed to a kernel.\n"
+            "  Hint: pass 'x.to_dense()', or its indices and values as arguments."
+        )
+    dtype = _dtype_of(tensor)
+    if tensor.is_conj() or tensor.is_neg():
+        # Memory has the elements before they are conjugated or negated.
+        tensor = tensor.detach().resolve_conj().resolve_neg()
+    size = dtype.itemsize
+    strides = tuple(int(step) * size for step in tensor.stride())
+    shape = tuple(int(extent) for extent in tensor.shape)
+    return Memory(int(tensor.data_ptr()), dtype, shape, strides, tensor)
+
+
+def _dtype_of(tensor: Any) -> np.dtype[Any]:
+    """Return the dtype of a tensor; those that NumPy has not are `ml_dtypes`'."""
+    known = _known.get(tensor.dtype)
+    if known is not None:
+        return known
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name == "bfloat16":
+        return bfloat16()
+    if name.startswith("float8_"):
+        try:
+            import ml_dtypes
+        except ImportError:
+            found = None
+        else:
+            found = getattr(ml_dtypes, name, None)
+        if found is None:
+            raise ArgumentTypeError(
+                f"A tensor of dtype '{tensor.dtype}' needs the package 'ml_dtypes', which defines "
+                "that for NumPy.\n  Hint: install 'ml_dtypes', or pass 'x.view(torch.uint8)'."
+            )
+        dtype: np.dtype[Any] = np.dtype(found)
+        return dtype
+    if name not in _SAME_NAMES:
+        raise ArgumentTypeError(
+            f"A tensor of dtype '{tensor.dtype}' cannot be passed to a kernel: NumPy has no such "
+            "dtype.\n  Hint: pass its bytes, 'x.view(torch.uint8)'."
+        )
+    known = _known[tensor.dtype] = np.dtype(name)
+    return known
+
+
+_known: dict[Any, np.dtype[Any]] = {}
+_SAME_NAMES = frozenset((
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+))  # fmt: skip
+
+
+def lock_of(tensor: Any) -> tuple[str, str] | None:
+    """Return why a kernel must not write to a tensor, and a hint; None if it may."""
+    if tensor.is_conj() or tensor.is_neg():
+        return "it is a lazy view of other numbers", "pass 'y.resolve_conj().resolve_neg()'."
+    if tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
+        return (
+            "it requires a gradient, in which a kernel's writes would be missing",
+            "pass 'y.detach()', or call the kernel under 'torch.no_grad()'.",
+        )
+    return None
+
+
+def note_write(tensor: Any) -> None:
+    """Count a write as torch counts its own, so that gradients computed from older values of the
+    tensor are refused and not wrong.
+    """
+    torch = sys.modules["torch"]
+    if not tensor.is_inference():
+        torch.autograd.graph.increment_version(tensor)
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _torch_dtype(torch: Any, dtype: np.dtype[Any]) -> Any:
+    found = getattr(torch, dtype.name, None) if dtype.names is None else None
+    if not isinstance(found, torch.dtype):
+        raise ArgumentTypeError(
+            f"A result of dtype '{dtype}' cannot be given back as a tensor: torch has no such "
+            "dtype.\n  Hint: give the output, as an array of NumPy or CuPy."
+        )
+    return found
+
+
+def on_host(array: np.ndarray[Any, Any]) -> Any:
+    """Return NumPy's array as a tensor, without a copy."""
+    torch = sys.modules["torch"]
+    wanted = _torch_dtype(torch, array.dtype)
+    if array.dtype.isbuiltin == 1:
+        return torch.from_numpy(array)
+    # torch reads NumPy's own dtypes only.
+    return torch.from_numpy(array.view(f"u{array.dtype.itemsize}")).view(wanted)
+
+
+def new_tensor(
+    block: Any, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Any:
+    """Return a tensor in a block of memory that `TorchLibrary` allocated; strides in bytes."""
+    steps = [step // dtype.itemsize for step in strides]
+    return block.view(_torch_dtype(sys.modules["torch"], dtype)).as_strided(shape, steps)
+
+
+class TorchLibrary:
+    """torch's streams and memory; implements `kerneltk.interop.streams.Library`."""
+
+    def current_stream(self, device: int) -> int:
+        """Return the handle of torch's current stream."""
+        return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
+
+    def allocate(self, size: int, device: int) -> tuple[int, Any]:
+        """Return the address of new memory and the tensor of bytes that owns it.
+
+        Torch knows whose memory it is then: it is not given to others before the stream is done
+        with it, and memory that is allocated in a graph's capture stays the graph's.
+        """
+        torch = sys.modules["torch"]
+        block = torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", device))
+        return int(block.data_ptr()), block
+
+    def on_stream(self, stream: int, device: int) -> AbstractContextManager[Any]:
+        """Return a context in which torch allocates in a stream's order."""
+        if stream == self.current_stream(device):
+            return nullcontext()
+        cuda = sys.modules["torch"].cuda
+        if not stream:
+            return cuda.stream(cuda.default_stream(device))  # type: ignore[no-any-return]
+        return cuda.stream(cuda.ExternalStream(stream, device=device))  # type: ignore[no-any-return]

@@ -1,0 +1,996 @@
+"""Typed IR -> C++ text. Decides no types: every node becomes what its type and kind say."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.core.dtypes import describe
+from kerneltk.core.identifiers import variable_problem
+from kerneltk.jit import ir
+from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes, may_be_alike
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
+from kerneltk.jit.passes.barrier_fission import block_variables, loop_variables
+from kerneltk.jit.passes.loop_bounds import guard_of
+
+__all__ = ["Emitter", "emit_program"]
+
+# Precedences of C++, higher binds tighter.
+_PRIMARY, _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUAL = 16, 15, 13, 12, 11, 9, 8
+_BIT_AND, _BIT_XOR, _BIT_OR, _AND, _OR, _CHOICE = 7, 6, 5, 4, 3, 2
+_INFIX = {
+    "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "div": _PRODUCT, "rem": _PRODUCT,
+    "&": _BIT_AND, "^": _BIT_XOR, "|": _BIT_OR,
+}  # fmt: skip
+_SYMBOLS = {"div": "/", "rem": "%"}
+_FUNCTIONS = {
+    "//": "kerneltk::jit::floor_divide",
+    "%": "kerneltk::jit::modulo",
+    "**": "kerneltk::jit::power",
+}
+_NUMBERS = "jit_numbers.hpp"
+_COORDINATES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+
+_Text = tuple[str, int]
+
+
+def literal(value: Any, kind: Number) -> _Text:
+    """Return a number as C++ text, and its precedence."""
+    dtype = kind.dtype
+    if kind == BOOL:
+        return ("true" if value else "false"), _PRIMARY
+    if kind.is_integer:
+        return _integer_literal(int(value), dtype)
+    if dtype == np.float32:
+        return _float_literal(np.float32(value), "f")
+    if dtype == np.float64:
+        return _float_literal(np.float64(value), "")
+    if kind.is_complex:
+        part = np.float32 if dtype == np.complex64 else np.float64
+        texts = [
+            _float_literal(part(x), "f" if part is np.float32 else "")[0]
+            for x in (value.real, value.imag)
+        ]
+        return f"{describe(dtype).ctype}({', '.join(texts)})", _PRIMARY
+    return f"{describe(dtype).ctype}({_float_literal(np.float32(value), 'f')[0]})", _PRIMARY
+
+
+def _integer_literal(value: int, dtype: np.dtype[Any]) -> _Text:
+    unsigned = "u" if dtype.kind == "u" else ""
+    if dtype.itemsize == 8:
+        if value == -(2**63):
+            return "(-9223372036854775807ll - 1)", _PRIMARY
+        return f"{value}{unsigned}ll", _PRIMARY if value >= 0 else _UNARY
+    if dtype.itemsize == 4:
+        if value == -(2**31):
+            return "(-2147483647 - 1)", _PRIMARY
+        return f"{value}{unsigned}", _PRIMARY if value >= 0 else _UNARY
+    return f"({describe(dtype).ctype}){value}", _UNARY
+
+
+def _float_literal(value: Any, suffix: str) -> _Text:
+    if math.isnan(value) or math.isinf(value):
+        bits = (
+            f"__int_as_float({int(np.float32(value).view(np.int32))})"
+            if suffix
+            else f"__longlong_as_double({int(np.float64(value).view(np.int64))}ll)"
+        )
+        return bits, _PRIMARY
+    text = np.format_float_positional(value, unique=True, trim="0")
+    if len(text) > 24:
+        text = np.format_float_scientific(value, unique=True, trim="-")
+    return text + suffix, _UNARY if math.copysign(1, value) < 0 else _PRIMARY
+
+
+def is_empty(kind: Type) -> bool:
+    """Return whether values of a type have no bytes: None, and tuples of nothing else."""
+    if isinstance(kind, Tuple):
+        return all(map(is_empty, kind.items))
+    return isinstance(kind, Void)
+
+
+def _constant_words(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return numbers as constant memory is initialised with them: no constructors and functions can
+    stand there, so that complex numbers are two, and the bits of others have to do.
+    """
+    if values.dtype.kind == "c":
+        values = values.view(values.real.dtype)
+    is_plain = values.dtype.name in ("float32", "float64") and np.isfinite(values).all()
+    if is_plain or values.dtype.kind in "biu":
+        return values
+    return values.view(f"u{values.dtype.itemsize}")
+
+
+def _in_brackets(index: str) -> str:
+    """Return an index; two brackets in a row would begin an attribute."""
+    return f"[({index})]" if index.startswith("[") else f"[{index}]"
+
+
+def _is_coordinate(node: Any) -> bool:
+    """Return whether an expression is CUDA's variable for one, as a Python int."""
+    return isinstance(node, ir.Call) and node.operation.name.partition(".")[0] in _COORDINATES
+
+
+def _is_small(kind: Type) -> bool:
+    """Return whether C++ computes with a wider type, so that a result must be cut."""
+    if not isinstance(kind, Number) or kind == BOOL:
+        return False
+    return kind.dtype.itemsize < 4
+
+
+def _may_fold_to_zero(node: ir.Expression) -> bool:
+    """Return whether a compiler may find that an expression is zero, as of `x - x`."""
+    if isinstance(node, ir.Cast):
+        return _may_fold_to_zero(node.operand)
+    return _is_zero(node) or (isinstance(node, ir.Binary) and node.op == "-")
+
+
+def _has_no_minus_zero(node: ir.Expression) -> bool:
+    """Return whether g++ may see that an expression is not -0.0: it takes 0.0 - x for -x then,
+    which is -0.0 where x is 0.0. It does so within one expression, before functions are inlined.
+    """
+    return isinstance(node, ir.Cast | ir.Call | ir.Select)
+
+
+def _may_overflow(node: Any) -> bool:
+    """Return whether an operation has to wrap around where C++ leaves an overflow undefined, which
+    compilers make use of. Python's own integers are not meant to overflow.
+    """
+    kind = node.type
+    if not isinstance(kind, Number) or kind.weak:
+        return False
+    if isinstance(node, ir.Binary) and node.op == "*" and kind.dtype == np.uint16:
+        return True  # computed in int
+    if kind.dtype.kind != "i" or kind.dtype.itemsize < 4:
+        return False
+    if isinstance(node, ir.Unary):
+        return node.op == "-"
+    return isinstance(node, ir.Binary) and node.op in ("+", "-", "*")
+
+
+class Emitter:
+    """Writes a program.
+
+    Parameters
+    ----------
+    program : Program
+    launch_bounds : str
+        What stands between ``__global__ void`` and the name.
+    shapes : Shapes
+        What is known of a GPU's launch: places in small arrays are computed in 32 bits.
+    """
+
+    def __init__(
+        self, program: ir.Program, launch_bounds: str = "", shapes: Shapes = UNKNOWN
+    ) -> None:
+        self._program = program
+        self._shapes = shapes
+        self._bounds = launch_bounds
+        self.headers: dict[str, None] = {"jit_array.hpp": None}
+        self.declarations: dict[str, None] = {}
+        self._tuples: dict[Tuple, str] = {}
+        self._constants: list[str] = []
+        self._lines: list[str] = []
+        self._depth = 0
+        self._where: tuple[str, int] | None = None
+        self._in_threads = False
+        self._handlers: dict[type, Callable[[Any], _Text]] = {
+            ir.Literal_: self._literal,
+            ir.Local: self._local,
+            ir.Cast: self._cast,
+            ir.Unary: self._unary,
+            ir.Not: self._not,
+            ir.Binary: self._binary,
+            ir.Compare: self._compare,
+            ir.Logical: self._logical,
+            ir.Select: self._select,
+            ir.Element: self._element,
+            ir.Section: self._section,
+            ir.Extent: self._extent,
+            ir.Field: self._field,
+            ir.Construct: self._construct,
+            ir.Call: self._call,
+            ir.Invoke: self._invoke,
+        }
+        self._statements: dict[type, Callable[[Any], None]] = {
+            ir.Declare: self._declare,
+            ir.Store: self._store,
+            ir.Update: self._update,
+            ir.Evaluate: lambda node: self._line(f"{self.text(node.value)};"),
+            ir.If: self._if,
+            ir.While: self._while,
+            ir.For: self._for,
+            ir.Break: lambda node: self._line("break;"),
+            ir.Continue: lambda node: self._line("continue;"),
+            ir.Return: self._return,
+            ir.Assert: self._assert,
+            ir.Print: self._print,
+            ir.ThreadLoop: self._thread_loop,
+        }
+
+    # -- types ---------------------------------------------------------------------------------
+
+    def ctype(self, kind: Type) -> str:
+        """Return the C++ type of a type."""
+        if isinstance(kind, Number | Record):
+            info = describe(kind.dtype)
+            for header in info.headers:
+                self.headers[header] = None
+            if info.declaration:
+                self.declarations[info.declaration] = None
+            return info.ctype
+        if isinstance(kind, Array):
+            if kind.layout == "fixed":
+                raise AssertionError("memory has no type that can be written before a name")
+            element = self.element_ctype(kind)
+            const = "" if kind.writable else "const "
+            name = "array" if kind.layout == "C" else "strided"
+            if kind.ndim == 0:
+                name = "array"
+            return f"kerneltk::jit::{name}<{const}{element}, {kind.ndim}>"
+        if isinstance(kind, Tuple):
+            return self._tuple_type(kind)
+        if isinstance(kind, Opaque):
+            details = dict(kind.details)
+            for header in details.get("headers", ()):
+                self.headers[header] = None
+            return kind.ctype.format(*map(self.ctype, details.get("types", ())))
+        assert isinstance(kind, Void)
+        return "void"
+
+    def element_ctype(self, kind: Array) -> str:
+        """Return the C++ type of an array's elements as they lie in memory."""
+        element = self.ctype(kind.element)
+        return f"kerneltk::jit::packed<{element}>" if kind.packed else element
+
+    def _tuple_type(self, kind: Tuple) -> str:
+        name = self._tuples.get(kind)
+        if name is None:
+            fields = "".join(
+                f" {self.ctype(item)} {self._item_name(kind, k)};"
+                for k, item in enumerate(kind.items)
+                if not is_empty(item)
+            )
+            label = kind.maker.__name__ if kind.maker is not None else "tuple"
+            label = label if label.isascii() else "tuple"
+            name = self._tuples[kind] = f"_kt_{label}{len(self._tuples)}"
+            self.declarations[f"struct {name} {{{fields} }};"] = None
+        return name
+
+    def _item_name(self, kind: Tuple, index: int) -> str:
+        name = kind.names[index] if kind.names else ""
+        return name if name and not variable_problem(name) else f"item{index}"
+
+    def item_names(self, kind: Tuple) -> list[str]:
+        """Return what the items of a tuple are called in the text."""
+        return [self._item_name(kind, index) for index in range(len(kind.items))]
+
+    # -- expressions ---------------------------------------------------------------------------
+
+    def text(self, node: ir.Expression, least: int = 0) -> str:
+        """Return an expression's text, in parentheses if it binds less than `least`."""
+        if isinstance(node, ir.Element | ir.Field) and self._is_misaligned(node):
+            # Read as a value: a parameter that is a reference would have an aligned one.
+            text = f"({self.ctype(node.type)}){self._lvalue(node, _UNARY)}"
+            return text if least <= _UNARY else f"({text})"
+        return self._lvalue(node, least)
+
+    def _lvalue(self, node: ir.Expression, least: int = 0) -> str:
+        """Return the text of what is written or of what has an address; of others, as `text`."""
+        text, precedence = self._handlers[type(node)](node)
+        return text if precedence >= least else f"({text})"
+
+    def _is_misaligned(self, node: ir.Element | ir.Field) -> bool:
+        kind = node.type
+        return (
+            isinstance(kind, Number) and describe(kind.dtype).alignment > 1 and ir.is_packed(node)
+        )
+
+    def _infix(self, node: ir.Expression, least: int) -> str:
+        """Return an operand whose partner decides its type: small numbers stand as they are."""
+        if isinstance(node, ir.Literal_) and node.type.dtype == np.int64:
+            value = int(node.value)
+            if -(2**31) < value < 2**31:
+                return str(value) if value >= 0 or least <= _SUM else f"({value})"
+        return self.text(node, least)
+
+    def _literal(self, node: ir.Literal_) -> _Text:
+        self.ctype(node.type)
+        return literal(node.value, node.type)
+
+    def _local(self, node: ir.Local) -> _Text:
+        if node.name in self._function.per_thread:
+            return f"{node.name}[_kt_rank]", _PRIMARY
+        return node.name, _PRIMARY
+
+    def _cast(self, node: ir.Cast) -> _Text:
+        source, target = node.operand.type, node.type
+        assert isinstance(source, Number)
+        if source.dtype == target.dtype:
+            return self._handlers[type(node.operand)](node.operand)
+        ctype = self.ctype(target)
+        self.ctype(source)
+        if self._has_sign_of_zero(node):
+            self._needs_numbers(target)
+            return f"kerneltk::jit::whole<{ctype}>({self.text(node.operand)})", _PRIMARY
+        if source.is_complex or target.is_complex or source.is_half or target.is_half:
+            self._needs_numbers(source)
+            self._needs_numbers(target)
+            return f"kerneltk::jit::convert<{ctype}>({self.text(node.operand)})", _PRIMARY
+        if target == BOOL:
+            return f"{self.text(node.operand, _EQUAL + 1)} != 0", _EQUAL
+        operand = self.text(node.operand, _UNARY)
+        if target.is_integer and _is_coordinate(node.operand):
+            operand = operand.removeprefix("(long long)")
+        return f"({ctype}){operand}", _UNARY
+
+    def _has_sign_of_zero(self, node: ir.Cast) -> bool:
+        """Return whether an integer that was a float may become one with its sign of zero."""
+        source, target = node.operand.type, node.type
+        assert isinstance(source, Number)
+        is_of_float = source.is_integer and (target.is_floating or target.is_complex)
+        is_plain = isinstance(node.operand, ir.Literal_) or _is_coordinate(node.operand)
+        return is_of_float and not is_plain and self._truncates
+
+    @functools.cached_property
+    def _truncates(self) -> bool:
+        """Whether floats become integers: back in a float, their zeros have no sign, which g++
+        forgets.
+        """
+        nodes = ir.walk(*(node for function in self._program.functions for node in function.body))
+        casts = ((n.operand.type, n.type) for n in nodes if isinstance(n, ir.Cast))
+        return any(a.is_floating and b.is_integer for a, b in casts if isinstance(a, Number))
+
+    def _needs_numbers(self, kind: Type) -> None:
+        self.headers[_NUMBERS] = None
+        if isinstance(kind, Number) and kind.is_complex:
+            self.headers["jit_numbers_complex.hpp"] = None
+
+    def _cut(self, kind: Type, text: str, precedence: int) -> _Text:
+        if not _is_small(kind):
+            return text, precedence
+        return f"({self.ctype(kind)})({text})", _UNARY
+
+    def _wrapping(self, node: ir.Expression) -> _Text:
+        """Return an integer as an unsigned one, in which sums and products wrap around."""
+        assert isinstance(node.type, Number)
+        is_long = node.type.dtype.itemsize == 8
+        if isinstance(node, ir.Literal_) and node.value >= 0:
+            return f"{int(node.value)}{'ull' if is_long else 'u'}", _PRIMARY
+        if isinstance(node, ir.Unary) and _may_overflow(node):
+            return f"{'0ull' if is_long else '0u'} - {self._infix(node.operand, _PRODUCT)}", _SUM
+        if isinstance(node, ir.Binary) and _may_overflow(node):
+            own = _INFIX[node.op]
+            left, precedence = self._wrapping(node.left)
+            left = left if precedence >= own else f"({left})"
+            return f"{left} {node.op} {self._infix(node.right, own + 1)}", own
+        ctype = "unsigned long long" if is_long else "unsigned int"
+        return f"({ctype}){self.text(node, _UNARY)}", _UNARY
+
+    def _negative(self, operand: ir.Expression) -> _Text:
+        """Return what an int16 is negated by: ptxas's own instruction may not wrap around."""
+        self._needs_numbers(operand.type)
+        return f"kerneltk::jit::negative({self.text(operand)})", _PRIMARY
+
+    def _unary(self, node: ir.Unary) -> _Text:
+        if node.op == "-" and node.type.dtype == np.int16:
+            return self._negative(node.operand)
+        if _may_overflow(node):
+            return f"({self.ctype(node.type)})({self._wrapping(node)[0]})", _UNARY
+        operand = self.text(node.operand, _UNARY)
+        if node.op == "-" and operand.startswith("-"):
+            operand = f"({operand})"
+        return self._cut(node.type, f"{node.op}{operand}", _UNARY)
+
+    def _not(self, node: ir.Not) -> _Text:
+        return f"!{self.text(node.operand, _UNARY)}", _UNARY
+
+    def _binary(self, node: ir.Binary) -> _Text:
+        op, kind = node.op, node.type
+        if op == "-" and kind.dtype == np.int16 and _is_zero(node.left):
+            return self._negative(node.right)
+        if _may_overflow(node):
+            return f"({self.ctype(kind)})({self._wrapping(node)[0]})", _UNARY
+        if op in ("//", "%") and kind.dtype.kind == "u":
+            op = {"//": "div", "%": "rem"}[op]
+        precedence = _INFIX.get(op)
+        if precedence is not None:
+            symbol = _SYMBOLS.get(op, op)
+            # Two literals of Python's would be computed in 32 bits.
+            both = isinstance(node.left, ir.Literal_) and isinstance(node.right, ir.Literal_)
+            left = self.text(node.left, precedence) if both else self._infix(node.left, precedence)
+            right = self._infix(node.right, precedence + 1)
+            if (
+                op == "-"
+                and kind.dtype.kind == "f"
+                and _may_fold_to_zero(node.left)
+                and _has_no_minus_zero(node.right)
+            ):
+                self._needs_numbers(kind)
+                right = f"kerneltk::jit::positive({self.text(node.right)})"
+            if precedence < _EQUAL:  # compilers warn where bits and sums mix
+                left = self._grouped(node.left, left, precedence)
+                right = self._grouped(node.right, right, precedence)
+            if kind == BOOL:
+                return f"(bool)({left} {symbol} {right})", _UNARY
+            return self._cut(kind, f"{left} {symbol} {right}", precedence)
+        if op in ("<<", ">>"):
+            return self._shift(node)
+        self._needs_numbers(kind)
+        if op == "**" and kind.is_complex:
+            self.headers["complex_powers.hpp"] = None
+        if op == "**" and isinstance(node.right, ir.Literal_):
+            exponent = node.right.value
+            if (
+                not kind.is_complex
+                and exponent in (2, 3, 4)
+                and (kind.is_integer or kind.is_floating)
+            ):
+                name = f"kerneltk::jit::power_constant<{int(exponent)}>"
+                return f"{name}({self.text(node.left)})", _PRIMARY
+        return (
+            f"{_FUNCTIONS[op]}({self.text(node.left)}, {self.text(node.right)})",
+            _PRIMARY,
+        )
+
+    def _grouped(self, node: ir.Expression, text: str, precedence: int) -> str:
+        if isinstance(node, ir.Binary) and _INFIX.get(node.op, precedence) != precedence:
+            return text if text.startswith("(") and text.endswith(")") else f"({text})"
+        return text
+
+    def _shift(self, node: ir.Binary) -> _Text:
+        right, kind = node.right, node.type
+        if isinstance(right, ir.Literal_) and 0 <= right.value < 8 * kind.dtype.itemsize:
+            left = self.text(node.left, _SHIFT)
+            if node.op == "<<" and kind.weak and right.value < 63:
+                factor = ir.Literal_(1 << int(right.value), PY_INT, right.span)
+                return f"{self.text(node.left, _PRODUCT)} * {self._infix(factor, 0)}", _PRODUCT
+            if node.op == "<<" and kind.dtype.kind == "i":
+                # Shifting a negative number to the left is not defined before C++20.
+                text, precedence = self._wrapping(node.left)
+                text = text if precedence >= _SHIFT else f"({text})"
+                return f"({self.ctype(kind)})({text} << {int(right.value)})", _UNARY
+            return self._cut(kind, f"{left} {node.op} {int(right.value)}", _SHIFT)
+        self._needs_numbers(kind)
+        name = "shift_left" if node.op == "<<" else "shift_right"
+        return f"kerneltk::jit::{name}({self.text(node.left)}, {self.text(right)})", _PRIMARY
+
+    def _compare(self, node: ir.Compare) -> _Text:
+        precedence = _EQUAL if node.op in ("==", "!=") else _ORDER
+        both = isinstance(node.left, ir.Literal_) and isinstance(node.right, ir.Literal_)
+        left = self.text(node.left, _SHIFT) if both else self._infix(node.left, _SHIFT)
+        return f"{left} {node.op} {self._infix(node.right, _SHIFT)}", precedence
+
+    def _logical(self, node: ir.Logical) -> _Text:
+        symbol, precedence = ("&&", _AND) if node.op == "and" else ("||", _OR)
+        parts = [self.text(part, _BIT_OR + 1) for part in node.operands]
+        return f" {symbol} ".join(parts), precedence
+
+    def _select(self, node: ir.Select) -> _Text:
+        condition = self.text(node.condition, _CHOICE + 1)
+        then, orelse = self.text(node.then, _CHOICE + 1), self.text(node.orelse, _CHOICE)
+        return self._cut(node.type, f"{condition} ? {then} : {orelse}", _CHOICE)
+
+    def _indices(self, node: ir.Element) -> list[str]:
+        texts = []
+        array = node.array.type
+        assert isinstance(array, Array)
+        for axis, (index, wrap) in enumerate(zip(node.indices, node.wrap, strict=True)):
+            text = self._infix(index, 0)
+            if wrap:
+                if array.layout == "fixed":
+                    extent = str(array.shape[axis])
+                else:
+                    extent = f"{self.text(node.array, _PRIMARY)}.shape[{axis}]"
+                text = f"kerneltk::jit::wrapped({self.text(index)}, {extent})"
+            texts.append(text)
+        return texts
+
+    def _element(self, node: ir.Element) -> _Text:
+        array = node.array.type
+        assert isinstance(array, Array)
+        base = self.text(node.array, _PRIMARY)
+        indices = self._indices(node)
+        if array.layout == "fixed":
+            return base + "".join(map(_in_brackets, indices)), _PRIMARY
+        inner = ".value" if array.packed else ""
+        if len(indices) == 1:
+            return f"{base}{_in_brackets(indices[0])}{inner}", _PRIMARY
+        near = ".near" if self._shapes.small and array.layout == "C" and len(indices) > 1 else ""
+        return f"{base}{near}({', '.join(indices)}){inner}", _PRIMARY
+
+    def _extent(self, node: ir.Extent) -> _Text:
+        return f"{self.text(node.array, _PRIMARY)}.shape[{node.axis}]", _PRIMARY
+
+    def _section(self, node: ir.Section) -> _Text:
+        """A view: a call of a function object that computes pointer, shape and steps."""
+        source, target = node.array.type, node.type
+        assert isinstance(source, Array)
+        ctype = self.ctype(target)
+        base = self.text(node.array, _PRIMARY)
+        fixed = source.layout == "fixed"
+        leading: list[str] = []
+        shapes: list[str] = []
+        steps: list[str] = []
+        prologue: list[str] = []
+        element = self.ctype(source.element)
+        for axis, part in enumerate(node.parts):
+            extent = str(source.shape[axis]) + "ll" if fixed else f"{base}.shape[{axis}]"
+            step = f"{base}.stride({axis})"
+            if fixed:
+                step = f"{math.prod(source.shape[axis + 1 :])} * (long long)sizeof({element})"
+            if not isinstance(part, ir.Slice):
+                leading.append(self._infix(part, 0))
+                continue
+            if part.start is None and part.stop is None and part.step is None:
+                leading.append("0")
+                shapes.append(extent)
+                steps.append(step)
+                continue
+            name = f"_kt_r{len(prologue)}"
+            prologue.append(f"const kerneltk::jit::range {name} = {self._range(part, extent)};")
+            leading.append(f"{name}.start")
+            shapes.append(f"{name}.count")
+            steps.append(f"{name}.step * {step}")
+        if fixed:
+            place = f"&{base}" + "".join(map(_in_brackets, leading))
+            if target.packed:
+                place = f"kerneltk::jit::at_any_byte({place})"
+        else:
+            place = f"{base}.at({', '.join(leading)})"
+            if target.packed and not source.packed:
+                place = f"kerneltk::jit::at_any_byte({place})"
+        if target.ndim == 0:
+            body = f"{ctype}{{{place}}}"
+        elif target.layout == "C":
+            body = f"{ctype}{{{place}, {{{', '.join(shapes)}}}}}"
+        else:
+            body = f"{ctype}{{{place}, {{{', '.join(shapes)}}}, {{{', '.join(steps)}}}}}"
+        if prologue:
+            return f"[&] {{ {' '.join(prologue)} return {body}; }}()", _PRIMARY
+        return body, _PRIMARY
+
+    def _range(self, part: ir.Slice, extent: str) -> str:
+        def bound(node: ir.Expression | None) -> str:
+            return "kerneltk::jit::from_the_end" if node is None else self.text(node)
+
+        if part.step is None or (isinstance(part.step, ir.Literal_) and part.step.value > 0):
+            step = "1" if part.step is None else self.text(part.step)
+            start = "0" if part.start is None else self.text(part.start)
+            stop = extent if part.stop is None else self.text(part.stop)
+            return f"kerneltk::jit::ascending({start}, {stop}, {step}, {extent})"
+        texts = (bound(part.start), bound(part.stop), self.text(part.step))
+        return f"kerneltk::jit::any_slice({', '.join(texts)}, {extent})"
+
+    def _field(self, node: ir.Field) -> _Text:
+        base = self.text(node.value, _PRIMARY)
+        if isinstance(node.key, int):
+            assert isinstance(node.value.type, Tuple)
+            return f"{base}.{self._item_name(node.value.type, node.key)}", _PRIMARY
+        return f"{base}.{node.key}", _PRIMARY
+
+    def _construct(self, node: ir.Construct) -> _Text:
+        items = ", ".join(self.text(item) for item in node.items if not is_empty(item.type))
+        return f"{self.ctype(node.type)}{{{items}}}", _PRIMARY
+
+    def _call(self, node: ir.Call) -> _Text:
+        operation = node.operation
+        for header in operation.headers:
+            self.headers[header] = None
+        texts = [
+            f"&{self._lvalue(argument, _UNARY)}" if k in operation.places else self.text(argument)
+            for k, argument in enumerate(node.arguments)
+        ]
+        for argument in node.arguments:
+            if isinstance(argument.type, Number):
+                self.ctype(argument.type)
+                if argument.type.is_complex and _NUMBERS in operation.headers:
+                    self.headers["jit_numbers_complex.hpp"] = None
+        if callable(operation.text):
+            return operation.text(self, node, texts), _PRIMARY
+        facts = {f"static{k}": fact for k, fact in enumerate(node.static)}
+        facts["type"] = "" if isinstance(node.type, Void) else self.ctype(node.type)
+        for k, argument in enumerate(node.arguments):
+            if f"{{type{k}}}" in operation.text:
+                facts[f"type{k}"] = self.ctype(argument.type)
+        text = operation.text.format(*texts, **facts)
+        return text, _PRIMARY if text.endswith((")", ".x", ".y", ".z")) else _UNARY
+
+    def _invoke(self, node: ir.Invoke) -> _Text:
+        arguments = ", ".join(
+            self.text(argument) for argument in node.arguments if not is_empty(argument.type)
+        )
+        return f"{node.function}({arguments})", _PRIMARY
+
+    # -- statements ----------------------------------------------------------------------------
+
+    def _line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    def _mark(self, span: ir.Span) -> None:
+        """Say which of the user's lines the next line is from."""
+        line = span.line
+        if self._where != (self._function.source.path, line):
+            self._where = (self._function.source.path, line)
+            text = self._function.source.line(line).strip()
+            # A backslash at its end would take the next line into the comment.
+            self._line(f"// {text.rstrip(chr(92))}")
+        self._lines.append(f'#line {line} "{_quoted(self._function.source.path)}"')
+
+    def _block(self, statements: Iterable[ir.Statement]) -> None:
+        self._depth += 1
+        for statement in statements:
+            self._mark(statement.span)
+            self._statements[type(statement)](statement)
+        self._depth -= 1
+
+    def _declare(self, node: ir.Declare) -> None:
+        kind = node.type
+        if isinstance(kind, Opaque):
+            place = "__shared__ " if node.data == b"shared" else ""
+            self._line(f"{place}{self.ctype(kind)} {node.name};")
+            return
+        assert isinstance(kind, Array)
+        element = self.ctype(kind.element)
+        extents = "".join(f"[{extent}]" for extent in kind.shape)
+        align = f"alignas({node.alignment}) " if node.alignment else ""
+        if kind.space == "constant":
+            self._constant(node, element, extents)
+        elif node.dynamic:
+            self._dynamic(node, element, align)
+        elif kind.space == "shared":
+            self._line(f"{align}__shared__ {element} {node.name}{extents};")
+        elif node.name in self._function.per_thread:  # with the shared memory: stacks are small
+            threads = "[kerneltk::grid::most_threads]"
+            self._line(f"{align}static thread_local {element} {node.name}{threads}{extents};")
+        else:
+            self._line(f"{align}{element} {node.name}{extents};")
+
+    def _dynamic(self, node: ir.Declare, element: str, align: str) -> None:
+        self.headers["jit_dynamic.hpp"] = None
+        name = f"kerneltk::jit::dynamic_shared<{element}>()"
+        self._line(f"const {self.ctype(node.type)} {node.name} = {name};")
+
+    def _constant(self, node: ir.Declare, element: str, extents: str) -> None:
+        kind = node.type
+        assert isinstance(kind, Array)
+        assert isinstance(kind.element, Number)
+        held = _constant_words(np.frombuffer(node.data, kind.element.dtype))
+        word = self.ctype(Number(held.dtype))
+        numbers = ", ".join(literal(value, Number(held.dtype))[0] for value in held)
+        name = f"_kt_constant{len(self._constants)}"
+        align = f"alignas({element}) " if word != element else ""
+        self._constants.append(
+            f"{align}__constant__ const {word} {name}[{len(held)}] = {{{numbers}}};"
+        )
+        view = f"const {element} (&{node.name}){extents}"
+        self._line(f"{view} = reinterpret_cast<const {element} (&){extents}>({name});")
+
+    def _store(self, node: ir.Store) -> None:
+        value = self.text(node.value)
+        target = node.target
+        if (
+            isinstance(target, ir.Local)
+            and id(node) in self._first
+            and target.name not in self._function.per_thread
+        ):
+            const = "const " if target.name in self._once else ""
+            self._line(f"{const}{self.ctype(target.type)} {target.name} = {value};")
+            return
+        self._line(f"{self._lvalue(target)} = {value};")
+
+    def _update(self, node: ir.Update) -> None:
+        value = node.value
+        target = self._lvalue(node.target)
+        packed = ir.is_packed(node.target)  # neither references nor `+=` heed that
+        if (
+            not packed
+            and isinstance(value, ir.Binary)
+            and value.op in ("+", "-", "*", "/", "&", "|", "^")
+            and isinstance(value.left, ir.Local)
+            and value.left.name == node.name
+            and value.type == node.target.type
+            and value.type != BOOL
+            and not _is_small(value.type)
+            and not _may_overflow(value)
+            and not _mentions(value.right, node.name)
+        ):
+            self._line(f"{target} {value.op}= {self.text(value.right)};")
+            return
+        self._line("{")
+        self._depth += 1
+        self._line(f"{self.ctype(node.target.type)}{'' if packed else '&'} {node.name} = {target};")
+        self._line(f"{target if packed else node.name} = {self.text(value)};")
+        self._depth -= 1
+        self._line("}")
+
+    def _if(self, node: ir.If) -> None:
+        if not node.body and node.orelse:
+            self._line(f"if (!{self.text(node.condition, _UNARY)}) {{")
+            self._block(node.orelse)
+            self._line("}")
+            return
+        self._line(f"if ({self.text(node.condition)}) {{")
+        self._block(node.body)
+        if node.orelse:
+            self._line("} else {")
+            self._block(node.orelse)
+        self._line("}")
+
+    def _while(self, node: ir.While) -> None:
+        self._line(f"while ({self.text(node.condition)}) {{")
+        self._block(node.body)
+        self._line("}")
+
+    def _for(self, node: ir.For) -> None:
+        name = node.variable.name
+        start, stop = self._infix(node.start, 0), self._infix(node.stop, _SHIFT)
+        step = self._infix(node.step, _SUM)
+        if node.ascending is None:
+            test = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
+        else:
+            test = f"{name} {'<' if node.ascending else '>'} {stop}"
+        advance = f"{name} += {step}"
+        if isinstance(node.step, ir.Literal_) and node.step.value in (1, -1):
+            advance = f"{'++' if node.step.value == 1 else '--'}{name}"
+        if node.unroll is None and self._in_threads and _is_short(node):
+            self._line("KERNELTK_UNROLLED")
+        elif node.unroll is True:
+            self._line("#pragma unroll")
+        elif node.unroll is not None:
+            self._line(f"#pragma unroll {int(node.unroll)}" if node.unroll else "#pragma unroll 1")
+        ctype = self.ctype(node.variable.type)
+        self._line(f"for ({ctype} {name} = {start}; {test}; {advance}) {{")
+        self._block(node.body)
+        self._line("}")
+
+    def _return(self, node: ir.Return) -> None:
+        if self._in_threads:  # this thread's part ends
+            self._line("goto _kt_done;")
+            return
+        self._line("return;" if node.value is None else f"return {self.text(node.value)};")
+
+    def _assert(self, node: ir.Assert) -> None:
+        self.headers["jit_assert.hpp"] = None
+        self._line(f'KERNELTK_ASSERT({self.text(node.condition)}, "{_quoted(node.message)}");')
+
+    def _print(self, node: ir.Print) -> None:
+        text = ""
+        arguments = []
+        for part in node.parts:
+            if isinstance(part, str):
+                text += _quoted(part).replace("%", "%%")
+                continue
+            form, value = part
+            text += form
+            shown = self.text(value)
+            arguments.append(f'({shown}) ? "True" : "False"' if form == "%s" else shown)
+        self._line(f"printf({', '.join([f'{chr(34)}{text}{chr(34)}', *arguments])});")
+
+    def _thread_loop(self, node: ir.ThreadLoop) -> None:
+        """The threads of a block one after the other; only functions that are split have these."""
+        calling = "CALLING_" * self._asks_for_thread(node)
+        guard = guard_of(self._function, node)
+        if guard is None:
+            self._line(f"KERNELTK_{calling}THREADS_BEGIN")
+        else:
+            sides = [
+                " && ".join(self.text(part, _AND) for part in side) or "true"
+                for side in (guard.first, guard.last)
+            ]
+            self._line(f"KERNELTK_{calling}SOME_THREADS_BEGIN(({sides[0]}), ({sides[1]}))")
+        self._depth += 1
+        for name, kind in loop_variables(self._function, node):
+            if name in self._top:
+                self._line(f"{self.ctype(kind)} {name};")
+        self._depth -= 1
+        self._in_threads = True
+        self._block(node.body if guard is None else guard.body)
+        self._in_threads = False
+        self._line("KERNELTK_THREADS_END")
+
+    def _asks_for_thread(self, node: ir.ThreadLoop) -> bool:
+        """Return whether functions are called that ask which thread it is, and find it written
+        down: the coordinates in the loop itself are variables of its own.
+        """
+        return any(
+            isinstance(item, ir.Assert)
+            or (isinstance(item, ir.Invoke) and item.function in self._asking)
+            for item in ir.walk(*node.body)
+        )
+
+    @functools.cached_property
+    def _asking(self) -> set[str]:
+        """The functions that ask which thread it is."""
+        found: set[str] = set()
+        for function in self._program.functions:
+            for item in ir.walk(*function.body):
+                if (
+                    isinstance(item, ir.Assert)
+                    or (isinstance(item, ir.Call) and "thread" in item.operation.effects)
+                    or (isinstance(item, ir.Invoke) and item.function in found)
+                ):
+                    found.add(function.name)
+        return found
+
+    # -- functions -----------------------------------------------------------------------------
+
+    def _function_text(self, function: ir.Function) -> str:
+        self._function = function
+        self._lines = []
+        self._where = None
+        self._first, self._once, self._top = _places(function)
+        parameters = ", ".join(
+            f"{self.ctype(p.type)} {p.name}" for p in function.parameters if not is_empty(p.type)
+        )
+        if function.is_split:
+            head = f"static inline __attribute__((always_inline)) void {function.name}"
+            head += f"({parameters}) {{"
+        elif function.is_kernel:
+            head = f'extern "C" __global__ void {self._bounds}{function.name}({parameters}) {{'
+        else:
+            head = f"static __device__ inline {self.ctype(function.result)} {function.name}"
+            head += f"({parameters}) {{"
+        self._lines.append(head)
+        self._depth = 1
+        if function.is_split:
+            self._line("KERNELTK_BLOCK_BEGIN")
+        if function.is_kernel and self._shapes.alike:
+            self._share_shapes(function)
+        kinds = dict(function.locals)
+        here = set(self._top)
+        if function.is_split:
+            here &= block_variables(function)
+        for name in self._top:
+            if name in here and name not in function.per_thread:
+                self._line(f"{self.ctype(kinds[name])} {name};")
+        for name, kind in function.locals:
+            if name in function.per_thread:
+                self._line(f"KERNELTK_PER_THREAD({name}, {self.ctype(kind)})")
+        self._depth = 0
+        self._block(function.body)
+        self._lines.append("}")
+        return "\n".join(self._lines)
+
+    def _share_shapes(self, function: ir.Function) -> None:
+        """Say that arrays have the shape of the first of as many dimensions, so that a compiler
+        computes places in them once.
+        """
+        first: dict[int, str] = {}
+        for parameter in function.parameters:
+            kind = parameter.type
+            if isinstance(kind, Array) and may_be_alike(kind):
+                model = first.setdefault(kind.ndim, parameter.name)
+                if model != parameter.name:
+                    for axis in range(kind.ndim):
+                        self._line(f"{parameter.name}.shape[{axis}] = {model}.shape[{axis}];")
+
+    def program(self) -> str:
+        """Return declarations and functions; `headers` then has the headers that they need."""
+        texts = [self._function_text(function) for function in self._program.functions]
+        return "\n\n".join([*self.declarations, *self._constants, *texts])
+
+
+def emit_program(
+    program: ir.Program, launch_bounds: str = "", shapes: Shapes = UNKNOWN
+) -> tuple[tuple[str, ...], str]:
+    """Return the package headers that a program needs, and its text.
+
+    Parameters
+    ----------
+    program : Program
+    launch_bounds : str
+        What stands before the kernel's name: ``"__launch_bounds__(256) "``.
+    shapes : Shapes
+        As for `Emitter`.
+    """
+    emitter = Emitter(program, launch_bounds, shapes)
+    text = emitter.program()
+    return tuple(emitter.headers), text
+
+
+_SHORT = 64  # passes of a loop that is worth unrolling between barriers
+
+
+def _is_short(node: ir.For) -> bool:
+    """Return whether a loop has a known, small number of passes, and no loop in it."""
+    bounds = [
+        int(bound.value)
+        for bound in (node.start, node.stop, node.step)
+        if isinstance(bound, ir.Literal_)
+    ]
+    if len(bounds) < 3:
+        return False
+    start, stop, step = bounds
+    return len(range(start, stop, step)) <= _SHORT and not any(
+        isinstance(item, ir.For | ir.While) for item in ir.walk(*node.body)
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _quoted(text: str) -> str:
+    """Return text as it stands in a C++ string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return escaped.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+
+
+def _mentions(node: Any, name: str) -> bool:
+    return any(isinstance(item, ir.Local) and item.name == name for item in ir.walk(node))
+
+
+def _is_zero(node: ir.Expression) -> bool:
+    return isinstance(node, ir.Literal_) and bool(node.value == 0)
+
+
+def _places(function: ir.Function) -> tuple[set[int], set[str], list[str]]:
+    """Return the stores at which variables are declared, the variables that are stored to once,
+    and those that have to be declared at the top.
+
+    A variable is declared where it is first assigned if everything else that mentions it stands
+    behind that, in the same block or inside of what follows.
+    """
+    names = {name for name, _ in function.locals}
+    stores: dict[str, int] = dict.fromkeys(names, 0)
+    homes: dict[str, tuple[int, int, int]] = {}  # block, index in it, the store
+    outside: set[str] = set()
+    open_blocks: set[int] = set()
+    counter = 0
+
+    def mention(name: str) -> None:
+        if name not in names:
+            return
+        home = homes.get(name)
+        if home is None or home[0] not in open_blocks:
+            outside.add(name)
+
+    def read(node: Any) -> None:
+        for item in ir.walk(node):
+            if isinstance(item, ir.Local):
+                mention(item.name)
+
+    def block(statements: Sequence[Any]) -> None:
+        nonlocal counter
+        counter += 1
+        number = counter
+        open_blocks.add(number)
+        for index, statement in enumerate(statements):
+            visit(statement, number, index)
+        open_blocks.discard(number)
+
+    def visit(statement: Any, number: int, index: int) -> None:
+        if isinstance(statement, ir.Store) and isinstance(statement.target, ir.Local):
+            read(statement.value)
+            name = statement.target.name
+            if name in names:
+                stores[name] += 1
+                if name not in homes and name not in outside:
+                    homes[name] = (number, index, id(statement))
+                else:
+                    mention(name)
+            return
+        if isinstance(statement, ir.If):
+            read(statement.condition)
+            block(statement.body)
+            block(statement.orelse)
+        elif isinstance(statement, ir.While):
+            read(statement.condition)
+            block(statement.body)
+        elif isinstance(statement, ir.For):
+            for part in (statement.start, statement.stop, statement.step):
+                read(part)
+            mention(statement.variable.name)
+            block(statement.body)
+        elif isinstance(statement, ir.ThreadLoop):
+            block(statement.body)
+        else:
+            read(statement)
+
+    block(function.body)
+    inner = {name: home for name, home in homes.items() if name not in outside}
+    first = {home[2] for home in inner.values()}
+    once = {name for name in inner if stores[name] == 1}
+    return first, once, [name for name, _ in function.locals if name not in inner]

@@ -1,0 +1,1 @@
+"""The decorators, and the kernels that they make."""

@@ -1,0 +1,70 @@
+"""What a decorated function shows of itself: descriptions of arguments, notebooks, pickles."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kerneltk import pipeline
+from kerneltk.backends.disassembly import disassemble
+from kerneltk.core.arrays import ArraySpec, c_strides
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Type
+from kerneltk.jit.launch.marshalling import array_of, element_of
+
+__all__ = ["described", "page_of", "shown"]
+
+_WEAK: dict[object, Type] = {bool: BOOL, int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX}
+
+
+def described(value: Any) -> Type | None:
+    """Return the type that stands for an argument, or None for what is an argument itself.
+
+    Parameters
+    ----------
+    value : ArraySpec, dtype, type of numbers or object
+    """
+    if isinstance(value, ArraySpec):
+        dense = c_strides(value.shape, value.dtype.itemsize) == value.strides
+        return array_of(value.dtype, len(value.shape), dense)
+    if isinstance(value, np.dtype):
+        return element_of(value)
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return element_of(np.dtype(value))
+    return _WEAK.get(value) if isinstance(value, type) else None
+
+
+def shown(unit: TranslationUnit, target: str) -> str:
+    """Return a unit as text: in C++, or compiled.
+
+    Parameters
+    ----------
+    unit : TranslationUnit
+    target : str
+        ``"cuda"`` and ``"host"`` for the C++ text, ``"compute_90"`` for PTX, ``"sm_90"`` for the
+        instructions of that architecture.
+
+    Raises
+    ------
+    CompileError, BackendUnavailableError, ValueError
+        As `pipeline.compile_ahead` and `disassemble` do.
+    """
+    if target in ("cuda", "host"):
+        return unit.source
+    return disassemble(pipeline.compile_ahead(unit, target))
+
+
+def page_of(title: str, codes: Mapping[Any, str]) -> str:
+    """Return what a notebook shows of a kernel: the text that was made last."""
+    if not codes:
+        return f"<pre>{html.escape(title)}: nothing is compiled yet</pre>"
+    count = len(codes)
+    number = "1 combination" if count == 1 else f"{count} combinations"
+    last = list(codes.values())[-1]
+    return (
+        f"<details open><summary>{html.escape(title)}: compiled for {number} of argument types"
+        f"{', the last' if count > 1 else ''}</summary><pre>{html.escape(last)}</pre></details>"
+    )

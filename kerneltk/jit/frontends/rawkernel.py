@@ -1,0 +1,660 @@
+"""``@rawkernel``: a function in restricted Python as a kernel that is launched on a grid."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import functools
+import inspect
+import math
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from kerneltk import pipeline
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    NotCompiledError,
+    Snippet,
+    UnsupportedError,
+    render_message,
+)
+from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.jit import ir
+from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes, shapes_of
+from kerneltk.jit.codegen.translation_unit import unit_of
+from kerneltk.jit.ir.types import VOID, Type, Void
+from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
+from kerneltk.jit.launch.marshalling import Place, type_of
+from kerneltk.jit.lowering.program import lower_program
+from kerneltk.jit.lowering.record_parameters import pass_by_value, referred_type
+from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
+from kerneltk.jit.passes.narrow_parameters import narrow_parameters
+from kerneltk.jit.passes.value_range import narrow
+from kerneltk.jit.source.function_source import FunctionSource, source_of, words_for
+from kerneltk.jit.source.scope import parameters_of
+from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key
+
+__all__ = ["Configured", "JitKernel", "rawkernel"]
+
+Mode = Literal["cuda", "numpy"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A decorated function and how it is compiled.
+
+    Parameters
+    ----------
+    function : function
+    mode : {"cuda", "numpy"}
+    options : tuple of str
+    launch_bounds : tuple of int
+        The most threads of a block and, if there is a second, the fewest resident blocks.
+    fastmath : bool
+    """
+
+    function: types.FunctionType
+    mode: Mode = "cuda"
+    options: tuple[str, ...] = ()
+    launch_bounds: tuple[int, ...] = ()
+    fastmath: bool = False
+
+    @functools.cached_property
+    def source(self) -> FunctionSource:
+        """Its text and syntax tree."""
+        return source_of(self.function)
+
+    @functools.cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(argument.arg for argument in parameters_of(self.source.node))
+
+    def spans(self) -> tuple[ir.Span, ...]:
+        """Return where the parameters are declared."""
+        return tuple(self.source.span(argument) for argument in parameters_of(self.source.node))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A definition is pickled as what it was made of."""
+        return Definition, (
+            self.function, self.mode, self.options, self.launch_bounds, self.fastmath
+        )  # fmt: skip
+
+    def program(
+        self,
+        kinds: Sequence[Type],
+        of_elements: bool = False,
+        small: bool = False,
+        on_gpu: bool = False,
+    ) -> ir.Program:
+        """Return the program for arguments of these types; it is verified when its text is written.
+
+        With `of_elements` it is a function of one element that returns its results; `small` is
+        that of `Shapes`. A GPU gets records by value that the kernel does not write to: it cannot
+        reach the caller's.
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function's text does not fit.
+        """
+        run_time: list[tuple[str, Type, ir.Span]] = []
+        static: dict[str, None] = {}
+        for name, kind, span in zip(self.parameters, kinds, self.spans(), strict=True):
+            if isinstance(kind, Void):
+                static[name] = None
+            else:
+                run_time.append((name, kind if of_elements else referred_type(kind), span))
+        with self._within_depth():
+            program = lower_program(
+                self.function, self.source, run_time, static, self.mode, of_elements=of_elements
+            )
+            program = ir.Program(tuple(narrow(f, small=small) for f in program.functions))
+            program = narrow_parameters(program)
+            program = pass_by_value(program) if on_gpu else program
+        return program
+
+    @contextlib.contextmanager
+    def _within_depth(self) -> Iterator[None]:
+        """Say where the text is nested deeper than Python's own stack."""
+        try:
+            yield
+        except RecursionError:
+            raise UnsupportedError(
+                render_message(
+                    "This function, or what it calls, is nested too deep.",
+                    self.source.snippet(self.source.span(self.source.node)),
+                    hint="divide long expressions and chains of 'elif', or allow more by "
+                    "'sys.setrecursionlimit'.",
+                )
+            ) from None
+
+    def all_options(self, backend: BackendName) -> tuple[str, ...]:
+        """Return the compile options for a backend."""
+        fast = self.fastmath and backend == "cuda"
+        return (*self.options, "--use_fast_math") if fast else self.options
+
+    def unit(
+        self, program: ir.Program, backend: BackendName, shapes: Shapes = UNKNOWN
+    ) -> TranslationUnit:
+        """Return a program's translation unit."""
+        options = self.all_options(backend)
+        bounds = ", ".join(map(str, self._bounds(program))) if backend == "cuda" else ""
+        before = f"__launch_bounds__({bounds}) " if bounds else ""
+        with self._within_depth():
+            return unit_of(program, backend, options, before, shapes)
+
+    def _bounds(self, program: ir.Program) -> tuple[int, ...]:
+        needed = None if self.launch_bounds else required_block(program)
+        return self.launch_bounds if needed is None else (math.prod(needed),)
+
+
+class Decorated(abc.ABC):
+    """A function that a decorator made a kernel of: what it shows of itself.
+
+    Attributes
+    ----------
+    __wrapped__ : function
+        The function itself.
+    """
+
+    _definition: Definition
+    _distinguished: str  # by what it is compiled apart, for messages
+    _verb: str  # what one does with it
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._definition.function.__name__
+
+    @property
+    @abc.abstractmethod
+    def cached_codes(self) -> dict[Any, str]:
+        """The text of each specialization."""
+
+    @abc.abstractmethod
+    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+        """Return the unit for arguments or what stands for them, and the target, which may be that
+        of the arrays.
+        """
+
+    @abc.abstractmethod
+    def _made_of(self) -> tuple[Any, ...]:
+        """Return what the class makes it of."""
+
+    @property
+    def cached_code(self) -> str:
+        """The text, if there is one specialization.
+
+        Raises
+        ------
+        NotCompiledError
+            There is none, or there are several: see `cached_codes`.
+        """
+        codes = self.cached_codes
+        if len(codes) != 1:
+            raise NotCompiledError(
+                f"Kernel '{self.name}' is compiled for {len(codes)} combinations of "
+                f"{self._distinguished}.\n  Hint: {self._verb} it first; with several, take one of "
+                "'cached_codes'."
+            )
+        return next(iter(codes.values()))
+
+    def inspect(self, *args: Any, target: str | None = None) -> str:
+        """Return the text that such arguments compile, needing no device.
+
+        Parameters
+        ----------
+        *args : array, number, ArraySpec, dtype or type
+            One a parameter. An `ArraySpec` stands for an array, a dtype, a NumPy
+            type, ``int``, ``float``, ``complex`` or ``bool`` for a number.
+        target : str, optional
+            ``"cuda"`` or ``"host"``: the C++ text, for the arrays' own backend if it is not given.
+            ``"compute_90"``: PTX. ``"sm_90"``: the instructions of that architecture.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function does not fit these arguments, at its line.
+        ArgumentTypeError, ArgumentValueError
+            An argument that no kernel takes; for functions of elements, arrays without elements.
+        CompileError, BackendUnavailableError
+            Compiling failed, or there is nothing to compile or to disassemble with.
+        """
+        # It is imported when it is wanted: a launch needs none of it.
+        from kerneltk.jit.frontends.inspection import shown
+
+        return shown(*self._unit_for(args, target))
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the text that was compiled last."""
+        from kerneltk.jit.frontends.inspection import page_of
+
+        return page_of(repr(self), self.cached_codes)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """A kernel is pickled by its name, or as what it was made of."""
+        return reduced(self, self._made_of())
+
+    @property
+    def jit_function(self) -> types.FunctionType:
+        """The function that kernels call: of another kernel as a device function."""
+        return self._definition.function
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class JitKernel(Decorated):
+    """A function in restricted Python that runs on a grid of threads.
+
+    Made by :func:`rawkernel`. ``kernel[grid, block](*args)`` launches it, with NumPy arrays on the
+    cores of this machine, with CuPy arrays on their GPU. It is compiled for each combination of
+    argument types when it is first launched with it.
+    """
+
+    _distinguished, _verb = "argument types and shapes", "launch"
+
+    def __init__(self, definition: Definition) -> None:
+        self._definition = definition
+        functools.update_wrapper(self, definition.function)
+        self._units: dict[tuple[str, tuple[Type, ...], Shapes], TranslationUnit] = {}
+        self._launcher = Launcher(self)
+        self._configured: dict[Any, Configured] = {}
+
+    # -- launching -----------------------------------------------------------------------------
+
+    def __getitem__(self, configuration: Any) -> Configured:
+        """Return what launches with ``[grid, block]`` or ``[grid, block, shared_mem, stream]``.
+
+        Parameters
+        ----------
+        configuration : tuple
+            The grid (blocks) and the block (threads), each an int or a tuple of up to three; then,
+            if wanted, dynamic shared memory (bytes) and a stream. As in numba, a third value that
+            is a stream and a fourth that is a number are taken for what they are.
+        """
+        try:
+            known = self._configured.get(configuration)
+        except TypeError:  # a list
+            known = None
+        if known is not None:
+            given = known.given
+            # Equal is not enough: 1.0 and True are equal to 1.
+            if configuration[0] is given[0] and configuration[1] is given[1] and len(given) == 2:
+                return known
+            if known.key is not None and known.key == plain_key(configuration):
+                return known
+        return self._configure(configuration)
+
+    def _configure(self, configuration: Any) -> Configured:
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' is launched as '{self.name}[grid, block](...)'; "
+                "dynamic shared memory (bytes) and a stream may follow."
+            )
+        grid, block, shared, stream = (*configuration, None, None)[:4]
+        # numba's order: a stream, which may be 0, then shared memory.
+        if is_size(stream) and (not is_size(shared) or shared == 0):
+            shared, stream = stream, shared
+        elif not (shared is None or is_size(shared)) and stream is None:
+            shared, stream = None, shared
+        shared = 0 if shared is None else shared
+        stream = stream_in_brackets(stream)
+        found = Configured(self, grid, block, shared, stream)
+        if stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
+            found.given, found.key = configuration, plain_key(configuration)
+            with contextlib.suppress(TypeError):  # a list cannot be a key
+                self._configured[configuration] = found
+        return found
+
+    def __call__(
+        self,
+        grid: Any,
+        block: Any = None,
+        args: Sequence[Any] | None = None,
+        shared_mem: int = 0,
+        stream: Any = None,
+    ) -> None:
+        """Launch the kernel.
+
+        Parameters
+        ----------
+        grid, block : int or tuple of int
+            Blocks; threads of a block.
+        args : tuple
+            The arguments.
+        shared_mem : int
+            Dynamic shared memory of a block (bytes).
+        stream : optional
+            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
+            library whose arrays they are.
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function does not fit these arguments, at its line.
+        ArgumentTypeError, ArgumentValueError
+            An argument, the grid or the block cannot be taken.
+        CompileError, LaunchError
+            Compiling or launching failed.
+        """
+        if args is None:
+            raise ArgumentTypeError(
+                f"Kernel '{self.name}' is launched on a grid.\n  Hint: call "
+                f"'{self.name}[grid, block](...)' or '{self.name}(grid, block, (...))'."
+            )
+        if not isinstance(args, tuple | list):
+            raise ArgumentTypeError(
+                f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
+                f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
+            )
+        self._launcher(grid, block, self._complete(tuple(args), {}), shared_mem, stream)
+
+    def _complete(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments in the parameters' order, defaults filled in."""
+        if not named and len(args) == len(self._definition.parameters):
+            return args
+        try:
+            bound = inspect.signature(self._definition.function).bind(*args, **named)
+        except TypeError as error:
+            spans = self._definition.spans()
+            source = self._definition.source
+            places = [source.snippet(span) for span in spans]
+            if places:
+                last = places[-1] if spans[-1].line == spans[0].line else places[0]
+                places = [replace(places[0], end=last.end)]
+            sentence = f"These arguments do not fit kernel '{self.name}': {error}."
+            raise ArgumentTypeError(render_message(sentence, *places)) from None
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in self._definition.parameters)
+
+    # -- what launchers ask (`launch.FrontEnd`) --------------------------------------------------
+
+    def parameter(self, index: int) -> str:
+        """Return how messages name a parameter."""
+        return self._definition.parameters[index]
+
+    def snippet(self, index: int) -> Snippet | None:
+        """Return where a parameter is declared."""
+        return self._definition.source.snippet(self._definition.spans()[index])
+
+    def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
+        """Return the kernel for argument types on the current device."""
+        self._check_count(len(types))
+        on_gpu = backend.name == "cuda"
+        program = self._definition.program(types, small=shapes.small, on_gpu=on_gpu)
+        unit = self._definition.unit(program, backend.name, shapes)
+        self._units[backend.name, types, shapes] = unit
+        if unit.raw:
+            module, code = pipeline.get_module(unit, backend)
+            function = module.function(dict(code.symbols)[unit.exports[0][0]])
+        else:
+            function = pipeline.get_function(unit, backend)
+        left = iter(program.kernel.parameters)
+        parameters = [None if isinstance(kind, Void) else next(left) for kind in types]
+        stored = written_parameters(program)
+        written = tuple(p is not None and p.name in stored for p in parameters)
+        passed = tuple(VOID if p is None else p.type for p in parameters)
+        # Threads that have left count as arrived, on every way that a kernel runs.
+        mode = LaunchMode(needs_grid(program), exited_arrive=True)
+        block = required_block(program)
+        limits = backend.limits(function)
+        if self._definition.launch_bounds:
+            limits = replace(limits, threads=min(limits.threads, self._definition.launch_bounds[0]))
+        return CompiledKernel(function, limits, written, mode, block, passed)
+
+    def _check_count(self, given: int) -> None:
+        wanted = len(self._definition.parameters)
+        if given != wanted:
+            self._complete((None,) * given, {})
+
+    # -- what was made -------------------------------------------------------------------------
+
+    @property
+    def cached_codes(self) -> dict[tuple[str, tuple[Type, ...], Shapes], str]:
+        """The text of each specialization, by backend, argument types and what is known of the
+        shapes.
+        """
+        return {key: unit.source for key, unit in self._units.items()}
+
+    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+        args = self._complete(tuple(args), {})
+        found = [self._described(value, index) for index, value in enumerate(args)]
+        backends = [name for _, _, name in found if name is not None]
+        target = target or (backends[0] if backends else foreign_arrays.default_backend().name)
+        backend: BackendName = "host" if target == "host" else "cuda"
+        kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
+        shapes = shapes_of(values, kinds, backend)
+        on_gpu = backend == "cuda"
+        program = self._definition.program(kinds, small=shapes.small, on_gpu=on_gpu)
+        return self._definition.unit(program, backend, shapes), target
+
+    def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:
+        """Return the type of an argument or of what stands for one, the argument as a backend's
+        own, and whose array it is.
+        """
+        from kerneltk.jit.frontends.inspection import described
+
+        kind = described(value)
+        if kind is not None:
+            return kind, value, None
+        owner, own = foreign_arrays.own_array(value)
+        place = Place(self.name, self.parameter(index), self.snippet(index))
+        array_type = owner.array_type if owner is not None else np.ndarray
+        return type_of(own, array_type, place), own, None if owner is None else owner.name
+
+    def _made_of(self) -> tuple[Any, ...]:
+        return (self._definition,)
+
+
+_MOST_CONFIGURATIONS = 4096
+
+
+class Configured:
+    """A kernel with a grid and a block: what ``kernel[grid, block]`` is.
+
+    Parameters
+    ----------
+    kernel : JitKernel
+    grid, block : int or tuple of int
+    shared : int
+        Bytes.
+    stream : optional
+
+    Attributes
+    ----------
+    given : tuple
+        What stood in the brackets, where this is kept for the next time.
+    key : bytes or None
+        Its `plain_key`.
+    """
+
+    __slots__ = (
+        "_block", "_count", "_grid", "_kept", "_kernel", "_launcher", "_shared", "_stream",
+        "given", "key",
+    )  # fmt: skip
+
+    def __init__(self, kernel: JitKernel, grid: Any, block: Any, shared: int, stream: Any) -> None:
+        self._kernel = kernel
+        self._launcher = kernel._launcher
+        self._count = len(kernel._definition.parameters)
+        grid_extents(grid, kernel.name)
+        as_extents(block, "block", kernel.name)
+        self._grid, self._block, self._shared = grid, block, shared
+        self._stream = None if stream is None else stream_handle(stream)
+        self._kept = stream  # the handle is gone with it
+        self.given: tuple[Any, ...] = ()
+        self.key: bytes | None = None
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch the kernel with these arguments."""
+        if named or len(args) != self._count:
+            args = self._kernel._complete(args, named)
+        self._launcher.run(self._grid, self._block, args, self._shared, self._stream)
+
+
+class DeviceFunction:
+    """A function that only kernels call; made by ``rawkernel(device=True)``."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        functools.update_wrapper(self, function)
+        self.jit_function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise: it has no grid."""
+        raise UnsupportedError(
+            f"'{self.jit_function.__name__}' can only be called inside of a kernel."
+        )
+
+    def __getitem__(self, configuration: Any) -> Any:
+        """Raise: it has no grid."""
+        raise UnsupportedError(
+            f"'{self.jit_function.__name__}' is a device function, which has no grid.\n"
+            "  Hint: call it inside of a kernel."
+        )
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """It is pickled by its name, or with the function."""
+        return reduced(self, (self.jit_function,))
+
+    def __repr__(self) -> str:
+        return f"<DeviceFunction {self.jit_function.__name__}>"
+
+
+def reduced(decorated: Any, made_of: tuple[Any, ...]) -> str | tuple[Any, ...]:
+    """Return what a decorated function is pickled as: its name, where it has one, else its parts.
+
+    Parameters
+    ----------
+    decorated : object
+        It has a `jit_function`.
+    made_of : tuple
+        What its class makes it of; functions are pickled by their names.
+    """
+    function = decorated.jit_function
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return str(function.__qualname__) if found is decorated else (type(decorated), made_of)
+
+
+def checked_function(function: Any, decorator: str) -> types.FunctionType:
+    """Return a decorated function; raises ArgumentTypeError for anything else."""
+    function = getattr(function, "jit_function", function)
+    if not isinstance(function, types.FunctionType):
+        words, hint = words_for(function)
+        sentence = f"'{decorator}' decorates Python functions, not {words}."
+        raise ArgumentTypeError(render_message(sentence, hint=f"{hint}."))
+    return function
+
+
+def checked_bounds(value: Any) -> tuple[int, ...]:
+    """Return launch bounds as a tuple."""
+    if value is None:
+        return ()
+    bounds = (value,) if isinstance(value, int) else value
+    if (
+        not isinstance(bounds, tuple)
+        or not 1 <= len(bounds) <= 2
+        or not all(isinstance(bound, int) and bound > 0 for bound in bounds)
+        or bounds[0] > 1024
+    ):
+        raise ArgumentValueError(
+            "'launch_bounds' is the most threads of a block, up to 1024, or a tuple of that and "
+            f"the fewest resident blocks, not {value!r}."
+        )
+    return bounds
+
+
+@overload
+def rawkernel(function: Callable[..., Any], /) -> JitKernel: ...
+@overload
+def rawkernel(
+    *,
+    mode: Mode = ...,
+    device: bool = ...,
+    options: Sequence[str] = ...,
+    launch_bounds: int | tuple[int, int] | None = ...,
+    fastmath: bool = ...,
+) -> Callable[[Callable[..., Any]], Any]: ...
+
+
+def rawkernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    mode: Mode = "cuda",
+    device: bool = False,
+    options: Sequence[str] = (),
+    launch_bounds: int | tuple[int, int] | None = None,
+    fastmath: bool = False,
+) -> Any:
+    """Make a kernel of a function in restricted Python.
+
+    Parameters
+    ----------
+    mode : {"cuda", "numpy"}
+        How numbers of two dtypes meet: as in CUDA C++ (int32 and float32 make float32), or as in
+        NumPy (float64). Python's own numbers take the other's dtype in both.
+    device : bool
+        Whether it is a function that kernels call, instead of a kernel.
+    options : tuple of str
+        Compile options, as NVRTC takes them.
+    launch_bounds : int or tuple of int, optional
+        The most threads of a block; then the fewest blocks to be resident.
+    fastmath : bool
+        Whether GPUs may use their fast, less exact functions.
+
+    Returns
+    -------
+    JitKernel
+        ``kernel[grid, block](*args)`` launches it.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        A parameter cannot be taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kerneltk import jit
+    >>> @jit.rawkernel()
+    ... def scale(x, a, y):
+    ...     i = jit.grid(1)
+    ...     if i < y.size:
+    ...         y[i] = a * x[i]
+    >>> x, y = np.arange(4, dtype=np.float32), np.empty(4, np.float32)
+    >>> scale[1, 32](x, 0.5, y)
+    >>> y
+    array([0. , 0.5, 1. , 1.5], dtype=float32)
+    """
+    if mode not in ("cuda", "numpy"):
+        raise ArgumentValueError(f"'mode' must be 'cuda' or 'numpy', not {mode!r}.")
+    if not isinstance(options, tuple | list) or not all(isinstance(o, str) for o in options):
+        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
+    bounds = checked_bounds(launch_bounds)
+
+    def decorate(decorated: Callable[..., Any]) -> Any:
+        plain = checked_function(decorated, "rawkernel")
+        if device:
+            return DeviceFunction(plain)
+        return JitKernel(Definition(plain, mode, tuple(options), bounds, bool(fastmath)))
+
+    return decorate if function is None else decorate(function)
+
+
+rawkernel.makes_device_function = True  # type: ignore[attr-defined]

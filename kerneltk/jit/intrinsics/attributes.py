@@ -1,0 +1,147 @@
+"""Attributes of arrays and numbers: ``x.shape``, ``z.real``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import Operation, Static, Value
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Record, Tuple
+
+if TYPE_CHECKING:
+    from kerneltk.jit.lowering.operators import Operators
+
+__all__ = ["FIELD_VIEW", "STRIDE", "array_attribute", "extent", "number_attribute"]
+
+STRIDE = Operation("stride", "{0}.stride({static0})")
+"""The step of an array along an axis (bytes)."""
+
+FIELD_VIEW = Operation(
+    "field view", lambda emitter, node, texts: _field_view_text(emitter, node, texts)
+)
+"""A field of all elements of an array of records."""
+
+IMAG = Operation("imag", "({0}).imag()")
+REAL = Operation("real", "({0}).real()")
+CONJUGATE = Operation("conjugate", "conj({0})")
+
+
+def _field_view_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
+    records = node.arguments[0].type
+    assert isinstance(records, Array)
+    assert isinstance(node.type, Array)
+    offset = records.element.dtype.fields[node.static[0]][1]  # type: ignore[index]
+    return f"kerneltk::jit::field_view<{emitter.element_ctype(node.type)}>({texts[0]}, {offset})"
+
+
+def extent(array: ir.Expression, axis: int, span: ir.Span) -> Value:
+    """Return the extent of an array along an axis, a constant where its shape is known."""
+    kind = array.type
+    assert isinstance(kind, Array)
+    if kind.layout == "fixed":
+        return Static(kind.shape[axis])
+    return ir.Extent(array, axis, span)
+
+
+def _shape(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
+    kind = array.type
+    assert isinstance(kind, Array)
+    return low.make_tuple([extent(array, axis, span) for axis in range(kind.ndim)], span)
+
+
+def _size(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
+    kind = array.type
+    assert isinstance(kind, Array)
+    size: Value = Static(1)
+    for axis in range(kind.ndim):
+        size = (
+            extent(array, axis, span)
+            if axis == 0
+            else low.binary("*", size, extent(array, axis, span), span)
+        )
+    return size
+
+
+def _strides(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
+    kind = array.type
+    assert isinstance(kind, Array)
+    if kind.layout == "fixed":
+        dtype = np.dtype(kind.element.dtype)
+        empty = np.lib.stride_tricks.as_strided(np.zeros((), dtype), kind.shape, None)
+        del empty
+        steps = [dtype.itemsize]
+        for size in reversed(kind.shape[1:]):
+            steps.append(steps[-1] * size)
+        return Static(tuple(reversed(steps)))
+    items = tuple(ir.Call(STRIDE, (array,), PY_INT, span, (axis,)) for axis in range(kind.ndim))
+    return ir.Construct(items, Tuple((PY_INT,) * kind.ndim), span)
+
+
+def _element_dtype(kind: Array) -> np.dtype[np.generic]:
+    assert isinstance(kind.element, Number | Record)
+    return kind.element.dtype
+
+
+_ARRAY: dict[str, Callable[[Operators, ir.Expression, ir.Span], Value]] = {
+    "shape": _shape,
+    "size": _size,
+    "strides": _strides,
+    "ndim": lambda low, array, span: Static(array.type.ndim),  # type: ignore[union-attr]
+    "dtype": lambda low, array, span: Static(_element_dtype(array.type)),  # type: ignore[arg-type]
+    "itemsize": lambda low, array, span: Static(_element_dtype(array.type).itemsize),  # type: ignore[arg-type]
+    "nbytes": lambda low, array, span: low.binary(
+        "*",
+        _size(low, array, span),
+        Static(_element_dtype(array.type).itemsize),  # type: ignore[arg-type]
+        span,
+    ),
+}
+
+
+def array_attribute(low: Operators, array: ir.Expression, name: str, span: ir.Span) -> Value:
+    """Return an attribute of an array."""
+    rule = _ARRAY.get(name)
+    if rule is None:
+        what = "method" if callable(getattr(np.ndarray, name, None)) else "attribute"
+        raise low.refuse(
+            f"The {what} '{name}' of an array cannot be used in a kernel.",
+            span,
+            f"arrays have {', '.join(_ARRAY)} here.",
+        )
+    return rule(low, array, span)
+
+
+def number_attribute(low: Operators, value: ir.Expression, name: str, span: ir.Span) -> Value:
+    """Return an attribute of a number."""
+    kind = value.type
+    assert isinstance(kind, Number)
+    if name == "dtype" and not kind.weak:
+        return Static(kind.dtype)
+    if name == "real":
+        return ir.Call(REAL, (value,), _part(kind), span) if kind.is_complex else value
+    if name == "imag":
+        if kind.is_complex:
+            return ir.Call(IMAG, (value,), _part(kind), span)
+        return low.cast(ir.Literal_(0, PY_INT, span), PY_INT if kind == BOOL else kind)
+    if name == "conjugate":
+        from kerneltk.jit.lowering.values import BoundMethod
+
+        return Static(
+            BoundMethod(
+                value,
+                lambda low, site: (
+                    ir.Call(CONJUGATE, (value,), kind, site.span) if kind.is_complex else value
+                ),
+                name,
+            )
+        )
+    raise low.fail(f"A number of type '{kind}' has no attribute '{name}'.", span)
+
+
+def _part(kind: Number) -> Number:
+    if kind.weak:
+        return PY_FLOAT
+    return Number(np.dtype(np.float32 if kind.dtype.name == "complex64" else np.float64))

@@ -1,0 +1,1 @@
+"""Threads, warps, blocks, and the memory that they share."""

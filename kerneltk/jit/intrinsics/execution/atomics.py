@@ -1,0 +1,156 @@
+"""Atomic operations on elements of arrays in global and shared memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import arguments_of
+from kerneltk.jit.ir.types import Array, Number
+
+__all__ = ["INTRINSICS", "NUMBA_ATOMICS"]
+
+_EFFECTS = frozenset(("memory", "thread"))
+_HEADERS = ("jit_atomics.hpp",)
+
+# What GPUs have instructions for, or loops of compare-and-swap.
+_INTEGERS = ("int32", "uint32", "int64", "uint64")
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_ROWS: dict[str, tuple[tuple[str, ...], str]] = {
+    "add": ((*_INTEGERS, *_FLOATS), "Add ``value``"),
+    "sub": ((*_INTEGERS, *_FLOATS), "Subtract ``value``"),
+    "exch": ((*_INTEGERS, "float32", "float64"), "Store ``value``"),
+    "min": ((*_INTEGERS, *_FLOATS), "Store the smaller of it and ``value``; a NaN changes nothing"),
+    "max": ((*_INTEGERS, *_FLOATS), "Store the larger of it and ``value``; a NaN changes nothing"),
+    "inc": (
+        ("uint32", "uint64", "int32", "int64"),
+        "Add one, from ``value`` on begin again at zero",
+    ),
+    "dec": (
+        ("uint32", "uint64", "int32", "int64"),
+        "Subtract one, from zero on go on at ``value``",
+    ),
+    "and": (_INTEGERS, "Keep the bits that ``value`` has, too"),
+    "or": (_INTEGERS, "Set the bits of ``value``"),
+    "xor": (_INTEGERS, "Turn over the bits of ``value``"),
+    "nanmin": ((*_INTEGERS, *_FLOATS), "As min; a NaN gives way to a number"),
+    "nanmax": ((*_INTEGERS, *_FLOATS), "As max; a NaN gives way to a number"),
+}
+
+
+def _place(low: Any, site: CallSite, array: Value, index: Value) -> ir.Element:
+    base = low.as_expression(array, site.span_of(0))
+    if not isinstance(base.type, Array):
+        raise low.fail(
+            f"{low.describe(base)} was given, and '{site.name}' needs an array.",
+            site.span_of(0),
+            f"give the array and the index: {site.name}(x, i, ...).",
+        )
+    found: ir.Element = low.element(base, index, site.span_of(1))
+    if base.type.space == "local":
+        raise low.fail(
+            "Local memory is the thread's own: nothing there needs to be atomic.",
+            site.span_of(0),
+            "use 'x[i] += value'.",
+        )
+    if base.type.packed:
+        raise low.fail(
+            "This field of the records is not aligned, as atomic operations need it.",
+            site.span_of(0),
+            "give the dtype 'align=True'.",
+        )
+    if not base.type.writable:
+        raise low.fail("Constant memory cannot be assigned to.", site.span_of(0))
+    return found
+
+
+def _checked(low: Any, site: CallSite, kind: Any, dtypes: tuple[str, ...]) -> Number:
+    if not isinstance(kind, Number) or kind.dtype.name not in dtypes:
+        raise low.fail(
+            f"'{site.name}' cannot be computed for '{kind}'.",
+            site.span_of(0),
+            f"it takes {', '.join(dtypes)}.",
+        )
+    return kind
+
+
+def _atomic(name: str, dtypes: tuple[str, ...]) -> Rule:
+    operation = Operation(
+        f"atomic_{name}",
+        f"kerneltk::jit::atomic_{name}({{0}}, {{1}})",
+        _EFFECTS,
+        _HEADERS,
+        (0,),
+        (0,),
+    )
+
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("array", "index", "value"))
+        place = _place(low, site, values["array"], values["index"])
+        kind = _checked(low, site, place.type, dtypes)
+        value = low.convert(values["value"], kind, site.span_of(2), "an element")
+        return low.temporary(  # type: ignore[no-any-return]
+            ir.Call(operation, (place, value), kind, site.span)
+        )
+
+    return rule
+
+
+_CAS = Operation(
+    "atomic_cas",
+    "kerneltk::jit::atomic_cas({0}, {1}, {2})",
+    _EFFECTS,
+    _HEADERS,
+    (0,),
+    (0,),
+)
+_CAS_DTYPES = ("int16", "uint16", *_INTEGERS, "float32", "float64")
+
+
+def _compare_and_swap(names: tuple[str, ...]) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(low, site, names)
+        index = values["index"] if "index" in names else Static(0)  # the first element
+        place = _place(low, site, values["array"], index)
+        kind = _checked(low, site, place.type, _CAS_DTYPES)
+        old = low.convert(values["old"], kind, site.span, "an element")
+        new = low.convert(values["value"], kind, site.span, "an element")
+        found: Value = low.temporary(ir.Call(_CAS, (place, old, new), kind, site.span))
+        return found
+
+    return rule
+
+
+_CAS_DOC = "Store ``value`` where the element equals ``old``. Return what the element held before."
+
+INTRINSICS: dict[str, Any] = {
+    **{
+        f"atomic_{name}": Intrinsic(
+            f"atomic_{name}",
+            _atomic(name, dtypes),
+            f"{text}, as one step. Return what the element held before.\n\n"
+            f"Parameters\n----------\narray : array of {', '.join(dtypes)}\n"
+            "index : int or tuple of int\nvalue : number",
+        )
+        for name, (dtypes, text) in _ROWS.items()
+    },
+    "atomic_cas": Intrinsic(
+        "atomic_cas", _compare_and_swap(("array", "index", "old", "value")), _CAS_DOC
+    ),
+}
+
+
+def _numba(name: str) -> str:
+    return {"and": "and_", "or": "or_"}.get(name, name)
+
+
+NUMBA_ATOMICS: dict[str, Any] = {
+    **{_numba(name): INTRINSICS[f"atomic_{name}"] for name in _ROWS},
+    "cas": Intrinsic(
+        "cuda.atomic.cas", _compare_and_swap(("array", "index", "old", "value")), _CAS_DOC
+    ),
+    "compare_and_swap": Intrinsic(
+        "cuda.atomic.compare_and_swap", _compare_and_swap(("array", "old", "value")), _CAS_DOC
+    ),
+}

@@ -1,0 +1,452 @@
+"""Groups of threads: the grid, a block, tiles of a warp; barriers and copies of groups."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.execution import warp
+from kerneltk.jit.intrinsics.execution.threads import (
+    Coordinates,
+    barrier,
+    blockDim,
+    blockIdx,
+    gridDim,
+    threadIdx,
+)
+from kerneltk.jit.intrinsics.opaque import Methods, method
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
+from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Opaque, Tuple
+
+__all__ = ["INTRINSICS", "Dim3"]
+
+_HEADERS = ("jit_groups.hpp",)
+_GRID_HEADERS = ("jit_grid.hpp",)
+_UINT = Number(np.dtype(np.uint32))
+
+
+class Dim3(NamedTuple):
+    """Extents or an index along three axes.
+
+    Attributes
+    ----------
+    x, y, z : int
+    """
+
+    x: int
+    y: int
+    z: int
+
+
+# -- numbers --------------------------------------------------------------------------------------
+
+
+def _axis(low: Any, values: Coordinates, axis: str, span: ir.Span) -> Value:
+    found: Value = low.as_expression(Static(getattr(values, axis)), span)
+    return found
+
+
+def _triple(values: Coordinates) -> Rule:
+    def rule(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+        arguments_of(low, site, ())
+        items = tuple(low.as_expression(_axis(low, values, a, site.span), site.span) for a in "xyz")
+        return ir.Construct(items, Tuple((PY_INT,) * 3, Dim3._fields, Dim3), site.span)
+
+    return method(rule)
+
+
+def _linear(low: Any, index: Coordinates, extents: Coordinates, span: ir.Span) -> Value:
+    """Return a place in three dimensions as one number: x counts fastest."""
+    found = _axis(low, index, "z", span)
+    for axis in "yx":
+        found = low.binary("*", found, _axis(low, extents, axis, span), span)
+        found = low.binary("+", found, _axis(low, index, axis, span), span)
+    return found
+
+
+def _product(low: Any, extents: Coordinates, span: ir.Span) -> Value:
+    found = _axis(low, extents, "x", span)
+    for axis in "yz":
+        found = low.binary("*", found, _axis(low, extents, axis, span), span)
+    return found
+
+
+def _block_rank(low: Any, span: ir.Span) -> Value:
+    return _linear(low, threadIdx, blockDim, span)
+
+
+def _block_size(low: Any, span: ir.Span) -> Value:
+    return _product(low, blockDim, span)
+
+
+def _grid_rank(low: Any, span: ir.Span) -> Value:
+    before = low.binary("*", _rank_of_block(low, span), _block_size(low, span), span)
+    found: Value = low.binary("+", before, _block_rank(low, span), span)
+    return found
+
+
+def _grid_size(low: Any, span: ir.Span) -> Value:
+    found: Value = low.binary("*", _blocks(low, span), _block_size(low, span), span)
+    return found
+
+
+def _rank_of_block(low: Any, span: ir.Span) -> Value:
+    return _linear(low, blockIdx, gridDim, span)
+
+
+def _blocks(low: Any, span: ir.Span) -> Value:
+    return _product(low, gridDim, span)
+
+
+def _number(make: Callable[[Any, ir.Span], Value]) -> Rule:
+    def rule(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+        arguments_of(low, site, ())
+        return make(low, site.span)
+
+    return method(rule)
+
+
+# -- barriers -------------------------------------------------------------------------------------
+
+_GRID_BARRIER = Operation(
+    "sync of the grid",
+    "kerneltk::jit::grid_barrier()",
+    frozenset(("waits", "grid", "memory", "thread")),
+    _GRID_HEADERS,
+)
+# A kernel that asks is launched so that its blocks can wait for each other.
+_IS_VALID = Operation(
+    "is_valid", "kerneltk::jit::grid_can_wait()", frozenset(("grid",)), _GRID_HEADERS
+)
+
+
+def _sync_block(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    return barrier(low, site.span)
+
+
+def _sync_grid(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    low.emit(ir.Evaluate(call(_GRID_BARRIER, (), VOID, site), site.span))
+    return Static(None)
+
+
+def _is_valid(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    return call(_IS_VALID, (), BOOL, site)
+
+
+# -- tiles ----------------------------------------------------------------------------------------
+
+_THREAD = frozenset(("thread",))
+_LANE_HEADERS = ("jit_threads.hpp",)
+_LANE = Operation("lane of tile", "(KERNELTK_LANE & {static0})", _THREAD, _LANE_HEADERS)
+_TILE_MASK = Operation(
+    "lanes of tile",
+    "({static0} << (KERNELTK_LANE & {static1}))",
+    _THREAD,
+    _LANE_HEADERS,
+)
+
+
+def _width_of(owner: ir.Expression) -> int:
+    assert isinstance(owner.type, Opaque)
+    width: int = dict(owner.type.details)["width"]
+    return width
+
+
+def _lanes(owner: ir.Expression, span: ir.Span) -> Value:
+    """Return the lanes of a tile as the mask of a warp."""
+    width = _width_of(owner)
+    if width == 32:
+        return Static(0xFFFFFFFF)
+    facts = (f"{(1 << width) - 1:#x}u", 32 - width)
+    return ir.Call(_TILE_MASK, (), _UINT, span, facts)
+
+
+def _tile_rank(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    return call(_LANE, (), PY_INT, site, _width_of(owner) - 1)
+
+
+def _tile_size(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    return Static(_width_of(owner))
+
+
+def _tile_in_block(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    found: Value = low.binary(
+        "//", _block_rank(low, site.span), Static(_width_of(owner)), site.span
+    )
+    return found
+
+
+def _tiles_of_block(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    width = _width_of(owner)
+    more = low.binary("+", _block_size(low, site.span), Static(width - 1), site.span)
+    found: Value = low.binary("//", more, Static(width), site.span)
+    return found
+
+
+def _of_warp(name: str, parameters: tuple[str, ...]) -> Rule:
+    """Return a collective of a warp for the lanes of a tile."""
+    intrinsic = warp.INTRINSICS[name]
+    has_width = name.startswith("shfl")
+
+    def rule(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+        values = tuple(arguments_of(low, site, parameters).values())
+        given = (_lanes(owner, site.span), *values)
+        if has_width:
+            given += (Static(_width_of(owner)),)
+        spans = (site.span, *site.spans)
+        inner = dataclasses.replace(site, arguments=given, keywords={}, spans=spans)
+        found: Value = intrinsic.rule(low, inner)
+        return found
+
+    return method(rule)
+
+
+_SYNC_TILE = Operation(
+    "sync of a tile", "__syncwarp({0})", frozenset(("waits", "memory", "thread"))
+)
+
+
+def _sync_tile(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    mask = low.cast(low.as_expression(_lanes(owner, site.span), site.span), _UINT)
+    low.emit(ir.Evaluate(call(_SYNC_TILE, [mask], VOID, site), site.span))
+    return Static(None)
+
+
+def _ballot(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    """A bit of each lane of the tile, the tile's own first lane the lowest."""
+    found = warp.INTRINSICS["ballot_sync"]
+    values = arguments_of(low, site, ("predicate",))
+    given = (_lanes(owner, site.span), values["predicate"])
+    inner = dataclasses.replace(site, arguments=given, keywords={}, spans=(site.span, *site.spans))
+    bits: Value = found.rule(low, inner)
+    width = _width_of(owner)
+    if width == 32:
+        return bits
+    moved: Value = low.binary(
+        ">>", bits, ir.Call(_LANE, (), PY_INT, site.span, (32 - width,)), site.span
+    )
+    kept: Value = low.binary("&", moved, Static((1 << width) - 1), site.span)
+    return kept
+
+
+# -- the groups -----------------------------------------------------------------------------------
+
+_GRID_METHODS = Methods(
+    {
+        "is_valid": method(_is_valid),
+        "sync": method(_sync_grid),
+        "thread_rank": _number(_grid_rank),
+        "block_rank": _number(_rank_of_block),
+        "num_threads": _number(_grid_size),
+        "num_blocks": _number(_blocks),
+        "dim_blocks": _triple(gridDim),
+        "block_index": _triple(blockIdx),
+        "size": _number(_grid_size),
+        "group_dim": _triple(gridDim),
+    }
+)
+_BLOCK_METHODS = Methods(
+    {
+        "sync": method(_sync_block),
+        "thread_rank": _number(_block_rank),
+        "group_index": _triple(blockIdx),
+        "thread_index": _triple(threadIdx),
+        "dim_threads": _triple(blockDim),
+        "num_threads": _number(_block_size),
+        "size": _number(_block_size),
+        "group_dim": _triple(blockDim),
+    }
+)
+_TILE_METHODS = Methods(
+    {
+        "sync": method(_sync_tile),
+        "thread_rank": method(_tile_rank),
+        "num_threads": method(_tile_size),
+        "size": method(_tile_size),
+        "meta_group_rank": method(_tile_in_block),
+        "meta_group_size": method(_tiles_of_block),
+        "shfl": _of_warp("shfl_sync", ("var", "src_rank")),
+        "shfl_up": _of_warp("shfl_up_sync", ("var", "delta")),
+        "shfl_down": _of_warp("shfl_down_sync", ("var", "delta")),
+        "shfl_xor": _of_warp("shfl_xor_sync", ("var", "lane_mask")),
+        "any": _of_warp("any_sync", ("predicate",)),
+        "all": _of_warp("all_sync", ("predicate",)),
+        "ballot": method(_ballot),
+    }
+)
+
+
+def _group(name: str, methods: Methods, **facts: Any) -> Opaque:
+    details = (("headers", _HEADERS), ("methods", methods), *facts.items())
+    return Opaque(name, "kerneltk::jit::thread_group", details)
+
+
+_GRID_GROUP = _group("grid group", _GRID_METHODS)
+_BLOCK_GROUP = _group("thread block", _BLOCK_METHODS)
+_GROUP = Operation("group", "kerneltk::jit::thread_group()", headers=_HEADERS)
+
+
+def _this(kind: Opaque) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        arguments_of(low, site, ())
+        return call(_GROUP, (), kind, site)
+
+    return rule
+
+
+def _tiled_partition(low: Any, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("group", "size"))
+    _group_of(low, site, values["group"], _BLOCK_GROUP)
+    width = static_value(low, values["size"], site.span_of(1), "The size of a tile")
+    if width not in (1, 2, 4, 8, 16, 32) or isinstance(width, bool):
+        raise low.fail(
+            f"The size of a tile is a power of two up to 32, not {width!r}.", site.span_of(1)
+        )
+    kind = _group(f"tile of {width} threads", _TILE_METHODS, width=int(width))
+    return call(_GROUP, (), kind, site)
+
+
+def _group_of(
+    low: Any, site: CallSite, value: Value, wanted: Opaque | None = None
+) -> ir.Expression:
+    """Return an argument that is a group of threads."""
+    kind = None if isinstance(value, Static) else value.type
+    methods = dict(kind.details).get("methods", {}) if isinstance(kind, Opaque) else {}
+    if "sync" not in methods or (wanted is not None and kind != wanted):
+        needed = "a group of threads" if wanted is None else f"a {wanted}"
+        raise low.fail(
+            f"'{site.name}' needs {needed}, not {low.phrase(value)}.",
+            site.span_of(0),
+            "for example 'cg.this_thread_block()'.",
+        )
+    assert isinstance(value, ir.Call | ir.Local)
+    return value
+
+
+def _asked(low: Any, site: CallSite, group: ir.Expression, name: str) -> Value:
+    """Call a method of a group without arguments."""
+    assert isinstance(group.type, Opaque)
+    rule = dict(group.type.details)["methods"][name]
+    inner = CallSite(f"{site.name}.{name}", (group,), {}, site.span, (site.span,))
+    found: Value = rule(low, inner)
+    return found
+
+
+def _sync(low: Any, site: CallSite) -> Value:
+    group = _group_of(low, site, arguments_of(low, site, ("group",))["group"])
+    return _asked(low, site, group, "sync")
+
+
+def _wait_prior(low: Any, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("group", "step"))
+    group = _group_of(low, site, values["group"])
+    step = static_value(low, values["step"], site.span_of(1), "The number of steps")
+    if not isinstance(step, int | np.integer) or isinstance(step, bool) or step < 0:
+        raise low.fail(
+            f"The number of steps is an int from zero on, not {step!r}.", site.span_of(1)
+        )
+    return _asked(low, site, group, "sync")
+
+
+_COPY = Operation(
+    "memcpy_async",
+    "kerneltk::jit::copy_part<{static0}>({0}, {1}, {2}, {3}, {4})",
+    frozenset(("memory", "thread")),
+    _HEADERS,
+    (0, 1),
+    (0,),
+)
+_ULONG = Number(np.dtype(np.uint64))
+
+
+def _memcpy_async(low: Any, site: CallSite) -> Value:
+    names = ("group", "dst", "dst_idx", "src", "src_idx", "size", "aligned_size")
+    values = arguments_of(low, site, names, {"aligned_size": None})
+    if len(site.arguments) > 6:
+        raise low.fail("'aligned_size' is given by its name.", site.span_of(6))
+    group = _group_of(low, site, values["group"])
+    alignment = static_value(low, values["aligned_size"], site.span, "'aligned_size'")
+    alignment = 1 if alignment is None else alignment
+    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
+        raise low.fail(f"'aligned_size' is a power of two (bytes), not {alignment!r}.", site.span)
+    places = []
+    for index, name in ((1, "dst"), (3, "src")):
+        array = low.as_expression(values[name], site.span_of(index))
+        kind = array.type
+        if not isinstance(kind, Array) or kind.layout == "strided":
+            raise low.fail(
+                f"'{name}' must be an array whose elements lie one after the other, not "
+                f"{low.phrase(array)}.",
+                site.span_of(index),
+            )
+        if name == "dst" and not kind.writable:
+            raise low.fail("Constant memory cannot be assigned to.", site.span_of(index))
+        place = low.element(array, values[f"{name}_idx"], site.span_of(index + 1))
+        places.append(place)
+    size = low.cast(integer(low, values["size"], site.span_of(5), "The size"), _ULONG)
+    rank, threads = (
+        low.cast(low.as_expression(_asked(low, site, group, name), site.span), _ULONG)
+        for name in ("thread_rank", "num_threads")
+    )
+    found = call(_COPY, [*places, size, rank, threads], VOID, site, alignment)
+    low.emit(ir.Evaluate(found, site.span))
+    return Static(None)
+
+
+_ROWS: dict[str, tuple[Rule, str]] = {
+    "this_grid": (
+        _this(_GRID_GROUP),
+        "Return the group of all threads of the grid.\n\n"
+        "Its methods: ``is_valid``, ``sync``, ``thread_rank``, ``block_rank``, ``num_threads``, "
+        "``num_blocks``, ``dim_blocks``, ``block_index``; ``size`` and ``group_dim`` are the older "
+        "names of ``num_threads`` and ``dim_blocks``. A kernel that calls ``sync`` is launched so "
+        "that all of its blocks run at the same time.",
+    ),
+    "this_thread_block": (
+        _this(_BLOCK_GROUP),
+        "Return the group of the threads of the block.\n\n"
+        "Its methods: ``sync``, ``thread_rank``, ``group_index``, ``thread_index``, "
+        "``dim_threads``, ``num_threads``; ``size`` and ``group_dim`` are the older names "
+        "of the last two.",
+    ),
+    "tiled_partition": (
+        _tiled_partition,
+        "Return the thread's group among those of ``size`` neighbouring threads of a block.\n\n"
+        "Its methods: ``sync``, ``thread_rank``, ``num_threads``, ``size``, ``meta_group_rank``, "
+        "``meta_group_size``, ``shfl``, ``shfl_up``, ``shfl_down``, ``shfl_xor``, ``any``, "
+        "``all``, ``ballot``.",
+    ),
+    "sync": (_sync, "Wait until every thread of ``group`` is here; what they wrote is then seen."),
+    "memcpy_async": (
+        _memcpy_async,
+        "Copy ``size`` bytes from the element ``src[src_idx]`` on to ``dst[dst_idx]`` on.\n\n"
+        "Every thread of ``group`` calls it and copies a part. The copy is seen after "
+        "``wait(group)``. It is made at once, through registers: what the name promises of other "
+        "work meanwhile is up to the device.\n\n"
+        "Parameters\n----------\ngroup : group of threads\ndst : array\ndst_idx : int or tuple\n"
+        "src : array\nsrc_idx : int or tuple\nsize : int\n    Bytes.\n"
+        "aligned_size : int, optional\n    Both places and the size are multiples of it (bytes).",
+    ),
+    "wait": (_sync, "Wait for the copies of ``group``, in all of its threads."),
+    "wait_prior": (
+        _wait_prior,
+        "Wait for all copies of ``group`` but the last ``step``, in all of its threads.",
+    ),
+}
+
+INTRINSICS: dict[str, Intrinsic] = {
+    name: Intrinsic(f"cg.{name}", rule, doc) for name, (rule, doc) in _ROWS.items()
+}

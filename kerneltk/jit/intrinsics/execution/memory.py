@@ -1,0 +1,153 @@
+"""Memory that a kernel declares: shared, local, constant."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    element_of,
+    shape_of,
+    static_value,
+)
+from kerneltk.jit.ir.types import Number, Record
+from kerneltk.jit.launch.marshalling import alignment_of
+
+__all__ = ["INTRINSICS", "array_like", "local_array", "shared_array"]
+
+_MOST_ALIGNMENT = 1024  # bytes
+_MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
+
+
+def _alignment(low: Any, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> int:
+    """Return an alignment (bytes); 0 for one that elements have anyhow."""
+    found = static_value(low, value, span, "An alignment")
+    if found is None:
+        return 0
+    if not isinstance(found, int | np.integer) or found < 1 or found & (found - 1):
+        raise low.fail(f"An alignment is a power of two (bytes), not {found!r}.", span)
+    if found > _MOST_ALIGNMENT:
+        raise low.fail(f"An alignment is at most {_MOST_ALIGNMENT} bytes, not {found}.", span)
+    return 0 if found <= alignment_of(dtype, "cuda") else int(found)
+
+
+def _declared(
+    low: Any, site: CallSite, names: tuple[str, str, str], values: dict[str, Value], space: str
+) -> Any:
+    """Declare memory; `names` are the parameters for the dtype, the shape and the alignment."""
+    dtype, shape, align = (values[name] for name in names)
+    places = site.places(tuple(values))
+    shape_span = places[names[1]]
+    if isinstance(dtype, Static) and hasattr(dtype.value, "storage_rule"):  # a collective's
+        return dtype.value.storage_rule(low, site, shape, space)
+    element = element_of(low, dtype, places[names[0]])
+    alignment = _alignment(low, align, places[names[2]], element.dtype)
+    known = shape.value if isinstance(shape, Static) else shape
+    is_dynamic = known is None or (isinstance(known, int | tuple) and known in (0, (0,)))
+    if is_dynamic:
+        if space != "shared":
+            raise low.fail("Local memory needs a shape.", shape_span)
+        return low.declare(element, None, space, site.span, alignment)
+    if space == "shared" and not isinstance(shape, Static):
+        raise low.fail(
+            "The size of shared memory must be known when the kernel is compiled.",
+            shape_span,
+            "use a literal or a global; or None, with a size (bytes) that each launch gives.",
+        )
+    extents = shape_of(low, shape, shape_span)
+    size = math.prod(extents) * element.dtype.itemsize
+    if space == "local" and size > _MOST_LOCAL:
+        raise low.fail(
+            f"{size} bytes of local memory are more than a thread can have ({_MOST_LOCAL}).",
+            shape_span,
+            "use an array argument with a part for each thread.",
+        )
+    if space == "shared" and size > 232448:
+        raise low.fail(
+            f"{size} bytes of shared memory are more than a block can have.",
+            shape_span,
+            "use smaller tiles.",
+        )
+    return low.declare(element, extents, space, site.span, alignment)
+
+
+def _shared_memory(low: Any, site: CallSite) -> Value:
+    """``shared_memory(dtype, size, alignment)``: CuPy's order."""
+    values = arguments_of(low, site, ("dtype", "size", "alignment"), {"alignment": None})
+    found: Value = _declared(low, site, ("dtype", "size", "alignment"), values, "shared")
+    return found
+
+
+def _local_memory(low: Any, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("dtype", "shape", "alignment"), {"alignment": None})
+    found: Value = _declared(low, site, ("dtype", "shape", "alignment"), values, "local")
+    return found
+
+
+def _array(space: str) -> Any:
+    """``shared.array(shape, dtype)``: numba's order."""
+
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(
+            low, site, ("shape", "dtype", "alignment"), {"alignment": None, "dtype": np.float64}
+        )
+        found: Value = _declared(low, site, ("dtype", "shape", "alignment"), values, space)
+        return found
+
+    return rule
+
+
+def _array_like(low: Any, site: CallSite) -> Value:
+    """``const.array_like(x)``: a copy of an array from outside, in constant memory."""
+    values = arguments_of(low, site, ("ary",))
+    found = static_value(low, values["ary"], site.span_of(0), "The array")
+    if not isinstance(found, np.ndarray | tuple | list):
+        raise low.fail(f"{low.describe(values['ary'])} is no NumPy array.", site.span_of(0))
+    try:
+        array = np.ascontiguousarray(found)
+    except ValueError:  # rows of different lengths
+        raise low.fail("This is no array of numbers.", site.span_of(0)) from None
+    element = element_of(low, Static(array.dtype), site.span_of(0))
+    if isinstance(element, Record):
+        raise low.refuse("Records cannot be constants.", site.span_of(0), "use one array a field.")
+    if array.ndim == 0 or array.size == 0:
+        raise low.fail("An array without elements cannot be copied.", site.span_of(0))
+    if array.nbytes > 65536:
+        raise low.fail(
+            f"The array has {array.nbytes} bytes; constant memory has 65536.",
+            site.span_of(0),
+            "pass it as an argument.",
+        )
+    assert isinstance(element, Number)
+    result: Value = low.declare(element, array.shape, "constant", site.span, 0, array.tobytes())
+    return result
+
+
+shared_array = Intrinsic(
+    "shared.array", _array("shared"), "Return shared memory of a shape and a dtype."
+)
+local_array = Intrinsic(
+    "local.array", _array("local"), "Return memory of the thread's own, of a shape and a dtype."
+)
+array_like = Intrinsic(
+    "const.array_like", _array_like, "Return a NumPy array from outside as constant memory."
+)
+
+INTRINSICS: dict[str, Any] = {
+    "shared_memory": Intrinsic(
+        "shared_memory",
+        _shared_memory,
+        "Return memory that the threads of a block share.\n\n"
+        "Parameters\n----------\ndtype : dtype\nsize : int, tuple of int or None\n"
+        "    Its shape (elements); None is the block's dynamic shared memory, whose size the "
+        "launch gives.\nalignment : int, optional\n    Bytes.",
+    ),
+    "local_memory": Intrinsic(
+        "local_memory", _local_memory, "Return memory of the thread's own: dtype and shape."
+    ),
+}

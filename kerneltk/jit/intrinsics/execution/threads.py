@@ -1,0 +1,261 @@
+"""Where a thread is, barriers, and fences: ``threadIdx``, ``grid``, ``syncthreads``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kerneltk.errors import UnsupportedError
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import (
+    Builder,
+    CallSite,
+    Intrinsic,
+    Operation,
+    Rule,
+    Static,
+    Value,
+)
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
+from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
+
+__all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier"]
+
+_THREAD = frozenset(("thread",))
+_UINT = Number(np.dtype(np.uint32))
+
+
+class DeviceValue:
+    """A value that only a thread has: ``threadIdx.x``, ``warpsize``.
+
+    Parameters
+    ----------
+    name : str
+    operation : Operation
+    kind : Type
+    """
+
+    def __init__(self, name: str, operation: Operation, kind: Type = PY_INT) -> None:
+        self.__name__ = name
+        self._operation = operation
+        self._kind = kind
+
+    def value_rule(self, low: Builder, span: ir.Span) -> ir.Expression:
+        """Return the value as an expression."""
+        return ir.Call(self._operation, (), self._kind, span)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} of a thread>"
+
+    def _outside(self, *_: Any) -> Any:
+        raise UnsupportedError(f"'{self.__name__}' can only be used inside of a kernel.")
+
+    __index__ = __int__ = __float__ = __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _outside
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _outside
+    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = _outside
+    __lshift__ = __rshift__ = __and__ = __or__ = __xor__ = _outside
+
+
+class Coordinates:
+    """``threadIdx``, ``blockIdx``, ``blockDim`` or ``gridDim``: three values of a thread.
+
+    Attributes
+    ----------
+    x, y, z : int
+        Along each axis (threads or blocks).
+    """
+
+    def __init__(self, name: str, effects: frozenset[str]) -> None:
+        self.__name__ = name
+        self.instead = f"take '{name}.x', '{name}.y' or '{name}.z'."
+        for axis in "xyz":
+            operation = Operation(f"{name}.{axis}", f"(long long){name}.{axis}", effects)
+            setattr(self, axis, DeviceValue(f"{name}.{axis}", operation))
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} of a thread>"
+
+
+threadIdx = Coordinates("threadIdx", _THREAD)  # noqa: N816 (CUDA's names)
+blockIdx = Coordinates("blockIdx", frozenset())  # noqa: N816
+blockDim = Coordinates("blockDim", frozenset())  # noqa: N816
+gridDim = Coordinates("gridDim", frozenset())  # noqa: N816
+warpsize = DeviceValue("warpsize", Operation("warpsize", "32ll"))
+_LANE = Operation("laneid", "KERNELTK_LANE", _THREAD, ("jit_threads.hpp",))
+laneid_value = DeviceValue("laneid", _LANE)
+
+_GRID = {
+    axis: Operation(
+        f"grid.{axis}",
+        f"((long long)blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis})",
+        _THREAD,
+    )
+    for axis in "xyz"
+}
+_GRID_SIZE = {
+    axis: Operation(f"gridsize.{axis}", f"((long long)gridDim.{axis} * blockDim.{axis})")
+    for axis in "xyz"
+}
+
+
+def _along_axes(operations: dict[str, Operation]) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        value = arguments_of(low, site, ("ndim",))["ndim"]
+        ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
+        known = isinstance(ndim, int | np.integer) and not isinstance(ndim, bool)
+        if not known or not 1 <= ndim <= 3:
+            shown = low.phrase(value)
+            raise low.fail(f"'{site.name}' takes 1, 2 or 3, not {shown}.", site.span_of(0))
+        items = [ir.Call(operations[axis], (), PY_INT, site.span) for axis in "xyz"[:ndim]]
+        return items[0] if ndim == 1 else low.make_tuple(items, site.span)
+
+    return rule
+
+
+def _index(low: Any, site: CallSite) -> Value:
+    value = arguments_of(low, site, ("ndim",), {"ndim": 1})["ndim"]
+    ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
+    if not isinstance(ndim, int) or isinstance(ndim, bool) or not 1 <= ndim <= 32:
+        raise low.fail(f"'{site.name}' takes a number from 1 to 32, not {ndim!r}.", site.span_of(0))
+    items = low.index(ndim, site.span)
+    return items[0] if ndim == 1 else low.make_tuple(items, site.span)  # type: ignore[no-any-return]
+
+
+def _plain(operation: Operation, kind: Type, names: tuple[str, ...] = ()) -> Rule:
+    """Return the rule of an intrinsic without arguments."""
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        arguments_of(low, site, names)
+        found = call(operation, (), kind, site)
+        if kind == VOID:
+            low.emit(ir.Evaluate(found, site.span))
+            return Static(None)
+        return low.temporary(found) if "memory" in operation.effects else found
+
+    return rule
+
+
+BARRIER = Operation("syncthreads", "__syncthreads()", frozenset(("barrier", "memory")))
+_WAITS = frozenset(("waits", "memory", "thread"))
+
+
+def barrier(low: Builder, span: ir.Span) -> Static:
+    """Add a barrier of the block."""
+    low.emit(ir.Evaluate(ir.Call(BARRIER, (), VOID, span), span))
+    return Static(None)
+
+
+def _syncthreads(low: Builder, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    return barrier(low, site.span)
+
+
+def _voting_barrier(name: str, kind: Number) -> Rule:
+    text = f"__{name}({{0}})" + (" != 0" if kind == BOOL else "")
+    operation = Operation(name, f"({text})" if kind == BOOL else text, _WAITS)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        value = arguments_of(low, site, ("predicate",))["predicate"]
+        truth = low.as_expression(low.truth(value, site.span_of(0)), site.span)
+        found = low.temporary(call(operation, [truth], kind, site))
+        return low.cast(found, PY_INT) if kind != BOOL else found
+
+    return rule
+
+
+_SYNCWARP = Operation("syncwarp", "__syncwarp({0})", _WAITS)
+
+
+def _syncwarp(low: Builder, site: CallSite) -> Value:
+    value = arguments_of(low, site, ("mask",), {"mask": 0xFFFFFFFF})["mask"]
+    mask = as_mask(low, value, site)
+    low.emit(ir.Evaluate(call(_SYNCWARP, [mask], VOID, site), site.span))
+    return Static(None)
+
+
+def as_mask(low: Builder, value: Value, site: CallSite) -> ir.Expression:
+    """Return a mask of lanes: 32 bits; -1 is all of them."""
+    if isinstance(value, Static) and isinstance(value.value, int):
+        return ir.Literal_(np.uint32(value.value & 0xFFFFFFFF), _UINT, site.span_of(0))
+    return low.cast(integer(low, value, site.span_of(0), "A mask"), _UINT)
+
+
+_SLEEP = Operation("nanosleep", "__nanosleep({0})", _WAITS)
+
+
+def _nanosleep(low: Builder, site: CallSite) -> Value:
+    value = arguments_of(low, site, ("ns",))["ns"]
+    time = low.cast(integer(low, value, site.span_of(0), "A time"), _UINT)
+    low.emit(ir.Evaluate(call(_SLEEP, [time], VOID, site), site.span))
+    return Static(None)
+
+
+def _fence(name: str) -> Rule:
+    return _plain(Operation(name, f"__{name}()", frozenset(("memory",))), VOID)
+
+
+_CLOCK = Operation("clock64", "clock64()", frozenset(("memory", "thread")))
+_CLOCK32 = Operation("clock", "(long long)clock()", frozenset(("memory", "thread")))
+_TIMER = Operation(
+    "globaltimer",
+    "kerneltk::jit::global_timer()",
+    frozenset(("memory", "thread")),
+    ("jit_threads.hpp",),
+)
+
+_ROWS: dict[str, tuple[Rule, str]] = {
+    "index": (
+        _index,
+        "Return the place of the element that a ``@jit.kernel`` computes: an int, in C order, for "
+        "``ndim=1``, else a tuple of ``ndim``.",
+    ),
+    "grid": (
+        _along_axes(_GRID),
+        "Return the thread's index in the grid: an int for ``ndim=1``, else a tuple of ``ndim``.",
+    ),
+    "gridsize": (
+        _along_axes(_GRID_SIZE),
+        "Return the number of the grid's threads along each of ``ndim`` axes.",
+    ),
+    "laneid": (_plain(_LANE, PY_INT), "Return the thread's place in its warp: 0 to 31."),
+    "syncthreads": (
+        _syncthreads,
+        "Wait until every thread of the block is here; what they wrote is then seen.",
+    ),
+    "syncthreads_count": (
+        _voting_barrier("syncthreads_count", Number(np.dtype(np.int32))),
+        "As ``syncthreads``; return for how many threads ``predicate`` is true.",
+    ),
+    "syncthreads_and": (
+        _voting_barrier("syncthreads_and", BOOL),
+        "As ``syncthreads``; return whether ``predicate`` is true for all threads.",
+    ),
+    "syncthreads_or": (
+        _voting_barrier("syncthreads_or", BOOL),
+        "As ``syncthreads``; return whether ``predicate`` is true for any thread.",
+    ),
+    "syncwarp": (_syncwarp, "Wait for the lanes of a warp that are in ``mask``."),
+    "threadfence": (
+        _fence("threadfence"),
+        "Let no thread of the device see later writes before earlier ones.",
+    ),
+    "threadfence_block": (_fence("threadfence_block"), "The same for the threads of the block."),
+    "threadfence_system": (
+        _fence("threadfence_system"),
+        "The same for all devices and the host.",
+    ),
+    "nanosleep": (_nanosleep, "Pause the thread for about ``ns`` nanoseconds."),
+    "clock": (_plain(_CLOCK32, PY_INT), "Return a counter of the multiprocessor's cycles."),
+    "clock64": (_plain(_CLOCK, PY_INT), "Return the counter of cycles in 64 bits."),
+    "globaltimer": (_plain(_TIMER, PY_INT), "Return the device's time (nanoseconds)."),
+}
+
+INTRINSICS: dict[str, Any] = {
+    "threadIdx": threadIdx,
+    "blockIdx": blockIdx,
+    "blockDim": blockDim,
+    "gridDim": gridDim,
+    "warpsize": warpsize,
+    **{name: Intrinsic(name, rule, doc) for name, (rule, doc) in _ROWS.items()},
+}

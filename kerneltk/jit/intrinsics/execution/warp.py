@@ -1,0 +1,148 @@
+"""Collectives of a warp: shuffles, votes, matches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Value
+from kerneltk.jit.intrinsics.execution.threads import as_mask
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
+from kerneltk.jit.ir.types import BOOL, PY_INT, Number, Record, Tuple
+
+__all__ = ["INTRINSICS"]
+
+_WAITS = frozenset(("waits", "memory", "thread"))
+_UINT = Number(np.dtype(np.uint32))
+_INT = Number(np.dtype(np.int32))
+
+
+def _shuffle(name: str, lane: str) -> Rule:
+    operation = Operation(
+        name,
+        f"kerneltk::jit::{name}({{0}}, {{1}}, {{2}}, {{static0}})",
+        _WAITS,
+        ("jit_shuffle.hpp",),
+    )
+
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("mask", "var", lane, "width"), {"width": 32})
+        mask = as_mask(low, values["mask"], site)
+        var = low.exchanged(values["var"], site.span_of(1))
+        if not isinstance(var.type, Number | Tuple | Record):
+            raise low.fail(f"{low.describe(var)} cannot be exchanged.", site.span_of(1))
+        place = low.cast(integer(low, values[lane], site.span_of(2), "A lane"), _INT)
+        span = site.places(tuple(values))["width"]
+        width = static_value(low, values["width"], span, "'width'")
+        if width not in (1, 2, 4, 8, 16, 32):
+            raise low.fail(f"'width' must be a power of two up to 32, not {width!r}.", span)
+        found: Value = low.temporary(call(operation, [mask, var, place], var.type, site, width))
+        return found
+
+    return rule
+
+
+def _vote(name: str, kind: Number, text: str) -> Rule:
+    operation = Operation(name, text, _WAITS)
+
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("mask", "predicate"))
+        mask = as_mask(low, values["mask"], site)
+        truth = low.as_expression(low.truth(values["predicate"], site.span_of(1)), site.span)
+        found: Value = low.temporary(call(operation, [mask, truth], kind, site))
+        return found
+
+    return rule
+
+
+_EQ = Operation("eq_sync", "kerneltk::jit::all_equal({0}, {1})", _WAITS, ("jit_shuffle.hpp",))
+_MATCH_ANY = Operation(
+    "match_any_sync", "kerneltk::jit::match_any({0}, {1})", _WAITS, ("jit_shuffle.hpp",)
+)
+_MATCH_ALL = Operation(
+    "match_all_sync", "kerneltk::jit::match_all({0}, {1})", _WAITS, ("jit_shuffle.hpp",)
+)
+
+
+def _match(operation: Operation, kind: Number) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("mask", "value"))
+        mask = as_mask(low, values["mask"], site)
+        value = low.as_number(values["value"], site.span_of(1))
+        if value.type.dtype.itemsize > 8:
+            raise low.fail(f"'{site.name}' cannot compare '{value.type}'.", site.span_of(1))
+        found = low.temporary(call(operation, [mask, value], kind, site))
+        if operation is not _MATCH_ALL:
+            return found  # type: ignore[no-any-return]
+        zero = low.cast(ir.Literal_(0, PY_INT, site.span), _UINT)
+        agreed = ir.Compare("!=", found, zero, site.span)
+        return low.make_tuple([found, agreed], site.span)  # type: ignore[no-any-return]
+
+    return rule
+
+
+_ACTIVE = Operation("activemask", "__activemask()", _WAITS)
+_LESS = Operation(
+    "lanemask_lt", "((1u << KERNELTK_LANE) - 1u)", frozenset(("thread",)), ("jit_threads.hpp",)
+)
+
+
+def _value(operation: Operation) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        arguments_of(low, site, ())
+        found = call(operation, [], _UINT, site)
+        return low.temporary(found)  # type: ignore[no-any-return]
+
+    return rule
+
+
+_ROWS: dict[str, tuple[Rule, str]] = {
+    "shfl_sync": (
+        _shuffle("shfl_sync", "val_id"),
+        "Return ``var`` of the lane ``val_id``, within parts of ``width`` lanes.",
+    ),
+    "shfl_up_sync": (
+        _shuffle("shfl_up_sync", "val_id"),
+        "Return ``var`` of the lane that is ``val_id`` lower; the lowest get their own.",
+    ),
+    "shfl_down_sync": (
+        _shuffle("shfl_down_sync", "val_id"),
+        "Return ``var`` of the lane that is ``val_id`` higher; the highest get their own.",
+    ),
+    "shfl_xor_sync": (
+        _shuffle("shfl_xor_sync", "val_id"),
+        "Return ``var`` of the lane whose number differs in the bits of ``val_id``.",
+    ),
+    "all_sync": (
+        _vote("all_sync", BOOL, "(__all_sync({0}, {1}) != 0)"),
+        "Return whether ``predicate`` is true for all lanes of ``mask``.",
+    ),
+    "any_sync": (
+        _vote("any_sync", BOOL, "(__any_sync({0}, {1}) != 0)"),
+        "Return whether ``predicate`` is true for any lane of ``mask``.",
+    ),
+    "ballot_sync": (
+        _vote("ballot_sync", _UINT, "__ballot_sync({0}, {1})"),
+        "Return the lanes of ``mask`` for which ``predicate`` is true, one bit each.",
+    ),
+    "eq_sync": (
+        _match(_EQ, BOOL),
+        "Return whether ``value`` is the same in all lanes of ``mask``.",
+    ),
+    "match_any_sync": (
+        _match(_MATCH_ANY, _UINT),
+        "Return the lanes of ``mask`` that have the same ``value``.",
+    ),
+    "match_all_sync": (
+        _match(_MATCH_ALL, _UINT),
+        "Return ``(mask, True)`` if all lanes have the same ``value``, else ``(0, False)``.",
+    ),
+    "activemask": (_value(_ACTIVE), "Return the lanes that are here at the same time."),
+    "lanemask_lt": (_value(_LESS), "Return the lanes below this one."),
+}
+
+INTRINSICS: dict[str, Any] = {
+    name: Intrinsic(name, rule, doc) for name, (rule, doc) in _ROWS.items()
+}

@@ -1,0 +1,77 @@
+"""Bits of integers, and single instructions: ``popc``, ``clz``, ``fma``, ``rsqrt``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation, Rule, Value
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    call,
+    common_number,
+    floating_of,
+    integer,
+)
+from kerneltk.jit.ir.types import PY_INT, Number
+
+__all__ = ["INTRINSICS"]
+
+_FLOAT = Number(np.dtype(np.float32))
+_HEADERS = ("jit_bits.hpp",)
+
+
+def _bits(name: str, *, same_type: bool = False) -> Rule:
+    operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=_HEADERS)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        value = integer(low, arguments_of(low, site, ("x",))["x"], site.span_of(0), "The argument")
+        assert isinstance(value.type, Number)
+        if same_type:
+            return call(operation, [value], value.type, site)
+        found = call(operation, [value], Number(np.dtype(np.int32)), site)
+        return low.cast(found, PY_INT)
+
+    return rule
+
+
+_FMA = Operation("fma", "::fma({0}, {1}, {2})")
+_RSQRT = Operation("rsqrt", "::rsqrt({0})")
+_CBRT = Operation("cbrt", "::cbrt({0})")
+
+
+def _floating(operation: Operation, names: tuple[str, ...]) -> Rule:
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(low, site, names)
+        numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
+        kind = floating_of(common_number(low, numbers, site))
+        if kind.is_complex:
+            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        wide = _FLOAT if kind.is_half else kind
+        cast = [low.cast(low.cast(number, kind), wide) for number in numbers]
+        return low.cast(call(operation, cast, wide, site), kind)
+
+    return rule
+
+
+def _select(low: Any, site: CallSite) -> Value:
+    from kerneltk.jit.intrinsics.numbers.mathematics import choose
+
+    return choose(low, site, ("condition", "a", "b"))
+
+
+_ROWS: dict[str, tuple[Rule, str]] = {
+    "popc": (_bits("popc"), "Return how many bits of an integer are set, in its own width."),
+    "clz": (_bits("clz"), "Return how many bits are zero above the highest that is set."),
+    "ffs": (_bits("ffs"), "Return the place of the lowest bit that is set, from 1; 0 if none is."),
+    "brev": (_bits("brev", same_type=True), "Return an integer with its bits in reverse order."),
+    "fma": (_floating(_FMA, ("a", "b", "c")), "Return ``a * b + c``, rounded once."),
+    "rsqrt": (_floating(_RSQRT, ("x",)), "Return ``1 / sqrt(x)``."),
+    "cbrt": (_floating(_CBRT, ("x",)), "Return the cube root."),
+    "selp": (_select, "Return ``a`` if ``condition`` is true, else ``b``; both are evaluated."),
+}
+
+INTRINSICS: dict[str, Any] = {
+    name: Intrinsic(name, rule, doc) for name, (rule, doc) in _ROWS.items()
+}

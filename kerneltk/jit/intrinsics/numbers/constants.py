@@ -1,0 +1,90 @@
+"""Calls of which all arguments are known, and what NumPy's functions make of Python's numbers.
+
+Python's numbers are weak only as operands: a NumPy function of them gives a dtype of its own (NEP
+50). A call that is computed now has the type that it would have at run time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Rule, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import all_static, common_number
+from kerneltk.jit.ir.types import BOOL, Number
+
+__all__ = ["computed", "folded", "has_dtype", "of_numpy", "strong"]
+
+
+def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
+    """Return what Python computes, where all arguments are known."""
+    if site.keywords or not all_static(site.arguments):
+        return None
+    values = [value.value for value in site.arguments]  # type: ignore[union-attr]
+    try:
+        with np.errstate(all="ignore"):
+            return Static(function(*values))
+    except Exception as error:
+        raise low.not_computed(error, values, site.span, site.spans) from error  # type: ignore[attr-defined]
+
+
+def computed(
+    function: Any, site: CallSite, low: Builder, kind_of: Callable[[Number], Number] | None = None
+) -> Value | None:
+    """Return what Python computes, where all arguments are known, of the type that their values
+    meet in, or of what `kind_of` makes of that.
+    """
+    if site.keywords or not all_static(site.arguments):
+        return None
+    found = [value.value for value in site.arguments]  # type: ignore[union-attr]
+    if not any(isinstance(value, np.generic | np.ndarray | bool) for value in found):
+        return folded(function, site, low)
+    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(site.arguments)]
+    kind = common_number(low, numbers, site)
+    kind = kind_of(kind) if kind_of is not None else kind
+    literals = [low.cast(number, kind) for number in numbers]
+    arguments = tuple(Static(literal.value) for literal in literals)  # type: ignore[union-attr]
+    result = folded(function, dataclasses.replace(site, arguments=arguments), low)
+    if kind.weak or kind == BOOL:
+        return result
+    with np.errstate(all="ignore"):
+        return Static(np.array(result.value).astype(kind.dtype)[()])  # type: ignore[union-attr]
+
+
+def has_dtype(value: Value) -> bool:
+    """Return whether a value's dtype takes part in promotion; that of a bool does not."""
+    if isinstance(value, Static):
+        return isinstance(value.value, np.generic) and value.value.dtype != BOOL.dtype
+    return isinstance(value.type, Number) and not value.type.weak and value.type != BOOL
+
+
+def strong(low: Any, value: Value, span: ir.Span) -> Value:
+    """Return a number, or a tuple of them, of which none is Python's own."""
+    if isinstance(value, Static):
+        found = value.value
+        if isinstance(found, tuple):
+            return low.make_tuple([strong(low, Static(item), span) for item in found], span)  # type: ignore[no-any-return]
+        if isinstance(found, np.ndarray) and found.ndim == 0:
+            return Static(found[()])
+        if type(found) not in (int, float, complex):
+            return value
+        number = low.as_number(value, span)
+        return Static(low.cast(number, Number(number.type.dtype)).value)
+    if isinstance(value, ir.Construct):
+        return low.make_tuple([strong(low, item, span) for item in value.items], span)  # type: ignore[no-any-return]
+    if isinstance(value.type, Number) and value.type.weak:
+        return low.cast(value, Number(value.type.dtype))  # type: ignore[no-any-return]
+    return value
+
+
+def of_numpy(rule: Rule) -> Rule:
+    """Return the rule of a NumPy function, whose result has a dtype of its own."""
+
+    def found(low: Builder, site: CallSite) -> Value:
+        return strong(low, rule(low, site), site.span)
+
+    return found

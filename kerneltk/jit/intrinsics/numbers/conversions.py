@@ -1,0 +1,112 @@
+"""Casts: ``np.float32(x)``, ``int(x)``, ``complex(a, b)``."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from kerneltk.core.dtypes import as_dtype, dtype_names
+from kerneltk.errors import ArgumentTypeError
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call
+from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number
+
+__all__ = ["TABLE", "cast_to"]
+
+
+def cast_to(target: Number, default: Any = 0) -> Rule:
+    """Return the rule of a class of numbers, which converts as C does."""
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("x",), {"x": default})
+        value = values["x"]
+        if isinstance(value, Static) and isinstance(value.value, str):
+            raise low.refuse("A string cannot be converted in a kernel.", site.span)
+        found = low.as_number(value, site.span_of(0), "What is converted")
+        kind = found.type
+        assert isinstance(kind, Number)
+        if kind.is_complex and not target.is_complex and target != BOOL:
+            raise low.fail(
+                f"A complex number cannot become '{target}'.", site.span, "take '.real'."
+            )
+        if target == BOOL:
+            return low.truth(found, site.span)
+        if isinstance(found, ir.Literal_):
+            return _converted(low, found, target, site)
+        return low.cast(found, target)
+
+    return rule
+
+
+def _converted(low: Builder, found: ir.Literal_, target: Number, site: CallSite) -> Value:
+    """Return a constant in another type; integers wrap around, as in C."""
+    value = found.value
+    if target.is_integer and isinstance(value, int | np.integer) and not target.weak:
+        bits = 8 * target.dtype.itemsize
+        wrapped = int(value) & ((1 << bits) - 1)
+        if target.dtype.kind == "i" and wrapped >> (bits - 1):
+            wrapped -= 1 << bits
+        return Static(target.dtype.type(wrapped))
+    try:
+        with np.errstate(all="ignore"):
+            if target.weak:
+                python = {"i": int, "f": float, "c": complex}[target.dtype.kind]
+                return Static(python(value))
+            return Static(np.array(value).astype(target.dtype)[()])
+    except (OverflowError, ValueError) as error:
+        raise low.fail(f"This number cannot be converted: {error}.", site.span) from error
+
+
+_COMPLEX = Operation("complex", "{type}({0}, {1})")
+
+
+def _complex_to(target: Number) -> Rule:
+    part = Number(np.dtype(np.float32 if target.dtype == np.complex64 else np.float64))
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        if len(site.arguments) + len(site.keywords) < 2:
+            return cast_to(target)(low, site)
+        values = arguments_of(low, site, ("real", "imag"), {"real": 0, "imag": 0})
+        parts = [low.as_number(value, site.span, "A part") for value in values.values()]
+        for value in parts:
+            assert isinstance(value.type, Number)
+            if value.type.is_complex:
+                raise low.fail("The parts of a complex number must be real.", site.span)
+        return call(_COMPLEX, [low.cast(value, part) for value in parts], target, site)
+
+    return rule
+
+
+def _bool(low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("x",), {"x": False})
+    return low.truth(values["x"], site.span)
+
+
+def _table() -> dict[Any, Rule]:
+    table: dict[Any, Rule] = {
+        builtins.int: cast_to(PY_INT),
+        builtins.float: cast_to(PY_FLOAT, 0.0),
+        builtins.bool: _bool,
+        builtins.complex: _complex_to(PY_COMPLEX),
+        np.bool_: _bool,
+    }
+    for name in dtype_names():
+        if name in ("bool", "bfloat16"):
+            continue
+        dtype = np.dtype(name)
+        target = Number(dtype)
+        table[dtype.type] = _complex_to(target) if dtype.kind == "c" else cast_to(target)
+    for alias in (np.longlong, np.ulonglong, np.long, np.ulong, np.intc, np.uintc):
+        table.setdefault(alias, cast_to(Number(np.dtype(np.dtype(alias).name))))
+    try:
+        bfloat16 = as_dtype("bfloat16")
+    except ArgumentTypeError:  # the package that defines it is not installed
+        return table
+    table[bfloat16.type] = cast_to(Number(bfloat16))
+    return table
+
+
+TABLE = _table()

@@ -1,0 +1,640 @@
+"""``math.*`` and NumPy's scalar functions. The two spellings of one function mean the same, but
+that NumPy's makes a dtype of Python's numbers.
+
+A function of real numbers is computed in its argument's own floating type; integers count as
+float64 (as in NumPy), float16 and bfloat16 are computed in float32 and rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.attributes import CONJUGATE, number_attribute
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.numbers.constants import computed, folded, has_dtype, of_numpy, strong
+from kerneltk.jit.intrinsics.python import absolute
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    call,
+    common_number,
+    floating_of,
+    integer,
+)
+from kerneltk.jit.ir.promotion import SHIFTS
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number
+
+__all__ = ["TABLE", "angle", "choose", "complex_operation", "number_test"]
+
+_NUMBERS = ("jit_numbers.hpp",)
+_MATH = ("jit_math.hpp",)
+_MORE = ("jit_numbers.hpp", "jit_numbers_more.hpp")
+_FLOAT = Number(np.dtype(np.float32))
+_INT = Number(np.dtype(np.int32))
+
+# C name, objects; those with a star also take complex numbers.
+_UNARY: dict[str, tuple[Any, ...]] = {
+    "sin*": (math.sin, np.sin),
+    "cos*": (math.cos, np.cos),
+    "tan*": (math.tan, np.tan),
+    "asin*": (math.asin, np.arcsin),
+    "acos*": (math.acos, np.arccos),
+    "atan*": (math.atan, np.arctan),
+    "sinh*": (math.sinh, np.sinh),
+    "cosh*": (math.cosh, np.cosh),
+    "tanh*": (math.tanh, np.tanh),
+    "asinh*": (math.asinh, np.arcsinh),
+    "acosh*": (math.acosh, np.arccosh),
+    "atanh*": (math.atanh, np.arctanh),
+    "exp*": (math.exp, np.exp),
+    "exp2": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
+    "expm1": (math.expm1, np.expm1),
+    "log*": (np.log,),
+    "log2": (math.log2, np.log2),
+    "log10*": (math.log10, np.log10),
+    "log1p": (math.log1p, np.log1p),
+    "sqrt*": (math.sqrt, np.sqrt),
+    "cbrt": (math.cbrt, np.cbrt) if hasattr(math, "cbrt") else (np.cbrt,),
+    "erf": (math.erf,),
+    "erfc": (math.erfc,),
+    "tgamma": (math.gamma,),
+    "lgamma": (math.lgamma,),
+    "fabs": (math.fabs, np.fabs),
+}
+_OWN_UNARY: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
+    "degrees": ((math.degrees, np.degrees, np.rad2deg), _MORE),
+    "radians": ((math.radians, np.radians, np.deg2rad), _MORE),
+    "sinc": ((np.sinc,), _MORE),
+}
+_BINARY: dict[str, tuple[Any, ...]] = {
+    "atan2": (math.atan2, np.arctan2),
+    "hypot": (np.hypot,),
+    "fmod": (math.fmod,),
+    "copysign": (math.copysign, np.copysign),
+    "remainder": (math.remainder,),
+}
+
+
+# Parsing them takes a compiler long: what is not needed is left out.
+_COMPLEX_POWERS = ("exp", "log", "log10", "sqrt")
+
+
+def complex_operation(name: str) -> Operation:
+    """Return a function of complex numbers."""
+    header = "complex_powers.hpp" if name in _COMPLEX_POWERS else "complex_circular.hpp"
+    return Operation(name, f"{name}({{0}})", headers=("complex.hpp", header))
+
+
+def _through_float(
+    low: Builder, values: Sequence[ir.Expression], kind: Number, make: Callable[..., ir.Expression]
+) -> ir.Expression:
+    """Return a function of numbers of `kind`; the 16-bit types are computed in float32."""
+    if kind.is_half:
+        found = make([low.cast(low.cast(v, kind), _FLOAT) for v in values], _FLOAT)
+        return low.cast(found, kind)
+    return make([low.cast(value, kind) for value in values], kind)
+
+
+def _unary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
+    takes_complex = name.endswith("*")
+    plain = name.rstrip("*")
+    operation = Operation(plain, text or f"::{plain}({{0}})", headers=headers)
+    of_complex = complex_operation(plain)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = computed(function, site, low, floating_of)
+        if known is not None:
+            return known
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        assert isinstance(value.type, Number)
+        if value.type.is_complex:
+            if not takes_complex:
+                raise low.fail(f"'{site.name}' cannot be computed for '{value.type}'.", site.span)
+            return call(of_complex, [value], value.type, site)
+        kind = floating_of(value.type)
+        return _through_float(
+            low, [value], kind, lambda values, result: call(operation, values, result, site)
+        )
+
+    return rule
+
+
+def _binary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
+    operation = Operation(name, text or f"::{name}({{0}}, {{1}})", headers=headers)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = computed(function, site, low, floating_of)
+        if known is not None:
+            return known
+        found = arguments_of(low, site, ("x", "y"))
+        values = [low.as_number(v, site.span_of(k)) for k, v in enumerate(found.values())]
+        kind = common_number(low, values, site)
+        if kind.is_complex:
+            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        return _through_float(
+            low, values, floating_of(kind), lambda v, result: call(operation, v, result, site)
+        )
+
+    return rule
+
+
+_OF_BOOLS = {"+": "|", "*": "&"}
+_INT8 = Number(np.dtype(np.int8))
+
+
+def _operator(op: str, function: Any) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        values = list(arguments_of(low, site, ("x", "y")).values())
+        if op in SHIFTS and all(
+            map(has_dtype, values)
+        ):  # where operators keep the first one's type
+            kind = common_number(low, [low.as_number(v, site.span) for v in values], site)
+            values = [low.cast(low.as_number(v, site.span), kind) for v in values]
+        if any(map(has_dtype, values)):
+            return low.binary(op, *values, site.span)  # type: ignore[no-any-return]
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values)]
+        if any(number.type != BOOL for number in numbers):
+            return low.binary(op, *(strong(low, v, site.span) for v in values), site.span)  # type: ignore[no-any-return]
+        if op in ("//", "%", "**", "<<", ">>"):  # NumPy's least integer
+            numbers = [low.cast(number, _INT8) for number in numbers]
+        return low.binary(_OF_BOOLS.get(op, op), *numbers, site.span)  # type: ignore[no-any-return]
+
+    return rule
+
+
+def _comparison(op: Any) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("x", "y"))
+        return low.compare(op, values["x"], values["y"], site.span)  # type: ignore[no-any-return]
+
+    return rule
+
+
+def _same_type(
+    name: str, function: Any, parameters: tuple[str, ...], headers: tuple[str, ...] = _NUMBERS,
+    *, integers: bool = True, reals: bool = True, complexes: bool = False, bools: bool = False,
+) -> Rule:  # fmt: skip
+    """Return the rule of a function whose arguments and result have one type."""
+    places = ", ".join(f"{{{k}}}" for k in range(len(parameters)))
+    operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=headers)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = computed(function, site, low, None if integers else floating_of)
+        if known is not None:
+            return known
+        found = arguments_of(low, site, parameters)
+        values = [low.as_number(v, site.span_of(k)) for k, v in enumerate(found.values())]
+        kind = common_number(low, values, site)
+        if kind == BOOL and not bools:
+            kind = PY_INT
+        if not integers and kind.is_integer:
+            kind = floating_of(kind)
+        if (kind.is_complex and not complexes) or (not reals and not kind.is_integer):
+            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        return call(operation, [low.cast(value, kind) for value in values], kind, site)
+
+    return rule
+
+
+def number_test(name: str, function: Any, headers: tuple[str, ...] = _NUMBERS) -> Rule:
+    """Return the rule of a function that tells whether something is true of a number."""
+    operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=headers)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        assert isinstance(value.type, Number)
+        if name == "signbit" and value.type.is_complex:
+            raise low.fail("'signbit' cannot be computed for complex numbers.", site.span)
+        return call(operation, [value], BOOL, site)
+
+    return rule
+
+
+def _rounding(name: str, function: Any, to_integer: bool) -> Rule:
+    operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=_NUMBERS)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        kind = value.type
+        assert isinstance(kind, Number)
+        if kind.is_complex:
+            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        if kind == BOOL:
+            value, kind = low.cast(value, PY_INT), PY_INT
+        if kind.is_integer:
+            if name == "rint":
+                return low.cast(value, floating_of(kind))
+            return low.cast(value, PY_INT) if to_integer else value
+        rounded = call(operation, [value], kind, site)
+        return low.cast(rounded, PY_INT) if to_integer else rounded
+
+    return rule
+
+
+def _log(low: Builder, site: CallSite) -> Value:
+    """``math.log(x, base)``."""
+    if len(site.arguments) < 2:
+        return _unary("log*", math.log)(low, site)
+    known = computed(math.log, site, low, floating_of)
+    if known is not None:
+        return known
+    values = arguments_of(low, site, ("x", "base"))
+    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
+    kind = common_number(low, numbers, site)
+    if kind.is_half:  # rounded once, at the end
+        numbers = [low.cast(low.cast(number, kind), _FLOAT) for number in numbers]
+    one = _unary("log", math.log)
+    parts = []
+    for k, number in enumerate(numbers):
+        span = site.span_of(k)
+        parts.append(one(low, CallSite(site.name, (number,), {}, span, (span,))))
+    found = low.binary("/", parts[0], parts[1], site.span)
+    return low.cast(low.as_number(found, site.span), kind) if kind.is_half else found
+
+
+def _pow(low: Builder, site: CallSite) -> Value:
+    """``math.pow(x, y)``: always of floats."""
+    values = arguments_of(low, site, ("x", "y"))
+    known = computed(math.pow, site, low, floating_of)
+    if known is not None:
+        return known
+    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
+    kind = floating_of(common_number(low, numbers, site))
+    base, exponent = (low.cast(number, kind) for number in numbers)
+    return low.binary("**", base, exponent, site.span)
+
+
+def _hypot(low: Builder, site: CallSite) -> Value:
+    if len(site.arguments) != 2:
+        raise low.refuse("'math.hypot' takes two numbers in a kernel.", site.span)
+    return _binary("hypot", math.hypot)(low, site)
+
+
+def _real_of(low: Builder, value: ir.Expression, site: CallSite) -> Number:
+    """Return the type that a function of a real number is computed in."""
+    assert isinstance(value.type, Number)
+    if value.type.is_complex:
+        raise low.fail(f"'{site.name}' cannot be computed for '{value.type}'.", site.span)
+    return floating_of(value.type)
+
+
+_LDEXP = Operation("ldexp", "kerneltk::jit::ldexp({0}, {1})", headers=_MORE)
+
+
+def _ldexp(function: Any) -> Rule:
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("x", "i"))
+        if not any(map(has_dtype, values.values())):
+            known = folded(function, site, low)
+            if known is not None:
+                return known
+        x = low.as_number(values["x"], site.span_of(0))
+        kind = _real_of(low, x, site)
+        exponent = low.cast(integer(low, values["i"], site.span_of(1), "The exponent"), PY_INT)
+        return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
+
+    return rule
+
+
+_FREXP_FRACTION = Operation("frexp", "kerneltk::jit::frexp({0}).fraction", headers=_MORE)
+_FREXP_EXPONENT = Operation("frexp", "kerneltk::jit::frexp({0}).exponent", headers=_MORE)
+_MODF_FRACTION = Operation("modf", "kerneltk::jit::modf({0}).fraction", headers=_MORE)
+_MODF_WHOLE = Operation("modf", "kerneltk::jit::modf({0}).whole", headers=_MORE)
+
+
+def _pair(function: Any, first: Operation, second: Operation, exponent: Number | None) -> Rule:
+    """Return the rule of a function with two results; the second may be an exponent."""
+
+    def rule(low: Any, site: CallSite) -> Value:
+        if not any(map(has_dtype, site.arguments)):
+            known = folded(function, site, low)
+            if known is not None:
+                return known
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        kind = _real_of(low, value, site)
+        once = low.temporary(low.cast(value, kind))
+        parts = [
+            call(first, [once], kind, site),
+            call(second, [once], kind if exponent is None else _INT, site),
+        ]
+        if exponent is not None:
+            parts[1] = low.cast(parts[1], exponent)
+        return low.make_tuple(parts, site.span)  # type: ignore[no-any-return]
+
+    return rule
+
+
+def choose(low: Any, site: CallSite, names: tuple[str, str, str]) -> Value:
+    """Return one of two numbers, by a condition."""
+    values = arguments_of(low, site, names)
+    condition = low.truth(values[names[0]], site.span_of(0))
+    numbers = [low.as_number(values[names[k]], site.span_of(k)) for k in (1, 2)]
+    kind = common_number(low, numbers, site)
+    then, orelse = (low.cast(number, kind) for number in numbers)
+    if isinstance(condition, Static):
+        return then if condition.value else orelse  # type: ignore[no-any-return]
+    return ir.Select(condition, then, orelse, kind, site.span)
+
+
+def _logical(name: str) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        values = list(arguments_of(low, site, ("x", "y")).values())
+        truths = [low.as_expression(low.truth(v, site.span), site.span) for v in values]
+        if name == "xor":
+            return ir.Compare("!=", truths[0], truths[1], site.span)
+        # Both are evaluated, as in NumPy; there is no effect by which that could be told.
+        return ir.Logical("and" if name == "and" else "or", tuple(truths), site.span)
+
+    return rule
+
+
+def _logical_not(low: Builder, site: CallSite) -> Value:
+    truth = low.truth(arguments_of(low, site, ("x",))["x"], site.span)
+    return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, site.span)
+
+
+def _unary_operator(op: str) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        kind = value.type
+        if op == "~":
+            if kind == BOOL:
+                return ir.Not(value, site.span)
+            if not kind.is_integer:
+                raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+            return ir.Unary("~", value, kind, site.span)
+        if kind == BOOL:
+            value, kind = low.cast(value, PY_INT), PY_INT
+        return value if op == "+" else ir.Unary("-", value, kind, site.span)
+
+    return rule
+
+
+def _absolute(low: Builder, site: CallSite) -> Value:
+    """``np.abs(x)``: of a bool itself."""
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    return value if value.type == BOOL else absolute(low, site)
+
+
+def _part(name: str) -> Rule:
+    def rule(low: Any, site: CallSite) -> Value:
+        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        return number_attribute(low, value, name, site.span)
+
+    return rule
+
+
+def _conjugate(low: Builder, site: CallSite) -> Value:
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    assert isinstance(value.type, Number)
+    return call(CONJUGATE, [value], value.type, site) if value.type.is_complex else value
+
+
+_ANGLE = Operation("angle", "arg({0})", headers=("complex.hpp",))
+
+
+def angle(low: Any, site: CallSite) -> Value:
+    """Type ``np.angle(z)``."""
+    value = low.as_number(arguments_of(low, site, ("z",))["z"], site.span_of(0))
+    kind = value.type
+    if not kind.is_complex:
+        floating = floating_of(kind)
+        zero = low.cast(ir.Literal_(0, PY_INT, site.span), floating)
+        inner = CallSite(site.name, (zero, low.cast(value, floating)), {}, site.span, site.spans)
+        return _binary("atan2", math.atan2)(low, inner)
+    part = PY_FLOAT
+    if not kind.weak:
+        part = Number(np.dtype(np.float32 if kind.dtype == np.complex64 else np.float64))
+    return call(_ANGLE, [value], part, site)
+
+
+def _square(low: Builder, site: CallSite) -> Value:
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    value = low.temporary(low.cast(value, _INT8) if value.type == BOOL else value)
+    return low.binary("*", value, value, site.span)
+
+
+def _float_power(low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("x", "y"))
+    double = Number(np.dtype(np.float64))
+    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
+    for number in numbers:
+        assert isinstance(number.type, Number)
+        if number.type.is_complex:
+            double = Number(np.dtype(np.complex128))
+    base, exponent = (low.cast(number, double) for number in numbers)
+    return low.binary("**", base, exponent, site.span)
+
+
+_POPCOUNT = Operation("bitwise_count", "__popcll(kerneltk::jit::magnitude({0}))", headers=_MORE)
+
+
+def _bitwise_count(low: Builder, site: CallSite) -> Value:
+    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+    kind = value.type
+    assert isinstance(kind, Number)
+    if not kind.is_integer:
+        raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+    found = call(_POPCOUNT, [value], _INT, site)
+    return low.cast(found, Number(np.dtype(np.uint8)))
+
+
+def _integers(name: str, function: Any, count: int) -> Rule:
+    """Return the rule of a function of integers, which are Python's: 64 bits of them."""
+    places = ", ".join(f"{{{k}}}" for k in range(count))
+    operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=_MATH)
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        known = folded(function, site, low)
+        if known is not None:
+            return known
+        names = ("n", "k")[:count]
+        values = [
+            low.cast(integer(low, value, site.span_of(k), "The argument"), PY_INT)
+            for k, value in enumerate(arguments_of(low, site, names).values())
+        ]
+        return call(operation, values, PY_INT, site)
+
+    return rule
+
+
+_IS_CLOSE = Operation("isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH)
+
+
+def _isclose(low: Builder, site: CallSite) -> Value:
+    if not site.keywords:
+        known = folded(math.isclose, site, low)
+        if known is not None:
+            return known
+    values = arguments_of(
+        low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
+    )
+    numbers = [low.as_number(value, site.span) for value in values.values()]
+    kind = floating_of(common_number(low, numbers, site))
+    if kind.is_complex:
+        raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+    if kind.dtype.itemsize < 4:
+        kind = _FLOAT
+    return call(_IS_CLOSE, [low.cast(number, kind) for number in numbers], BOOL, site)
+
+
+def _divmod(low: Any, site: CallSite) -> Value:
+    from kerneltk.jit.intrinsics.python import TABLE as PYTHON
+
+    return PYTHON[divmod](low, site)
+
+
+_ROUND_DIGITS = Operation("round", "kerneltk::jit::round_to({0}, {1})", headers=_MORE)
+
+
+def _round(low: Builder, site: CallSite) -> Value:
+    """``np.round(x, decimals)``: of the argument's own type."""
+    values = arguments_of(low, site, ("a", "decimals"), {"decimals": 0})
+    value = low.as_number(values["a"], site.span_of(0))
+    kind = value.type
+    assert isinstance(kind, Number)
+    decimals = values["decimals"]
+    if kind.is_complex:
+        raise low.fail("A complex number cannot be rounded.", site.span)
+    if kind == BOOL:
+        return low.cast(value, PY_INT)
+    known = decimals.value if isinstance(decimals, Static) else None
+    if kind.is_integer and isinstance(known, int) and known >= 0:
+        return value
+    if known == 0:
+        inner = CallSite(site.name, (value,), {}, site.span, site.spans)
+        return _rounding("rint", np.rint, False)(low, inner)
+    places = low.cast(integer(low, decimals, site.span_of(1), "'decimals'"), PY_INT)
+    return call(_ROUND_DIGITS, [value, places], kind, site)
+
+
+def _table() -> dict[Any, Rule]:
+    import ast
+
+    table: dict[Any, Rule] = {}
+
+    def add(rule: Rule, *functions: Any) -> None:
+        for function in functions:
+            table[function] = rule
+
+    for name, functions in _UNARY.items():
+        for function in functions:
+            add(_unary(name, function), function)
+    for name, (functions, headers) in _OWN_UNARY.items():
+        for function in functions:
+            add(_unary(name, function, f"kerneltk::jit::{name}({{0}})", headers), function)
+    for name, functions in _BINARY.items():
+        for function in functions:
+            add(_binary(name, function), function)
+    for op, functions in {
+        "+": (np.add,),
+        "-": (np.subtract,),
+        "*": (np.multiply,),
+        "/": (np.divide, np.true_divide),
+        "//": (np.floor_divide,),
+        "%": (np.mod, np.remainder),
+        "**": (np.power,),
+        "<<": (np.left_shift,),
+        ">>": (np.right_shift,),
+        "&": (np.bitwise_and,),
+        "|": (np.bitwise_or,),
+        "^": (np.bitwise_xor,),
+    }.items():
+        add(_operator(op, functions[0]), *functions)
+    for node, function in (
+        (ast.Lt(), np.less),
+        (ast.LtE(), np.less_equal),
+        (ast.Gt(), np.greater),
+        (ast.GtE(), np.greater_equal),
+        (ast.Eq(), np.equal),
+        (ast.NotEq(), np.not_equal),
+    ):
+        add(_comparison(node), function)
+    for name in ("maximum", "minimum", "fmax", "fmin"):
+        add(_same_type(name, getattr(np, name), ("x", "y"), bools=True), getattr(np, name))
+    add(_same_type("sign", np.sign, ("x",), complexes=True), np.sign)
+    add(_same_type("reciprocal", np.reciprocal, ("x",), complexes=True), np.reciprocal)
+    add(_same_type("clip", np.clip, ("a", "a_min", "a_max"), bools=True), np.clip)
+    add(_same_type("heaviside", np.heaviside, ("x", "h0"), _MORE, integers=False), np.heaviside)
+    add(_same_type("logaddexp", np.logaddexp, ("x", "y"), _MORE, integers=False), np.logaddexp)
+    add(_same_type("logaddexp2", np.logaddexp2, ("x", "y"), _MORE, integers=False), np.logaddexp2)
+    for function in (np.gcd, math.gcd):
+        add(_same_type("gcd", function, ("x", "y"), _MORE, reals=False), function)
+    for function in (np.lcm, math.lcm):
+        add(_same_type("lcm", function, ("x", "y"), _MORE, reals=False), function)
+    # Of integers exact, where math.fmod is of floats.
+    add(_same_type("fmod", np.fmod, ("x", "y"), _MORE), np.fmod)
+    for name in ("isnan", "isinf", "isfinite"):
+        for module in (math, np):
+            function = getattr(module, name)
+            add(number_test(name, function), function)
+    add(number_test("signbit", np.signbit, _MORE), np.signbit)
+    for name in ("floor", "ceil", "trunc"):
+        add(_rounding(name, getattr(math, name), True), getattr(math, name))
+        add(_rounding(name, getattr(np, name), False), getattr(np, name))
+    add(_rounding("rint", np.rint, False), np.rint)
+    add(_rounding("trunc", np.fix, False), np.fix)
+    add(_log, math.log)
+    add(_pow, math.pow)
+    add(_hypot, math.hypot)
+    add(_ldexp(math.ldexp), math.ldexp)
+    add(_ldexp(np.ldexp), np.ldexp)
+    add(_pair(math.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, PY_INT), math.frexp)
+    add(_pair(np.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, _INT), np.frexp)
+    for function in (math.modf, np.modf):
+        add(_pair(function, _MODF_FRACTION, _MODF_WHOLE, None), function)
+    add(lambda low, site: choose(low, site, ("condition", "x", "y")), np.where)
+    add(_logical("and"), np.logical_and)
+    add(_logical("or"), np.logical_or)
+    add(_logical("xor"), np.logical_xor)
+    add(_logical_not, np.logical_not)
+    add(_unary_operator("-"), np.negative)
+    add(_unary_operator("+"), np.positive)
+    add(_unary_operator("~"), np.invert)
+    add(_absolute, np.abs, np.absolute)
+    add(_part("real"), np.real)
+    add(_part("imag"), np.imag)
+    add(_conjugate, np.conjugate)
+    add(angle, np.angle)
+    add(_square, np.square)
+    add(_float_power, np.float_power)
+    for name, count in (("isqrt", 1), ("factorial", 1), ("comb", 2), ("perm", 2)):
+        add(_integers(name, getattr(math, name), count), getattr(math, name))
+    add(_isclose, math.isclose)
+    # Numbers beside others differ by type: the 16-bit ones have their own.
+    for name, functions, parameters in (
+        ("nextafter", (np.nextafter, math.nextafter), ("x", "y")),
+        ("spacing", (np.spacing,), ("x",)),
+        ("ulp", (math.ulp,), ("x",)),
+    ):
+        for function in functions:
+            add(_same_type(name, function, parameters, _MATH, integers=False), function)
+    add(_divmod, np.divmod)
+    add(_round, np.round, np.around)
+    if hasattr(np, "bitwise_count"):
+        add(_bitwise_count, np.bitwise_count)
+    # np.real and np.imag are attributes of what they are given, of whatever type that is.
+    numpys = {f: of_numpy(rule) for f, rule in table.items() if _is_numpys(f)}
+    return {**table, **numpys}
+
+
+def _is_numpys(function: Any) -> bool:
+    if function in (np.real, np.imag):
+        return False
+    return isinstance(function, np.ufunc) or function.__module__.startswith("numpy")
+
+
+TABLE = _table()

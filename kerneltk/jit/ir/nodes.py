@@ -1,0 +1,668 @@
+"""The typed intermediate representation: what a restricted Python function means, with no Python
+and no C++ in it.
+
+A `Function` is a body of statements. An expression has a type; every node has a span, which is the
+place in the user's own text that it comes from. Nodes are immutable. Conversions are explicit: the
+operands of an operation have the type that it is computed in (`verify` checks that).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
+
+if TYPE_CHECKING:
+    from kerneltk.jit.intrinsics.base import Operation
+    from kerneltk.jit.source.function_source import FunctionSource
+
+__all__ = [
+    "Assert",
+    "Binary",
+    "Break",
+    "Call",
+    "Cast",
+    "Compare",
+    "Construct",
+    "Continue",
+    "Declare",
+    "Element",
+    "Evaluate",
+    "Expression",
+    "Extent",
+    "Field",
+    "For",
+    "Function",
+    "If",
+    "Invoke",
+    "Literal_",
+    "Local",
+    "Logical",
+    "Not",
+    "Nothing",
+    "Parameter",
+    "Print",
+    "Program",
+    "Return",
+    "Section",
+    "Select",
+    "Slice",
+    "Span",
+    "Statement",
+    "Store",
+    "ThreadLoop",
+    "Unary",
+    "Update",
+    "While",
+    "bodies",
+    "children",
+    "is_packed",
+    "rebuilt",
+    "statements",
+    "taken_out",
+    "walk",
+]
+
+
+class Span(NamedTuple):
+    """A place in a function's text: one-based lines, zero-based columns (characters)."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+# -- expressions ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal_:  # noqa: N801 (typing has Literal)
+    """A number that is known: of Python's own class, or a NumPy scalar's value."""
+
+    value: Any
+    type: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A parameter, a variable, or declared memory."""
+
+    name: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A number in another type, converted as C does."""
+
+    operand: Expression
+    type: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``-`` or ``~`` of a number of the same type."""
+
+    op: Literal["-", "~"]
+    operand: Expression
+    type: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``not`` of a bool."""
+
+    operand: Expression
+    span: Span
+
+    @property
+    def type(self) -> Number:
+        """Bool."""
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An operation with Python's meaning on two numbers of the type `type`.
+
+    ``/`` is the true quotient, so that its type is no integer. The right operand of a shift may
+    have another integer type.
+    """
+
+    op: str  # + - * / // % ** << >> & | ^; of integers also div and rem, which truncate as C does
+    left: Expression
+    right: Expression
+    type: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A comparison of two numbers of one type."""
+
+    op: str  # < <= > >= == !=
+    left: Expression
+    right: Expression
+    span: Span
+
+    @property
+    def type(self) -> Number:
+        """Bool."""
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """``and`` or ``or`` of bools; what comes later is evaluated only if it matters."""
+
+    op: Literal["and", "or"]
+    operands: tuple[Expression, ...]
+    span: Span
+
+    @property
+    def type(self) -> Number:
+        """Bool."""
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """One of two values of the same type; the other is not evaluated."""
+
+    condition: Expression
+    then: Expression
+    orelse: Expression
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array, which can be stored to.
+
+    `wrap` tells for each index, an integer, whether it may be negative and then counts from the
+    end.
+    """
+
+    array: Expression
+    indices: tuple[Expression, ...]
+    wrap: tuple[bool, ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of an axis; None is Python's default. Bounds are clipped as Python does."""
+
+    start: Expression | None
+    stop: Expression | None
+    step: Expression | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A view of an array: one part an axis, an integer (which removes it) or a slice."""
+
+    array: Expression
+    parts: tuple[Expression | Slice, ...]
+    type: Array
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The extent of an array along an axis (elements)."""
+
+    array: Expression
+    axis: int
+    span: Span
+
+    @property
+    def type(self) -> Number:
+        """A Python int."""
+        return PY_INT
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a record, by name, or an item of a tuple, by number; can be stored to."""
+
+    value: Expression
+    key: str | int
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """None as an item of a tuple; it has no place in memory."""
+
+    span: Span
+
+    @property
+    def type(self) -> Type:
+        """No value."""
+        return VOID
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A tuple of values."""
+
+    items: tuple[Expression, ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An intrinsic: a row of the tables in `intrinsics`.
+
+    `static` are the facts that its text depends on beside the arguments.
+    """
+
+    operation: Operation
+    arguments: tuple[Expression, ...]
+    type: Type
+    span: Span
+    static: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """A call of another function of the program, by its unique name."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: Type
+    span: Span
+
+
+Expression: TypeAlias = (
+    Literal_
+    | Local
+    | Cast
+    | Unary
+    | Not
+    | Binary
+    | Compare
+    | Logical
+    | Select
+    | Element
+    | Section
+    | Extent
+    | Field
+    | Construct
+    | Nothing
+    | Call
+    | Invoke
+)
+
+
+# -- statements -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """Memory of a fixed shape that begins to exist here: shared, local or constant.
+
+    `data` are the bytes of constant memory. A dynamic one is the block's dynamic shared memory.
+    """
+
+    name: str
+    type: Array | Type
+    span: Span
+    alignment: int = 0
+    dynamic: bool = False
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An assignment to a local, an element or a field, of a value of its type."""
+
+    target: Local | Element | Field
+    value: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """An assignment to an element or a field that its value is computed from: ``x[i] += 1``.
+
+    The place is evaluated once; in `value` it is the local `name`.
+    """
+
+    target: Element | Field
+    name: str
+    value: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """An expression for its effect."""
+
+    value: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """A branch."""
+
+    condition: Expression
+    body: tuple[Statement, ...]
+    orelse: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """A loop as long as a condition holds."""
+
+    condition: Expression
+    body: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """A loop over ``range(start, stop, step)``, integers of the variable's type.
+
+    Bounds are evaluated once. `ascending` is None where the step's sign is not known. `private`
+    says that the variable is neither assigned in the body nor used outside. `unroll` is None, a
+    number of times, or True for all.
+    """
+
+    variable: Local
+    start: Expression
+    stop: Expression
+    step: Expression
+    ascending: bool | None
+    private: bool
+    unroll: int | bool | None
+    body: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Leaves the innermost loop."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Goes on with the innermost loop."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Leaves the function."""
+
+    value: Expression | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """Ends the launch with an error unless a condition holds."""
+
+    condition: Expression
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """A line of text: strings, and numbers with their formats (of C's printf)."""
+
+    parts: tuple[str | tuple[str, Expression], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLoop:
+    """The threads of a block one after the other: what stands between two barriers.
+
+    Only `split` makes it, for CPU cores.
+    """
+
+    body: tuple[Statement, ...]
+    span: Span
+
+
+Statement: TypeAlias = (
+    Declare
+    | Store
+    | Update
+    | Evaluate
+    | If
+    | While
+    | For
+    | Break
+    | Continue
+    | Return
+    | Assert
+    | Print
+    | ThreadLoop
+)
+
+
+# -- functions ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function; its place for messages is `span`."""
+
+    name: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function with all types decided.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the program, and a C++ identifier.
+    parameters : tuple of Parameter
+        Those that exist at run time.
+    result : Type
+    body : tuple of Statement
+    locals : tuple of (str, Type)
+        Its variables in the order of their first assignment; loop variables that are private, and
+        declared memory, are not among them.
+    source : FunctionSource
+    is_kernel : bool
+    per_thread : frozenset of str
+        Locals of a split function of which each thread has its own, across thread loops.
+    is_split : bool
+        Whether it runs a whole block at a time (`split`).
+    index_ndim : int
+        How many of the parameters, the last ones, are the place of the element that a function of
+        elements computes.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: Type
+    body: tuple[Statement, ...]
+    locals: tuple[tuple[str, Type], ...]
+    source: FunctionSource
+    is_kernel: bool = False
+    per_thread: frozenset[str] = field(default=frozenset())
+    is_split: bool = False
+    index_ndim: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A kernel and the functions that it calls, callees first; the kernel is the last."""
+
+    functions: tuple[Function, ...]
+
+    @property
+    def kernel(self) -> Function:
+        """The entry point."""
+        return self.functions[-1]
+
+
+# What the fields that hold nodes are annotated with.
+_OF_NODES = re.compile(r"\b(Expression|Statement|Slice|Local|Element|Field|Parameter|tuple\[Any)\b")
+
+
+@functools.cache
+def node_fields(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a class that may hold nodes, in the order of evaluation."""
+    return tuple(f.name for f in dataclasses.fields(kind) if _OF_NODES.search(str(f.type)))
+
+
+class _Readers(dict[Any, Callable[[Any], Sequence[Any]] | None]):
+    """What returns the nodes directly below one of a class, the last one first, or None if there
+    never are any: written out, since every stage walks over every node.
+    """
+
+    def __missing__(self, kind: Any) -> Callable[[Any], Sequence[Any]] | None:
+        types = {f.name: str(f.type) for f in dataclasses.fields(kind)}
+        parts = []
+        for name in reversed(node_fields(kind)):
+            if re.fullmatch(
+                r"tuple\[(Expression|Statement|Parameter)( \| Slice)?, \.\.\.\]", types[name]
+            ):
+                parts.append(f"*node.{name}[::-1]")
+            elif types[name].startswith("tuple["):
+                parts.append(f"*_nodes_among(node.{name})[::-1]")
+            elif types[name].endswith(" | None"):
+                parts.append(f"*(() if node.{name} is None else (node.{name},))")
+            else:
+                parts.append(f"node.{name}")
+        text = f"lambda node: ({''.join(f'{part}, ' for part in parts)})"
+        reader = eval(text, {"_nodes_among": _nodes_among}) if parts else None
+        self[kind] = reader
+        return reader
+
+
+def _nodes_among(items: tuple[Any, ...]) -> list[Any]:
+    """Return the nodes among what a field has, which may be text and pairs of text and a node."""
+    found: list[Any] = []
+    for item in items:
+        if type(item) is tuple:
+            found += [part for part in item[1:] if hasattr(part, "span")]
+        elif hasattr(item, "span"):
+            found.append(item)
+    return found
+
+
+_below = _Readers()
+
+
+def children(node: Any) -> Iterator[Any]:
+    """Yield the nodes directly below a node, in the order of evaluation."""
+    below = _below[node.__class__]
+    return iter(()) if below is None else iter(below(node)[::-1])
+
+
+def walk(*nodes: Any) -> list[Any]:
+    """Return nodes and everything below them, in the order of the text."""
+    pending = [*reversed(nodes)]
+    found: list[Any] = []
+    while pending:  # a generator would take half as long again
+        node = pending.pop()
+        found.append(node)
+        below = _below[node.__class__]
+        if below is not None:
+            pending += below(node)
+    return found
+
+
+def bodies(statement: Statement) -> Iterator[tuple[Statement, ...]]:
+    """Yield the statements that stand directly inside of one, body by body."""
+    if isinstance(statement, If):
+        yield statement.body
+        yield statement.orelse
+    elif isinstance(statement, For | While | ThreadLoop):
+        yield statement.body
+
+
+def statements(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield statements and those inside of them, without a look at their expressions."""
+    for statement in body:
+        yield statement
+        for part in bodies(statement):
+            yield from statements(part)
+
+
+def taken_out(
+    body: tuple[Statement, ...], is_taken: Callable[[Statement], bool]
+) -> tuple[list[Statement], tuple[Statement, ...]]:
+    """Return some of the statements of a body, wherever they stand, and what is left of it."""
+    found: list[Statement] = []
+
+    def rest(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        kept: list[Statement] = []
+        for statement in statements:
+            if is_taken(statement):
+                found.append(statement)
+            elif isinstance(statement, If):
+                parts = (rest(statement.body), rest(statement.orelse))
+                kept.append(dataclasses.replace(statement, body=parts[0], orelse=parts[1]))
+            elif isinstance(statement, For | While):
+                kept.append(dataclasses.replace(statement, body=rest(statement.body)))
+            else:
+                kept.append(statement)
+        return tuple(kept)
+
+    left = rest(body)
+    return found, left
+
+
+def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a node with `change` applied to it and to everything below it, from below."""
+    if type(value) is tuple:
+        items = [rebuilt(item, change) for item in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else tuple(items)
+    if not hasattr(value, "span"):
+        return value
+    changes = {}
+    for name in node_fields(value.__class__):
+        old = getattr(value, name)
+        new = rebuilt(old, change)
+        if new is not old:
+            changes[name] = new
+    return change(dataclasses.replace(value, **changes) if changes else value)
+
+
+def is_packed(place: Any) -> bool:
+    """Return whether a place may be at any byte, in a packed record or in a view of such places."""
+    while True:
+        if isinstance(place.type, Record) and place.type.is_packed:
+            return True
+        if isinstance(place, Field):
+            place = place.value
+        elif isinstance(place, Element | Section):
+            if isinstance(place.array.type, Array) and place.array.type.packed:
+                return True
+            place = place.array
+        else:
+            return False

@@ -1,0 +1,221 @@
+"""The types of values in restricted Python. Pure data.
+
+A number that comes from an array or from NumPy is *strong*: its dtype takes part in promotion. A
+Python number is *weak*, as in NumPy (NEP 50): it takes the dtype of what it meets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from kerneltk.core.dtypes import describe
+
+__all__ = [
+    "BOOL",
+    "PY_COMPLEX",
+    "PY_FLOAT",
+    "PY_INT",
+    "VOID",
+    "Array",
+    "Number",
+    "Opaque",
+    "Record",
+    "Reference",
+    "Space",
+    "Tuple",
+    "Type",
+    "Void",
+    "number",
+]
+
+Space = Literal["global", "shared", "local", "constant"]
+Layout = Literal["C", "strided", "fixed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number.
+
+    Parameters
+    ----------
+    dtype : np.dtype
+        What it is computed in; of a weak one int64, float64 or complex128.
+    weak : bool
+        Whether it is Python's own.
+    """
+
+    dtype: np.dtype[Any]
+    weak: bool = False
+
+    def __str__(self) -> str:
+        if self.weak:
+            return {"i": "int", "f": "float", "c": "complex"}[self.dtype.kind]
+        return self.dtype.name
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer; a bool is none."""
+        return self.dtype.kind in "iu"
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether it is a real number with a fraction."""
+        return self.dtype.kind == "f" or self.dtype.name == "bfloat16"
+
+    @property
+    def is_half(self) -> bool:
+        """Whether it has 16 bits and a fraction; C++ has a class for it."""
+        return self.dtype.itemsize == 2 and self.dtype.kind in "fV"
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it has an imaginary part."""
+        return self.dtype.kind == "c"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A structured value: one element of an array of records.
+
+    Parameters
+    ----------
+    dtype : np.dtype
+    """
+
+    dtype: np.dtype[Any]
+
+    def __str__(self) -> str:
+        return f"record of {', '.join(self.dtype.names or ())}"
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it may lie at any byte, and its fields may too."""
+        return describe(self.dtype).alignment == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array, a view of one, shared memory or local memory.
+
+    Parameters
+    ----------
+    element : Number or Record
+    ndim : int
+    layout : {"C", "strided", "fixed"}
+        Dense in C order; with steps of its own (bytes); of a shape that is known.
+    shape : tuple of int
+        Of a fixed one (elements); empty otherwise.
+    space : {"global", "shared", "local", "constant"}
+    writable : bool
+    packed : bool
+        Whether elements may lie at any byte, as fields of packed records do.
+    """
+
+    element: Number | Record
+    ndim: int
+    layout: Layout = "C"
+    shape: tuple[int, ...] = ()
+    space: Space = "global"
+    writable: bool = True
+    packed: bool = False
+
+    def __str__(self) -> str:
+        place = {"global": "", "shared": "shared ", "local": "local ", "constant": "constant "}
+        kind = f"unaligned {self.element}" if self.packed else f"{self.element}"
+        return f"{place[self.space]}{self.ndim}-d array of {kind}"
+
+    def dense_view(self) -> Array:
+        """Return the type of a view in C order of as many dimensions."""
+        return replace(self, layout="C", shape=())
+
+    @property
+    def is_of_copy(self) -> bool:
+        """Whether it is part of a record that is a value: nobody writes there."""
+        return self.space == "local" and not self.writable
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Array):
+    """A record in memory, as variables, tuples, parameters and results have it: a view of no
+    dimensions, which stands for the record itself.
+    """
+
+    def __str__(self) -> str:
+        return str(self.element)
+
+    @classmethod
+    def into(cls, memory: Array, record: Record, *, packed: bool) -> Reference:
+        """Return the type of a reference to a record that lies in some memory."""
+        return cls(record, 0, "C", (), memory.space, memory.writable, packed)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A tuple, a named tuple or a dataclass.
+
+    Parameters
+    ----------
+    items : tuple of Type
+    names : tuple of str
+        Of the fields; empty for a plain tuple.
+    maker : type or None
+        The class of a named tuple or a dataclass.
+    """
+
+    items: tuple[Type, ...]
+    names: tuple[str, ...] = ()
+    maker: type | None = None
+
+    def __str__(self) -> str:
+        if self.maker is not None:
+            return self.maker.__name__
+        return f"tuple of ({', '.join(map(str, self.items))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that only intrinsics know what to do with: a group of threads, a collective's memory.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    ctype : str
+        The C++ type; ``{0}``, ``{1}``, ... stand for those of the detail ``"types"``.
+    details : tuple of (str, object)
+        What the intrinsics of it want to know.
+    """
+
+    name: str
+    ctype: str
+    details: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """No value."""
+
+    def __str__(self) -> str:
+        return "None"
+
+
+Type: TypeAlias = Number | Record | Array | Tuple | Opaque | Void
+
+VOID = Void()
+BOOL = Number(np.dtype(np.bool_))
+PY_INT = Number(np.dtype(np.int64), True)
+PY_FLOAT = Number(np.dtype(np.float64), True)
+PY_COMPLEX = Number(np.dtype(np.complex128), True)
+
+
+@lru_cache(maxsize=64)
+def number(dtype: Any) -> Number:
+    """Return the strong number of a dtype."""
+    return Number(np.dtype(dtype))

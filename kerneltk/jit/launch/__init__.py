@@ -1,0 +1,1 @@
+"""Arguments of kernels in Python as bytes, and their launchers."""

@@ -1,0 +1,407 @@
+"""How arguments reach a kernel: their types, and their bytes in the block of parameters.
+
+Bytes lie where a C struct would have them. An array is passed as its address, its extents and,
+where it has steps of its own, its strides (bytes); a tuple, a named tuple or a dataclass as a
+struct of its items. What has no bytes, None and an empty tuple, is no member of anything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kerneltk.core.artifacts import BackendName
+from kerneltk.core.dtypes import alignment_on, describe
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ScalarOverflowError,
+    Snippet,
+    render_message,
+)
+from kerneltk.jit.ir.types import (
+    BOOL,
+    PY_COMPLEX,
+    PY_FLOAT,
+    PY_INT,
+    VOID,
+    Array,
+    Number,
+    Record,
+    Tuple,
+    Type,
+    Void,
+)
+
+__all__ = [
+    "Form",
+    "Layout",
+    "Leaf",
+    "Node",
+    "Place",
+    "alignment_of",
+    "field_names",
+    "form_of",
+    "items_of",
+    "layout_of",
+    "leaves_of",
+    "members_of",
+    "packed_expression",
+    "rebuilt",
+    "refuse_number",
+    "type_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an argument goes, for messages.
+
+    Parameters
+    ----------
+    kernel : str
+    name : str
+        The parameter's, with the way into a tuple or a dataclass: ``"pair[0]"``, ``"config.n"``.
+    snippet : Snippet or None
+        Where the parameter is declared.
+    """
+
+    kernel: str
+    name: str
+    snippet: Snippet | None = None
+
+    def __str__(self) -> str:
+        return f"parameter '{self.name}' of kernel '{self.kernel}'"
+
+    def at(self, *path: int | str) -> Place:
+        """Return a place inside: indices and names of fields lead to it."""
+        steps = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+        return dataclasses.replace(self, name=self.name + "".join(steps))
+
+    def message(self, sentence: str, hint: str = "") -> str:
+        """Return a message with the parameter's declaration."""
+        return render_message(sentence, *([self.snippet] if self.snippet else []), hint=hint)
+
+
+# -- structures ------------------------------------------------------------------------------------
+
+
+def field_names(kind: type) -> tuple[str, ...] | None:
+    """Return the names of the fields of a named tuple or a dataclass; nothing for another tuple,
+    None for what is no structure.
+    """
+    if issubclass(kind, tuple):
+        return tuple(getattr(kind, "_fields", ()))
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return None
+
+
+def items_of(value: Any, names: tuple[str, ...]) -> Iterator[tuple[int | str, Any]]:
+    """Yield the items of a structure by their names or, of a plain tuple, by their indices."""
+    if isinstance(value, tuple):
+        yield from zip(names or range(len(value)), value, strict=True)
+    else:
+        for name in names:
+            yield name, getattr(value, name)
+
+
+def rebuilt(value: Any, items: tuple[Any, ...]) -> Any:
+    """Return a structure of the same class with other items."""
+    kind = type(value)
+    if isinstance(value, tuple):
+        made = tuple.__new__(kind, items)
+        if hasattr(value, "__dict__"):
+            made.__dict__.update(value.__dict__)
+        return made
+    made = object.__new__(kind)
+    for name, item in zip(field_names(kind) or (), items, strict=True):
+        object.__setattr__(made, name, item)  # a frozen one, too
+    return made
+
+
+class Node(NamedTuple):
+    """The form of a structure.
+
+    Parameters
+    ----------
+    kind : type
+    names : tuple of str
+        Of a dataclass, which has attributes instead of positions; empty for tuples.
+    items : tuple of Form
+    """
+
+    kind: type
+    names: tuple[str, ...]
+    items: tuple[Any, ...]
+
+
+Form = type | Node
+"""The Python type of an argument, and of the items of a structure: what a launcher checks."""
+
+
+def form_of(value: Any) -> Form:
+    """Return the form of an argument."""
+    kind = type(value)
+    names = field_names(kind)
+    if names is None:
+        return kind
+    items = tuple(form_of(item) for _, item in items_of(value, names))
+    return Node(kind, () if issubclass(kind, tuple) else names, items)
+
+
+class Leaf(NamedTuple):
+    """An array, a number or None, in an argument or by itself.
+
+    Parameters
+    ----------
+    value : object
+    type : Type
+    argument : int
+        The index of the argument that it is in.
+    path : tuple of (int or str)
+        The way into that.
+    """
+
+    value: Any
+    type: Type
+    argument: int
+    path: tuple[int | str, ...]
+
+
+def leaves_of(
+    value: Any, type_: Type, argument: int, path: tuple[int | str, ...] = ()
+) -> Iterator[Leaf]:
+    """Yield the leaves of an argument, in the order in which they are packed."""
+    if not isinstance(type_, Tuple):
+        yield Leaf(value, type_, argument, path)
+        return
+    items = items_of(value, field_names(type(value)) or ())
+    for (key, item), kind in zip(items, type_.items, strict=True):
+        yield from leaves_of(item, kind, argument, (*path, key))
+
+
+# -- types -----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def array_of(dtype: np.dtype[Any], ndim: int, dense: bool) -> Array:
+    """Return the type of an array; raises ArgumentTypeError for dtypes that have no C type."""
+    return Array(element_of(dtype), ndim, "C" if dense else "strided")
+
+
+@lru_cache(maxsize=4096)
+def element_of(dtype: np.dtype[Any]) -> Number | Record:
+    """Return the type of a value; raises as :func:`array_of`."""
+    describe(dtype)  # raises for those that have no C type
+    return Record(dtype) if dtype.names is not None else Number(dtype)
+
+
+def type_of(value: Any, array_type: type, place: Place | None = None) -> Type:
+    """Return the type of an argument.
+
+    Parameters
+    ----------
+    value : object
+    array_type : type
+        The backend's class of arrays.
+    place : Place, optional
+        The parameter, for messages.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Kernels take no such argument, or no array of its dtype.
+    """
+    if isinstance(value, array_type):
+        array: Any = value
+        return _known(place, "the array", array_of, array.dtype, array.ndim, _is_dense(array))
+    if isinstance(value, np.generic):
+        return _known(place, "the value", element_of, value.dtype)
+    if value is None:
+        return VOID
+    if isinstance(value, bool):
+        return BOOL
+    for kind, weak in ((int, PY_INT), (float, PY_FLOAT), (complex, PY_COMPLEX)):
+        if isinstance(value, kind):
+            return weak
+    names = field_names(type(value))
+    if names is None:
+        raise _refused(value, place)
+    items = tuple(
+        type_of(item, array_type, place and place.at(key)) for key, item in items_of(value, names)
+    )
+    is_plain = isinstance(value, tuple) and not names
+    return Tuple(items, names, None if is_plain else type(value))
+
+
+def _is_dense(array: Any) -> bool:
+    return bool(array.flags.c_contiguous)
+
+
+def _known(place: Place | None, what: str, make: Callable[..., Type], *arguments: Any) -> Type:
+    """Return what is made of a dtype, with the parameter in the error for those that are none."""
+    try:
+        return make(*arguments)
+    except ArgumentTypeError as error:
+        if place is None:
+            raise
+        reason, _, hint = str(error).partition("\n  Hint: ")
+        shown = f"{reason[0].lower()}{reason[1:]}"
+        sentence = f"{_begun(place)} cannot take {what}: {shown}"
+        raise ArgumentTypeError(place.message(sentence, hint)) from None
+
+
+def _begun(place: Place) -> str:
+    """Return a place at the beginning of a sentence."""
+    text = str(place)
+    return text[0].upper() + text[1:]
+
+
+_ANYTHING = (
+    "pass an array, a number, None, or a tuple, a named tuple or a dataclass instance of them."
+)
+_HINTS: tuple[tuple[Any, str], ...] = (
+    (list, "pass an array, or a tuple: its length and its types are compiled into the kernel."),
+    (str | bytes | bytearray, "pass its characters as an array: 'np.frombuffer(text, np.uint8)'."),
+    (Mapping, "pass a named tuple or a dataclass instance, whose fields have names, too."),
+    (Set | range, "pass an array of its elements."),
+    (type | np.dtype, "name it in the kernel itself, as 'np.float32' or a global variable."),
+    (types.ModuleType, "name it in the kernel itself."),
+    (
+        types.FunctionType | types.BuiltinFunctionType | types.MethodType,
+        "call it by its name in the kernel: a global function, or one of an enclosing function.",
+    ),
+)
+
+
+def _refused(value: Any, place: Place | None) -> ArgumentTypeError:
+    """Return the error for what no parameter takes."""
+    hint = next((hint for kind, hint in _HINTS if isinstance(value, kind)), _ANYTHING)
+    name = type(value).__name__
+    if isinstance(value, type):
+        name, subject = value.__name__, "the class"
+    else:
+        subject = "an object of type"
+    if place is None:
+        return ArgumentTypeError(f"Kernels cannot take {subject} '{name}'.\n  Hint: {hint}")
+    return ArgumentTypeError(
+        place.message(f"{_begun(place)} cannot take {subject} '{name}'.", hint)
+    )
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The bytes of a value in the block of parameters.
+
+    Parameters
+    ----------
+    format : str
+        Of ``struct``, with its padding, without alignment of its own (``"<"``).
+    size, alignment : int
+        Bytes; no bytes at all mean that nothing is passed.
+    """
+
+    format: str
+    size: int
+    alignment: int
+
+
+@lru_cache(maxsize=4096)
+def layout_of(type_: Type, backend: BackendName) -> Layout:
+    """Return the layout of a value.
+
+    Raises
+    ------
+    ValueError
+        Values of this type are not passed: groups of threads, shared memory.
+    """
+    if isinstance(type_, Number):
+        dtype = type_.dtype
+        return Layout(describe(dtype).format, dtype.itemsize, alignment_on(backend, dtype))
+    if isinstance(type_, Record):
+        size = type_.dtype.itemsize
+        return Layout(f"{size}s", size, alignment_of(type_.dtype, backend))
+    if isinstance(type_, Void):
+        return Layout("", 0, 1)
+    if isinstance(type_, Array) and type_.space == "global" and type_.layout != "fixed":
+        count = type_.ndim * (2 if type_.layout == "strided" else 1)
+        return Layout("Q" + "q" * count, 8 + 8 * count, 8)
+    if isinstance(type_, Tuple):
+        return members_of(type_.items, backend)[1]
+    raise ValueError(f"No argument is a {type_}.")
+
+
+def members_of(
+    items: tuple[Type, ...], backend: BackendName
+) -> tuple[tuple[int | None, ...], Layout]:
+    """Return the offset of each member of a struct (bytes; None for what has none), and the
+    struct's own layout, padding at its end included.
+    """
+    offsets: list[int | None] = []
+    text, end, alignment = "", 0, 1
+    for item in items:
+        own = layout_of(item, backend)
+        if not own.size:
+            offsets.append(None)
+            continue
+        gap = -end % own.alignment
+        text += (f"{gap}x" if gap else "") + own.format
+        end += gap
+        offsets.append(end)
+        end += own.size
+        alignment = max(alignment, own.alignment)
+    rest = -end % alignment
+    return tuple(offsets), Layout(text + (f"{rest}x" if rest else ""), end + rest, alignment)
+
+
+@lru_cache(maxsize=1024)
+def alignment_of(dtype: np.dtype[Any], backend: BackendName) -> int:
+    """Return at multiples of what (bytes) a backend's code finds elements of `dtype`, records
+    included: a struct has the alignment of its members, one that is packed has none.
+    """
+    if dtype.fields is None:
+        return alignment_on(backend, dtype)
+    if describe(dtype).alignment == 1:
+        return 1
+    fields = (field[0].base for field in dtype.fields.values())
+    return max(1 if field.kind == "S" else alignment_of(field, backend) for field in fields)
+
+
+def packed_expression(kind: type) -> str:
+    """Return the expression of what is packed for a leaf of a Python type; ``{a}`` is its variable.
+    Empty for None.
+    """
+    if kind is type(None):
+        return ""
+    if issubclass(kind, complex | np.complexfloating):
+        return "{a}.real, {a}.imag"
+    if issubclass(kind, np.void):
+        return "{a}.tobytes()"
+    if issubclass(kind, np.generic) and kind.__name__ == "bfloat16":
+        return "{a}.view('u2')"
+    return "{a}"
+
+
+def refuse_number(type_: Type, value: Any, place: Place) -> None:
+    """Raise ScalarOverflowError for a Python int that kernels have no room for."""
+    if type_ == PY_INT and not -(2**63) <= int(value) < 2**63:
+        number = int(value)
+        many = number.bit_length() > 200
+        shown = f"a number of {number.bit_length()} bits" if many else str(number)
+        hint = f"pass 'np.uint64({number})'." if 0 < number < 2**64 else ""
+        raise ScalarOverflowError(
+            place.message(
+                f"{_begun(place)} is given {shown}, which does not fit: a Python int has 64 bits "
+                f"in a kernel, {-(2**63)} to {2**63 - 1}.",
+                hint,
+            )
+        )

@@ -1,0 +1,1 @@
+"""Python statements and expressions to typed IR."""

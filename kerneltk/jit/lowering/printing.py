@@ -1,0 +1,159 @@
+"""``print``: from Python's arguments and format specifications to those of C's printf."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.attributes import IMAG, REAL
+from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number, Tuple
+
+if TYPE_CHECKING:
+    from kerneltk.jit.lowering.function import FunctionLowering
+
+__all__ = ["print_parts"]
+
+Part = str | tuple[str, ir.Expression]
+
+_SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
+
+
+def print_parts(low: FunctionLowering, node: ast.Call) -> tuple[Part, ...]:
+    """Return what a call of ``print`` writes.
+
+    Raises
+    ------
+    TypingError, UnsupportedError
+        An argument or a format that printf has nothing for.
+    """
+    separator, end = " ", "\n"
+    for keyword in node.keywords:
+        found = low.value(keyword.value)
+        span = low.span(keyword.value)
+        if keyword.arg not in ("sep", "end"):
+            name = f"'{keyword.arg}'" if keyword.arg else "like this"
+            raise low.fail(
+                f"'print' takes no keyword {name} in a kernel.", span, "it takes 'sep' and 'end'."
+            )
+        if not isinstance(found, Static):
+            raise low.fail(f"'{keyword.arg}' of 'print' must be a constant.", span)
+        text = (" " if keyword.arg == "sep" else "\n") if found.value is None else str(found.value)
+        if keyword.arg == "sep":
+            separator = text
+        else:
+            end = text
+    parts: list[Part] = []
+    shown: list[list[Part]] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            span = low.span(argument)
+            items = low.items_of(low.value(argument.value), span)
+            shown += [_shown(low, item, span) for item in items]
+        else:
+            shown.append(_argument(low, argument))
+    for index, pieces in enumerate(shown):
+        parts += [separator] if index else []
+        parts += pieces
+    parts.append(end)
+    if any("\0" in part for part in parts if isinstance(part, str)):
+        raise low.refuse("A null character cannot be printed in a kernel.", low.span(node))
+    return tuple(parts)
+
+
+def _argument(low: FunctionLowering, node: ast.expr) -> list[Part]:
+    if not isinstance(node, ast.JoinedStr):
+        return _shown(low, low.value(node), low.span(node))
+    parts: list[Part] = []
+    for piece in node.values:
+        if isinstance(piece, ast.Constant):
+            parts.append(str(piece.value))
+            continue
+        assert isinstance(piece, ast.FormattedValue)
+        value = low.value(piece.value)
+        span = low.span(piece.value)
+        text = ""
+        for part in (
+            piece.format_spec.values if isinstance(piece.format_spec, ast.JoinedStr) else ()
+        ):
+            if not isinstance(part, ast.Constant):
+                raise low.refuse(
+                    "A format that is computed cannot be used in a kernel.",
+                    span,
+                    "write the number of digits as a constant.",
+                )
+            text += str(part.value)
+        if not text:
+            parts += _shown(low, value, span)
+        elif isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+            try:
+                parts.append(format(value.value, text))
+            except (TypeError, ValueError) as error:
+                raise low.not_computed(error, (value.value,), span) from None
+        else:
+            parts += _formatted(low, low.as_number(value, span), text, span)
+    return parts
+
+
+def _shown(low: FunctionLowering, value: Value, span: ir.Span) -> list[Part]:
+    """Return how a value is printed without a format."""
+    if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+        return [str(value.value)]
+    found = low.as_expression(value, span)
+    if isinstance(found, ir.Nothing):
+        return ["None"]
+    if isinstance(found.type, Tuple):
+        parts: list[Part] = ["("]
+        items = low.items_of(found, span)
+        for index, item in enumerate(items):
+            parts += [", "] if index else []
+            parts += _shown(low, item, span)
+        return [*parts, ",)" if len(items) == 1 else ")"]
+    number = low.as_number(found, span, "What is printed")
+    kind = number.type
+    assert isinstance(kind, Number)
+    if kind == BOOL:
+        return [("%s", number)]
+    if kind.is_complex:
+        once = low.temporary(low.cast(number, PY_COMPLEX))
+        real = ir.Call(REAL, (once,), PY_FLOAT, span)
+        imag = ir.Call(IMAG, (once,), PY_FLOAT, span)
+        return ["(", ("%g", real), ("%+g", imag), "j)"]
+    if kind.is_integer:
+        return [_integer(low, number, "")]
+    return [("%g", low.cast(number, PY_FLOAT))]
+
+
+def _integer(low: FunctionLowering, number: ir.Expression, flags: str, letter: str = "d") -> Part:
+    kind = number.type
+    assert isinstance(kind, Number)
+    if kind.dtype == np.uint64:
+        return f"%{flags}ll{'u' if letter == 'd' else letter}", number
+    return f"%{flags}ll{letter}", low.cast(number, PY_INT)
+
+
+def _formatted(
+    low: FunctionLowering, number: ir.Expression, text: str, span: ir.Span
+) -> list[Part]:
+    match = _SPECIFICATION.fullmatch(text)
+    kind = number.type
+    assert isinstance(kind, Number)
+    letter = match[6] if match else ""
+    if match is None or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
+        raise low.refuse(
+            f"The format '{text}' cannot be used in a kernel.",
+            span,
+            "formats have a width, a precision and one of the letters d, x, o, e, f, g.",
+        )
+    side, sign, zero, width, precision, _ = match.groups()
+    left = "-" if side == "<" or (not side and kind == BOOL) else ""
+    flags = f"{left}{sign}{zero}{width}"
+    if letter in ("d", "x", "X", "o") or (not letter and (kind.is_integer or kind == BOOL)):
+        if not (kind.is_integer or kind == BOOL) or precision:
+            raise low.fail(f"The format '{text}' needs an integer, not '{kind}'.", span)
+        return [_integer(low, number, flags, letter or "d")]
+    return [(f"%{flags}{precision}{letter or 'g'}", low.cast(number, PY_FLOAT))]

@@ -1,0 +1,1 @@
+"""The names and options of numba-cuda."""

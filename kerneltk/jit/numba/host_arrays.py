@@ -1,0 +1,460 @@
+"""numba-cuda's functions for host code: arrays, streams, events, devices.
+
+With a GPU and CuPy they are CuPy's (`kerneltk.backends.cuda.device_arrays`). Elsewhere "the device"
+is this machine's cores: arrays are NumPy's, and work is done when a launch returns.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends import foreign_arrays
+from kerneltk.core.arrays import dense_strides_like
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
+from kerneltk.interop.streams import stream_handle
+
+__all__ = [
+    "HostArray",
+    "HostEvent",
+    "HostLibrary",
+    "HostStream",
+    "as_cuda_array",
+    "default_stream",
+    "detect",
+    "device_array",
+    "device_array_like",
+    "event",
+    "event_elapsed_time",
+    "external_stream",
+    "get_current_device",
+    "is_available",
+    "is_cuda_array",
+    "list_devices",
+    "select_device",
+    "stream",
+    "synchronize",
+    "to_device",
+]
+
+
+# -- the cores of this machine as a device --------------------------------------------------------
+
+
+class HostArray(np.ndarray[Any, Any]):
+    """A NumPy array with numba's methods for copies."""
+
+    def copy_to_host(self, ary: Any = None, stream: Any = 0) -> np.ndarray[Any, Any]:
+        """Return a copy, in `ary` if that is given: an array of the same shape and dtype."""
+        if ary is None:
+            return np.array(self, order="K", subok=False)
+        _check_like(ary, self)
+        ary[...] = self
+        return ary  # type: ignore[no-any-return]
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Copy an array of the same shape and dtype into this one."""
+        given = np.asarray(ary)
+        _check_like(given, self)
+        self[...] = given
+
+    def is_c_contiguous(self) -> bool:
+        """Return whether elements lie in rows, without gaps."""
+        return self.flags.c_contiguous
+
+    def is_f_contiguous(self) -> bool:
+        """Return whether elements lie in columns, without gaps."""
+        return self.flags.f_contiguous
+
+
+def _check_like(given: Any, own: Any) -> None:
+    if given.shape != own.shape or given.dtype != own.dtype:
+        raise ArgumentTypeError(
+            f"An array of shape {given.shape} and dtype '{given.dtype}' cannot be copied to or "
+            f"from one of shape {own.shape} and dtype '{own.dtype}'."
+        )
+
+
+class HostStream:
+    """A stream in which everything is done already.
+
+    Attributes
+    ----------
+    ptr : int
+        The handle that launches take.
+    """
+
+    ptr = 0
+
+    def synchronize(self) -> None:
+        """Return: there is nothing to wait for."""
+
+    @contextmanager
+    def auto_synchronize(self) -> Iterator[HostStream]:
+        """Do as a stream on a GPU, which is waited for when the context ends."""
+        yield self
+
+
+class HostEvent:
+    """A moment."""
+
+    def __init__(self) -> None:
+        self._time: int | None = None
+
+    def record(self, stream: Any = 0) -> None:
+        """Take the time."""
+        self._time = time.perf_counter_ns()
+
+    def synchronize(self) -> None:
+        """Return: what was before it is done."""
+
+    def query(self) -> bool:
+        """Return True: what was before it is done."""
+        return True
+
+    def wait(self, stream: Any = 0) -> None:
+        """Return: what was before it is done."""
+
+    def elapsed_time(self, evtend: HostEvent) -> float:
+        """Return the time from this event to `evtend` (milliseconds).
+
+        Raises
+        ------
+        ArgumentValueError
+            One of them was not recorded.
+        """
+        if self._time is None or evtend._time is None:
+            raise ArgumentValueError("An event that was not recorded has no time.")
+        return (evtend._time - self._time) / 1e6
+
+
+class HostDevice:
+    """The cores of this machine."""
+
+    id = 0
+    compute_capability = (0, 0)
+    WARP_SIZE = 32
+
+    @property
+    def name(self) -> str:
+        """The machine's kind."""
+        return platform.processor() or platform.machine()
+
+    @property
+    def MULTIPROCESSOR_COUNT(self) -> int:  # noqa: N802 (CUDA's name)
+        """Cores, each of which runs one block at a time."""
+        return os.cpu_count() or 1
+
+    @property
+    def MAX_THREADS_PER_BLOCK(self) -> int:  # noqa: N802 (CUDA's name)
+        """Threads of a block."""
+        return 1024
+
+    def __repr__(self) -> str:
+        return f"<host: {self.name}>"
+
+
+class HostLibrary:
+    """numba-cuda's functions on the cores of this machine."""
+
+    is_gpu = False
+
+    def empty(
+        self, shape: Any, dtype: Any, strides: Sequence[int] | None, order: str, stream: Any
+    ) -> HostArray:
+        """Allocate an array."""
+        if strides is None:
+            return np.empty(shape, dtype, order).view(HostArray)  # type: ignore[call-overload, no-any-return]
+        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        steps = zip(extents, strides, strict=True)
+        size = np.dtype(dtype).itemsize + sum((n - 1) * step for n, step in steps)
+        memory = np.empty(0 if 0 in extents else size, np.uint8)
+        return HostArray(extents, dtype, memory, 0, strides)
+
+    def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
+        """Return an array's copy, in `to` if that is given."""
+        if to is not None:
+            self.adopted(to).copy_to_device(value, stream)
+            return to
+        if not copy and isinstance(value, np.ndarray):
+            return value.view(HostArray)
+        return np.array(value, order="K").view(HostArray)
+
+    def is_array(self, value: Any) -> bool:
+        """Return whether a value is an array of this device's."""
+        return isinstance(value, HostArray)
+
+    def adopted(self, value: Any) -> HostArray:
+        """Return an array as it is."""
+        return value.view(HostArray)  # type: ignore[no-any-return]
+
+    def stream(self) -> HostStream:
+        """Return a stream."""
+        return HostStream()
+
+    def default_stream(self) -> HostStream:
+        """Return a stream."""
+        return HostStream()
+
+    def external_stream(self, handle: int) -> HostStream:
+        """Raise: there is none."""
+        raise BackendUnavailableError("There is no GPU here that a stream could belong to.")
+
+    def event(self, timing: bool) -> HostEvent:
+        """Return a new event."""
+        return HostEvent()
+
+    def synchronize(self) -> None:
+        """Return: a launch returns when the work is done."""
+
+    def device(self, number: int | None) -> HostDevice:
+        """Return the only device.
+
+        Raises
+        ------
+        ArgumentValueError
+            `number` is that of another one.
+        """
+        if number not in (None, 0):
+            raise ArgumentValueError(
+                f"There is no device {number}: without a GPU, the cores of this machine are device "
+                "0."
+            )
+        return HostDevice()
+
+    def select(self, number: int) -> HostDevice:
+        """Return the only device; raises as `device`."""
+        return self.device(number)
+
+    def count(self) -> int:
+        """Return 1."""
+        return 1
+
+
+@cache
+def library() -> Any:
+    """Return what the functions of this module ask: of a GPU if there is one, else of the host."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CuPy warns at import of a toolkit that it did not find
+        try:
+            from kerneltk.backends.cuda.device_arrays import CudaLibrary
+
+            return CudaLibrary()
+        except (ImportError, BackendUnavailableError):
+            return HostLibrary()
+
+
+# -- arrays ---------------------------------------------------------------------------------------
+
+
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
+    """Return a copy of an array on the device: a CuPy array, without a GPU a NumPy array.
+
+    Parameters
+    ----------
+    obj : array_like
+    stream : optional
+    copy : bool
+        False allows the array itself, if it is there already.
+    to : device array, optional
+        Where it is copied to; it is returned.
+
+    Returns
+    -------
+    DeviceArray or HostArray
+        Both have ``copy_to_host(ary=None)`` and ``copy_to_device(ary)``.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `to` is no array on the device (which, without a GPU, NumPy arrays are), or has another
+        shape or dtype.
+    ValueError
+        `to` is read-only.
+    """
+    device = library()
+    fits = to is None or device.is_array(to) or (isinstance(to, np.ndarray) and not device.is_gpu)
+    if not fits:
+        raise ArgumentTypeError(
+            f"'to' is a '{type(to).__module__}.{type(to).__qualname__}', which is no array on the "
+            "device; copy_to_host(ary) copies into an array of NumPy."
+        )
+    return device.copied(obj, copy, to, stream)
+
+
+def device_array(
+    shape: int | Sequence[int],
+    dtype: Any = np.float64,
+    strides: Sequence[int] | None = None,
+    order: str = "C",
+    stream: Any = 0,
+) -> Any:
+    """Return an array on the device whose elements are not set.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype
+    strides : tuple of int, optional
+        Bytes.
+    order : {"C", "F"}
+    stream : optional
+    """
+    return library().empty(shape, dtype, strides, order, stream)
+
+
+def device_array_like(ary: Any, stream: Any = 0) -> Any:
+    """Return an array on the device with another one's shape, dtype and order of axes.
+
+    Its elements are not set. Views with gaps become arrays without, as numba's.
+    """
+    if ary.flags.c_contiguous:
+        return library().empty(ary.shape, ary.dtype, None, "C", stream)
+    strides = dense_strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
+    return library().empty(ary.shape, ary.dtype, strides, "C", stream)
+
+
+def is_cuda_array(obj: Any) -> bool:
+    """Return whether a value is an array on the device, whichever library's."""
+    return bool(library().is_array(obj))
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> Any:
+    """Return another library's array on the device, without a copy.
+
+    Parameters
+    ----------
+    obj : array
+    sync : bool
+        Whether the current stream waits for the stream that the array names.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is none.
+    """
+    if not is_cuda_array(obj):
+        raise ArgumentTypeError(
+            f"An object of type '{type(obj).__name__}' is no array on the device.\n"
+            "  Hint: copy it with 'cuda.to_device(x)'."
+        )
+    adoption = foreign_arrays.Adoption()
+    array = adoption.take(obj, None, keep_subclasses=True)[1]
+    if sync:
+        # The current stream's next work comes after that of the stream that the array names.
+        with adoption.launching(stream_handle(default_stream())):
+            pass
+    return library().adopted(array)
+
+
+# -- streams and events ---------------------------------------------------------------------------
+
+
+def stream() -> Any:
+    """Return a new stream: CuPy's, with ``auto_synchronize``."""
+    return library().stream()
+
+
+def default_stream() -> Any:
+    """Return the stream that work goes into where none is given."""
+    return library().default_stream()
+
+
+def external_stream(ptr: int) -> Any:
+    """Return another library's stream by its handle."""
+    return library().external_stream(ptr)
+
+
+def event(timing: bool = True) -> Any:
+    """Return a new event: ``record``, ``synchronize``, ``wait``, ``query``, ``elapsed_time``."""
+    return library().event(timing)
+
+
+def event_elapsed_time(evtstart: Any, evtend: Any) -> float:
+    """Return the time between two events (milliseconds)."""
+    return float(evtstart.elapsed_time(evtend))
+
+
+def synchronize() -> None:
+    """Wait for all work on the current device."""
+    library().synchronize()
+
+
+# -- devices --------------------------------------------------------------------------------------
+
+
+def is_available() -> bool:
+    """Return whether there is a GPU that CuPy can use."""
+    return bool(library().is_gpu)
+
+
+def detect() -> bool:
+    """Print the devices, and return whether there is a GPU."""
+    for device in list_devices():
+        print(device)
+    return is_available()
+
+
+def list_devices() -> list[Any]:
+    """Return the devices."""
+    return [library().device(number) for number in range(library().count())]
+
+
+def get_current_device() -> Any:
+    """Return the current device: ``id``, ``name``, ``compute_capability``, CUDA's attributes."""
+    return library().device(None)
+
+
+def select_device(device_id: int) -> Any:
+    """Make a device the calling thread's current one, and return it."""
+    return library().select(device_id)
+
+
+INSTEAD = MappingProxyType(
+    {
+        "close": "leave it out: CuPy keeps its contexts until the process ends.",
+        "current_context": "use 'cupy.cuda.Device()': '.mem_info', '.synchronize()'.",
+        "declare_device": "write the function in Python, or the whole kernel in C++ with "
+        "'kerneltk.RawKernel'.",
+        "CUSource": "write the whole kernel in C++ with 'kerneltk.RawKernel'.",
+        "compile": "launch the kernel and take 'kernel.cached_code', which is C++.",
+        "compile_ptx": "launch the kernel and take 'kernel.cached_code', which is C++.",
+        "defer_cleanup": "leave it out: CuPy's memory pool keeps what is freed.",
+        "devices": "use 'cuda.list_devices()', 'cuda.get_current_device()'.",
+        "fp16": "write operators and 'math' functions with float16 values.",
+        "get_memory_info": "use 'cupy.cuda.Device().mem_info'.",
+        "gpus": "use 'cuda.list_devices()', 'cuda.select_device(n)'.",
+        "grid_group": "use 'cuda.cg.this_grid()'.",
+        "guvectorize": "write a kernel with one thread for each of the outer elements.",
+        "libdevice": "call the functions of 'math': float32 in, float32 out.",
+        "managed_array": "use 'cupy.cuda.malloc_managed' and a 'cupy.ndarray' on it.",
+        "mapped_array": "use 'cuda.to_device(x)', or memory that the host and a GPU share: "
+        "'cupy.cuda.malloc_managed'.",
+        "mapped": "use 'cuda.to_device(x)'.",
+        "open_ipc_array": "use 'cupy.cuda.runtime.ipcOpenMemHandle'.",
+        "pinned": "use 'cupyx.empty_pinned(shape, dtype)'.",
+        "pinned_array": "use 'cupyx.empty_pinned(shape, dtype)'.",
+        "pinned_array_like": "use 'cupyx.empty_like_pinned(x)'.",
+        "profile_start": "use 'cupy.cuda.profiler.start()'.",
+        "profile_stop": "use 'cupy.cuda.profiler.stop()'.",
+        "profiling": "use 'cupyx.profiler.profile()'.",
+        "random": "compute random numbers from the thread's index, for example by a hash of it.",
+        "reduce": "use 'kerneltk.ReductionKernel', or 'jit.cub.BlockReduce' in a kernel.",
+        "Reduce": "use 'kerneltk.ReductionKernel', or 'jit.cub.BlockReduce' in a kernel.",
+        "reset": "leave it out: CuPy keeps its contexts until the process ends.",
+        "simulator": "pass NumPy arrays: kernels then run on the cores of this machine.",
+        "types": "use NumPy's types: 'np.float32'.",
+        "vectorize": "use 'jit.kernel', which has a body for one element, or "
+        "'kerneltk.ElementwiseKernel'.",
+    }
+)
+"""What to use instead of names that numba's ``cuda`` has and this one has not."""

@@ -1,0 +1,225 @@
+"""``@cuda.jit``: kernels that are launched as numba's are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.interop.streams import stream_in_brackets
+from kerneltk.jit.frontends.rawkernel import (
+    _MOST_CONFIGURATIONS,
+    Configured,
+    Definition,
+    DeviceFunction,
+    JitKernel,
+    checked_bounds,
+    checked_function,
+)
+from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
+from kerneltk.launch.launch_config import covering_grid, is_size, plain_key
+
+__all__ = ["CudaKernel", "jit"]
+
+# So many threads of any kernel fit, whatever registers it takes.
+_THREADS = 256
+
+
+class CudaKernel(JitKernel):
+    """A kernel that is launched as ``kernel[griddim, blockdim, stream, sharedmem](*args)``.
+
+    Made by :func:`jit`.
+
+    Parameters
+    ----------
+    definition : Definition
+    signature : tuple of Parsed or None
+        What arguments are turned into.
+    """
+
+    def __init__(self, definition: Definition, signature: tuple[Parsed, ...] | None = None) -> None:
+        super().__init__(definition)
+        self._signature = signature
+        wanted = len(definition.parameters)
+        if signature is not None and len(signature) != wanted:
+            raise ArgumentTypeError(
+                f"The signature of kernel '{self.name}' has {len(signature)} parameters, and the "
+                f"function has {wanted}."
+            )
+
+    def _made_of(self) -> tuple[Any, ...]:
+        return (self._definition, self._signature)
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Raise: there is no grid yet."""
+        raise ArgumentValueError(
+            f"Kernel '{self.name}' is called without a grid.\n"
+            f"  Hint: {self.name}[blocks, threads](...), or {self.name}.forall(n)(...)."
+        )
+
+    def _configure(self, configuration: Any) -> Configured:
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' is launched as '{self.name}[griddim, blockdim](...)'; "
+                "a stream and dynamic shared memory (bytes) may follow."
+            )
+        grid, block, stream, shared = (*configuration, 0, 0)[:4]
+        return self._with(grid, block, stream, shared, configuration)
+
+    def _with(self, grid: Any, block: Any, stream: Any, shared: Any, key: Any = None) -> Configured:
+        if not is_size(shared):
+            raise ArgumentTypeError(
+                f"Kernel '{self.name}' is given dynamic shared memory of type "
+                f"'{type(shared).__name__}', which must be an int (bytes).\n  Hint: the order is "
+                f"{self.name}[griddim, blockdim, stream, sharedmem]."
+            )
+        stream = stream_in_brackets(stream)
+        kind = Configured if self._signature is None else _Adapting
+        found = kind(self, grid, block, int(shared), stream)
+        if key is not None and stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
+            found.given, found.key = key, plain_key(key)
+            with suppress(TypeError):  # a list cannot be a key
+                self._configured[key] = found
+        return found
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
+        """Return what launches one thread a task, and some more that fill the last block.
+
+        Parameters
+        ----------
+        ntasks : int
+            With none, nothing is launched.
+        tpb : int
+            Threads of a block; 0 leaves it to the library.
+        stream : optional
+        sharedmem : int
+            Dynamic shared memory of a block (bytes).
+
+        Raises
+        ------
+        ArgumentValueError
+            `ntasks` or `tpb` is no integer, or negative.
+        """
+        if not is_size(ntasks) or ntasks < 0:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' cannot be launched for {ntasks!r} tasks."
+            )
+        if not is_size(tpb) or tpb < 0:
+            raise ArgumentValueError(
+                f"'tpb' of kernel '{self.name}' must be a number of threads, not {tpb!r}."
+            )
+        bounds = self._definition.launch_bounds
+        threads = tpb or min((_THREADS, *bounds[:1]))
+        grid = covering_grid((int(ntasks),), (int(threads),))
+        return self._with(grid, threads, stream, sharedmem)
+
+    def adapted(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return arguments as the signature has them.
+
+        Raises
+        ------
+        ArgumentTypeError
+            An argument is not what the signature says.
+        """
+        if self._signature is None:
+            return args
+
+        def one(k: int, wanted: Parsed) -> Any:
+            def refuse(text: str) -> ArgumentTypeError:
+                return ArgumentTypeError(
+                    f"Parameter '{self.parameter(k)}' of kernel '{self.name}' is '{text}' in the "
+                    f"signature, and {_kind_of(args[k])} was given.\n"
+                    "  Hint: convert it, or leave the signature out: types follow from the "
+                    "arguments."
+                )
+
+            return wanted.adapted(args[k], refuse)
+
+        return tuple(one(k, wanted) for k, wanted in enumerate(self._signature))
+
+
+def _kind_of(value: Any) -> str:
+    dtype, ndim = getattr(value, "dtype", None), getattr(value, "ndim", 0)
+    if dtype is None or not ndim:
+        return f"an object of type '{type(value).__name__}'"
+    return f"an array of dtype '{dtype}' with {ndim} dimension{'s' * (ndim != 1)}"
+
+
+class _Adapting(Configured):
+    """A kernel with a grid, a block and a signature."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch the kernel with these arguments."""
+        kernel = self._kernel
+        assert isinstance(kernel, CudaKernel)
+        super().__call__(*kernel.adapted(kernel._complete(args, named)))
+
+
+def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
+    """Make a kernel, or a function for kernels, of a function in restricted Python.
+
+    Parameters
+    ----------
+    func_or_sig : function, str or sequence of str, optional
+        The function, for ``@cuda.jit`` alone; or a signature, ``"void(float32[:], int32)"``: then
+        numbers are converted to its types, and other arrays are refused. Of several signatures, and
+        of those of device functions, only the grammar is checked: types follow from the arguments.
+    device : bool
+        Whether it is a function that kernels call. Kernels can be called by kernels, too.
+    fastmath : bool
+        Whether GPUs may use their fast, less exact functions.
+    launch_bounds : int or tuple of int
+        The most threads of a block; then the fewest blocks to be resident.
+    max_registers : int
+        The most registers of a thread.
+    lineinfo, debug : bool
+        Whether code for GPUs names its lines; whether it is compiled for a debugger.
+    inline, forceinline, opt, cache
+        Accepted: the compiler decides what is inlined, and compiled code is always cached.
+
+    Returns
+    -------
+    CudaKernel
+        ``kernel[griddim, blockdim, stream, sharedmem](*args)`` launches it: with NumPy arrays on
+        the cores of this machine, with CuPy arrays on their GPU.
+
+    Raises
+    ------
+    SignatureError
+        A signature cannot be read.
+    ArgumentTypeError, ArgumentValueError
+        There is no such option, or its value cannot be taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kerneltk.jit import cuda
+    >>> @cuda.jit
+    ... def double(x):
+    ...     i = cuda.grid(1)
+    ...     if i < x.size:
+    ...         x[i] *= 2
+    >>> x = np.arange(4.0)
+    >>> double.forall(x.size)(x)
+    >>> x
+    array([0., 2., 4., 6.])
+    """
+    signatures = signatures_of(func_or_sig)
+    checked = checked_options(options)
+    bounds = checked_bounds(checked.launch_bounds)
+    parsed = [parse_signature(text) for text in signatures or ()]
+
+    def decorate(function: Callable[..., Any]) -> CudaKernel | DeviceFunction:
+        plain = checked_function(function, "cuda.jit")
+        if checked.device:
+            return DeviceFunction(plain)
+        definition = Definition(plain, "numpy", checked.compile, bounds, checked.fastmath)
+        return CudaKernel(definition, parsed[0] if len(parsed) == 1 else None)
+
+    return decorate if func_or_sig is None or signatures is not None else decorate(func_or_sig)
+
+
+jit.makes_device_function = True  # type: ignore[attr-defined]

@@ -1,0 +1,297 @@
+"""What ``@cuda.jit`` is given: numba's options, and signatures written as text.
+
+A signature says what a kernel's arguments are turned into: an argument that it calls ``int32``
+becomes an ``np.int32`` before the launch. Elsewhere types follow from the arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends import foreign_arrays
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ScalarOverflowError,
+    SignatureError,
+)
+
+__all__ = ["Options", "Parsed", "checked_options", "parse_signature", "signatures_of"]
+
+_NAMES: dict[str, str] = {
+    "boolean": "bool",
+    "bool_": "bool",
+    "bool": "bool",
+    "b1": "bool",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "ushort": "uint16",
+    "intc": "int32",
+    "uintc": "uint32",
+    "long_": "int64",
+    "ulong": "uint64",
+    "longlong": "int64",
+    "ulonglong": "uint64",
+    "intp": "int64",
+    "uintp": "uint64",
+    "size_t": "uint64",
+    "ssize_t": "int64",
+    "int_": "int64",
+    "uint": "uint64",
+    "float_": "float32",
+    "double": "float64",
+    **{name: name for name in ("int8", "int16", "int32", "int64")},
+    **{name: name for name in ("uint8", "uint16", "uint32", "uint64")},
+    **{name: name for name in ("float16", "float32", "float64", "complex64", "complex128")},
+    **{f"i{size}": f"int{8 * size}" for size in (1, 2, 4, 8)},
+    **{f"u{size}": f"uint{8 * size}" for size in (1, 2, 4, 8)},
+    **{f"f{size}": f"float{8 * size}" for size in (2, 4, 8)},
+    **{f"c{size}": f"complex{8 * size}" for size in (8, 16)},
+}  # fmt: skip
+_TOKEN = re.compile(r"\s*(\w+|\[[\s:,1]*\]|[(),])\s*")
+
+
+# -- signatures -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A type in a signature.
+
+    Parameters
+    ----------
+    text : str
+        As it is written.
+    dtype : numpy.dtype or None
+        Of a number or of an array's elements; None for a tuple.
+    ndim : int
+        Dimensions of an array; 0 for a number.
+    items : tuple of Parsed
+        Of a tuple.
+    """
+
+    text: str
+    dtype: np.dtype[Any] | None
+    ndim: int = 0
+    items: tuple[Parsed, ...] = ()
+
+    def adapted(self, value: Any, refuse: Callable[[str], ArgumentTypeError]) -> Any:
+        """Return an argument as this type; what `refuse` makes is raised if it is none of it."""
+        if self.dtype is None:
+            if not isinstance(value, tuple) or len(value) != len(self.items):
+                raise refuse(self.text)
+            items = [item.adapted(v, refuse) for item, v in zip(self.items, value, strict=True)]
+            return value._make(items) if hasattr(value, "_make") else tuple(items)
+        if self.ndim:
+            owner, own = foreign_arrays.own_array(value)
+            is_known = owner is not None or isinstance(value, np.generic)
+            if is_known and (own.ndim != self.ndim or own.dtype != self.dtype):
+                raise refuse(self.text)
+            return value
+        if isinstance(value, bool | int | float | complex | np.generic):
+            if isinstance(value, complex | np.complexfloating) and self.dtype.kind != "c":
+                raise refuse(self.text)
+            if isinstance(value, int) and not -(2**63) <= value < 2**64:
+                raise ScalarOverflowError(
+                    f"{value} has more than 64 bits, and '{self.text}' in the signature has fewer."
+                )
+            with np.errstate(invalid="ignore", over="ignore"):  # as C++ converts
+                return np.asarray(value).astype(self.dtype)[()]
+        raise refuse(self.text)
+
+
+class _Reader:
+    """Reads one signature."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(self._split(text))
+        self._at = 0
+
+    def _split(self, text: str) -> Iterator[str]:
+        at = 0
+        while at < len(text):
+            found = _TOKEN.match(text, at)
+            if found is None:
+                raise self._wrong(f"'{text[at:]}' is no part of a type")
+            yield found[1]
+            at = found.end()
+
+    def _wrong(self, why: str) -> SignatureError:
+        return SignatureError(
+            f"The signature {self._text!r} cannot be read: {why}.\n"
+            "  Hint: write it as 'void(float32[:], int32)', or leave it out: types follow from the "
+            "arguments."
+        )
+
+    def _next(self) -> str:
+        self._at += 1
+        return self._tokens[self._at - 1] if self._at <= len(self._tokens) else ""
+
+    def _peek(self) -> str:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+
+    def _expect(self, token: str) -> None:
+        found = self._next()
+        if not found:
+            raise self._wrong("it ends too early")
+        if found != token:
+            raise self._wrong(f"'{token}' is missing before '{found}'")
+
+    def signature(self) -> tuple[Parsed, ...]:
+        """Return the parameters' types."""
+        if self._peek() != "(":
+            if self._peek() in ("void", "none"):
+                self._next()
+            else:
+                self._type()
+        self._expect("(")
+        found = self._list()
+        if self._peek():
+            raise self._wrong(f"'{self._peek()}' follows its end")
+        return found
+
+    def _list(self) -> tuple[Parsed, ...]:
+        found: list[Parsed] = []
+        while self._peek() != ")":
+            found.append(self._type())
+            if self._peek() != ")":
+                self._expect(",")
+        self._expect(")")
+        return tuple(found)
+
+    def _type(self) -> Parsed:
+        name = self._next()
+        if name == "UniTuple":
+            self._expect("(")
+            item = self._type()
+            self._expect(",")
+            count = self._next()
+            if not count.isdigit():
+                raise self._wrong("a UniTuple needs the number of its items")
+            self._expect(")")
+            return Parsed(f"UniTuple({item.text}, {count})", None, 0, (item,) * int(count))
+        if name == "Tuple":
+            for bracket in "((":
+                self._expect(bracket)
+            items = self._list()
+            self._expect(")")
+            return Parsed(f"Tuple(({', '.join(item.text for item in items)}))", None, 0, items)
+        if name not in _NAMES:
+            raise self._wrong(f"'{name}' is no type" if name else "it ends too early")
+        dtype = np.dtype(_NAMES[name])
+        if self._peek().startswith("["):
+            axes = self._next()
+            return Parsed(name + axes, dtype, axes.count(",") + 1)
+        return Parsed(name, dtype)
+
+
+def parse_signature(text: str) -> tuple[Parsed, ...]:
+    """Return the types of the parameters in a signature.
+
+    Raises
+    ------
+    SignatureError
+        It cannot be read.
+
+    Examples
+    --------
+    >>> [str(found.dtype) for found in parse_signature("void(float32[:, ::1], int32)")]
+    ['float32', 'int32']
+    """
+    return _Reader(text).signature()
+
+
+# -- options --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What numba's options come to.
+
+    Parameters
+    ----------
+    device : bool
+    fastmath : bool
+    compile : tuple of str
+        Compile options.
+    launch_bounds : int or tuple of int or None
+    """
+
+    device: bool
+    fastmath: bool
+    compile: tuple[str, ...]
+    launch_bounds: Any
+
+
+# Compiled code is cached and optimized anyway; what is inlined the compiler decides.
+_TAKEN = ("cache", "inline", "forceinline", "opt")
+_KNOWN = ("debug", "device", "fastmath", "launch_bounds", "lineinfo", "max_registers")
+_HINTS = {
+    "link": "C++ is linked by 'kerneltk.RawModule'.",
+    "lto": "there is nothing to link with: a kernel and what it calls are one text.",
+    "extensions": "pass arrays, numbers and tuples.",
+    "argtypes": "give the signature first: @cuda.jit('void(float32[:], int32)').",
+    "restype": "give the signature first: @cuda.jit('void(float32[:], int32)').",
+    "bind": "kernels are compiled when they are first launched.",
+    "boundscheck": "run it on NumPy arrays with KERNELTK_HOST_DEBUG=memory to find such mistakes.",
+    "abi": "kernels are not called from C.",
+    "shared_memory_carveout": "leave it out: the driver chooses it.",
+}
+
+
+def checked_options(given: Mapping[str, Any]) -> Options:
+    """Return the options of ``@cuda.jit``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        There is no such option, or its value cannot be taken.
+    """
+    for name in given:
+        if name not in _KNOWN and name not in _TAKEN:
+            hint = _HINTS.get(name, f"known are {', '.join(sorted((*_KNOWN, *_TAKEN)))}.")
+            raise ArgumentTypeError(f"'cuda.jit' has no option '{name}'.\n  Hint: {hint}")
+    options: list[str] = []
+    registers = given.get("max_registers")
+    if registers is not None:
+        if not isinstance(registers, int) or isinstance(registers, bool) or registers < 1:
+            raise ArgumentValueError(
+                f"'max_registers' is the most registers of a thread, not {registers!r}."
+            )
+        options.append(f"--maxrregcount={registers}")
+    if given.get("debug"):
+        options.append("--device-debug")
+    elif given.get("lineinfo"):
+        options.append("--generate-line-info")
+    return Options(
+        bool(given.get("device", False)),
+        bool(given.get("fastmath", False)),
+        tuple(options),
+        given.get("launch_bounds"),
+    )
+
+
+def signatures_of(given: Any) -> tuple[str, ...] | None:
+    """Return the signatures that ``@cuda.jit`` is given; None if it is something else.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A signature is no text.
+    """
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Sequence):
+        return None
+    if not all(isinstance(one, str) for one in given):
+        raise ArgumentTypeError(
+            "A signature is written as text.\n  Hint: 'void(float32[:], int32)', or leave it out."
+        )
+    return tuple(given)

@@ -1,0 +1,50 @@
+"""Memory that is used beyond the block where it is declared.
+
+Python has no blocks: an array that is declared in a loop or a branch can be read after it, and so
+can a view of it that a variable keeps. C++ ends it with its block. Such memory is declared at the
+function's beginning; any other stays where it is, so that branches can have the same place on a
+stack.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kerneltk.jit import ir
+from kerneltk.jit.ir.types import Array, Tuple, Type
+
+__all__ = ["has_view", "with_lasting_memory"]
+
+
+def with_lasting_memory(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
+    """Return a function's body with the memory first that lasts for longer than a block of it."""
+    blocks = [part for node in ir.statements(body) for part in ir.bodies(node)]
+    inner = [
+        (node.name, part)
+        for part in blocks
+        for node in part
+        if isinstance(node, ir.Declare) and isinstance(node.type, Array)
+    ]
+    if not inner:
+        return body
+    everywhere, lasting = _mentions(body), set[str]()
+    for node in ir.statements(body):
+        if isinstance(node, ir.Store) and has_view(node.target.type):
+            lasting |= _mentions((node.value,)).keys()
+    lasting |= {name for name, part in inner if _mentions(part)[name] != everywhere[name]}
+    lasting &= {name for name, _ in inner}
+    memory, rest = ir.taken_out(
+        body, lambda node: isinstance(node, ir.Declare) and node.name in lasting
+    )
+    return (*memory, *rest) if memory else body
+
+
+def _mentions(nodes: tuple[ir.Statement | ir.Expression, ...]) -> Counter[str]:
+    return Counter(node.name for node in ir.walk(*nodes) if isinstance(node, ir.Local))
+
+
+def has_view(kind: Type) -> bool:
+    """Return whether values of a type may refer to memory."""
+    if isinstance(kind, Tuple):
+        return any(map(has_view, kind.items))
+    return isinstance(kind, Array)

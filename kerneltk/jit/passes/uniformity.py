@@ -1,0 +1,210 @@
+"""Which values are the same in all threads of a block.
+
+A variable is, if every assignment to it stores a value that is, at a place that all threads pass
+together. The order of statements does not count, so that the answer is one for a whole function.
+
+Threads that have returned have no say: a value is uniform among those that are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kerneltk.jit import ir
+from kerneltk.jit.ir.types import Array
+
+__all__ = ["Uniformity", "assignments", "is_pure", "is_shared", "root_of", "stored_names"]
+
+
+def root_of(expression: Any) -> str | None:
+    """Return the variable that a place belongs to; None where that is not known."""
+    while not isinstance(expression, ir.Local):
+        if isinstance(expression, ir.Element | ir.Section):
+            expression = expression.array
+        elif isinstance(expression, ir.Field):
+            expression = expression.value
+        else:
+            return None
+    return expression.name
+
+
+def _base(place: ir.Expression) -> ir.Expression:
+    """Return the value that a field belongs to."""
+    while isinstance(place, ir.Field):
+        place = place.value
+    return place
+
+
+def is_shared(memory: ir.Declare) -> bool:
+    """Return whether all threads of a block have the same memory."""
+    if isinstance(memory.type, Array):
+        return memory.type.space == "shared"
+    return memory.dynamic or memory.data == b"shared"
+
+
+def stored_names(node: Any) -> Iterable[str]:
+    """Yield the variables that a node itself assigns to, as a whole or in part.
+
+    What is stored through an array is no assignment to a variable.
+    """
+    if isinstance(node, ir.Store | ir.Update):
+        base = _base(node.target)
+        if isinstance(base, ir.Local):
+            yield base.name
+    elif isinstance(node, ir.For):
+        yield node.variable.name
+    elif isinstance(node, ir.Call):
+        for place in (node.arguments[k] for k in node.operation.writes):
+            base = _base(place)
+            if isinstance(base, ir.Local):
+                yield base.name
+
+
+_ASSIGNING = frozenset((ir.Store, ir.Update, ir.For, ir.Call))
+
+
+def assignments(*nodes: Any) -> Iterator[str]:
+    """Yield the variables that are assigned anywhere in nodes, once for each assignment."""
+    for node in ir.walk(*nodes):
+        if node.__class__ in _ASSIGNING:
+            yield from stored_names(node)
+
+
+def is_pure(function: ir.Function, callees: Mapping[str, ir.Function]) -> bool:
+    """Return whether a function's result depends on nothing but its arguments, and it does nothing
+    else.
+    """
+    for node in ir.walk(*function.body):
+        if isinstance(node, ir.Element | ir.Update | ir.Assert | ir.Print | ir.Declare):
+            return False
+        if isinstance(node, ir.Call) and (node.operation.effects or node.operation.writes):
+            return False
+        if isinstance(node, ir.Invoke) and not is_pure(callees[node.function], callees):
+            return False
+    return True
+
+
+def _written_arrays(function: ir.Function) -> frozenset[str] | None:
+    """Return the variables through which memory may be written; None if that can be any."""
+    places: list[Any] = []
+    for node in ir.walk(*function.body):
+        if isinstance(node, ir.Store | ir.Update):
+            places.append(node.target)
+            if isinstance(node.value.type, Array):
+                places.append(node.value)  # another name for it
+        elif isinstance(node, ir.Invoke) or (
+            isinstance(node, ir.Call) and "memory" in node.operation.effects
+        ):
+            places += node.arguments
+        elif isinstance(node, ir.Construct):
+            places += node.items
+    arrays = [
+        place
+        for place in places
+        if isinstance(place, ir.Element | ir.Field) or isinstance(place.type, Array)
+    ]
+    roots = [root_of(place) for place in arrays]
+    return None if None in roots else frozenset(name for name in roots if name is not None)
+
+
+class Uniformity:
+    """Which variables and expressions of a function are uniform over a block.
+
+    Parameters
+    ----------
+    function : ir.Function
+    callees : mapping of str to ir.Function
+        The functions that it may call.
+
+    Attributes
+    ----------
+    varying : set of str
+        Variables that are not uniform.
+    """
+
+    def __init__(self, function: ir.Function, callees: Mapping[str, ir.Function]) -> None:
+        self._callees = callees
+        self._constant: set[str] = set()  # arrays that nobody writes
+        self.varying: set[str] = set()
+        written = _written_arrays(function)
+        if written is not None:
+            self._constant = {p.name for p in function.parameters} - written
+        for node in ir.walk(*function.body):
+            if isinstance(node, ir.Declare):
+                kind = node.type
+                if isinstance(kind, Array) and kind.space == "constant":
+                    self._constant.add(node.name)
+                elif not is_shared(node):
+                    self.varying.add(node.name)
+            elif isinstance(node, ir.Update):
+                self.varying.add(node.name)
+        known = -1
+        while known != len(self.varying):
+            known = len(self.varying)
+            self._visit(function.body, False)
+
+    def is_uniform(self, expression: ir.Expression) -> bool:
+        """Return whether all threads that evaluate an expression get the same value."""
+        if isinstance(expression, ir.Local):
+            return expression.name not in self.varying
+        if isinstance(expression, ir.Call) and (
+            expression.operation.effects or expression.operation.places
+        ):
+            return False
+        if isinstance(expression, ir.Invoke):
+            callee = self._callees.get(expression.function)
+            if callee is None or not is_pure(callee, self._callees):
+                return False
+        if isinstance(expression, ir.Element) and root_of(expression) not in self._constant:
+            return False
+        return all(map(self.is_uniform, ir.children(expression)))
+
+    def _visit(self, body: tuple[ir.Statement, ...], diverged: bool) -> None:
+        """Note what statements assign, which some threads may not pass if `diverged`."""
+        for statement in body:
+            if isinstance(statement, ir.If):
+                inner = diverged or not self.is_uniform(statement.condition)
+                self._visit(statement.body, inner)
+                self._visit(statement.orelse, inner)
+            elif isinstance(statement, ir.While):
+                uniform = self.is_uniform(statement.condition)
+                inner = diverged or not uniform or self._leaves_alone(statement.body)
+                self._visit(statement.body, inner)
+            elif isinstance(statement, ir.For):
+                bounds = (statement.start, statement.stop, statement.step)
+                inner = diverged or not all(map(self.is_uniform, bounds))
+                inner = inner or self._leaves_alone(statement.body)
+                if inner:
+                    self.varying.add(statement.variable.name)
+                self._visit(statement.body, inner)
+            elif not (
+                isinstance(statement, ir.Store)
+                and not diverged
+                and self.is_uniform(statement.value)
+            ):
+                self.varying.update(stored_names(statement))
+            self.varying.update(assignments(*_expressions(statement)))
+
+    def _leaves_alone(self, body: tuple[ir.Statement, ...], diverged: bool = False) -> bool:
+        """Return whether a thread may leave a loop's iteration without the others."""
+        for statement in body:
+            if isinstance(statement, ir.Break | ir.Continue) and diverged:
+                return True
+            if isinstance(statement, ir.If):
+                inner = diverged or not self.is_uniform(statement.condition)
+                if self._leaves_alone(statement.body, inner):
+                    return True
+                if self._leaves_alone(statement.orelse, inner):
+                    return True
+        return False
+
+
+def _expressions(statement: ir.Statement) -> Iterable[ir.Expression]:
+    """Yield the expressions that a statement itself evaluates."""
+    if isinstance(statement, ir.If | ir.While):
+        yield statement.condition
+    elif isinstance(statement, ir.For):
+        yield from (statement.start, statement.stop, statement.step)
+    else:
+        yield from ir.children(statement)

@@ -1,0 +1,1 @@
+"""A Python function's source and scope."""

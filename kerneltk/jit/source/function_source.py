@@ -1,0 +1,666 @@
+"""Where the text and the syntax tree of a decorated Python function come from.
+
+The text is what `linecache` has: files, notebook cells, modules in archives, doctests, and whatever
+a program registers there. Of a file only the function's own lines are parsed, behind as many empty
+lines as the file has before them, so that all positions are the file's.
+
+A file may have been edited since Python read it. So the lines that were found are compiled, and
+the result is compared with the function's own code. Equal code is accepted. Code that has all names
+and constants of the text, and more of them, is accepted too: tools that rewrite functions (pytest
+its assertions, type checkers, profilers) only add. An edit that only takes away is therefore not
+noticed; one that adds or replaces a name, a number or an operation is.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import functools
+import inspect
+import keyword
+import linecache
+import os
+import re
+import symtable
+import sys
+import threading
+import tokenize
+import types
+import warnings
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias
+
+from kerneltk.errors import Snippet, SourceError, render_message
+from kerneltk.jit.ir.nodes import Span
+
+__all__ = ["FunctionNode", "FunctionSource", "source_of", "words_for"]
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LAMBDA = "<lambda>"
+_IPYTHON_INPUT = re.compile(r"<ipython-input-(\d+)-")
+_IPYKERNEL_FILE = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$")
+# An early end of the lines costs a parse. Text on which that goes wrong so often is parsed whole.
+_MOST_ENDS = 8
+_KIND_FLAGS = (
+    inspect.CO_VARARGS
+    | inspect.CO_VARKEYWORDS
+    | inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
+)
+_ANNOTATIONS = annotations.compiler_flag  # what the import from __future__ binds
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSource:
+    """The text and the syntax tree of a function.
+
+    Parameters
+    ----------
+    name : str
+        The function's ``__name__``; ``"<lambda>"`` for a lambda.
+    origin : str
+        How messages call the text: ``"kernels.py"``, ``"In [3]"``, ``"<stdin>"``.
+    path : str
+        The full file name, or the name between ``<`` and ``>`` that Python gave to the text.
+    text : str
+        The whole text of the file or cell; lines end with a line feed.
+    node : ast.FunctionDef or ast.AsyncFunctionDef or ast.Lambda
+        The function. Positions are those in `text`, as `ast` has them.
+    """
+
+    name: str
+    origin: str
+    path: str
+    text: str
+    node: FunctionNode
+
+    def span(self, node: ast.AST) -> Span:
+        """Return the place of a node; columns are characters.
+
+        Raises
+        ------
+        AttributeError
+            If nodes of this class have no place (``ast.arguments``, ``ast.Add``).
+        """
+        place: Any = node
+        if self.text.isascii():
+            return Span(place.lineno, place.col_offset, place.end_lineno, place.end_col_offset)
+        lines = _layout(self.text).lines
+        return Span(
+            place.lineno,
+            _characters(lines, place.lineno, place.col_offset),
+            place.end_lineno,
+            _characters(lines, place.end_lineno, place.end_col_offset),
+        )
+
+    def snippet(self, span: Span, label: str = "") -> Snippet:
+        """Return the place as a message shows it: of several lines, the first."""
+        layout = _layout(self.text)
+        begin = layout.starts[span.line - 1]
+        end = span.end_column
+        if span.end_line != span.line:
+            end = len(layout.lines[span.line - 1].rstrip())
+        return Snippet(self.origin, self.text, begin + span.column, begin + end, label)
+
+    def line(self, number: int) -> str:
+        """Return a line of the text, counted from one, without the line feed."""
+        return _layout(self.text).lines[number - 1]
+
+    def at(self, node: FunctionNode) -> FunctionSource:
+        """Return the source of a function that is nested in this one."""
+        name = _LAMBDA if isinstance(node, ast.Lambda) else node.name
+        return FunctionSource(name, self.origin, self.path, self.text, node)
+
+
+def source_of(function: Callable[..., Any]) -> FunctionSource:
+    """Return the text and the syntax tree of a Python function.
+
+    Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them.
+
+    Raises
+    ------
+    SourceError
+        If it is no Python function, if its text is not kept anywhere, or if the text at its place
+        is another one now.
+    """
+    python = _unwrapped(function)
+    code = python.__code__
+    path = code.co_filename
+    if not path.startswith("<"):
+        path = os.path.abspath(path)
+    text = _text_of(python, path)
+    node: FunctionNode | None
+    node = _lambda_in(text, code) if code.co_name == _LAMBDA else _definition_in(text, code)
+    if node is None:
+        raise _another_text(python, path, text)
+    return FunctionSource(python.__name__, _origin(path), path, text, node)
+
+
+# -- the function ---------------------------------------------------------------------------------
+
+
+def _unwrapped(function: object) -> types.FunctionType:
+    seen: set[int] = set()
+    while True:
+        # A partial may carry __wrapped__ too; what it binds would be lost.
+        refused = _why_refused(function)
+        behind = getattr(function, "__wrapped__", None)
+        seen.add(id(function))
+        if refused is None and behind is None:
+            if isinstance(function, types.FunctionType):
+                return function
+            refused = _about_object(function)
+        if refused is None and id(behind) in seen:
+            refused = "a function that wraps itself", "set its __wrapped__ to another function"
+        if refused is not None:
+            sentence = f"A kernel is made from a Python function, not from {refused[0]}."
+            raise SourceError(render_message(sentence, hint=refused[1]))
+        function = behind
+
+
+def words_for(value: object) -> tuple[str, str]:
+    """Return what messages call an object that is no Python function, and what to do instead."""
+    return _why_refused(value) or _about_object(value)
+
+
+def _about_object(value: object) -> tuple[str, str]:
+    kind = type(value)
+    hint = "decorate a function"
+    if isinstance(getattr(kind, "__call__", None), types.FunctionType):  # noqa: B004
+        hint += f"; '{kind.__name__}.__call__' is one"
+    return f"an object of class '{kind.__name__}'", hint
+
+
+def _why_refused(function: object) -> tuple[str, str] | None:
+    """Return what it is, and what to do, of objects that are known not to be functions."""
+    if isinstance(function, functools.partial | functools.partialmethod):
+        return (
+            f"a functools.{type(function).__name__}",
+            "decorate the function itself; take the values that are bound from around it",
+        )
+    if isinstance(function, type):
+        return (
+            f"the class '{function.__qualname__}'",
+            "decorate a function, or one of the class's methods",
+        )
+    if isinstance(function, types.MethodType):
+        name = getattr(function.__func__, "__qualname__", function.__func__)
+        return (
+            f"'{name}' bound to an object",
+            "take the method from its class; its first argument is passed as the others are",
+        )
+    if isinstance(function, classmethod):
+        return (f"the class method '{function.__name__}'", "make it a staticmethod")
+    if isinstance(function, _NATIVE):
+        return (
+            f"'{function.__name__}', which is not written in Python",
+            "call it from a Python function",
+        )
+    return None
+
+
+_NATIVE = (
+    types.BuiltinFunctionType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+)
+
+
+# -- the text -------------------------------------------------------------------------------------
+
+
+class _Layout(NamedTuple):
+    lines: list[str]
+    starts: list[int]
+
+
+@functools.lru_cache(maxsize=64)
+def _layout(text: str) -> _Layout:
+    lines = text.split("\n")  # what Python takes for a line, and nothing else
+    return _Layout(lines, [0, *accumulate(len(line) + 1 for line in lines)])
+
+
+def _characters(lines: list[str], line: int, column: int) -> int:
+    content = lines[line - 1]
+    if content.isascii():
+        return column
+    # Inside of f-strings Python 3.11 gives columns that may lie in the middle of a character.
+    return len(content.encode()[:column].decode(errors="ignore"))
+
+
+# By name: the list that linecache handed out, and its lines joined. The functions of a file share
+# one string, and as linecache keeps its list until the file changes, so does this.
+_joined: dict[str, tuple[list[str], str]] = {}
+
+
+def _text_of(function: types.FunctionType, path: str) -> str:
+    filename = function.__code__.co_filename
+    linecache.checkcache(filename)
+    scope = function.__globals__
+    # The loader of a module would give its text for any name, also that of a text given to exec.
+    own = _stem(str(scope.get("__file__", ""))) == _stem(filename) or filename.startswith("<")
+    lines = linecache.getlines(filename, scope if own else None)
+    if not lines and filename.startswith("<"):
+        lines = _lines_of_prompt(function)
+    if not lines and os.path.isfile(path) and not os.path.getsize(path):
+        lines = ["\n"]  # newer Pythons' linecache says this too
+    if not lines:
+        raise _no_text(function, path)
+    known = _joined.get(filename)
+    if known is not None and known[0] is lines:
+        return known[1]
+    # Programs that register text are not always careful about the ends of lines.
+    text = "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    _joined[filename] = lines, text
+    return text
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _lines_of_prompt(function: types.FunctionType) -> list[str]:
+    """Return the text that newer Pythons keep of what is typed, by code and not by name."""
+    try:
+        return inspect.findsource(function)[0]
+    except (OSError, TypeError):
+        return []
+
+
+def _origin(path: str) -> str:
+    match = _IPYTHON_INPUT.match(path)
+    if match:
+        return f"In [{match[1]}]"
+    if _IPYKERNEL_FILE.search(path):
+        return _cell_by_ipython(path) or "the cell"
+    return path if path.startswith("<") else os.path.basename(path)
+
+
+def _cell_by_ipython(path: str) -> str | None:
+    """Return ``In [3]`` if IPython runs and knows the file as its cell of that number."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    name_of = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    match = re.search(r"In ?\[(\d+)\]", str(name_of(path))) if name_of else None
+    return f"In [{match[1]}]" if match else None
+
+
+# -- the tree -------------------------------------------------------------------------------------
+
+_warnings_lock = threading.Lock()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Compile text again, of which Python has given all warnings already."""
+    with _warnings_lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _quietly(text: str, flags: int) -> Any:
+    """Return what text compiles to, or None if it is no Python."""
+    with _quiet():
+        try:
+            return compile(text, "<kernel>", "exec", flags, dont_inherit=True)
+        except (SyntaxError, ValueError):  # a ValueError for null characters
+            return None
+
+
+def _definition_in(text: str, code: types.CodeType) -> _Definition | None:
+    lines = _layout(text).lines
+    first = code.co_firstlineno
+    if first > len(lines):
+        return None
+    node = _parsed_alone(lines, code)
+    if node is None:
+        found = (n for n in _functions_of(text).get(first, ()) if isinstance(n, _DEFINITIONS))
+        node = next(found, None)
+    if node is None or node.name != code.co_name:
+        return None
+    block = "\n".join(lines[first - 1 : node.end_lineno])
+    indented = _indent(lines[first - 1]) > 0
+    return None if _likeness(code, block, text, indented=indented) is _Likeness.NONE else node
+
+
+def _parsed_alone(lines: list[str], code: types.CodeType) -> _Definition | None:
+    """Return the function that starts at the code's first line, and is the whole of its lines."""
+    first = code.co_firstlineno
+    before = "\n" * (first - 1)
+    if _indent(lines[first - 1]):
+        before = "\n" * (first - 2) + "if 1:\n"
+    for attempt, end in enumerate(_ends(lines, code)):
+        if attempt == _MOST_ENDS:
+            break
+        module = _quietly(before + "\n".join(lines[first - 1 : end]) + "\n", ast.PyCF_ONLY_AST)
+        if module is not None:
+            body = module.body
+            if body and isinstance(body[0], ast.If):
+                body = body[0].body
+            if len(body) == 1 and isinstance(body[0], _DEFINITIONS):
+                return body[0]
+            break
+    return None
+
+
+def _ends(lines: list[str], code: types.CodeType) -> Iterator[int]:
+    """Yield the numbers of lines that may be the function's last, in order.
+
+    The next line is indented no further than the function. It may belong to it all the same, inside
+    of brackets or of a string: then the lines before it are no whole statement.
+    """
+    first = code.co_firstlineno
+    indent = _indent(lines[first - 1])
+    last = max(line for _, _, line in code.co_lines() if line is not None)
+    for index in range(last, len(lines)):
+        line = lines[index]
+        if _indent(line) <= indent and line.strip() and not line.lstrip().startswith("#"):
+            yield index
+    yield len(lines)
+
+
+def _indent(line: str) -> int:
+    """Return how far a line is indented, with a tab as wide as a space.
+
+    Python refuses blocks whose order of depth depends on the width of tabs.
+    """
+    white = line[: len(line) - len(line.lstrip(" \t\f"))]
+    return len(white) - white.rfind("\f") - 1
+
+
+@functools.lru_cache(maxsize=16)
+def _functions_of(text: str) -> dict[int, list[FunctionNode]]:
+    """Return all functions of a whole text by their first line, decorators included."""
+    found: dict[int, list[FunctionNode]] = {}
+    module = _quietly(text, ast.PyCF_ONLY_AST)
+    if module is not None:
+        for node in ast.walk(module):
+            if isinstance(node, _DEFINITIONS):
+                decorators = node.decorator_list
+                first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+                found.setdefault(first, []).append(node)
+            elif isinstance(node, ast.Lambda):
+                found.setdefault(node.lineno, []).append(node)
+    return found
+
+
+def _lambda_in(text: str, code: types.CodeType) -> ast.Lambda | None:
+    nodes = _functions_of(text).get(code.co_firstlineno, [])
+    candidates = [node for node in nodes if isinstance(node, ast.Lambda)]
+    place = _place_of(code)
+    if place is not None:
+        # The code of a function around this one holds this one's place too: the innermost first.
+        within = [node for node in candidates if _holds(node.body, place)]
+        within.sort(key=lambda node: (node.body.lineno, node.body.col_offset), reverse=True)
+        candidates = within + [node for node in candidates if node not in within]
+    found = None
+    for node in candidates:
+        likeness = _likeness(code, f"({_segment(text, node)}\n)", text, indented=False)
+        if likeness is _Likeness.EQUAL:
+            return node
+        if likeness is _Likeness.PART and found is None:
+            found = node
+    return found
+
+
+_Place: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
+
+
+def _place_of(code: types.CodeType) -> _Place | None:
+    """Return from where to where the code's instructions come, or None if Python dropped that."""
+    begins, ends = [], []
+    for line, end_line, column, end_column in code.co_positions():
+        # What enters a function stands at its first line, from column 0 to 0.
+        if line is not None and end_line is not None and column is not None and end_column:
+            begins.append((line, column))
+            ends.append((end_line, end_column))
+    return (min(begins), max(ends)) if begins else None
+
+
+def _holds(node: ast.expr, place: _Place) -> bool:
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    begin, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    return begin <= place[0] and place[1] <= end
+
+
+def _segment(text: str, node: ast.expr) -> str:
+    layout = _layout(text)
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    begin = layout.starts[node.lineno - 1]
+    begin += _characters(layout.lines, node.lineno, node.col_offset)
+    end = layout.starts[node.end_lineno - 1]
+    end += _characters(layout.lines, node.end_lineno, node.end_col_offset)
+    return text[begin:end]
+
+
+# -- is it the same function? ---------------------------------------------------------------------
+
+
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)\b(?:[^(#\n]*\([^)]*\)|[^#\n]*)", re.MULTILINE)
+
+
+class _Likeness(enum.Enum):
+    """What the code of a text is to a function's: another one, a part of it, or the same."""
+
+    NONE = enum.auto()
+    PART = enum.auto()
+    EQUAL = enum.auto()
+
+
+def _likeness(code: types.CodeType, block: str, text: str, *, indented: bool) -> _Likeness:
+    """Compile the text of one function, and compare. `text` is that of the whole file."""
+    headers = []
+    owner = _owner(code)
+    if owner is not None and "__" in block:  # names with two underscores get the class's name
+        headers.append(f"class {owner}:")
+    if code.co_freevars:
+        headers.append(f"def _({', '.join(filter(str.isidentifier, code.co_freevars))}):")
+    if indented and not headers:
+        headers.append("if 1:")
+    around = "".join(" " * depth + header + "\n" for depth, header in enumerate(headers))
+    if not indented:
+        around += " " * len(headers)
+    # The code of a class knows its line. Only lambdas can be on a line with what is around them.
+    before = max(code.co_firstlineno - 1 - len(headers), 0)
+    first = before + len(headers) + 1
+    around = "\n" * before + around
+    # Python calls the attributes of names that a module imports by other instructions than methods.
+    likeness = _Likeness.NONE
+    for imports in (_imports_at_a_glance, _imports):
+        module = _quietly(f"{around}{block}\n\n{imports(text)}\n", code.co_flags & _ANNOTATIONS)
+        if module is None:
+            continue
+        found = list(_codes(module, code.co_name, first))
+        if found:
+            likeness = _compare(code, found[-1])  # lambdas in its own defaults come before
+        if likeness is not _Likeness.NONE:
+            break
+    return likeness
+
+
+@functools.lru_cache(maxsize=64)
+def _imports_at_a_glance(text: str) -> str:
+    """Return a statement that imports every word of what look like import statements."""
+    words = re.findall(r"\w+", " ".join(_IMPORT.findall(text)))
+    return _import_of({word for word in words if not keyword.iskeyword(word)})
+
+
+@functools.lru_cache(maxsize=64)
+def _imports(text: str) -> str:
+    """Return statements with exactly the names that the text imports outside of functions."""
+    with _quiet():
+        try:
+            symbols = symtable.symtable(text, "<kernel>", "exec").get_symbols()
+        except (SyntaxError, ValueError):
+            return ""
+    imports = _import_of({symbol.get_name() for symbol in symbols if symbol.is_imported()})
+    # A module that mentions super outside of functions may have replaced it.
+    return f"{imports}\nsuper" if any(s.get_name() == "super" for s in symbols) else imports
+
+
+def _import_of(names: set[str]) -> str:
+    return f"import {', '.join(sorted(names))}" if names else ""
+
+
+def _owner(code: types.CodeType) -> str | None:
+    """Return the innermost class around a function."""
+    around = code.co_qualname.split(".")[:-1]
+    for name, behind in zip(reversed(around), [None, *reversed(around)], strict=False):
+        if behind != "<locals>" and name.isidentifier():
+            return name
+    return None
+
+
+def _codes(around: types.CodeType, name: str, line: int) -> Iterator[types.CodeType]:
+    """Yield the functions of that name and first line that are not inside of one another."""
+    for code in around.co_consts:
+        if isinstance(code, types.CodeType):
+            if code.co_name == name and code.co_firstlineno == line:
+                yield code
+            else:
+                yield from _codes(code, name, line)
+
+
+def _compare(code: types.CodeType, compiled: types.CodeType) -> _Likeness:
+    if _signature(code) != _signature(compiled):
+        return _Likeness.NONE
+    if _content(code) == _content(compiled):
+        return _Likeness.EQUAL
+    words, expected = set(_words(code)), set(_words(compiled))
+    if words == expected:  # a profiler may append instructions that do nothing
+        appended = len(code.co_code) > len(compiled.co_code)
+        part = appended and code.co_code.startswith(compiled.co_code)
+    else:
+        part = expected < words
+    return _Likeness.PART if part else _Likeness.NONE
+
+
+def _signature(code: types.CodeType) -> tuple[Hashable, ...]:
+    kinds = code.co_flags & _KIND_FLAGS
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(kinds & inspect.CO_VARARGS) + bool(kinds & inspect.CO_VARKEYWORDS)
+    return (
+        code.co_name,
+        kinds,
+        code.co_argcount,
+        code.co_posonlyargcount,
+        code.co_kwonlyargcount,
+        code.co_varnames[:count],
+    )
+
+
+def _content(code: types.CodeType) -> tuple[Hashable, ...]:
+    """Return what code does, without where it stands."""
+    constants = (
+        (_signature(c), _content(c)) if isinstance(c, types.CodeType) else _constant(c)
+        for c in _constants(code)
+    )
+    names = code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars
+    return (code.co_code, names, *constants)
+
+
+def _words(code: types.CodeType) -> Iterator[Hashable]:
+    """Yield the names and the constants of code, and of the functions in it."""
+    yield from code.co_names
+    yield from code.co_varnames
+    yield from code.co_cellvars
+    yield from code.co_freevars
+    for constant in _constants(code):
+        if isinstance(constant, types.CodeType):
+            yield from _words(constant)
+        else:
+            yield _constant(constant)
+
+
+def _constants(code: types.CodeType) -> Iterator[Any]:
+    for constant in code.co_consts:
+        # The code of a class knows its qualified name, which depends on what is around it.
+        if constant != code.co_qualname or code.co_flags & inspect.CO_OPTIMIZED:
+            yield constant
+
+
+def _constant(value: Any) -> Hashable:
+    return type(value), value if value == value else "nan"
+
+
+# -- messages -------------------------------------------------------------------------------------
+
+_REGISTER = (
+    "write the text to a file, or register it in linecache.cache under the name that "
+    "compile() is given"
+)
+
+
+def _called(function: types.FunctionType) -> str:
+    code = function.__code__
+    if code.co_name == _LAMBDA:
+        return f"the lambda of line {code.co_firstlineno}"
+    return f"'{function.__name__}'"
+
+
+def _no_text(function: types.FunctionType, path: str) -> SourceError:
+    hint = "a kernel is made from its Python text: keep the .py file beside what is compiled"
+    cause: Exception | None = None
+    if path == "<stdin>":
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        reason = f"Python {version} does not keep what it reads from standard input"
+        hint = "put the function in a file; IPython and Jupyter keep what is typed"
+        if sys.version_info < (3, 13):
+            hint += ", and so does Python 3.13"
+    elif path == "<string>":
+        reason = "exec() and python -c do not keep it"
+        hint = _REGISTER
+    elif path.startswith("<"):
+        reason = f"linecache has none of the name '{path}'"
+        hint = _REGISTER
+    elif not os.path.exists(path):
+        reason = f"there is no file '{path}'"
+    else:
+        reason, cause = _why_unreadable(path)
+        hint = "a kernel is made from its Python text: make the file readable"
+    sentence = f"The text of {_called(function)} cannot be had: {reason}."
+    error = SourceError(render_message(sentence, hint=hint))
+    error.__cause__ = cause
+    return error
+
+
+def _why_unreadable(path: str) -> tuple[str, Exception | None]:
+    try:
+        with tokenize.open(path) as file:
+            file.read()
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return f"'{path}' cannot be read ({reason})", error
+    return f"'{path}' could not be read a moment ago", None
+
+
+def _another_text(function: types.FunctionType, path: str, text: str) -> SourceError:
+    first = function.__code__.co_firstlineno
+    origin = _origin(path)
+    if _IPYTHON_INPUT.match(path) or _IPYKERNEL_FILE.search(path):
+        hint = "run the cell again"
+    elif path.startswith("<"):
+        hint = _REGISTER
+    else:
+        hint = (
+            "the file was changed after Python had read it: start Python again, or reload the "
+            "module"
+        )
+    lines = _layout(text).lines
+    snippets = []
+    if first <= len(lines) and lines[first - 1].strip():
+        snippets.append(Snippet.at_line(origin, text, first, None))
+    sentence = f"The text at line {first} of {origin} is not the one that {_called(function)} "
+    return SourceError(render_message(f"{sentence}was compiled from.", *snippets, hint=hint))

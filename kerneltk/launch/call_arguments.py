@@ -1,0 +1,259 @@
+"""A call's arguments: put in the parameters' order, and turned into one backend's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import BackendName
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
+from kerneltk.interop.streams import stream_handle
+from kerneltk.signature.parameters import NO_DEFAULT, Signature
+from kerneltk.signature.type_binding import scalar_default
+
+__all__ = ["Adopted", "CallOptions", "adopt", "arrange", "read_options", "spec_of", "wrong_number"]
+
+_MAX_BLOCK = 1024
+_MOST_ELEMENTS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """What a call says beside its arguments.
+
+    Parameters
+    ----------
+    size : int or None
+        Number of elements, where every array is raw.
+    stream : int or None
+        The stream's handle; None for the current one.
+    block_size : int or None
+        Threads of a block.
+    backend : {"host", "cuda"} or None
+        Where a call without any array runs.
+    """
+
+    size: int | None = None
+    stream: int | None = None
+    block_size: int | None = None
+    backend: BackendName | None = None
+
+    @property
+    def plan_key(self) -> tuple[int | None, int | None] | None:
+        """What a plan depends on: size and block size; None where neither is given."""
+        if self.size is None and self.block_size is None:
+            return None
+        return self.size, self.block_size
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def read_options(named: dict[str, Any]) -> CallOptions:
+    """Take the options out of a call's keyword arguments, in place.
+
+    Raises
+    ------
+    ArgumentValueError
+        An option has a value that it cannot have.
+    ArgumentTypeError
+        The stream is none: see `stream_handle`.
+    """
+    size = named.pop("size", None)
+    if size is not None:
+        if not _is_integer(size) or size < -1:
+            raise ArgumentValueError(f"'size' must be a non-negative integer, not {size!r}.")
+        if size > _MOST_ELEMENTS:
+            raise ArgumentValueError(f"'size' must be less than 2**63, not {size}.")
+        size = None if size == -1 else int(size)  # as CuPy: -1 says that none is given
+    block_size = named.pop("block_size", None)
+    if block_size is not None:
+        if not _is_integer(block_size) or block_size <= 0:
+            raise ArgumentValueError("'block_size' must be greater than zero.")
+        if block_size > _MAX_BLOCK:
+            raise ArgumentValueError(
+                f"'block_size' must be at most {_MAX_BLOCK}, not {block_size}."
+            )
+        block_size = int(block_size)
+    backend = named.pop("backend", None)
+    if backend not in (None, "host", "cuda"):
+        raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
+    stream = named.pop("stream", None)
+    handle = None if stream is None else stream_handle(stream)
+    return CallOptions(size, handle, block_size, backend)
+
+
+def wrong_number(name: str, signature: Signature, given: int, missing: str = "") -> Exception:
+    """Return the error for a wrong number of arguments."""
+    nin, nout = len(signature.inputs), len(signature.outputs)
+    what = f" Parameter '{missing}' is missing." if missing else ""
+    return ArgumentTypeError(
+        f"Wrong number of arguments for '{name}'. It must be either {nin} or {nin + nout} "
+        f"(with outputs), but given {given}.{what}"
+    )
+
+
+def arrange(
+    name: str,
+    signature: Signature,
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+    options: Sequence[str] = ("size", "stream", "block_size", "backend"),
+) -> tuple[Any, ...]:
+    """Return the arguments in the parameters' order: inputs, or inputs and outputs.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's.
+    signature : Signature
+    args : tuple
+        The positional arguments.
+    named : dict
+        The keyword arguments that are no options.
+    options : sequence of str
+        What a call takes beside, for messages.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Too many or too few arguments, an unknown name, or two values for one parameter.
+    """
+    parameters = signature.parameters
+    nin = len(signature.inputs)
+    if not named and len(args) in (nin, len(parameters)):
+        return args
+    if len(args) > len(parameters):
+        raise wrong_number(name, signature, len(args))
+    known = [parameter.name for parameter in parameters]
+    for key in named:
+        if key not in known:
+            raise ArgumentTypeError(
+                f"Kernel '{name}' has no parameter '{key}'.\n"
+                f"  Hint: its parameters are {', '.join(sorted(known)) or 'none'}; a call also "
+                f"takes {', '.join(map(repr, options[:-1]))} and {options[-1]!r}."
+            )
+        if known.index(key) < len(args):
+            raise ArgumentTypeError(f"Kernel '{name}' got two values for parameter '{key}'.")
+    outputs_named = any(parameter.name in named for parameter in signature.outputs)
+    values = list(args)
+    for index in range(len(args), len(parameters)):
+        parameter = parameters[index]
+        if parameter.name in named:
+            values.append(named[parameter.name])
+        elif index < nin and parameter.default is not NO_DEFAULT:
+            values.append(parameter.default)
+        elif index >= nin and not outputs_named and len(args) <= nin:
+            break
+        else:
+            raise wrong_number(name, signature, len(args), parameter.name)
+    return tuple(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """Arguments whose arrays are all one backend's own.
+
+    Parameters
+    ----------
+    values : tuple
+        The arguments.
+    backend : Backend
+    adoption : Adoption
+        Orders the launch, and gives results back.
+    """
+
+    values: tuple[Any, ...]
+    backend: Backend
+    adoption: foreign_arrays.Adoption
+
+
+def _check_number(signature: Signature, index: int, value: Any) -> None:
+    """Raise unless an argument that is no array may be a scalar."""
+    parameter = signature.parameters[index]
+    kind = type(value).__name__
+    if index >= len(signature.inputs):
+        sentence = f"Output '{parameter.name}' must be an array, not an object of type '{kind}'."
+    elif scalar_default(value) is None or isinstance(value, type | np.dtype):
+        sentence = (
+            f"The argument for '{parameter.name}' is of type '{kind}', which is neither an array "
+            "nor a number."
+        )
+    else:
+        return
+    raise ArgumentTypeError(render_message(sentence, signature.snippet(index)))
+
+
+def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None) -> Adopted:
+    """Turn every array into one of a backend's own, without a copy.
+
+    Parameters
+    ----------
+    signature : Signature
+    args : sequence
+        In the parameters' order.
+    backend : {"host", "cuda"} or None
+        Where a call without arrays runs; None asks `interop.default_backend`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        An argument is neither an array nor a number, or arrays are in different places.
+    ArgumentValueError
+        Another library's array is written to and must not be.
+    """
+    values: list[Any] = []
+    adoption = foreign_arrays.Adoption()
+    chosen: Backend | None = None
+    first = 0
+    for index, argument in enumerate(args):
+        own, value = adoption.take(argument, index)
+        if own is None:
+            _check_number(signature, index, value)
+        elif chosen is None:
+            chosen, first = own, index
+        elif chosen is not own:
+            names = [signature.parameters[k].name for k in (first, index)]
+            shown = [name.removeprefix("_kt_") for name in names]  # a mask's is the call's word
+            raise ArgumentTypeError(
+                render_message(
+                    f"'{shown[0]}' is in {foreign_arrays.PLACES[chosen.name]}, "
+                    f"but '{shown[1]}' is in {foreign_arrays.PLACES[own.name]}.",
+                    *([signature.snippet(index)] if shown[1] == names[1] else []),
+                    hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
+                )
+            )
+        values.append(value)
+    if chosen is None:
+        chosen = foreign_arrays.backend_named(backend)
+    parameters = signature.parameters
+    adoption.check_writes(
+        lambda index: not parameters[index].is_const,
+        lambda index: (parameters[index].name, signature.snippet(index)),
+    )
+    return Adopted(tuple(values), chosen, adoption)
+
+
+def spec_of(argument: Any) -> ArraySpec | None:
+    """Return what describes an argument: of an array its layout, of a scalar None.
+
+    Raises ArgumentTypeError for what is neither.
+    """
+    if isinstance(argument, ArraySpec):
+        return argument
+    backend, array = foreign_arrays.own_array(argument)
+    if backend is not None:
+        return backend.describe(array)[0]
+    if scalar_default(argument) is None:
+        raise ArgumentTypeError(
+            f"'{argument!r}' describes no argument.\n"
+            "  Hint: use 'ArraySpec.make(dtype, shape)' for an array, a dtype for a scalar."
+        )
+    return None

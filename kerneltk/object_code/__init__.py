@@ -1,0 +1,1 @@
+"""What is read from object code: symbols, types of parameters."""

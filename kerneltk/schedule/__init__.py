@@ -1,0 +1,1 @@
+"""Which loop runs: pure functions of shapes, strides and addresses."""

@@ -1,0 +1,421 @@
+"""The layout classes: how the elements of one specialization are reached on a GPU or a CPU.
+
+A pure function of shapes, strides, item sizes and addresses modulo 16 chooses among
+
+``pack``
+    A thread handles `width` neighbouring elements. Operands that are dense in the loop's own
+    order are moved with accesses of up to 16 bytes; others are broadcast or gathered.
+``interleave``
+    A thread handles `width` elements that are a block apart, one access each: for operands whose
+    rows begin at odd addresses, and for wide steps.
+``tile``
+    Some inputs are dense along another dimension than the outputs are: they pass through a tile
+    in shared memory (on the host: the loop is blocked).
+``direct``
+    One thread an element, and the body works on the arrays themselves: for bodies that use
+    atomics or the thread's own coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kerneltk.core.arrays import Loop, collapse, is_c_contiguous, merge_in_order
+
+__all__ = [
+    "TILE",
+    "Access",
+    "Layout",
+    "Operand",
+    "alignment_of",
+    "choose_pack_width",
+    "collapse_by",
+    "element_chunk",
+    "plan_cuda",
+    "plan_host",
+]
+
+TILE = 32
+"""Elements along one side of a tile in shared memory."""
+
+_VECTOR = 16  # bytes of the widest single access
+_MOST_COMPUTED = 4  # elements a thread whose places are computed one by one
+_MOST_GATHERED = 8  # elements a thread that are loaded one by one
+_INT32 = 2**31 - 1
+_SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
+_MIN_TILED = 16  # a shorter side does not pay for a tile
+
+Kind = Literal["flat", "row", "broadcast", "strided", "element", "uniform", "staged"]
+Variant = Literal["pack", "interleave", "tile", "direct"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand of the loop.
+
+    Parameters
+    ----------
+    itemsize : int
+        Bytes; 1 for the index, which counts elements.
+    strides : tuple of int
+        Steps (bytes) along the broadcast shape.
+    offset : int
+        Address modulo 16 (bytes).
+    alignment : int
+        What the device needs for one element (bytes); 0 for the index.
+    written : bool
+    """
+
+    itemsize: int
+    strides: tuple[int, ...]
+    offset: int = 0
+    alignment: int = 1
+    written: bool = False
+
+    @property
+    def is_index(self) -> bool:
+        """Whether this is the element's index, which has no memory."""
+        return self.alignment == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How one operand is reached; part of the specialization.
+
+    Parameters
+    ----------
+    kind : str
+        ``flat``: dense in the loop's order. ``row``: dense along the innermost dimension.
+        ``broadcast``: one value along the innermost dimension. ``strided``: a run-time step along
+        the innermost dimension. ``element``: every element's place is computed. ``uniform``: one
+        value. ``staged``: through the tile.
+    chunk : int
+        Bytes of one memory access; of a reduction's staged input the packs that a thread brings in.
+    """
+
+    kind: Kind
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A layout class with its parameters, and the run-time geometry behind it.
+
+    Parameters
+    ----------
+    variant : str
+    width : int
+        Elements a thread.
+    wide_index : bool
+        Whether 64-bit indices are needed.
+    accesses : tuple of Access
+        One an operand.
+    loop : Loop
+        Run-time geometry; not part of the specialization but for its number of dimensions.
+    shift : int
+        Elements that the first pack lacks, so that the others are aligned.
+    """
+
+    variant: Variant
+    width: int
+    wide_index: bool
+    accesses: tuple[Access, ...]
+    loop: Loop
+    shift: int = 0
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions of the loop."""
+        return len(self.loop.shape)
+
+
+def alignment_of(*values: int) -> int:
+    """Return the largest power of two, at most 16, that divides every value."""
+    bits = _VECTOR
+    for value in values:
+        bits |= value
+    return bits & -bits
+
+
+def choose_pack_width(itemsizes: Sequence[int]) -> int:
+    """Return how many elements a thread handles, from the item sizes (bytes) of dense operands.
+
+    The widest operand moves 16 bytes: with more, the stores of neighbouring threads do not meet,
+    and int8 to float64 drops to half of the bandwidth.
+
+    >>> choose_pack_width([4, 4]), choose_pack_width([1, 8]), choose_pack_width([12])
+    (4, 2, 1)
+    """
+    if not itemsizes or any(size & (size - 1) for size in itemsizes):
+        return 1
+    return max(1, _VECTOR // max(itemsizes))
+
+
+def _needs_wide_index(loop: Loop, operands: Sequence[Operand]) -> bool:
+    if loop.size > _INT32 - _SLACK:
+        return True
+    return any(
+        sum((extent - 1) * abs(step) for extent, step in zip(loop.shape, row, strict=True))
+        + operand.itemsize
+        > _INT32
+        and not is_c_contiguous(loop.shape, row, operand.itemsize)
+        for operand, row in zip(operands, loop.strides, strict=True)
+    )
+
+
+def _arranged(shape: Sequence[int], operands: Sequence[Operand]) -> Loop:
+    """Collapse with the written operands' order first, then the widest inputs'."""
+    order = sorted(
+        range(len(operands)), key=lambda k: (not operands[k].written, -operands[k].itemsize)
+    )
+    return collapse_by(order, shape, [operand.strides for operand in operands])
+
+
+def collapse_by(order: Sequence[int], shape: Sequence[int], rows: Sequence[Sequence[int]]) -> Loop:
+    """Collapse a loop whose axes are sorted by the operands in this order; the operands' own order
+    stays.
+    """
+    loop = collapse(shape, [rows[k] for k in order])
+    places = {k: place for place, k in enumerate(order)}
+    return Loop(loop.shape, tuple(loop.strides[places[k]] for k in range(len(rows))))
+
+
+def plan_cuda(
+    shape: Sequence[int],
+    operands: Sequence[Operand],
+    *,
+    direct: bool = False,
+    tiles: bool = True,
+) -> Layout:
+    """Choose the layout class of an elementwise loop on a GPU.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The broadcast shape; no extent is zero.
+    operands : sequence of Operand
+        In the order of the accesses that are returned.
+    direct : bool
+        Whether the body works on the arrays themselves.
+    tiles : bool
+        Whether a tile in shared memory may be used; its block has a fixed size.
+    """
+    loop = (
+        merge_in_order(shape, [operand.strides for operand in operands])
+        if direct
+        else _arranged(shape, operands)
+    )
+    wide = _needs_wide_index(loop, operands)
+    flat = [
+        is_c_contiguous(loop.shape, row, operand.itemsize)
+        for operand, row in zip(operands, loop.strides, strict=True)
+    ]
+    if direct:
+        accesses = tuple(
+            Access(
+                "flat" if dense else "uniform" if not any(row) else "element",
+                min(operand.itemsize, alignment_of(operand.offset, *row)),
+            )
+            for operand, row, dense in zip(operands, loop.strides, flat, strict=True)
+        )
+        return Layout("direct", 1, wide, accesses, loop)
+    tile = _choose_tile(loop, operands, wide) if tiles else None
+    if tile is not None:
+        return tile
+    return _choose_pack(loop, operands, flat, wide)
+
+
+def element_chunk(operand: Operand, row: Sequence[int]) -> int:
+    """Return the bytes of one access when elements are moved one by one."""
+    aligned = alignment_of(operand.offset, *row)
+    if aligned >= operand.alignment:
+        return operand.itemsize
+    return aligned
+
+
+def _choose_pack(
+    loop: Loop, operands: Sequence[Operand], flat: Sequence[bool], wide: bool
+) -> Layout:
+    inner = loop.shape[-1]
+    dense = [
+        k
+        for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True))
+        if not operand.is_index and any(row) and row[-1] == operand.itemsize
+    ]
+    width = choose_pack_width([operands[k].itemsize for k in dense])
+    shift = 0
+    if width > 1 and len(loop.shape) == 1:
+        shift = _common_shift([operands[k] for k in dense], width)
+    one_row = len(loop.shape) == 1
+    gathered = [(row, o) for row, o in zip(loop.strides, operands, strict=True) if not o.is_index]
+
+    def chunk_of(k: int, width: int) -> int:
+        operand, row = operands[k], loop.strides[k]
+        limit = min(_VECTOR, width * operand.itemsize)
+        address = operand.offset - shift * operand.itemsize
+        outer = () if flat[k] else row[:-1]
+        return min(limit, alignment_of(address, *outer))
+
+    written = [k for k, operand in enumerate(operands) if operand.written]
+    if (
+        not one_row
+        and inner % width
+        and not all(flat[k] or not any(row) for k, row in enumerate(loop.strides))
+    ):
+        # Every element's place is computed: more of them a thread only costs compile time.
+        width = min(width, _MOST_COMPUTED)
+    if any(any(row) and row[-1] not in (0, operand.itemsize) for row, operand in gathered):
+        width = min(width, _MOST_GATHERED)
+    while width > 1:
+        divisible = one_row or inner % width == 0
+        # Whatever is dense must be reached by whole accesses: outputs always, because partial
+        # stores are what costs most.
+        good = all(
+            k in dense
+            and (flat[k] or divisible)
+            and chunk_of(k, width) >= min(_VECTOR, width * operands[k].itemsize)
+            for k in written
+        )
+        if good:
+            break
+        width //= 2
+        if width * max((operands[k].itemsize for k in written), default=1) < 4:
+            width = 1
+    if width == 1:
+        return _interleaved(loop, operands, flat, wide)
+    divisible = one_row or inner % width == 0
+    accesses: list[Access] = []
+    for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True)):
+        if not any(row):
+            accesses.append(Access("uniform", element_chunk(operand, row)))
+        elif flat[k]:
+            accesses.append(Access("flat", chunk_of(k, width)))
+        elif not divisible:
+            accesses.append(Access("element", element_chunk(operand, row)))
+        elif row[-1] == operand.itemsize and k in dense:
+            accesses.append(Access("row", chunk_of(k, width)))
+        elif row[-1] == 0:
+            accesses.append(Access("broadcast", element_chunk(operand, row)))
+        else:
+            accesses.append(Access("strided", element_chunk(operand, row)))
+    return Layout("pack", width, wide, tuple(accesses), loop, shift)
+
+
+def _common_shift(dense: Sequence[Operand], width: int) -> int:
+    """Return the elements to leave out of the first pack so that all dense operands align."""
+    shifts = set()
+    for operand in dense:
+        unit = min(_VECTOR, width * operand.itemsize)
+        if operand.offset % operand.itemsize:
+            return 0
+        shifts.add((operand.offset % unit) // operand.itemsize)
+    if len(shifts) == 1:
+        return shifts.pop()
+    return 0
+
+
+def _interleaved(
+    loop: Loop, operands: Sequence[Operand], flat: Sequence[bool], wide: bool
+) -> Layout:
+    accesses = tuple(
+        Access(
+            "uniform" if not any(row) else "flat" if flat[k] else "element",
+            element_chunk(operand, row),
+        )
+        for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True))
+    )
+    widest = max((operand.itemsize for operand in operands), default=4)
+    width = 1 if widest >= _VECTOR else 2 if widest >= 8 else 4
+    return Layout("interleave", width, wide, accesses, loop)
+
+
+def _staged_dimension(loop: Loop, operands: Sequence[Operand]) -> int | None:
+    """Return the dimension along which inputs are dense though the loop's innermost is not."""
+    votes: dict[int, int] = {}
+    inner = len(loop.shape) - 1
+    for operand, row in zip(operands, loop.strides, strict=True):
+        if operand.written or operand.is_index or row[inner] in (0, operand.itemsize):
+            continue
+        for axis in range(inner):
+            if row[axis] == operand.itemsize and loop.shape[axis] > 1:
+                votes[axis] = votes.get(axis, 0) + operand.itemsize
+    if not votes:
+        return None
+    axis = max(votes, key=lambda key: votes[key])
+    if loop.shape[axis] < _MIN_TILED or loop.shape[inner] < _MIN_TILED:
+        return None
+    return axis
+
+
+def _with_next_to_last(loop: Loop, axis: int) -> Loop:
+    """Return the loop with dimension `axis` moved to stand before the last one."""
+    last = len(loop.shape) - 1
+    order = [k for k in range(last) if k != axis] + [axis, last]
+    return Loop(
+        tuple(loop.shape[k] for k in order),
+        tuple(tuple(row[k] for k in order) for row in loop.strides),
+    )
+
+
+def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout | None:
+    axis = _staged_dimension(loop, operands)
+    if axis is None:
+        return None
+    moved = _with_next_to_last(loop, axis)
+    # Here every operand is reached by steps in bytes, dense ones too.
+    wide = wide or any(
+        sum(extent * abs(step) for extent, step in zip(moved.shape, row, strict=True)) > _INT32
+        for row in moved.strides
+    )
+    accesses: list[Access] = []
+    for operand, row in zip(operands, moved.strides, strict=True):
+        chunk = element_chunk(operand, row)
+        staged = (
+            not operand.written
+            and not operand.is_index
+            and row[-2] == operand.itemsize
+            and row[-1] not in (0, operand.itemsize)
+            and operand.itemsize in (1, 2, 4, 8, 16)
+        )
+        if staged:  # moved as words of its size, whatever its type's own alignment is
+            chunk = min(operand.itemsize, alignment_of(operand.offset, *row))
+        kind: Kind = "uniform" if not any(row) else "staged" if staged else "element"
+        accesses.append(Access(kind, chunk))
+    staged_bytes = sum(
+        operand.itemsize
+        for operand, access in zip(operands, accesses, strict=True)
+        if access.kind == "staged"
+    )
+    if not staged_bytes or staged_bytes * TILE * (TILE + 1) > 40 * 1024:
+        return None
+    return Layout("tile", TILE // 8, wide, tuple(accesses), moved)
+
+
+def plan_host(shape: Sequence[int], operands: Sequence[Operand], *, direct: bool = False) -> Layout:
+    """Choose the layout class of an elementwise loop on CPU cores.
+
+    The innermost loop runs over dense operands where it can, so that the compiler vectorises it.
+    Parameters are those of :func:`plan_cuda`.
+    """
+    loop = (
+        merge_in_order(shape, [operand.strides for operand in operands])
+        if direct
+        else _arranged(shape, operands)
+    )
+    variant: Variant = "direct" if direct else "pack"
+    axis = None if direct else _staged_dimension(loop, operands)
+    if axis is not None:
+        loop = _with_next_to_last(loop, axis)
+        variant = "tile"
+    accesses: list[Access] = []
+    for operand, row in zip(operands, loop.strides, strict=True):
+        chunk = element_chunk(operand, row)
+        if row[-1] == operand.itemsize:
+            accesses.append(Access("row", chunk))
+        elif row[-1] == 0:
+            accesses.append(Access("broadcast", chunk))
+        else:
+            accesses.append(Access("strided", chunk))
+    return Layout(variant, 1, True, tuple(accesses), loop)

@@ -1,0 +1,1 @@
+"""Parameter lists, and the types and shapes that arguments give them."""

@@ -1,0 +1,1 @@
+"""What describes this machine and its libraries."""

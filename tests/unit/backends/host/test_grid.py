@@ -1,0 +1,662 @@
+"""CUDA's execution model on CPU cores: threads, barriers, warps, shared memory, faults."""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk.backends.host import runtime
+
+from .grid_kernels import COOPERATIVE, EXITS_ALLOWED, Kernels
+
+BASIC = """
+__global__ void saxpy(float a, const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+__global__ void coordinates(int* out) {
+    const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    const int i = block * (blockDim.x * blockDim.y * blockDim.z) + thread;
+    out[i] = thread * 1000 + block;
+    __syncthreads();
+    out[i] += 1000000 * (threadIdx.x + 2 * threadIdx.y + 4 * threadIdx.z);
+}
+extern "C" __global__ void reverse(const int* x, int* y) {
+    __shared__ int s[256];
+    s[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+    __syncthreads();
+    y[blockIdx.x * blockDim.x + threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
+}
+template <class T, int N>
+__global__ void __launch_bounds__(256) warp_sum(T* y) {
+    T v = static_cast<T>(threadIdx.x);
+    for (int k = N; k > 0; k /= 2) v += __shfl_down_sync(0xffffffffu, v, k);
+    if (_kt_lane() == 0) y[blockIdx.x * (blockDim.x / 32) + _kt_warp()] = v;
+}
+namespace inner {
+__global__ void dynamic(int* y) {
+    extern __shared__ __align__(16) int part[];
+    part[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int sum = 0;
+        for (int k = 0; k < int(blockDim.x); ++k) sum += part[k];
+        y[blockIdx.x] = sum;
+    }
+}
+}
+extern __shared__ double outside[];
+__global__ void dynamic_outside(double* y) {
+    outside[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    y[threadIdx.x] = outside[threadIdx.x ^ 1];
+}
+struct Mixed { char c; double d; short s; };
+struct alignas(32) Wide { float v[8]; };
+__global__ void parameters(char c, Mixed m, short s, Wide w, double d, bool b, double* y) {
+    m.d += threadIdx.x;
+    y[threadIdx.x] = c + m.c + m.d + m.s + s + w.v[7] + d + b;
+}
+__global__ void votes(int* y) {
+    const int t = threadIdx.x;
+    y[t * 3] = __syncthreads_count(t % 3 == 0);
+    y[t * 3 + 1] = __syncthreads_and(t < 63) * 2 + __syncthreads_and(t < 64);
+    y[t * 3 + 2] = __syncthreads_or(t == 40) * 2 + __syncthreads_or(t == 64);
+}
+__global__ void nothing() {}
+"""
+
+
+@pytest.fixture(scope="module")
+def basic() -> Kernels:
+    names = [
+        *("saxpy", "coordinates", "reverse", "warp_sum<float, 16>", "warp_sum<double, 16>"),
+        *("inner::dynamic", "dynamic_outside", "parameters", "votes", "nothing"),
+    ]
+    return Kernels(BASIC, names, ["_ZN5inner4partE", "outside"])
+
+
+@pytest.mark.parametrize("n", [1, 31, 256, 100_003])
+def test_saxpy(basic: Kernels, n: int) -> None:
+    x, y = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
+    assert basic.launch("saxpy", -(-n // 256), 256, np.float32(2), x, y, np.int32(n)) == 0
+    assert np.array_equal(y, 2 * x + 1)
+
+
+@pytest.mark.parametrize("block", [(1,), (5, 3, 2), (32, 4), (1, 1, 64), (1024,)])
+def test_each_thread_keeps_its_coordinates(basic: Kernels, block: tuple[int, ...]) -> None:
+    x, y, z = (*block, 1, 1)[:3]
+    count = x * y * z
+    out = np.zeros((12, count), np.int32)
+    assert basic.launch("coordinates", (3, 2, 2), block, out) == 0
+    thread = np.arange(count)
+    weight = thread % x + 2 * (thread // x % y) + 4 * (thread // x // y)
+    assert np.array_equal(out, thread * 1000 + np.arange(12)[:, None] + 1000000 * weight)
+
+
+def test_shared_memory(basic: Kernels) -> None:
+    x = np.arange(256 * 50, dtype=np.int32)
+    y = np.zeros_like(x)
+    assert basic.launch("reverse", 50, 256, x, y) == 0
+    assert np.array_equal(y.reshape(50, 256), x.reshape(50, 256)[:, ::-1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_warp_sum(basic: Kernels, dtype: type) -> None:
+    y: np.ndarray[Any, Any] = np.zeros(12, dtype)
+    name = f"warp_sum<{'float' if dtype is np.float32 else 'double'}, 16>"
+    assert basic.launch(name, 3, 128, y) == 0
+    assert np.array_equal(y, np.tile(np.arange(128).reshape(4, 32).sum(1), 3))
+
+
+def test_dynamic_shared_memory(basic: Kernels) -> None:
+    y = np.zeros(5, np.int32)
+    assert basic.launch("inner::dynamic", 5, 96, y, dynamic=384) == 0
+    assert np.all(y == 96 * 95 // 2)
+    z = np.zeros(64)
+    assert basic.launch("dynamic_outside", 1, 64, z, dynamic=512) == 0
+    assert np.array_equal(z, np.arange(64) ^ 1)
+
+
+def test_parameters_of_every_layout(basic: Kernels) -> None:
+    mixed = struct.pack("<b7xdh6x", 2, 0.5, 7)
+    wide = struct.pack("<8f", *range(8))
+    y: np.ndarray[Any, Any] = np.zeros(40)
+    # Behind the head, as a struct: c at 0, m at 8, s at 32, w at 64, d at 96, b at 104, y at 112.
+    packed = struct.pack("<b7x24sh30x32sd?7xQ", 1, mixed, 3, wide, 0.25, True, y.ctypes.data)
+    assert basic.launch("parameters", 1, 40, packed) == 0
+    assert np.array_equal(y, 1 + 2 + 0.5 + 7 + 3 + 7 + 0.25 + 1 + np.arange(40))
+
+
+def test_votes_of_a_block(basic: Kernels) -> None:
+    y = np.zeros((64, 3), np.int32)
+    assert basic.launch("votes", 1, 64, y) == 0
+    assert np.array_equal(y, np.tile([22, 1, 2], (64, 1)))
+
+
+def test_no_parameters(basic: Kernels) -> None:
+    assert basic.launch("nothing", 7, 33) == 0
+    assert basic.launch("nothing", 0, 33) == 0
+
+
+WARP = """
+__global__ void shuffles(const int* x, int* y) {
+    const int v = x[threadIdx.x], t = threadIdx.x, all = 0xffffffff;
+    int* const out = y + t * 8;
+    out[0] = __shfl_sync(all, v, t * 7 + 3);
+    out[1] = __shfl_sync(all, v, 5, 8);
+    out[2] = __shfl_up_sync(all, v, 3, 16);
+    out[3] = __shfl_down_sync(all, v, 5, 8);
+    out[4] = __shfl_xor_sync(all, v, 17);
+    out[5] = __shfl_xor_sync(all, v, 9, 8);
+    out[6] = __shfl(v, 31 - t);
+    out[7] = __shfl_down(v, 1);
+}
+struct Pair { short a; float b; };
+template <class T> __device__ bool same(T value) {
+    return __shfl_xor_sync(0xffffffffu, __shfl_xor_sync(0xffffffffu, value, 5), 5) == value;
+}
+__global__ void types(int* y) {
+    const int t = threadIdx.x;
+    const Pair p = __shfl_sync(0xffffffffu, Pair{short(t), t * 0.5f}, t ^ 1);
+    y[t] = same(t) && same(unsigned(t)) && same(long(t) << 40) && same((unsigned long)t << 40) &&
+           same((long long)t << 50) && same((unsigned long long)t << 50) && same(t * 0.1f) &&
+           same(t * 0.1) && p.a == (t ^ 1) && p.b == (t ^ 1) * 0.5f;
+}
+__global__ void masks(unsigned* y) {
+    const unsigned t = threadIdx.x, lane = t % 32;
+    unsigned* const out = y + t * 10;
+    out[0] = __ballot_sync(0xffffffffu, lane % 3 == 0);
+    out[1] = __any_sync(0xffffffffu, lane == 40) * 2 + __all_sync(0xffffffffu, lane < 32);
+    out[2] = __match_any_sync(0xffffffffu, lane / 5);
+    int all = 7;
+    out[3] = __match_all_sync(0xffffffffu, 1.5, &all) + all;
+    out[4] = __match_all_sync(0xffffffffu, lane & 1, &all) + all;
+    if (lane < 8) {
+        out[5] = __activemask();
+        out[6] = __reduce_add_sync(0xffu, lane);
+    } else {
+        out[5] = __activemask();
+        out[6] = __reduce_max_sync(0xffffff00u, lane);
+    }
+    out[7] = __reduce_xor_sync(0xffffffffu, lane * 3 + 1);
+    out[8] = static_cast<unsigned>(__reduce_min_sync(0xffffffffu, int(lane) - 9));
+    out[9] = __any(lane == 3) * 4 + __all(lane < 3) * 2 + (__ballot(lane == 1) == 2);
+}
+__global__ void halves(int* y) {
+    // Lanes 16 and up meet twice among themselves before they come to the others.
+    const int lane = threadIdx.x;
+    int v = lane;
+    if (lane >= 16) {
+        v = __shfl_xor_sync(0xffff0000u, v, 1);
+        v = __shfl_xor_sync(0xffff0000u, v, 2);
+    }
+    y[lane] = __shfl_xor_sync(0xffffffffu, v, 16);
+}
+__global__ void leavers(int* y) {
+    const int lane = threadIdx.x;
+    if (lane % 2) return;
+    y[lane] = __popc(__ballot_sync(0xffffffffu, 1));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def warp() -> Kernels:
+    return Kernels(WARP, ["shuffles", "types", "masks", "halves", "leavers"])
+
+
+def test_shuffles(warp: Kernels) -> None:
+    x = np.random.default_rng(0).integers(0, 1000, 32).astype(np.int32)
+    y = np.zeros((32, 8), np.int32)
+    assert warp.launch("shuffles", 1, 32, x, y) == 0
+    t = np.arange(32)
+    sources = [
+        (t * 7 + 3) % 32,
+        t // 8 * 8 + 5,
+        np.where(t % 16 >= 3, t - 3, t),
+        np.where(t % 8 + 5 < 8, t + 5, t),
+        t ^ 17,
+        np.where((t ^ 9) < (t // 8 + 1) * 8, t ^ 9, t),
+        31 - t,
+        np.minimum(t + 1, 31),
+    ]
+    assert np.array_equal(y, np.stack([x[source] for source in sources], 1))
+
+
+def test_shuffles_take_every_type(warp: Kernels) -> None:
+    y = np.zeros(32, np.int32)
+    assert warp.launch("types", 1, 32, y) == 0
+    assert np.all(y == 1)
+
+
+def test_masks(warp: Kernels) -> None:
+    y = np.zeros((64, 10), np.uint32)
+    assert warp.launch("masks", 1, 64, y) == 0
+    lane = np.arange(32)
+    groups = [sum(1 << int(k) for k in lane[lane // 5 == j // 5]) for j in lane]
+    low = lane < 8
+    expected = np.stack(
+        [
+            np.full(32, sum(1 << k for k in range(0, 32, 3))),
+            np.full(32, 1),
+            np.array(groups),
+            np.full(32, 0),  # all lanes, and one more wraps around
+            np.full(32, 0),
+            np.where(low, 0xFF, 0xFFFFFF00),
+            np.where(low, 28, 31),
+            np.full(32, np.bitwise_xor.reduce(lane * 3 + 1)),
+            np.full(32, 2**32 - 9),
+            np.full(32, 5),
+        ],
+        1,
+    ).astype(np.uint32)
+    assert np.array_equal(y[:32], expected)
+    assert np.array_equal(y[32:], expected)
+
+
+def test_masks_that_overlap(warp: Kernels) -> None:
+    y = np.zeros(32, np.int32)
+    assert warp.launch("halves", 1, 32, y) == 0
+    lane = np.arange(32)
+    assert np.array_equal(y, np.where(lane < 16, (lane + 16) ^ 3, lane - 16))
+
+
+def test_lanes_that_ended_are_not_waited_for(warp: Kernels) -> None:
+    y = np.zeros(32, np.int32)
+    assert warp.launch("leavers", 1, 32, y) == 0
+    assert np.array_equal(y, np.where(np.arange(32) % 2, 0, 16))
+
+
+FAULTS = """
+#undef NDEBUG
+#include <assert.h>
+__device__ void bar() { __syncthreads(); }
+__global__ void fine(int* y) { bar(); y[threadIdx.x] = threadIdx.x; }
+__global__ void divide(int* y) { bar(); y[threadIdx.x] = 10 / (int(threadIdx.x) - 5); }
+__global__ void diverge() {
+    if (threadIdx.x < 16)
+        __syncthreads();
+    else
+        __syncthreads_or(1);
+}
+__global__ void left(int* y) {
+    if (threadIdx.x == 7) return;
+    __syncthreads();
+    y[threadIdx.x] = 1;
+}
+__global__ void half_warp(int* y) {
+    if (threadIdx.x & 1)
+        y[threadIdx.x] = __shfl_sync(0xffffffffu, 1, 0);
+    else
+        __syncthreads();
+}
+__global__ void not_in_mask(int* y) { y[threadIdx.x] = __shfl_sync(0xffu, 1, 0); }
+__device__ int deep(int n) {
+    volatile int a[100];
+    a[n % 100] = n;
+    return n == 0 ? 0 : deep(n + 1) + a[3];
+}
+__global__ void deep_at_once(int* y) { y[threadIdx.x] = deep(1); }
+__global__ void deep_later(int* y) { bar(); if (threadIdx.x == 9) y[threadIdx.x] = deep(1); }
+__global__ void wild(int* y) { bar(); if (threadIdx.x == 3) y[1ll << 40] = 1; }
+__global__ void refuse(int* y) { if (threadIdx.x == 3) assert(y[0] == 12345); }
+__global__ void trap() { if (threadIdx.x == 2) __trap(); }
+__global__ void endless(volatile int* y) { while (y[0] == 0) {} }
+__global__ void barriers() { while (true) __syncthreads(); }
+__global__ void one_fails(volatile int* y) {
+    if (blockIdx.x == 1) assert(false);
+    while (y[0] == 0) {}
+}
+__global__ void grid_sync() { _kt_grid_barrier(__builtin_FILE(), __builtin_LINE()); }
+__global__ void some_sync() {
+    if (blockIdx.x != 2) _kt_grid_barrier(__builtin_FILE(), __builtin_LINE());
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def faults() -> Kernels:
+    names = (
+        "fine divide diverge left half_warp not_in_mask deep_at_once deep_later wild refuse trap "
+        "endless barriers one_fails grid_sync some_sync"
+    )
+    return Kernels(FAULTS, names.split())
+
+
+@pytest.fixture
+def time_limit() -> Iterator[None]:
+    runtime.set_time_limit(100)
+    yield
+    runtime.set_time_limit(0)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "told"),
+    [
+        ("divide", 1, "thread (5, 0, 0): an integer divided by zero"),
+        (
+            "diverge",
+            3,
+            "its threads wait at barriers of different kinds: 16 threads wait at kernel.cu:9, 48 "
+            "at kernel.cu:11",
+        ),
+        ("left", 3, "thread (7, 0, 0) has left the kernel, while 63 threads wait at kernel.cu:15"),
+        ("half_warp", 3, "32 threads wait at kernel.cu:22, 32 at kernel.cu:20"),
+        ("not_in_mask", 3, "a lane is not in the mask that it names at kernel.cu:24"),
+        ("deep_at_once", 3, "its stack is full"),
+        ("deep_later", 3, "thread (9, 0, 0): its stack is full (576 KiB)"),
+        ("wild", 3, "thread (3, 0, 0): no memory can be read or written at address 0x"),
+        ("refuse", 2, "thread (3, 0, 0): assertion 'y[0] == 12345' failed at kernel.cu:33"),
+        ("trap", 2, "thread (2, 0, 0): trapped"),
+    ],
+)
+@pytest.mark.parametrize("grid", [1, 6])
+def test_faults_come_back(faults: Kernels, name: str, status: int, told: str, grid: int) -> None:
+    y = np.zeros(64, np.int32)
+    arguments = () if name in ("diverge", "trap") else (y,)
+    assert faults.launch(name, grid, 64, *arguments) == status
+    text = runtime.last_fault()
+    assert told in text
+    assert text.startswith(f"kernel '{name}', block (")
+    assert faults.launch("fine", 2, 64, y) == 0
+    assert np.array_equal(y, np.arange(64))
+
+
+LINES = """
+__global__ void halves(int* y) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = t;
+    if (t & 1) {
+        __syncthreads();
+        y[t] = s[t ^ 1];
+    } else {
+        __syncthreads();
+        y[t] = s[63 - t];
+    }
+    __syncthreads();
+    for (int k = 0; k < 2; ++k) {
+        if (t < 10 * k) { s[t] = k; __syncthreads(); y[t] += s[(t + 1) % 10]; }
+        else { __syncthreads(); y[t] += 1000; }
+    }
+}
+__global__ void counts(int* y) {
+    if (threadIdx.x < 20) y[threadIdx.x] = __syncthreads_count(threadIdx.x % 2);
+    else y[threadIdx.x] = __syncthreads_count(1);
+}
+__global__ void one_less(int* y) {
+    if (threadIdx.x < 16) __syncthreads();
+    else { __syncthreads(); __syncthreads(); }
+}
+"""
+
+
+def test_a_barrier_may_stand_on_several_lines() -> None:
+    kernels = Kernels(LINES, ["halves", "counts", "one_less"])
+    y = np.zeros(64, np.int32)
+    assert kernels.launch("halves", 1, 64, y) == 0
+    t = np.arange(64)
+    expected = np.where(t & 1, t ^ 1, 63 - t) + 1000 + np.where(t < 10, 1, 1000)
+    assert np.array_equal(y, expected)
+    assert kernels.launch("counts", 2, 64, y) == 0
+    assert (y == 54).all()
+    assert kernels.launch("one_less", 1, 64, y) == 3
+    told = runtime.last_fault()
+    assert "thread (0, 0, 0) has left the kernel, while 48 threads wait at kernel.cu:25" in told
+
+
+def test_exits_may_be_allowed(faults: Kernels) -> None:
+    y = np.zeros(64, np.int32)
+    assert faults.launch("left", 3, 64, y, flags=EXITS_ALLOWED) == 0
+    assert np.array_equal(y, np.arange(64) != 7)
+
+
+@pytest.mark.parametrize("name", ["endless", "barriers"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_time_limit(faults: Kernels, time_limit: None, name: str, threads: int) -> None:
+    y = np.zeros(64, np.int32)
+    start = time.perf_counter()
+    arguments = (y,) if name == "endless" else ()
+    assert faults.launch(name, 4, 64, *arguments, threads=threads) == 3
+    assert time.perf_counter() - start < 5
+    assert "the launch did not end within 100 ms" in runtime.last_fault()
+    assert faults.launch("fine", 2, 64, y) == 0
+
+
+def test_a_fault_ends_the_other_blocks(faults: Kernels) -> None:
+    y = np.zeros(1, np.int32)
+    assert faults.launch("one_fails", 2, 1, y) == 2
+    assert "block (1, 0, 0), thread (0, 0, 0): assertion 'false'" in runtime.last_fault()
+
+
+def test_faults_beside_each_other(faults: Kernels) -> None:
+    results = []
+
+    def fail() -> None:
+        y = np.zeros(64, np.int32)
+        for _ in range(50):
+            status = faults.launch("divide", 3, 64, y)
+            results.append((status, "divided by zero" in runtime.last_fault()))
+
+    threads = [threading.Thread(target=fail) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [(1, True)] * 150
+
+
+COOPERATE = """
+__global__ void rounds(int* y, int n) {
+    for (int k = 0; k < n; ++k) {
+        if (threadIdx.x == 0) atomicAdd(&y[k], 1);
+        _kt_grid_barrier(__builtin_FILE(), __builtin_LINE());
+        if (y[k] != int(gridDim.x)) atomicAdd(&y[n], 1);
+    }
+}
+"""
+
+
+def test_barriers_of_a_grid() -> None:
+    kernels = Kernels(COOPERATE, ["rounds"])
+    y = np.zeros(21, np.int32)
+    assert kernels.launch("rounds", 24, 33, y, np.int32(20), flags=COOPERATIVE) == 0
+    assert np.array_equal(y, [24] * 20 + [0])
+
+
+def test_wrong_grid_barriers(faults: Kernels) -> None:
+    assert faults.launch("grid_sync", 2, 3) == 3
+    assert "needs a cooperative launch" in runtime.last_fault()
+    assert faults.launch("some_sync", 5, 3, flags=COOPERATIVE) == 3
+    assert "a barrier of the grid" in runtime.last_fault()
+    most = runtime.cooperative_limit()
+    assert faults.launch("grid_sync", most, 2, flags=COOPERATIVE) == 0
+    assert faults.launch("grid_sync", most + 1, 2, flags=COOPERATIVE) == 4
+    assert f"can have {most} blocks, not {most + 1}" in runtime.last_fault()
+
+
+LOCKS = """
+__global__ void spin_cas(int* y) {
+    while (atomicCAS(y, 0, 1) != 0) {}
+    y[1] = y[1] + 1;
+    __threadfence();
+    atomicExch(y, 0);
+}
+__global__ void spin_in_block(int* y) {
+    __shared__ int lock;
+    if (threadIdx.x == 0) lock = 0;
+    __syncthreads();
+    for (bool done = false; !done;) {
+        if (atomicExch(&lock, 1) == 0) {
+            y[0] += 1;
+            __syncwarp(1u << threadIdx.x % 32);
+            atomicExch(&lock, 0);
+            done = true;
+        }
+    }
+}
+__global__ void poll(int* y) {
+    if (threadIdx.x < 63) while (atomicAdd(&y[0], 0) == 0) {}
+    else atomicAdd(&y[0], 1);
+}
+__global__ void nap(volatile int* y) {
+    if (threadIdx.x == 0) while (y[0] == 0) __nanosleep(100);
+    else y[0] = 1;
+}
+__global__ void words(unsigned short* a, unsigned int* b, unsigned long long* c, float* d) {
+    atomicCAS(a, (unsigned short)0, (unsigned short)7);
+    atomicCAS_system(b, 0u, 8u);
+    atomicCAS_block(c, 0ull, 9ull);
+    atomicExch_block(d, 2.5f);
+}
+"""
+
+
+def test_threads_of_a_block_may_wait_for_a_lock() -> None:
+    kernels = Kernels(LOCKS, ["spin_cas", "spin_in_block", "poll", "nap", "words"])
+    y = np.zeros(2, np.int32)
+    assert kernels.launch("spin_cas", 20, 64, y) == 0
+    assert y[1] == 20 * 64
+    for name, last in (("spin_in_block", 64), ("poll", 1), ("nap", 1)):
+        y[:] = 0
+        assert kernels.launch(name, 1, 64, y) == 0
+        assert y[0] == last
+    words = [np.zeros(1, dtype) for dtype in (np.uint16, np.uint32, np.uint64, np.float32)]
+    assert kernels.launch("words", 1, 4, *words) == 0
+    assert [float(word[0]) for word in words] == [7, 8, 9, 2.5]
+
+
+STRESS = """
+__global__ void turns(unsigned* y, int n) {
+    __shared__ unsigned s[64];
+    unsigned v = threadIdx.x;
+    for (int k = 0; k < n; ++k) {
+        s[threadIdx.x] = v;
+        __syncthreads();
+        v = s[(threadIdx.x + 1) % blockDim.x] + 1;
+        __syncthreads();
+    }
+    y[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
+"""
+
+
+def test_a_million_barriers() -> None:
+    kernels = Kernels(STRESS, ["turns"])
+    y = np.zeros((8, 8), np.uint32)
+    assert kernels.launch("turns", 8, 8, y, np.int32(62_500), threads=4) == 0
+    assert np.array_equal(y, np.tile((np.arange(8) + 62_500) % 8 + 62_500, (8, 1)))
+
+
+def _random_kernel(rng: random.Random, threads: int) -> tuple[str, np.ndarray[Any, Any]]:
+    """Return a kernel of random steps, and what it writes: one unsigned int a thread."""
+    t = np.arange(threads, dtype=np.uint32)
+    v, lines = t * np.uint32(2654435761), ["unsigned v = t * 2654435761u, w = 0;"]
+    warp, lane = t // 32 * 32, t % 32
+    for _ in range(rng.randrange(4, 14)):
+        k = rng.randrange(1, 31)
+        step = rng.randrange(7)
+        if step == 0:
+            lines.append(f"v = v * 5u + {k}u;")
+            v = v * np.uint32(5) + np.uint32(k)
+        elif step == 1:
+            lines.append(f"s[t] = v; __syncthreads(); v += s[(t + {k}) % n]; __syncthreads();")
+            v = v + v[(t + k) % threads]
+        elif step == 2:
+            lines.append(f"v ^= __shfl_sync(~0u, v, (t + {k}) % 32);")
+            source = warp + (lane + k) % 32
+            v = v ^ np.where(source < threads, v[np.minimum(source, threads - 1)], 0)
+        elif step == 3:
+            lines.append(f"v += __syncthreads_count(v >> {k} & 1);")
+            v = v + np.uint32(np.count_nonzero(v >> np.uint32(k) & 1))
+        elif step == 4:
+            lines.append(f"if (t % 32 < {k}) {{ w = __ballot_sync((1u << {k}) - 1, v & 1);")
+            lines.append("v += w; }")
+            bits = np.zeros(threads, np.uint32)
+            for first in range(0, threads, 32):
+                inside = (warp == first) & (lane < k) & (v & 1 == 1)
+                bits[warp == first] = np.bitwise_or.reduce(np.uint32(1) << lane[inside], initial=0)
+            v = np.where(lane < k, v + bits, v)
+        elif step == 5:
+            lines.append(f"for (w = v % 4; w > 0; --w) __syncwarp(1u << t % 32), v += {k}u;")
+            v = v + v % 4 * np.uint32(k)
+        else:
+            lines.append(f"v = __reduce_add_sync(~0u, v) + {k}u;")
+            sums = np.add.reduceat(v, np.arange(0, threads, 32), dtype=np.uint32)
+            v = sums[t // 32] + np.uint32(k)
+    body = "\n    ".join(lines)
+    text = f"""(unsigned* y) {{
+    __shared__ unsigned s[1024];
+    const unsigned t = threadIdx.x, n = blockDim.x;
+    {body}
+    y[blockIdx.x * n + t] = v + s[0] * 0u;
+}}"""
+    return text, v
+
+
+def test_random_kernels() -> None:
+    rng = random.Random(7)
+    sizes = [rng.choice([1, 7, 32, 50, 96, 128, 333]) for _ in range(24)]
+    made = [_random_kernel(rng, size) for size in sizes]
+    text = "\n".join(f"__global__ void k{n}{body}" for n, (body, _) in enumerate(made))
+    kernels = Kernels(text, [f"k{n}" for n in range(len(made))])
+    for n, (size, (body, expected)) in enumerate(zip(sizes, made, strict=True)):
+        y = np.zeros((9, size), np.uint32)
+        assert kernels.launch(f"k{n}", 9, size, y, threads=3) == 0, runtime.last_fault()
+        assert np.array_equal(y, np.tile(expected, (9, 1))), body
+
+
+PRINTING = """
+import sys
+sys.path[:0] = [{tests!r}]
+from grid_kernels import Kernels
+k = Kernels('__global__ void f() {{ printf("thread %d\\\\n", threadIdx.x); }}', ["f"])
+assert k.launch("f", 1, 3) == 0
+import os
+os._exit(0)  # what is not written by now never is
+"""
+
+
+def test_printf_is_written_at_the_end_of_a_launch() -> None:
+    tests = str(Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTING.format(tests=tests)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "thread 0\nthread 1\nthread 2\n"
+
+
+def _seconds(kernels: Kernels, n: int) -> float:
+    x, y = np.ones(n, np.float32), np.zeros(n, np.float32)
+    times = []
+    for _ in range(10):
+        start = time.perf_counter()
+        for _ in range(20):
+            arguments = (np.float32(1e-6), x, y, np.int32(n - 5))
+            assert kernels.launch("saxpy", n // 256, 256, *arguments, threads=1) == 0
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_threads_may_be_told_exactly(basic: Kernels) -> None:
+    text = BASIC[: BASIC.index("__global__ void coordinates")]
+    text += "__global__ void divide(int* y) { y[threadIdx.x] = 10 / (int(threadIdx.x) - 5); }"
+    exact = Kernels(text, ["saxpy", "divide"], [], "-DKERNELTK_EXACT_THREADS")
+    assert exact.launch("divide", 1, 64, np.zeros(64, np.int32)) == 1
+    assert "thread (5, 0, 0): an integer divided" in runtime.last_fault()
+    # Else loops over threads are vectorised, and the guard of the last block costs nothing.
+    assert _seconds(basic, 1 << 16) < _seconds(exact, 1 << 16) / 1.5

@@ -1,0 +1,397 @@
+"""Loading object code, and the thread pool."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from kerneltk.backends.host import runtime, toolchain
+from kerneltk.core.artifacts import ObjectCode, TranslationUnit
+from kerneltk.core.settings import get_settings
+from kerneltk.errors import BackendUnavailableError, LaunchError
+
+COUNT = """
+struct Args { int* visits; long long grain; int* bad; };
+extern "C" void count(const void* args, long long begin, long long end) {
+    Args p = *static_cast<const Args*>(args);
+    if (begin % p.grain || begin >= end) __atomic_fetch_add(p.bad, 1, __ATOMIC_RELAXED);
+    for (long long i = begin; i < end; ++i) __atomic_fetch_add(p.visits + i, 1, __ATOMIC_RELAXED);
+}
+"""
+
+NESTED = """
+typedef void (*Function)(const void*, long long, long long);
+struct Args {
+    void (*launch)(Function, const void*, long long, long long, int);
+    Function function;
+    const void* args;
+    long long inner;
+};
+extern "C" void nested(const void* args, long long begin, long long end) {
+    const Args& p = *static_cast<const Args*>(args);
+    for (long long i = begin; i < end; ++i) p.launch(p.function, p.args, p.inner, 1, 4);
+}
+"""
+
+SLOW = """
+extern "C" int usleep(unsigned int);
+extern "C" int gettid();
+extern "C" void slow(const void* args, long long begin, long long end) {
+    int* ids = *static_cast<int* const*>(args);
+    for (long long i = begin; i < end; ++i) { usleep(2000); ids[i] = gettid(); }
+}
+"""
+
+
+def compile_text(source: str, entry: str) -> ObjectCode:
+    return toolchain.compile_unit(TranslationUnit("host", source, entry))
+
+
+@pytest.fixture(scope="module")
+def code() -> ObjectCode:
+    return compile_text(COUNT, "count")
+
+
+@pytest.fixture(scope="module")
+def count(code: ObjectCode) -> runtime.HostFunction:
+    return runtime.load(code)
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    yield monkeypatch
+    monkeypatch.undo()
+    get_settings.cache_clear()
+
+
+class Counter:
+    """Counts how often each item is done."""
+
+    def __init__(self, total: int, grain: int = 1) -> None:
+        self.visits = np.zeros(max(total, 1), np.int32)
+        self.bad = np.zeros(1, np.int32)
+        self.packed = ctypes.create_string_buffer(
+            struct.pack("PqP", self.visits.ctypes.data, grain, self.bad.ctypes.data)
+        )
+        self.address = ctypes.addressof(self.packed)
+
+    def check(self, times: int = 1) -> None:
+        assert (self.visits == times).all()
+        assert self.bad[0] == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8, 64])
+def test_each_item_is_done_once(count: runtime.HostFunction, threads: int) -> None:
+    for total in (1, 2, 3, 7, 8, 9, 63, 64, 65, 1000, 4096, 99_991):
+        for grain in (1, 2, 3, 16, 100, 1000, 200_000):
+            counter = Counter(total, grain)
+            runtime.launch(count.address, counter.address, total, grain, threads)
+            counter.check()
+
+
+def test_nothing_to_do(count: runtime.HostFunction) -> None:
+    counter = Counter(1)
+    runtime.launch(count.address, counter.address, 0, 1, 4)
+    runtime.launch(count.address, counter.address, -5, 1, 4)
+    counter.check(times=0)
+
+
+def test_odd_numbers_are_taken_sensibly(count: runtime.HostFunction) -> None:
+    counter = Counter(1000)
+    runtime.launch(count.address, counter.address, 1000, 0, 4)
+    runtime.launch(count.address, counter.address, 1000, -1, 100_000)
+    runtime.launch(count.address, counter.address, 1000, 1, 0)
+    runtime.launch(count.address, counter.address, 1000, 1, -3)
+    runtime.launch(count.address, counter.address, 1000, 2**62, 4)
+    counter.check(times=5)
+
+
+def test_huge_ranges_do_not_overflow() -> None:
+    source = """extern "C" void add(const void* args, long long begin, long long end) {
+        __atomic_fetch_add(*static_cast<long long* const*>(args), end - begin, __ATOMIC_RELAXED);
+    }"""
+    function = runtime.load(compile_text(source, "add"))
+    for total in (2**40 + 1, 2**62 + 12345, 2**63 - 1):
+        for grain in (1, 1000, 2**40, 2**62):
+            done = np.zeros(1, np.int64)
+            address = ctypes.c_void_p(done.ctypes.data)
+            runtime.launch(function.address, ctypes.addressof(address), total, grain, 7)
+            assert done[0] == total
+
+
+def test_many_small_launches(count: runtime.HostFunction) -> None:
+    counter = Counter(64)
+    for _ in range(20_000):
+        runtime.launch(count.address, counter.address, 64, 1, 3)
+    counter.check(times=20_000)
+
+
+def test_launches_that_wake_sleeping_workers(count: runtime.HostFunction) -> None:
+    counter = Counter(256)
+    for number in range(300):
+        runtime.launch(count.address, counter.address, 256, 1, 4)
+        time.sleep(0.0005 * (number % 3))
+    counter.check(times=300)
+
+
+def test_concurrent_python_threads(count: runtime.HostFunction) -> None:
+    counters = [Counter(5000, grain=7) for _ in range(6)]
+
+    def launch_often(counter: Counter) -> None:
+        for _ in range(500):
+            runtime.launch(count.address, counter.address, 5000, 7, 4)
+
+    threads = [threading.Thread(target=launch_often, args=(counter,)) for counter in counters]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for counter in counters:
+        counter.check(times=500)
+
+
+def test_nested_launches(count: runtime.HostFunction) -> None:
+    nested = runtime.load(compile_text(NESTED, "nested"))
+    counter = Counter(100)
+    launch = ctypes.cast(cast(Any, runtime.launch), ctypes.c_void_p).value
+    packed = ctypes.create_string_buffer(
+        struct.pack("PPPq", launch, count.address, counter.address, 100)
+    )
+    runtime.launch(nested.address, ctypes.addressof(packed), 50, 1, 4)
+    counter.check(times=50)
+
+
+def test_several_threads_take_part() -> None:
+    slow = runtime.load(compile_text(SLOW, "slow"))
+    ids = np.zeros(64, np.int32)
+    address = ctypes.c_void_p(ids.ctypes.data)
+    runtime.launch(slow.address, ctypes.addressof(address), 64, 1, 4)
+    assert len(set(ids.tolist())) == 4
+    assert threading.get_native_id() in ids
+    assert runtime.worker_count() >= 3
+    runtime.launch(slow.address, ctypes.addressof(address), 8, 1, 2)
+    assert 1 <= len(set(ids[:8].tolist())) <= 2
+
+
+def test_the_gil_is_released() -> None:
+    slow = runtime.load(compile_text(SLOW, "slow"))
+    ids = np.zeros(100, np.int32)
+    address = ctypes.c_void_p(ids.ctypes.data)
+    thread = threading.Thread(
+        target=lambda: runtime.launch(slow.address, ctypes.addressof(address), 100, 1, 1)
+    )
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        turns += 1
+        time.sleep(0.001)
+    thread.join()
+    assert turns > 20
+
+
+def test_a_small_launch_is_cheap(count: runtime.HostFunction) -> None:
+    counter = Counter(1)
+    launch = runtime.launch
+    best = float("inf")
+    for _ in range(10):
+        start = time.perf_counter()
+        for _ in range(1000):
+            launch(count.address, counter.address, 1, 1000, 2)
+        best = min(best, time.perf_counter() - start)
+    assert best / 1000 < 5e-6  # 0.5 µs on an idle machine
+
+
+FORK = """
+import ctypes, os, signal, struct, sys, threading
+import numpy as np
+from kerneltk.backends.host import runtime, toolchain
+from kerneltk.core.artifacts import TranslationUnit
+
+function = runtime.load(toolchain.compile_unit(TranslationUnit("host", sys.argv[1], "count")))
+visits = np.zeros(10_000, np.int32)
+bad = np.zeros(1, np.int32)
+packed = ctypes.create_string_buffer(struct.pack("PqP", visits.ctypes.data, 1, bad.ctypes.data))
+
+def launch(times):
+    for _ in range(times):
+        runtime.launch(function.address, ctypes.addressof(packed), len(visits), 1, 4)
+
+def fork_and_launch(depth):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        visits[:] = 0
+        assert runtime.worker_count() == 0
+        launch(50)
+        assert runtime.worker_count() == 3
+        assert (visits == 50).all() and bad[0] == 0
+        if depth:
+            fork_and_launch(depth - 1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+fork_and_launch(0)  # before the pool has started
+launch(1)
+fork_and_launch(1)
+stop = threading.Event()
+def keep_busy():
+    while not stop.is_set():
+        launch(1)
+thread = threading.Thread(target=keep_busy)
+thread.start()
+for _ in range(20):  # while another thread launches
+    fork_and_launch(0)
+stop.set()
+thread.join()
+visits[:] = 0
+launch(5)
+assert (visits == 5).all()
+print("done")
+"""
+
+
+def test_fork() -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, COUNT]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+EXIT = """
+import sys, threading
+from kerneltk.backends.host import runtime
+runtime.prepare()
+runtime.prepare()
+if sys.argv[1] == "wait":
+    runtime.launch
+"""
+
+
+@pytest.mark.parametrize("how", ["wait", "leave"])
+def test_exit_with_a_pool_under_way_is_clean(how: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EXIT, how],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+CACHED = """
+from kerneltk.backends.host import runtime, toolchain
+class Memory(dict):
+    put = dict.__setitem__
+kept = Memory()
+runtime.get_cache = lambda: kept
+first = runtime._compile_pool()
+(key,) = kept
+assert len(key) == 64 and kept[key] == first
+toolchain.build = None
+assert runtime._compile_pool() is first
+runtime.prepare()
+assert runtime.launch is runtime.launch
+"""
+
+
+def test_the_pool_is_compiled_once_for_a_cache() -> None:
+    done = subprocess.run([sys.executable, "-c", CACHED], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_failure_in_the_background_is_raised_at_first_use(tmp_path: Path) -> None:
+    text = """
+from kerneltk.backends.host import runtime
+from kerneltk.errors import BackendUnavailableError
+runtime.prepare()
+for _ in range(2):
+    try:
+        runtime.launch
+    except BackendUnavailableError as error:
+        print(error)
+"""
+    settings = {**os.environ, "KERNELTK_CXX": str(tmp_path / "none")}
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, env=settings
+    )
+    assert done.stderr == ""
+    assert done.stdout.count("No C++ compiler for the host backend") == 2
+
+
+def test_loads_are_separate_and_leak_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    codes = [
+        compile_text(
+            f"""extern "C" void f(const void* args, long long, long long) {{
+                **static_cast<int* const*>(args) = {value};
+            }}""",
+            "f",
+        )
+        for value in (1, 2)
+    ]
+    result = ctypes.c_int()
+    pointer = ctypes.pointer(result)
+    before = sorted(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        for value, code in enumerate(codes, 1):
+            function = runtime.load(code)
+            runtime.launch(function.address, ctypes.addressof(pointer), 1, 1, 1)
+            assert result.value == value
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_loading_without_memfd(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: ObjectCode
+) -> None:
+    def forbidden(name: str, flags: int) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "memfd_create", forbidden)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    counter = Counter(1000)
+    runtime.launch(runtime.load(code).address, counter.address, 1000, 1, 4)
+    counter.check()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(LaunchError, match="cannot be loaded"):
+        runtime.load(replace(code, code=b"nonsense"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_object_code_is_refused(code: ObjectCode) -> None:
+    for content in (b"", b"nonsense", code.code[:100], code.code[:400]):
+        with pytest.raises(LaunchError, match="cannot be loaded"):
+            runtime.load(replace(code, code=content))
+    with pytest.raises(LaunchError, match="has no entry point 'other'"):
+        runtime.load(replace(code, entry="other"))
+
+
+def test_object_code_for_another_cpu_is_refused(code: ObjectCode) -> None:
+    target = replace(code.target, architecture="x86_64-glibc2.36-0123456789abcdef")
+    with pytest.raises(BackendUnavailableError, match="cannot run here"):
+        runtime.load(replace(code, target=target))
+
+
+def test_num_threads(environment: pytest.MonkeyPatch) -> None:
+    environment.delenv("KERNELTK_NUM_THREADS", raising=False)
+    get_settings.cache_clear()
+    assert runtime.num_threads() == len(os.sched_getaffinity(0))
+    environment.setenv("KERNELTK_NUM_THREADS", "5")
+    get_settings.cache_clear()
+    assert runtime.num_threads() == 5

@@ -1,0 +1,120 @@
+"""Arrays of other libraries, by classes that have their protocols around NumPy's memory."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ElementwiseKernel
+from kerneltk.backends import foreign_arrays
+
+from .. import fake_torch
+from ..fake_torch import Tensor
+
+TWICE = ElementwiseKernel("T x", "T y", "y = x + x", "twice")
+SUM = ElementwiseKernel("T x, T w", "T y, T z", "y = x + w; z = x - w", "sum")
+
+
+class ByInterface:
+    """Has ``__array_interface__``, as PIL's images do."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self.array.__array_interface__
+
+
+class ByDlpack:
+    """Has the DLPack protocol, as torch's and JAX's arrays do."""
+
+    def __init__(self, array: Any, device: tuple[int, int] = (1, 0)) -> None:
+        self.array = array
+        self.device = device
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+
+@pytest.mark.parametrize("kind", [ByInterface, ByDlpack])
+def test_inputs_and_outputs_share_memory(kind: Any) -> None:
+    x, y = np.arange(8.0), np.empty(8)
+    given = kind(y)
+    assert TWICE(kind(x), given) is given
+    np.testing.assert_array_equal(y, 2 * x)
+    x += 1
+    np.testing.assert_array_equal(TWICE(kind(x)), 2 * x)
+    np.testing.assert_array_equal(TWICE(kind(x[::-2])), 2 * x[::-2])
+
+
+@pytest.mark.parametrize("kind", [ByInterface, ByDlpack])
+def test_mixed_with_numpy(kind: Any) -> None:
+    x, w = np.arange(8.0), np.ones(8)
+    y, z = np.empty(8), np.empty(8)
+    given = kind(z)
+    result = SUM(kind(x), w, y, given)
+    assert result[0] is y
+    assert result[1] is given
+    np.testing.assert_array_equal(y, x + w)
+    np.testing.assert_array_equal(z, x - w)
+
+
+def test_memory_that_is_read_only() -> None:
+    y = np.zeros(8)
+    y.flags.writeable = False
+    np.testing.assert_array_equal(TWICE(ByInterface(y)), y)
+    with pytest.raises(ValueError, match="read-only"):
+        TWICE(np.ones(8), ByInterface(y))
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = fake_torch.module()
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return module
+
+
+def test_results_are_of_the_callers_kind(torch: ModuleType) -> None:
+    x = np.arange(4.0)
+    result = TWICE(Tensor(x))
+    assert type(result) is Tensor
+    np.testing.assert_array_equal(result.array, 2 * x)
+    pair = SUM(x, Tensor(x))
+    assert [type(part) for part in pair] == [Tensor, Tensor]
+
+
+def test_given_outputs_are_given_back_themselves(torch: ModuleType) -> None:
+    x, y = Tensor(np.arange(4.0)), Tensor(np.empty(4))
+    assert TWICE(x, y) is y
+    np.testing.assert_array_equal(y.array, [0, 2, 4, 6])
+
+
+def test_numbers_are_no_arrays() -> None:
+    for value in (1, 2.0, 1j, True, np.float32(1), "a", b"a", [1], (1,), None, object()):
+        assert foreign_arrays.import_array(value) is None
+
+
+def test_devices_that_kernels_do_not_reach() -> None:
+    with pytest.raises(TypeError, match="device that kernels do not reach"):
+        TWICE(ByDlpack(np.ones(3), (10, 0)))
+
+
+def test_subclasses_become_plain_arrays() -> None:
+    class Named(np.ndarray):
+        pass
+
+    result = TWICE(np.arange(3.0).view(Named))
+    assert type(result) is np.ndarray
+
+
+def test_the_first_way_back_that_does_something(torch: ModuleType) -> None:
+    for x, w in ((ByDlpack(np.ones(3)), Tensor(np.ones(3))), (Tensor(np.ones(3)), np.ones(3))):
+        assert [type(part) for part in SUM(x, w)] == [Tensor, Tensor]

@@ -1,0 +1,479 @@
+"""What changes a key, and what must not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kerneltk.cache.fingerprint
+from kerneltk.cache.fingerprint import fingerprint
+from kerneltk.core.artifacts import Target, TranslationUnit
+
+ROOT = Path(kerneltk.cache.fingerprint.__file__).parents[2]
+TARGET = Target("cuda", "sm_90", "nvrtc 12.9")
+UNIT = TranslationUnit("cuda", 'extern "C" __global__ void k() {}', "k", ("-std=c++17", "-O3"))
+
+
+def key_of(source: str, *directories: Path, options: tuple[str, ...] = ()) -> str:
+    unit = TranslationUnit("cuda", source, "k", options)
+    return fingerprint(unit, TARGET, include_directories=directories)
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def assert_counts(
+    path: Path, source: str, *directories: Path, options: tuple[str, ...] = ()
+) -> None:
+    """Check that the key depends on the content of the file `path`, and only on that."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    keys = []
+    for text in ("int a;", "int b;", "int a;"):
+        path.write_text(text)
+        keys.append(key_of(source, *directories, options=options))
+    path.unlink()
+    keys.append(key_of(source, *directories, options=options))
+    assert keys[0] == keys[2]
+    assert len(set(keys)) == 3
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let files written just now count as old enough to be remembered."""
+    now = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now() + 10**10)
+
+
+# Fields.
+
+
+def test_the_key_is_64_hexadecimal_digits() -> None:
+    key = fingerprint(UNIT, TARGET)
+    assert len(key) == 64
+    assert set(key) <= set("0123456789abcdef")
+
+
+def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
+    write(tmp_path / "a.h", "#include <b.h>\n")
+    write(tmp_path / "b.h", "int b;\n")
+    script = (
+        "import sys; from pathlib import Path; from kerneltk.core.artifacts import *;"
+        "from kerneltk.cache.fingerprint import fingerprint;"
+        "unit = TranslationUnit('host', '#include <a.h>\\n#include <b.h>', 'k', ('-O2',));"
+        "target = Target('host', 'x86', 'g++ 12');"
+        "print(fingerprint(unit, target, include_directories=[Path(sys.argv[1])]))"
+    )
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    unit = TranslationUnit("host", "#include <a.h>\n#include <b.h>", "k", ("-O2",))
+    target = Target("host", "x86", "g++ 12")
+    assert keys == {fingerprint(unit, target, include_directories=[tmp_path]) + "\n"}
+
+
+def test_every_field_counts() -> None:
+    keys = [
+        fingerprint(UNIT, TARGET),
+        fingerprint(replace(UNIT, backend="host"), TARGET),
+        fingerprint(replace(UNIT, source=UNIT.source + " "), TARGET),
+        fingerprint(replace(UNIT, entry="l"), TARGET),
+        fingerprint(replace(UNIT, options=()), TARGET),
+        fingerprint(replace(UNIT, options=("-O3", "-std=c++17")), TARGET),
+        fingerprint(UNIT, replace(TARGET, backend="host")),
+        fingerprint(UNIT, replace(TARGET, architecture="sm_90a")),
+        fingerprint(UNIT, replace(TARGET, compiler="nvrtc 12.8")),
+        fingerprint(UNIT, TARGET, backend_options=("-x",)),
+        fingerprint(UNIT, TARGET, backend_options=("-x", "-y")),
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_format_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint(UNIT, TARGET)
+    monkeypatch.setattr(kerneltk.cache.fingerprint, "_FORMAT", "kerneltk object code 0")
+    assert fingerprint(UNIT, TARGET) != before
+
+
+def test_origins_do_not_count() -> None:
+    with_origins = replace(UNIT, origins=(("operation", "y = x"),))
+    assert fingerprint(with_origins, TARGET) == fingerprint(UNIT, TARGET)
+
+
+def test_lists_and_tuples_of_options_are_the_same() -> None:
+    assert fingerprint(UNIT, TARGET, backend_options=["-x"]) == fingerprint(
+        UNIT, TARGET, backend_options=("-x",)
+    )
+
+
+Fields = tuple[str, str, tuple[str, ...], tuple[str, ...], str, str]
+
+
+def key_of_fields(fields: Fields) -> str:
+    source, entry, options, backend_options, architecture, compiler = fields
+    return fingerprint(
+        TranslationUnit("cuda", source, entry, options),
+        Target("cuda", architecture, compiler),
+        backend_options=backend_options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("ab", "c", (), (), "", ""), ("a", "bc", (), (), "", "")),
+        (("a", "b", (), (), "", ""), ("b", "a", (), (), "", "")),
+        (("", "", ("ab",), (), "", ""), ("", "", ("a", "b"), (), "", "")),
+        (("", "", ("a",), (), "", ""), ("", "", ("a", ""), (), "", "")),
+        (("", "", ("a",), (), "", ""), ("", "", (), ("a",), "", "")),
+        (("", "", ("a", "b"), (), "", ""), ("", "", ("a",), ("b",), "", "")),
+        (("", "", (), ("a",), "", ""), ("", "", (), (), "a", "")),
+        (("", "", (), (), "ab", "c"), ("", "", (), (), "a", "bc")),
+        (("a", "", (), (), "", ""), ("", "", ("a",), (), "", "")),
+        (("a\0", "b", (), (), "", ""), ("a", "\0b", (), (), "", "")),
+        (
+            ("", "", ("\x01\0\0\0\0\0\0\0a",), (), "", ""),
+            ("", "", ("", "a"), (), "", ""),
+        ),
+    ],
+)
+def test_moving_bytes_between_fields_changes_the_key(one: Fields, other: Fields) -> None:
+    assert key_of_fields(one) != key_of_fields(other)
+
+
+short_text = st.text(alphabet="a\0\x01\x02", max_size=3)
+any_fields = st.tuples(
+    short_text,
+    short_text,
+    st.lists(short_text, max_size=2).map(tuple),
+    st.lists(short_text, max_size=2).map(tuple),
+    short_text,
+    short_text,
+)
+
+
+@given(any_fields, any_fields)
+def test_keys_are_equal_only_for_equal_fields(one: Fields, other: Fields) -> None:
+    assert (key_of_fields(one) == key_of_fields(other)) is (one == other)
+
+
+def test_text_that_is_not_utf_8() -> None:
+    texts = ["\udc80", "\udc81", "\ufffd", "?", "\ud83d\ude00", "\U0001f600"]
+    assert len({key_of("// " + text) for text in texts}) == len(texts)
+
+
+# Headers that count.
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        "#include <x.h>",
+        '#include "x.h"',
+        "  #  include\t<x.h>",
+        "#include<x.h>",
+        "#include <x.h> // why",
+        "int a;\r\n#include <x.h>\r\n",
+        "/* one */ #include <x.h>",
+        "/* one\n   two */ #include <x.h>",
+        "# /* one */ include /* two */ /* three\n */ <x.h>",
+        "#inc\\\nlude \\\r\n <x.\\\nh>",
+        "#include \\  \n<x.h>",
+        "%:include <x.h>",
+        "??=include <x.h>",
+        "#include_next <x.h>",
+        '#import "x.h"',
+        '#embed "x.h"',
+        "#if 0\n#include <x.h>\n#endif",
+        "#if __has_include(<x.h>)\n#endif",
+        '#if defined A && __has_include ( "x.h" )\n#endif',
+        'const char* s = "/*";\n#include <x.h>',
+        "int n = 1'000; char c = '\"';\n#include <x.h>",
+        'const char* s = R"(" /* )";\n#include <x.h>',
+    ],
+)
+def test_a_directive_counts(tmp_path: Path, directive: str) -> None:
+    assert_counts(tmp_path / "x.h", directive, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["#define x.h", "include x.h", "#include HEADER", "#includes <x.h>", "#include <x.h\n>"]
+)
+def test_other_text_does_not_count(tmp_path: Path, text: str) -> None:
+    before = key_of(text, tmp_path)
+    write(tmp_path / "x.h", "int a;")
+    assert key_of(text, tmp_path) == before
+
+
+def test_nested_headers_count(tmp_path: Path) -> None:
+    write(tmp_path / "a.h", "#include <sub/b.h>\n")
+    write(tmp_path / "sub" / "b.h", '#include "c.h"\n#include "../d.h"\n')
+    assert_counts(tmp_path / "sub" / "c.h", "#include <a.h>", tmp_path)
+    assert_counts(tmp_path / "d.h", "#include <a.h>", tmp_path)
+
+
+def test_angles_do_not_look_in_the_including_files_directory(tmp_path: Path) -> None:
+    write(tmp_path / "sub" / "a.h", "#include <b.h>\n")
+    before = key_of("#include <sub/a.h>", tmp_path)
+    write(tmp_path / "sub" / "b.h", "int b;")
+    assert key_of("#include <sub/a.h>", tmp_path) == before
+    write(tmp_path / "b.h", "int b;")
+    assert key_of("#include <sub/a.h>", tmp_path) != before
+
+
+def test_the_packages_own_headers_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kerneltk.cache.fingerprint, "INCLUDE_DIRECTORY", tmp_path)
+    assert_counts(tmp_path / "kerneltk" / "x.cuh", "#include <kerneltk/x.cuh>")
+
+
+def test_the_working_directory_counts_for_names_in_quotes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_counts(tmp_path / "x.h", '#include "x.h"')
+    before = key_of("#include <x.h>")
+    write(tmp_path / "x.h", "int a;")
+    assert key_of("#include <x.h>") == before
+
+
+def test_an_absolute_name(tmp_path: Path) -> None:
+    assert_counts(tmp_path / "x.h", f'#include "{tmp_path}/x.h"')
+    assert_counts(tmp_path / "x.h", f"#include <{tmp_path}/x.h>", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "-I{}",
+        "-I={}",
+        "-I {}",
+        "--include-path={}",
+        "--include-path {}",
+        "-isystem {}",
+        "-isystem{}",
+        "-iquote {}",
+        "-idirafter {}",
+        "--system-include={}",
+    ],
+)
+def test_directories_in_options_count(tmp_path: Path, spelling: str) -> None:
+    options = ("-O3", *spelling.format(tmp_path).split(" "), "-DX")
+    assert_counts(tmp_path / "x.h", "#include <x.h>", options=options)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "-include {}",
+        "-include={}",
+        "--include {}",
+        "--include={}",
+        "--pre-include={}",
+        "-imacros {}",
+        "-include-pch {}",
+        "--options-file={}",
+        "-optf {}",
+        "@{}",
+    ],
+)
+def test_files_in_options_count(
+    tmp_path: Path, spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "int a;"
+    path = tmp_path / "x.h"
+    assert_counts(path, source, options=tuple(spelling.format(path).split(" ")))
+    relative = tuple(spelling.format("x.h").split(" "))
+    assert_counts(path, source, tmp_path, options=relative)
+    monkeypatch.chdir(tmp_path)
+    assert_counts(path, source, options=relative)
+    write(path, "#include <y.h>")
+    assert_counts(tmp_path / "y.h", source, tmp_path, options=relative)
+
+
+@pytest.mark.parametrize("options", [("-I",), ("-include",), ("-I", ""), ("-isystem",), ("@",)])
+def test_options_that_name_nothing(options: tuple[str, ...]) -> None:
+    assert key_of("#include <x.h>", options=options) != key_of("#include <x.h>")
+
+
+def test_an_unresolved_header_counts_by_its_name() -> None:
+    keys = {key_of(f"#include {name}") for name in ("<no.h>", '"no.h"', "<none.h>", "<n\0.h>")}
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_name_in_two_directories_counts_in_both(tmp_path: Path, first: bool) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    write((two if first else one) / "x.h", "int other;")
+    two.mkdir(exist_ok=True)
+    assert_counts((one if first else two) / "x.h", "#include <x.h>", one, two)
+
+
+def test_the_order_of_directories_counts_where_it_matters(tmp_path: Path) -> None:
+    write(tmp_path / "one" / "x.h", "int one;")
+    write(tmp_path / "two" / "x.h", "int two;")
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert key_of("#include <x.h>", one, two) != key_of("#include <x.h>", two, one)
+
+
+def test_the_place_of_a_tree_does_not_count(tmp_path: Path) -> None:
+    write(tmp_path / "one" / "a.h", '#include "sub/b.h"\n#include <c.h>\n')
+    write(tmp_path / "one" / "sub" / "b.h", '#include "../c.h"\n')
+    write(tmp_path / "one" / "c.h", "int c;")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    source = "#include <a.h>\n"
+    assert key_of(source, tmp_path / "one") == key_of(source, tmp_path / "two")
+
+
+def test_trees_of_the_same_files_differ(tmp_path: Path) -> None:
+    """`a` includes `b` from its own directory: the same texts elsewhere give another tree."""
+    for place, texts in {
+        "one": {"a.h": '#include "b.h"', "b.h": "int x;", "sub/a.h": '#include "b.h"'},
+        "two": {"a.h": '#include "b.h"', "b.h": "int x;", "sub/a.h": '#include "b.h"'},
+    }.items():
+        for name, text in texts.items():
+            write(tmp_path / place / name, text)
+    write(tmp_path / "two" / "sub" / "b.h", "int x;")
+    source = "#include <a.h>\n#include <sub/a.h>\n"
+    assert key_of(source, tmp_path / "one") != key_of(source, tmp_path / "two")
+
+
+def test_a_file_met_again_is_not_a_missing_one(tmp_path: Path) -> None:
+    write(tmp_path / "x.h", "int a;")
+    source = "#include <x.h>\n#include <link/x.h>\n"
+    before = key_of(source, tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert key_of(source, tmp_path) != before
+
+
+# Files that change, and files that only look so.
+
+
+def test_touching_a_header_changes_nothing(tmp_path: Path, settled: None) -> None:
+    header = write(tmp_path / "x.h", "int a;")
+    before = key_of("#include <x.h>", tmp_path)
+    os.utime(header, (1, 1))
+    assert key_of("#include <x.h>", tmp_path) == before
+    header.unlink()
+    write(header, "int a;")
+    assert key_of("#include <x.h>", tmp_path) == before
+
+
+def test_an_edit_that_keeps_size_and_time_counts(tmp_path: Path, settled: None) -> None:
+    header = write(tmp_path / "x.h", "int a;")
+    os.utime(header, (1000, 1000))
+    before = key_of("#include <x.h>", tmp_path)
+    time.sleep(0.02)  # more than one tick of the file system's clock
+    header.write_text("int b;")
+    os.utime(header, (1000, 1000))
+    assert key_of("#include <x.h>", tmp_path) != before
+
+
+def test_edits_in_quick_succession_count(tmp_path: Path) -> None:
+    header = tmp_path / "x.h"
+    keys = []
+    for number in range(100):
+        header.write_text(f"int a{number % 10};")
+        keys.append(key_of("#include <x.h>", tmp_path))
+    assert keys == keys[:10] * 10
+    assert len(set(keys)) == 10
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the headers that were read, as they are read."""
+    names: list[str] = []
+
+    def spy(path: str, mode: str) -> object:
+        names.append(Path(path).name)
+        return open(path, mode)
+
+    monkeypatch.setattr(kerneltk.cache.fingerprint, "open", spy, raising=False)
+    return names
+
+
+def test_a_header_is_read_once(tmp_path: Path, settled: None, read: list[str]) -> None:
+    write(tmp_path / "a.h", "#include <b.h>")
+    write(tmp_path / "b.h", "int b;")
+    before = key_of("#include <a.h>", tmp_path)
+    assert read == ["a.h", "b.h"]
+    assert key_of("#include <a.h>", tmp_path) == before
+    assert read == ["a.h", "b.h"]
+    write(tmp_path / "b.h", "int other;")
+    assert key_of("#include <a.h>", tmp_path) != before
+    assert read == ["a.h", "b.h", "b.h"]
+
+
+def test_a_header_written_just_now_is_read_again(tmp_path: Path, read: list[str]) -> None:
+    """A second edit within one tick of the file system's clock would leave the same times."""
+    write(tmp_path / "x.h", "int a;")
+    before = key_of("#include <x.h>", tmp_path)
+    assert key_of("#include <x.h>", tmp_path) == before
+    assert read == ["x.h", "x.h"]
+
+
+# Odd trees.
+
+
+def test_cycles_end(tmp_path: Path) -> None:
+    write(tmp_path / "a.h", '#include "b.h"\n#include <a.h>\n')
+    write(tmp_path / "b.h", '#include "./a.h"\n#include "b.h"\n')
+    assert_counts(tmp_path / "c.h", "#include <a.h>\n#include <c.h>", tmp_path)
+
+
+def test_cycles_through_new_paths_end(tmp_path: Path) -> None:
+    write(tmp_path / "d" / "a.h", '#include "../d/a.h"\n#include "./a.h"\n#include "loop/a.h"\n')
+    (tmp_path / "d" / "loop").symlink_to(tmp_path / "d")
+    (tmp_path / "d" / "more").symlink_to(tmp_path / "d")
+    write(tmp_path / "d" / "b.h", '#include "loop/b.h"\n#include "more/b.h"\n#include "c.h"\n')
+    assert_counts(tmp_path / "d" / "c.h", "#include <d/a.h>\n#include <d/b.h>", tmp_path)
+
+
+def test_a_long_chain(tmp_path: Path) -> None:
+    for number in range(2000):
+        write(tmp_path / f"{number}.h", f"#include <{number + 1}.h>\n")
+    assert_counts(tmp_path / "2000.h", "#include <0.h>", tmp_path)
+
+
+def test_many_comments_take_no_time(tmp_path: Path) -> None:
+    write(tmp_path / "x.h", ("#" + "/**/ " * 2000 + "\n") * 5)
+    assert_counts(tmp_path / "y.h", "#include <x.h>\n#include <y.h>", tmp_path)
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    before = key_of("#include <x.h>", tmp_path)
+    (tmp_path / "x.h").mkdir()
+    assert key_of("#include <x.h>", tmp_path) == before
+    (tmp_path / "x.h").rmdir()
+    os.mkfifo(tmp_path / "x.h")
+    assert key_of("#include <x.h>", tmp_path) == before
+
+
+def test_a_header_that_cannot_be_read_counts_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = key_of("#include <x.h>", tmp_path)
+    write(tmp_path / "x.h", "int a;")
+
+    def refuse(path: str, mode: str) -> object:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(kerneltk.cache.fingerprint, "open", refuse, raising=False)
+    assert key_of("#include <x.h>", tmp_path) == before

@@ -1,0 +1,581 @@
+"""The cache among many processes, on bad disks, and with files that somebody damaged."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kerneltk.cache.store
+from kerneltk.cache.store import Cache
+
+WORKER = Path(__file__).with_name("cache_worker.py")
+ROOT = Path(kerneltk.cache.store.__file__).parents[2]
+KEY = hashlib.sha256(b"the key").hexdigest()
+OTHER_KEY = hashlib.sha256(b"another key").hexdigest()
+DATA = random.Random(1).randbytes(3000)
+FILE_SIZE = 3000 + 84  # the header takes 84 bytes
+TIMEOUT = 120  # seconds; a hung worker fails its test
+
+
+def start(mode: str, directory: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(WORKER), mode, str(directory), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def run_worker(mode: str, directory: Path, *arguments: str) -> object:
+    with start(mode, directory, *arguments) as process:
+        output, _ = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 0
+    return json.loads(output.splitlines()[-1])
+
+
+def run_together(mode: str, directory: Path, count: int) -> list[dict[str, object]]:
+    """Let `count` workers go at the same moment, and return what each reports."""
+    workers = [start(mode, directory, str(seed)) for seed in range(count)]
+    try:
+        for worker in workers:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "ready\n"
+        for worker in workers:
+            assert worker.stdin is not None
+            worker.stdin.write("go\n")
+            worker.stdin.flush()
+        reports = [json.loads(worker.communicate(timeout=TIMEOUT)[0]) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.communicate()
+    assert [worker.returncode for worker in workers] == [0] * count
+    return reports
+
+
+def entry_path(directory: Path, key: str = KEY) -> Path:
+    return directory / key[:2] / f"{key}.ktk"
+
+
+def files_under(directory: Path) -> set[Path]:
+    return {path for path in directory.rglob("*") if not path.is_dir()}
+
+
+def temporary_files(directory: Path) -> list[Path]:
+    return [path for path in directory.rglob(".*") if path.suffix == ".tmp"]
+
+
+def set_age(path: Path, seconds: float) -> None:
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+@pytest.fixture
+def entry(tmp_path: Path) -> Path:
+    """The file of an entry that holds DATA under KEY in `tmp_path`."""
+    Cache(tmp_path).put(KEY, DATA)
+    path = entry_path(tmp_path)
+    assert path.stat().st_size == FILE_SIZE
+    return path
+
+
+def assert_miss_then_replaced(directory: Path) -> None:
+    cache = Cache(directory)
+    assert cache.get(KEY) is None
+    cache.put(KEY, DATA)
+    assert cache.info().problem is None
+    assert Cache(directory).get(KEY) == DATA
+
+
+# Many processes and threads.
+
+
+def test_sixteen_processes_race_on_one_key(tmp_path: Path) -> None:
+    reports = run_together("race", tmp_path / "cache", 16)
+    assert reports == [{"missed": 0, "wrong": 0, "problem": None}] * 16
+    assert files_under(tmp_path) == {
+        entry_path(tmp_path / "cache"),
+        tmp_path / "cache" / "CACHEDIR.TAG",
+    }
+
+
+def test_processes_put_evict_and_clear_at_once(tmp_path: Path) -> None:
+    reports = run_together("churn", tmp_path / "cache", 8)
+    assert reports == [{"wrong": 0, "problem": None}] * 8
+    assert temporary_files(tmp_path) == []
+    cache = Cache(tmp_path / "cache", size_limit=300_000)
+    cache.prune()
+    assert cache.info().size <= 300_000
+
+
+def test_threads_race(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache", size_limit=200_000, memory_limit=20_000)
+    keys = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(20)]
+    values = {key: bytes.fromhex(key) * 100 for key in keys}
+    failures: list[str] = []
+    barrier = threading.Barrier(8)
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        barrier.wait()
+        try:
+            for _ in range(150):
+                key = rng.choice(keys)
+                action = rng.random()
+                if action < 0.4:
+                    cache.put(key, values[key])
+                elif action < 0.9:
+                    data = cache.get(key)
+                    if data is not None and data != values[key]:
+                        failures.append(f"wrong bytes under {key}")
+                elif action < 0.95:
+                    cache.entries()
+                else:
+                    cache.clear()
+        except Exception as error:
+            failures.append(repr(error))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT)
+        assert not thread.is_alive()
+    assert failures == []
+    info = cache.info()
+    assert info.problem is None
+    in_memory = {entry.key for entry in cache.entries()}
+    assert in_memory <= set(keys)
+    assert info.memory_size == info.memory_entries * 3200 <= 20_000
+    assert temporary_files(tmp_path) == []
+
+
+def test_a_fork_while_the_lock_is_held(tmp_path: Path) -> None:
+    assert run_worker("fork_with_lock_held", tmp_path) == 0
+
+
+# Killed writers.
+
+
+@pytest.mark.parametrize("mode", ["die_before_rename", "die_in_write"])
+@pytest.mark.parametrize("earlier", [None, DATA], ids=["empty", "with-entry"])
+def test_a_killed_writer(tmp_path: Path, mode: str, earlier: bytes | None) -> None:
+    if earlier is not None:
+        Cache(tmp_path).put(KEY, earlier)
+    with start(mode, tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.kill()
+    (left,) = temporary_files(tmp_path)
+    assert left.stat().st_size > 1000
+    assert Cache(tmp_path).get(KEY) == earlier
+
+    cache = Cache(tmp_path)
+    cache.put(KEY, b"after")
+    assert Cache(tmp_path).get(KEY) == b"after"
+    cache.prune()
+    assert temporary_files(tmp_path) == [left]  # its writer might still live
+    set_age(left, 2 * 3600)
+    set_age(tmp_path / "CACHEDIR.TAG", 2 * 3600)
+    Cache(tmp_path).put(OTHER_KEY, b"the put that scans")
+    assert temporary_files(tmp_path) == []
+    assert Cache(tmp_path).get(KEY) == b"after"
+
+
+def test_writers_killed_anywhere(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    for seed in range(6):
+        with start("put_forever", tmp_path, str(seed)) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            time.sleep(rng.uniform(0.02, 0.1))
+            process.kill()
+        data = Cache(tmp_path).get(KEY)
+        assert data is None or hashlib.sha256(data[32:]).digest() == data[:32]
+    assert_put_works(tmp_path)
+    for path in temporary_files(tmp_path):
+        set_age(path, 2 * 3600)
+    Cache(tmp_path).clear()
+    assert files_under(tmp_path) == {tmp_path / "CACHEDIR.TAG"}
+
+
+def assert_put_works(directory: Path) -> None:
+    Cache(directory).put(KEY, DATA)
+    assert Cache(directory).get(KEY) == DATA
+
+
+# Damaged and foreign files.
+
+
+@pytest.mark.parametrize(
+    "length", [0, 1, 7, 8, 12, 43, 44, 52, 83, 84, 85, 1000, FILE_SIZE - 1, FILE_SIZE + 1, 10_000]
+)
+def test_a_file_of_another_length(entry: Path, tmp_path: Path, length: int) -> None:
+    os.truncate(entry, length)
+    assert_miss_then_replaced(tmp_path)
+
+
+def test_a_flipped_bit_anywhere(entry: Path, tmp_path: Path) -> None:
+    whole = entry.read_bytes()
+    positions = [*range(90), *range(90, FILE_SIZE, 97), FILE_SIZE - 1]
+    for position in positions:
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << position % 8
+        entry.write_bytes(damaged)
+        assert Cache(tmp_path).get(KEY) is None, position
+    entry.write_bytes(whole)
+    assert Cache(tmp_path).get(KEY) == DATA
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    data=st.binary(max_size=300),
+    cuts=st.lists(
+        st.tuples(st.integers(0, 400), st.integers(0, 40), st.binary(max_size=40)),
+        min_size=1,
+        max_size=3,
+    ),
+)
+def test_no_damage_gives_wrong_bytes(data: bytes, cuts: list[tuple[int, int, bytes]]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        directory = Path(place)
+        Cache(directory).put(KEY, data)
+        path = entry_path(directory)
+        whole = path.read_bytes()
+        damaged = whole
+        for position, removed, inserted in cuts:
+            damaged = damaged[:position] + inserted + damaged[position + removed :]
+        path.write_bytes(damaged)
+        assert Cache(directory).get(KEY) == (data if damaged == whole else None)
+
+
+@pytest.mark.parametrize("size", [0, 50, 84, FILE_SIZE, 200_000])
+def test_random_bytes(entry: Path, tmp_path: Path, size: int) -> None:
+    entry.write_bytes(random.Random(size).randbytes(size))
+    assert_miss_then_replaced(tmp_path)
+
+
+def test_another_keys_file(entry: Path, tmp_path: Path) -> None:
+    Cache(tmp_path).put(OTHER_KEY, b"other" * 600)
+    assert entry_path(tmp_path, OTHER_KEY).stat().st_size == FILE_SIZE
+    shutil.copy(entry_path(tmp_path, OTHER_KEY), entry)
+    assert_miss_then_replaced(tmp_path)
+    assert Cache(tmp_path).get(OTHER_KEY) == b"other" * 600
+
+
+def test_a_link_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    entry.rename(moved)
+    entry.symlink_to(moved)
+    assert_miss_then_replaced(tmp_path)
+    assert not entry.is_symlink()
+    assert moved.exists()
+
+
+def test_a_pipe_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
+    entry.unlink()
+    os.mkfifo(entry, 0o600)
+    assert_miss_then_replaced(tmp_path)
+
+
+def test_a_directory_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
+    entry.unlink()
+    entry.mkdir()
+    cache = Cache(tmp_path)
+    assert cache.get(KEY) is None
+    cache.put(KEY, DATA)
+    assert cache.get(KEY) == DATA
+    assert "Is a directory" in (cache.info().problem or "")
+    assert temporary_files(tmp_path) == []
+
+
+def test_a_file_in_a_shards_place(tmp_path: Path) -> None:
+    (tmp_path / KEY[:2]).write_text("a file")
+    cache = Cache(tmp_path)
+    assert cache.get(KEY) is None
+    cache.put(KEY, DATA)
+    assert cache.get(KEY) == DATA
+    assert "Not a directory" in (cache.info().problem or "")
+    cache.put(OTHER_KEY, DATA)
+    assert Cache(tmp_path).get(OTHER_KEY) == DATA
+    assert cache.info().problem is None
+
+
+# Directories that cannot be used.
+
+
+@pytest.mark.parametrize("below", [(), ("cache",), ("deep", "er")])
+def test_a_file_in_the_directorys_place(tmp_path: Path, below: tuple[str, ...]) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("mine")
+    cache = Cache(blocker.joinpath(*below))
+    assert cache.get(KEY) is None
+    cache.put(KEY, DATA)
+    assert cache.get(KEY) == DATA
+    info = cache.info()
+    assert (info.writable, info.entries, info.memory_entries) == (False, 0, 1)
+    assert "Not a directory" in (info.problem or "")
+    assert [entry.key for entry in cache.entries()] == [KEY]
+    assert cache.prune(0) == 0
+    assert cache.clear() == 1
+    assert blocker.read_text() == "mine"
+
+
+def test_a_link_to_nothing_in_the_directorys_place(tmp_path: Path) -> None:
+    link = tmp_path / "cache"
+    link.symlink_to(tmp_path / "nothing" / "at all")
+    cache = Cache(link)
+    assert cache.get(KEY) is None
+    cache.put(KEY, DATA)
+    assert cache.get(KEY) == DATA
+    assert cache.info().problem is not None
+    assert not cache.info().writable
+
+
+def test_a_read_only_directory(tmp_path: Path) -> None:
+    report = run_worker("no_permission", tmp_path / "cache", "500")
+    assert isinstance(report, dict)
+    problem = report.pop("problem")
+    assert report == {
+        "found": "from before",
+        "memory": True,
+        "disk": False,
+        "cleared": 1,
+        "writable": False,
+    }
+    assert "not writable" in problem
+    assert Cache(tmp_path / "cache").get(KEY) == b"from before"
+
+
+def test_a_directory_without_any_permission(tmp_path: Path) -> None:
+    report = run_worker("no_permission", tmp_path / "cache", "000")
+    assert isinstance(report, dict)
+    problem = report.pop("problem")
+    assert report == {
+        "found": False,
+        "memory": True,
+        "disk": False,
+        "cleared": 1,
+        "writable": False,
+    }
+    assert "cannot be" in problem
+    assert Cache(tmp_path / "cache").get(KEY) == b"from before"
+
+
+FAILURES = [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE]
+
+
+@contextmanager
+def failing(name: str, code: int) -> Iterator[None]:
+    """Let one function of `os` fail: opening only where it would create a file."""
+    real: Callable[..., object] = getattr(os, name)
+
+    def fail(*args: object, **keywords: object) -> object:
+        if name == "open" and not int(str(args[1])) & os.O_CREAT:
+            return real(*args, **keywords)
+        raise OSError(code, os.strerror(code))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, name, fail)
+        yield
+
+
+@pytest.mark.parametrize("code", FAILURES, ids=errno.errorcode.__getitem__)
+@pytest.mark.parametrize("name", ["open", "write", "replace", "mkdir"])
+def test_a_failing_write(tmp_path: Path, name: str, code: int) -> None:
+    Cache(tmp_path).put(OTHER_KEY, b"from before")
+    before = files_under(tmp_path)
+    cache = Cache(tmp_path)
+    with failing(name, code):
+        cache.put(KEY, DATA)
+        assert cache.get(KEY) == DATA
+        assert cache.get(OTHER_KEY) == b"from before"
+    assert files_under(tmp_path) == before
+    assert os.strerror(code) in (cache.info().problem or "")
+    cache.put(KEY, DATA)
+    assert cache.info().problem is None
+    assert Cache(tmp_path).get(KEY) == DATA
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ESTALE], ids=str)
+@pytest.mark.parametrize("name", ["stat", "fstat", "read", "scandir", "unlink"])
+def test_a_failing_read(entry: Path, tmp_path: Path, name: str, code: int) -> None:
+    cache = Cache(tmp_path, size_limit=10_000)
+
+    def fail(*args: object, **keywords: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, name, fail)
+        found = cache.get(KEY)
+        cache.put(OTHER_KEY, DATA)
+        again = cache.get(OTHER_KEY)
+        cache.prune(0)
+        cache.entries()
+        cache.info()
+        cache.clear()
+    assert found == (DATA if name in ("scandir", "unlink") else None)
+    assert again == DATA
+    assert entry.exists() is (name in ("stat", "scandir", "unlink"))
+    assert temporary_files(tmp_path) == []
+    assert_put_works(tmp_path)
+
+
+def test_a_disk_that_fills_up_halfway(tmp_path: Path) -> None:
+    real = os.write
+    calls = []
+
+    def fill_up(descriptor: int, data: memoryview) -> int:
+        calls.append(len(data))
+        if len(calls) > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(descriptor, data[:1000])
+
+    cache = Cache(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "write", fill_up)
+        cache.put(KEY, DATA)
+    assert calls == [FILE_SIZE, FILE_SIZE - 1000, FILE_SIZE - 2000]
+    assert cache.get(KEY) == DATA
+    assert files_under(tmp_path) == set()
+    assert os.strerror(errno.ENOSPC) in (cache.info().problem or "")
+    assert Cache(tmp_path).get(KEY) is None
+
+
+def test_short_writes_and_reads(tmp_path: Path) -> None:
+    real_write, real_read = os.write, os.read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "write", lambda descriptor, data: real_write(descriptor, data[:700]))
+        Cache(tmp_path).put(KEY, DATA)
+        patch.setattr(os, "read", lambda descriptor, count: real_read(descriptor, min(count, 500)))
+        assert Cache(tmp_path).get(KEY) == DATA
+    assert Cache(tmp_path).get(KEY) == DATA
+
+
+def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
+    report = run_worker("short_files", tmp_path)
+    assert isinstance(report, dict)
+    assert (report["memory"], report["disk"]) == (True, False)
+    assert os.strerror(errno.EFBIG) in report["problem"]
+    assert files_under(tmp_path) == set()
+    assert_put_works(tmp_path)
+
+
+def test_the_directory_is_deleted_while_in_use(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    cache = Cache(directory, memory_limit=0)
+    for _ in range(3):
+        cache.put(KEY, DATA)
+        assert cache.get(KEY) == DATA
+        shutil.rmtree(directory)
+        assert cache.get(KEY) is None
+        assert cache.entries() == []
+        assert cache.prune(0) == 0
+        assert cache.clear() == 0
+        assert cache.info().problem is None
+    cache.put(KEY, DATA)
+    shutil.rmtree(directory / KEY[:2])
+    cache.put(KEY, DATA)
+    assert cache.get(KEY) == DATA
+
+
+@pytest.mark.parametrize(("limit", "outlasted"), [(2, True), (100, False)])
+def test_the_directory_is_deleted_within_a_put(tmp_path: Path, limit: int, outlasted: bool) -> None:
+    directory = tmp_path / "cache"
+    real = os.open
+    removals = 0
+
+    def remove_and_open(path: str, flags: int, mode: int = 0o777) -> int:
+        nonlocal removals
+        if removals < limit and flags & os.O_CREAT:
+            directory.rename(tmp_path / f"removed-{removals}")
+            removals += 1
+        return real(path, flags, mode)
+
+    cache = Cache(directory, memory_limit=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", remove_and_open)
+        cache.put(KEY, DATA)
+    assert removals > 1
+    assert (Cache(directory).get(KEY) == DATA) is outlasted
+    assert (cache.info().problem is None) is outlasted
+    assert temporary_files(tmp_path) == []
+
+
+def test_the_working_directory_is_deleted(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        place.rmdir()
+        cache = Cache(Path("cache"))
+        assert cache.get(KEY) is None
+        cache.put(KEY, DATA)
+        assert cache.get(KEY) == DATA
+        assert cache.info().problem is not None
+
+
+# Leaks.
+
+
+def test_no_descriptor_leaks(entry: Path, tmp_path: Path) -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    def use() -> None:
+        cache = Cache(tmp_path, size_limit=20_000)
+        for number in range(10):
+            key = hashlib.sha256(b"%d" % number).hexdigest()
+            cache.put(key, DATA)
+            assert Cache(tmp_path).get(key) == DATA
+        for damage in (b"", bytes(84), bytes(FILE_SIZE)):
+            entry.parent.mkdir(exist_ok=True)
+            entry.write_bytes(damage)
+            assert Cache(tmp_path).get(KEY) is None
+        for name in ("open", "write", "replace"):
+            with failing(name, errno.ENOSPC):
+                cache.put(KEY, DATA)
+        with failing("read", errno.EIO):
+            assert Cache(tmp_path).get(key) is None
+        cache.entries()
+        cache.info()
+        cache.clear()
+
+    use()
+    before = descriptors()
+    for _ in range(5):
+        use()
+    assert descriptors() == before
+    assert temporary_files(tmp_path) == []
+
+
+def test_an_interrupted_put_leaves_no_file(tmp_path: Path) -> None:
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            Cache(tmp_path).put(KEY, DATA)
+    assert files_under(tmp_path) == set()
+    assert_put_works(tmp_path)

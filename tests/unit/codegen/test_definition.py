@@ -1,0 +1,211 @@
+"""What is read from a definition's texts, and what can be no text, name or option."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kerneltk.codegen.accumulator import parse_accumulator
+from kerneltk.codegen.definition import check_name, check_options, check_text
+from kerneltk.codegen.reduction import ReductionDefinition
+from kerneltk.core.identifiers import CXX_KEYWORDS
+from kerneltk.errors import ArgumentTypeError, SignatureError
+from kerneltk.signature.parser import parse_signature
+
+
+def defined(
+    map_expr: str = "x",
+    reduce_expr: str = "a + b",
+    post_map_expr: str = "y = a",
+    identity: str = "0",
+    reduce_type: str | None = None,
+    preamble: str = "",
+    options: tuple[str, ...] = (),
+    name: str = "k",
+    in_params: str = "T x, raw T w",
+    out_params: str = "T y, int64 z",
+) -> ReductionDefinition:
+    signature = parse_signature(in_params, out_params)
+    return ReductionDefinition(
+        signature, name, preamble, options, map_expr, reduce_expr, post_map_expr, identity,
+        parse_accumulator(reduce_type, signature),
+    )  # fmt: skip
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "output_number", "in_index", "out_index"),
+    [
+        ("x", False, False, False, False), ("x * _J", True, False, False, False),
+        ("x * _i", False, True, False, False), ("x * _j", True, True, False, False),
+        ("x * _in_ind.get()[0]", True, True, True, False),
+        ("x * _out_ind.size()", False, True, False, True),
+        ("x /* _J _in_ind */", False, False, False, False), ("x // _i", False, False, False, False),
+        ("x * a_J", False, False, False, False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("where", ["map_expr", "reduce_expr", "post_map_expr", "identity"])
+def test_numbers_that_are_read(
+    where: str, text: str, number: bool, output_number: bool, in_index: bool, out_index: bool
+) -> None:
+    texts: dict[str, Any] = {where: text}
+    made = defined(**texts)
+    assert (made.uses_number, made.uses_output_number, made.uses_in_index, made.uses_out_index) == (
+        number, output_number, in_index, out_index,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"preamble": "#define PLACE _j"}, {"options": ("-DPLACE=_j",)},
+        {"map_expr": "\n#define PLACE _j\nx * PLACE"},
+    ],
+)  # fmt: skip
+def test_a_macro_may_name_the_numbers(texts: dict[str, Any]) -> None:
+    made = defined(**{"map_expr": "x * PLACE", **texts})
+    assert made.opaque
+    assert (made.uses_number, made.uses_output_number) == (True, True)
+
+
+def test_a_function_of_the_preamble_has_names_of_its_own() -> None:
+    made = defined("f(x)", preamble="__device__ int f(int _j) { return _j; }")
+    assert not made.opaque
+    assert not made.uses_number
+
+
+@pytest.mark.parametrize(
+    ("texts", "others"),
+    [
+        ({"preamble": '#include "own.h"'}, True), ({"options": ("--pre-include=own.h",)}, True),
+        ({"preamble": "#include <cuda_fp16.h>\n#include <cmath>"}, False),
+        ({"options": ("-I/usr/include", "-DX=1")}, False),
+    ],
+)  # fmt: skip
+def test_headers_of_the_user_s_may_name_anything(texts: dict[str, Any], others: bool) -> None:
+    made = defined(**texts)
+    assert made.includes_others == others
+    assert (made.uses_number, made.uses_output_number) == (others, others)
+
+
+def test_views() -> None:
+    made = defined("_raw_x[_in_ind.get()] + _raw_w[0]", post_map_expr="y = a; z = _raw_z[0]")
+    assert [made.views(p) for p in made.signature.parameters] == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("y = a", True), ("y = a; z = 1", True), ("z = 1;\ny = a;", True), ("y += a", False),
+        ("y = y + a", False), ("if (a > 0) y = a", False), ("", False), ("y[0] = a", False),
+        ("f(&y); y = a", False), ("T t = a; y = t", True), ("yy = a", False),
+    ],
+)  # fmt: skip
+def test_outputs_that_are_plainly_overwritten(text: str, plain: bool) -> None:
+    made = defined(post_map_expr=text)
+    assert made.overwrites(made.signature.outputs[0]) == plain
+    hidden = defined(post_map_expr=text, preamble="#define a y")
+    assert not hidden.overwrites(hidden.signature.outputs[0])
+
+
+@pytest.mark.parametrize(
+    ("texts", "nothing"),
+    [
+        ({}, True), ({"map_expr": "x * x + _J"}, True), ({"map_expr": "f(x)"}, False),
+        ({"reduce_expr": "max(a, b)"}, False), ({"post_map_expr": "y = sqrt(a)"}, False),
+        ({"preamble": "struct s { int v; };"}, False), ({"map_expr": "{x, _J}"}, True),
+    ],
+)  # fmt: skip
+def test_expressions_of_operators_alone(texts: dict[str, Any], nothing: bool) -> None:
+    assert defined(**texts).calls_nothing == nothing
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def test_origins_are_the_texts_that_there_are() -> None:
+    made = defined(
+        identity="", reduce_type="T v, int64 k", preamble="// text", in_params="T x",
+        out_params="T y",
+    )  # fmt: skip
+    assert made.origins == (
+        ("map_expr", "x"), ("preamble", "// text"), ("reduce_expr", "a + b"),
+        ("post_map_expr", "y = a"), ("reduce_type", "T v, int64 k"), ("in_params", "T x"),
+        ("out_params", "T y"),
+    )  # fmt: skip
+    assert "reduce_type" not in dict(defined().origins)
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [("k", "k"), ("max", "max_kernel"), ("norm", "norm_kernel"), ("T", "T_kernel"), ("x", "x"),
+     ("S", "S"), ("helper", "helper_kernel_kernel"), ("NULL", "NULL_kernel"), ("_init", "_init"),
+     ("cudaMalloc", "v_cudaMalloc_kernel"), ("NV_IF_TARGET", "v_NV_IF_TARGET_kernel")],
+)  # fmt: skip
+def test_entries(name: str, entry: str) -> None:
+    preamble = "struct helper {}; // k\nvoid helper_kernel();"
+    assert defined(name=name, preamble=preamble).entry("cuda") == entry
+    assert defined(name=name).entry("host") == f"_kt_entry_{name}"
+
+
+@pytest.mark.parametrize("text", ["", "x", "x\ny\t\\", "ä → b", "\x7f", "x" * 10**5])
+def test_texts(text: str) -> None:
+    check_text("t", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("a\0b", SignatureError, "'t' holds a null character, which would end the text there."),
+        ("\ud800", SignatureError, "'t' holds a lone surrogate, which is no character."),
+        (None, ArgumentTypeError, "'t' must be a string, not 'NoneType'."),
+        (b"x", ArgumentTypeError, "'t' must be a string, not 'bytes'."),
+        (["x"], ArgumentTypeError, "'t' must be a string, not 'list'."),
+    ],
+)
+def test_what_is_no_text(text: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        check_text("t", text)
+    assert type(caught.value) is error
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", ["k", "_k", "k2", "K_K", "kernel"])
+def test_names(name: str) -> None:
+    check_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("", "is not a C identifier"), ("2k", "is not a C identifier"),
+        ("k-l", "is not a C identifier"), ("k ", "is not a C identifier"),
+        ("k\n", "is not a C identifier"), ("ä", "is not a C identifier"),
+        ("__k", "is reserved for generated code"), ("_K", "is reserved for generated code"),
+        ("_kt_k", "is reserved for generated code"),
+        *((word, "is a C++ keyword") for word in sorted(CXX_KEYWORDS)),
+    ],
+)  # fmt: skip
+def test_what_is_no_name(name: str, problem: str) -> None:
+    with pytest.raises(SignatureError) as caught:
+        check_name(name)
+    assert str(caught.value) == f'Invalid kernel name: "{name}" {problem}.'
+
+
+def test_options() -> None:
+    assert check_options(["-DX", "-DY"]) == check_options(("-DX", "-DY")) == ("-DX", "-DY")
+    assert check_options(()) == ()
+    with pytest.raises(ArgumentTypeError, match="must be a sequence of strings, not one string"):
+        check_options("-DX")
+    for wrong in (None, 3, {"-DX"}, iter(["-DX"]), [b"-DX"], [None], b"-DX"):
+        with pytest.raises(ArgumentTypeError, match=r"^'options' must be a sequence of strings\.$"):
+            check_options(wrong)
+
+
+@pytest.mark.parametrize("text", ["-DX=\0", "-DX=\ud800"])
+def test_options_are_texts(text: str) -> None:
+    with pytest.raises(SignatureError, match=r"'options' holds a (null character|lone surrogate)"):
+        check_options((text,))

@@ -1,0 +1,112 @@
+"""Array views, compared with what NumPy says of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kerneltk.core.arrays import (
+    ArraySpec,
+    broadcast_strides,
+    byte_extent,
+    c_strides,
+    dense_strides_like,
+    f_strides,
+    is_c_contiguous,
+    is_f_contiguous,
+)
+
+shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
+
+
+@given(shapes, st.sampled_from([1, 4, 12]))
+@settings(deadline=None)
+def test_dense_strides(shape: tuple[int, ...], itemsize: int) -> None:
+    array = np.empty(shape, f"V{itemsize}")
+    if array.size:
+        assert c_strides(shape, itemsize) == array.strides
+        assert f_strides(shape, itemsize) == np.empty(shape, array.dtype, "F").strides
+
+
+@st.composite
+def views(draw: Any) -> Any:
+    shape = draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))
+    array = np.zeros(shape, draw(st.sampled_from(["i1", "f4", "c16"])), draw(st.sampled_from("CF")))
+    index = tuple(draw(st.slices(extent)) for extent in shape)
+    return array[index].transpose(draw(st.permutations(range(len(shape)))))
+
+
+@given(views())
+@settings(deadline=None, max_examples=200)
+def test_contiguity_and_extent(view: Any) -> None:
+    layout = view.shape, view.strides, view.itemsize
+    assert is_c_contiguous(*layout) == view.flags.c_contiguous
+    assert is_f_contiguous(*layout) == view.flags.f_contiguous
+    low, high = byte_extent(*layout)
+    if view.size:
+        start = view.ctypes.data
+        assert np.lib.array_utils.byte_bounds(view) == (start + low, start + high)
+    else:
+        assert (low, high) == (0, 0)
+
+
+@given(views())
+@settings(deadline=None, max_examples=200)
+def test_dense_strides_in_the_order_of_a_view(view: Any) -> None:
+    wanted = np.empty_like(view, subok=False).strides
+    own = dense_strides_like(view.shape, view.strides, view.itemsize)
+    if view.size:  # steps along axes of one element lead nowhere
+        pairs = zip(view.shape, own, wanted, strict=True)
+        assert all(mine == theirs for extent, mine, theirs in pairs if extent > 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "to"),
+    [
+        ((3,), (2, 3)),
+        ((1, 3), (2, 3)),
+        ((2, 1), (2, 3)),
+        ((), (4,)),
+        ((1,), (1, 1)),
+        ((0,), (2, 0)),
+    ],
+)
+def test_broadcast_strides(shape: tuple[int, ...], to: tuple[int, ...]) -> None:
+    array = np.zeros(shape, np.int32)
+    steps = broadcast_strides(shape, array.strides, to)
+    view = np.broadcast_to(array, to)
+    assert [s for s, n in zip(steps, to, strict=True) if n > 1] == [
+        s for s, n in zip(view.strides, to, strict=True) if n > 1
+    ]
+
+
+def test_make() -> None:
+    spec = ArraySpec.make("f4", (2, 3), order="F", offset=20)
+    assert (spec.dtype, spec.shape, spec.strides, spec.offset) == (
+        np.dtype("f4"), (2, 3), (4, 8), 4,
+    )  # fmt: skip
+    assert (spec.size, spec.ndim) == (6, 2)
+    assert ArraySpec.make("bfloat16", 7).dtype.name == "bfloat16"
+    assert ArraySpec.make(np.int8, [2, int(np.int64(3))]).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"shape": (2, -1)}, "negative extent"),
+        ({"shape": 2, "order": "K"}, "must be 'C' or 'F'"),
+        ({"shape": (2, 3), "strides": (4,)}, "do not match"),
+    ],
+)
+def test_make_refuses(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ArraySpec.make("f4", **arguments)
+
+
+def test_make_refuses_unknown_dtypes() -> None:
+    with pytest.raises(TypeError):
+        ArraySpec.make("flaot32", 3)

@@ -1,0 +1,81 @@
+"""Files for a debugger: only from directories in which nobody else writes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kerneltk.core import debug_files, ownership
+from kerneltk.core.settings import get_settings
+from kerneltk.errors import BackendUnavailableError
+
+
+@pytest.fixture(params=["cache", "temporary"])
+def shared(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """The directory that is taken where nothing speaks against it."""
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("KERNELTK_CACHE_DIR", str(cache) if request.param == "cache" else "")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    get_settings.cache_clear()
+    debug_files._own_directory.cache_clear()
+    name = f"kerneltk-debug-{os.getuid()}"
+    yield cache / "debug" if request.param == "cache" else tmp_path / name
+    get_settings.cache_clear()
+    debug_files._own_directory.cache_clear()
+
+
+def test_a_file_is_kept_once(shared: Path) -> None:
+    path = Path(debug_files.keep(b"code", ".so"))
+    assert path.parent == shared
+    assert path.read_bytes() == b"code"
+    written = path.stat().st_mtime_ns
+    assert debug_files.keep(b"code", ".so") == str(path)
+    assert path.stat().st_mtime_ns == written
+    text = Path(debug_files.keep(b"text", "code.cu"))
+    assert (text.name, text.parent.parent) == ("code.cu", shared)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o703])
+def test_a_directory_of_others_is_left_alone(shared: Path, mode: int) -> None:
+    shared.mkdir(parents=True)
+    shared.chmod(mode)
+    path = Path(debug_files.keep(b"code", ".so"))
+    assert shared not in path.parents
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert Path(debug_files.keep(b"more", ".so")).parent == path.parent
+    assert list(shared.iterdir()) == []
+
+
+def test_a_directory_of_another_user_is_left_alone(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared.mkdir(parents=True, mode=0o700)
+    real = os.stat(shared)
+
+    def stat(path: object, **keywords: object) -> os.stat_result:
+        return os.stat_result((*real[:4], 12345, *real[5:]))
+
+    monkeypatch.setattr(ownership.os, "stat", stat)
+    with pytest.raises(PermissionError, match="it belongs to user 12345"):
+        ownership.check_directory(shared)
+
+
+def test_a_file_that_others_may_write_is_written_anew(shared: Path) -> None:
+    path = Path(debug_files.keep(b"code", ".so"))
+    path.chmod(0o666)
+    assert debug_files.keep(b"code", ".so") == str(path)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_what_cannot_be_written_is_told(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared.parent.mkdir(exist_ok=True)
+    shared.write_text("a file")
+    monkeypatch.setattr(tempfile, "tempdir", "/proc/nowhere")
+    with pytest.raises(BackendUnavailableError, match="A file for the debugger cannot be written"):
+        debug_files.keep(b"code", ".so")

@@ -1,0 +1,306 @@
+"""Compiler messages, from real compilers and pinned logs, told about the user's text."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from cuda.bindings import nvrtc
+
+from kerneltk.backends.host import toolchain
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.diagnostics import Place, compile_error_message, read_log
+from kerneltk.core.settings import get_settings
+from kerneltk.errors import CompileError
+
+Origins = tuple[tuple[str, str], ...]
+
+HOST_HEAD = 'extern "C" void k(const void*, long long, long long) {\n'
+CUDA_HEAD = 'extern "C" __global__ void k(const void*, long long, long long) {\n'
+
+
+def host_log(source: str) -> str:
+    unit = TranslationUnit("host", source, "k")
+    with pytest.raises(CompileError) as caught:
+        toolchain.compile_unit(unit)
+    return caught.value.log
+
+
+def nvrtc_log(source: str) -> str:
+    _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"k.cu", 0, [], [])
+    options = [b"--gpu-architecture=sm_90", b"-default-device"]
+    assert nvrtc.nvrtcCompileProgram(program, len(options), options)[0]
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    log = bytearray(size)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(program)
+    return log.decode()
+
+
+@pytest.fixture(
+    params=[
+        "nvrtc",
+        *(["g++"] if shutil.which("g++") else []),
+        *(["zig"] if importlib.util.find_spec("ziglang") else []),
+        *(["clang++"] if shutil.which("clang++") else []),
+    ]
+)
+def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    def forget() -> None:
+        get_settings.cache_clear()
+        toolchain.find_compiler.cache_clear()
+        toolchain.target.cache_clear()
+
+    if request.param != "nvrtc":
+        monkeypatch.setenv("KERNELTK_CXX", request.param)
+    forget()
+    yield request.param
+    monkeypatch.undo()
+    forget()
+
+
+def compiled(
+    compiler: str, origins: Origins, *, before: str = "", names: tuple[str, ...] = ()
+) -> str:
+    """Return the message for a unit whose last text is the kernel's body."""
+    *heads, (name, body) = origins
+    parts = [before, *(f'#line 1 "{head}"\n{text}\n' for head, text in heads)]
+    parts.append('#line 50 "generated"\n')
+    parts.append(CUDA_HEAD if compiler == "nvrtc" else HOST_HEAD)
+    parts.append(f'float x = 1, y = 2; int alpha = 3;\n#line 1 "{name}"\n{body}\n')
+    parts.append('#line 60 "generated"\n;}\n')
+    source = "".join(parts)
+    log = nvrtc_log(source) if compiler == "nvrtc" else host_log(source)
+    return compile_error_message(log, origins, "axpb", names)
+
+
+def said(compiler: str, gcc: str, clang: str, nvrtc: str) -> str:
+    return {"g++": gcc, "nvrtc": nvrtc}.get(compiler, clang)
+
+
+def test_an_undeclared_name(compiler: str) -> None:
+    text = said(
+        compiler,
+        "'foo' was not declared in this scope",
+        "use of undeclared identifier 'foo'",
+        'identifier "foo" is undefined',
+    )
+    assert compiled(compiler, (("operation", "y = foo + x;"),)) == (
+        f"The operation of kernel 'axpb' does not compile: {text}.\n"
+        "  operation: y = foo + x;\n"
+        "                 ^^^"
+    )
+
+
+@pytest.mark.parametrize("names", [("alphabet", "x"), ()])
+def test_a_close_name_is_suggested(compiler: str, names: tuple[str, ...]) -> None:
+    origins = (("operation", "float alphabet = x;\ny = alphabte;"),)
+    message = compiled(compiler, origins, names=names)
+    assert message.endswith(
+        "  operation:2: y = alphabte;\n"
+        "                   ^^^^^^^^\n"
+        "  Hint: did you mean 'alphabet'?"
+    )
+    assert message.count("did you mean") == 1
+
+
+def test_tabs_and_wide_characters_keep_the_column(compiler: str) -> None:
+    body = '\ty = x;\n\tfor (;;) {\t"äöü€"; y = nowhere; }'
+    message = compiled(compiler, (("operation", body),))
+    assert message.endswith(
+        '  operation:2:  for (;;) { "äöü€"; y = nowhere; }\n'
+        "                                       ^^^^^^^"
+    )
+
+
+def test_further_errors_are_shown_and_counted(compiler: str) -> None:
+    body = "\n".join(f"y = missing_{n};" for n in range(5))
+    message = compiled(compiler, (("operation", body),))
+    lines = message.split("\n")
+    assert "missing_0" in lines[0]
+    assert [line.split(":")[1] for line in lines[1::2]] == ["1", "2", "3"]
+    assert "missing_1" in lines[4]
+    assert "missing_2" in lines[6]
+    assert lines[6].endswith(" (and 2 more)")
+    assert len(lines) == 7
+
+
+def test_an_error_inside_a_template_of_the_preamble(compiler: str) -> None:
+    origins = (
+        ("preamble", "template<class T> T twice(T v) {\n  return v.two();\n}"),
+        ("operation", "y = x;\ny = twice(x);"),
+    )
+    message = compiled(compiler, origins)
+    assert message.startswith("The preamble of kernel 'axpb' does not compile: ")
+    assert "  preamble:2:   return v.two();\n" in message
+
+
+def test_an_error_inside_a_generated_template_finds_the_users_line(compiler: str) -> None:
+    before = """
+    template<class T> T inner(T v) { return v.two(); }
+    template<class T> T outer(T v) { return inner(v); }
+    """
+    message = compiled(compiler, (("operation", "y = x;\ny = outer(x);"),), before=before)
+    assert message.startswith("The operation of kernel 'axpb' does not compile: ")
+    assert "  operation:2: y = outer(x);\n" in message
+    assert message.endswith(" from here")
+
+
+def test_an_error_inside_a_generated_macro_finds_the_users_line(compiler: str) -> None:
+    before = "#define KT_SET(a, v) a = undefined_thing + (v)\n"
+    message = compiled(compiler, (("operation", "y = x; KT_SET(y, 1);"),), before=before)
+    assert "undefined_thing" in message.split("\n")[0]
+    assert "  operation: y = x; KT_SET(y, 1);\n                    ^^^^^^" in message
+
+
+def test_overloads(compiler: str) -> None:
+    before = "void two(int a, int b) {} void two(float* a, float b) {}\n"
+    message = compiled(compiler, (("operation", 'two("a", x);'),), before=before)
+    text = said(
+        compiler,
+        "invalid conversion from 'const char*' to 'int'",
+        "no matching function for call to 'two'",
+        'no instance of overloaded function "two" matches the argument list '
+        "(argument types are: (const char [2], float))",
+    )
+    assert message.startswith(f"The operation of kernel 'axpb' does not compile: {text}.\n")
+    assert '  operation: two("a", x);\n' in message
+
+
+def test_a_bracket_that_is_never_closed(compiler: str) -> None:
+    body = 'y = x + (x // )\n  + ")"[0] /* ) */'
+    message = compiled(compiler, (("operation", body),))
+    assert "does not compile" in message
+    assert (
+        "  operation:1: y = x + (x // )\n                       ^ this is never closed"
+    ) in message
+
+
+def test_an_include_that_is_not_there(compiler: str) -> None:
+    origins = (("preamble", '#include "not_there.h"'), ("operation", "y = x;"))
+    message = compiled(compiler, origins)
+    assert message.startswith("The preamble of kernel 'axpb' does not compile: ")
+    assert '  preamble: #include "not_there.h"\n' in message
+
+
+def test_names_of_files(compiler: str) -> None:
+    name = "/a b/kernel (1).cu"
+    message = compiled(compiler, ((name, "y = x;\ny = foo;"),))
+    assert message.startswith("Kernel 'axpb' does not compile: ")
+    assert message.endswith(f"  {name}:2: y = foo;\n{'':{len(name) + 10}}^^^")
+
+
+def test_an_error_in_generated_code_says_so(compiler: str) -> None:
+    origins = (("operation", "y = x;"),)
+    message = compiled(compiler, origins, before='#line 7 "header.h"\nint wrong = foo;\n')
+    first, second, third, *_ = message.split("\n")
+    assert first.startswith(
+        "Kernel 'axpb' does not compile, in generated or included code (header.h:7): "
+    )
+    assert "foo" in first
+    assert second == "  The compiler's log:"
+    assert third.startswith("    header.h")
+
+
+def test_text_around_the_users_line_shifts_the_column() -> None:
+    log = (
+        "operation:1:17: error: use of undeclared identifier 'foo'\n"
+        "    1 |     auto v = (y+foo);\n"
+        "      |                 ^~~\n"
+    )
+    assert compile_error_message(log, (("operation", "  y+foo"),), "k") == (
+        "The operation of kernel 'k' does not compile: use of undeclared identifier 'foo'.\n"
+        "  operation:   y+foo\n"
+        "                 ^^^"
+    )
+
+
+def test_a_shown_line_that_is_another_gives_the_whole_line() -> None:
+    log = (
+        "operation(1): error: expected an expression\n  KT_EXPANDED(1 + )\n                  ^\n\n"
+    )
+    assert compile_error_message(log, (("operation", "  y = 1 + ;"),), "k").endswith(
+        "  operation:   y = 1 + ;\n               ^^^^^^^^^"
+    )
+
+
+def test_the_way_gcc_inlined_to_an_error() -> None:
+    log = (
+        "In file included from k.cpp:1:\n"
+        "In function 'void check(int)',\n"
+        "    inlined from 'void k(const void*)' at operation:2:7:\n"
+        "header.hpp:10:9: error: call to 'wrong' declared with attribute error: no\n"
+        "   10 |   wrong();\n"
+        "      |   ~~~~~^~\n"
+    )
+    (error,) = read_log(log)
+    assert error.text == "call to 'wrong' declared with attribute error: no"
+    assert error.places == [
+        Place("header.hpp", 10, 9, "  wrong();"),
+        Place("k.cpp", 1),
+        Place("operation", 2, 7),
+    ]
+
+
+def test_an_error_in_a_header_that_a_users_text_includes() -> None:
+    log = (
+        "In file included from mine.h:3,\n"
+        "                 from preamble:2:\n"
+        "inner.h:1:1: error: 'Foo' does not name a type; did you mean 'Food'?\n"
+    )
+    origins = (("preamble", 'int a;\n#include "mine.h"'),)
+    assert compile_error_message(log, origins, "k") == (
+        "The preamble of kernel 'k' does not compile: 'Foo' does not name a type.\n"
+        '  preamble:2: #include "mine.h"\n'
+        "              ^^^^^^^^^^^^^^^^^ from here\n"
+        "  Hint: did you mean 'Food'?"
+    )
+
+
+def test_a_compilers_reserved_suggestion_is_dropped() -> None:
+    log = "operation:1:1: error: 'sqr' was not declared in this scope; did you mean '__sqr'?\n"
+    assert "did you mean" not in compile_error_message(log, (("operation", "sqr;"),), "k")
+
+
+def test_warnings_are_no_errors() -> None:
+    log = (
+        'operation(1): warning #177-D: variable "z" was declared but never referenced\n'
+        "  int z;\n"
+        "      ^\n"
+        '          detected during instantiation of "f" at line 3 of operation\n'
+        "\n"
+        "operation:2:1: warning: unused\n"
+        "operation:2:1: note: in expansion of macro 'X'\n"
+    )
+    assert read_log(log) == []
+
+
+def test_repeated_errors_are_told_once() -> None:
+    log = "operation:1:1: error: no\n" * 3 + "operation:1:2: error: other\n"
+    message = compile_error_message(log, (("operation", "abc"),), "k")
+    assert message.count("\n  operation") == 2
+
+
+def test_a_log_without_a_place() -> None:
+    assert compile_error_message("cc1plus: out of memory\n", (("operation", "y = x;"),), "k") == (
+        "Kernel 'k' does not compile, and the compiler names no place.\n"
+        "  The compiler's log:\n"
+        "    cc1plus: out of memory"
+    )
+    assert compile_error_message("", (), "k").startswith("Kernel 'k' does not compile")
+
+
+def test_a_long_log_is_cut() -> None:
+    log = "".join(f"line {n}\n" for n in range(100))
+    assert compile_error_message(log, (), "k").endswith("    line 11\n    ... (88 more lines)")
+
+
+def test_a_place_outside_the_text_is_brought_inside() -> None:
+    for line, column in ((0, 1), (99, 1), (1, 99), (1, 0)):
+        log = f"operation:{line}:{column}: error: no\n"
+        assert compile_error_message(log, (("operation", "abc"),), "k").endswith(
+            "  operation: abc\n             ^^^"
+        )
+    assert "no" in compile_error_message("operation:1:1: error: no\n", (("operation", ""),), "k")

@@ -1,0 +1,57 @@
+"""What is read from a body's text."""
+
+from __future__ import annotations
+
+import pytest
+
+from kerneltk.core.lexer import always_assigns, identifiers, uses_thread_state, without_comments
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("y = x + i", {"y", "x", "i"}),
+        ("y = x; // i", {"y", "x"}),
+        ("y /* i \n i */ = x", {"y", "x"}),
+        ('printf("i %d", x)', {"printf", "x"}),
+        (r'f("a\"i") + b', {"f", "b"}),
+        (r"y = '\'' + 'i'", {"y"}),
+        ("y = 1'000 + i * 2'000", {"y", "i"}),
+        ("y = 0x1'ff + i - 1'0.5e3f", {"y", "i"}),
+        ("y = u8'i' + a1'", {"y", "u8", "a1"}),
+        ("x2y = 2x", {"x2y"}),
+        ("a.b->c::d", {"a", "b", "c", "d"}),
+    ],
+)
+def test_identifiers(text: str, names: set[str]) -> None:
+    assert identifiers(text) == names
+
+
+def test_comments_become_spaces() -> None:
+    assert without_comments("a/**/b//c\nd") == "a b \nd"
+
+
+@pytest.mark.parametrize(
+    ("name", "uses"),
+    [("threadIdx", True), ("atomicAdd", True), ("__shfl_sync", True), ("__syncthreads", True),
+     ("warpSize", True), ("x", False), ("thread", False), ("my_atomicAdd", False)],
+)  # fmt: skip
+def test_thread_state(name: str, uses: bool) -> None:
+    assert uses_thread_state({"y", name}) is uses
+
+
+@pytest.mark.parametrize(
+    ("text", "assigns"),
+    [
+        ("y = x", True), ("y = x;", True), ("z = 1; y = x", True), ("T t = x; y = t; y += 1", True),
+        ("y = x; if (x) y = 2", True), ("/* y */ y = x", True),
+        ("", False), ("z = x", False), ("y += x", False), ("y == x", False), ("y = y + x", False),
+        ("y = x + f(y)", False), ("if (x) y = x", False), ("if (x) { } y = x", False),
+        ("return; y = x", False), ("x && (y = x)", False), ("x ? y = x : x", False),
+        ("{ y = x; }", False), ("f(y); y = x", False), ("T& r = y; y = x", False),
+        ("a = y = x", False), ("*p = y", False), ("y.a = x", False), ("y[0] = x", False),
+        ("for (;;) break; y = x", False), ("L: y = x", False), ("#if 0\ny = x;\n#endif", False),
+    ],
+)  # fmt: skip
+def test_plain_assignments(text: str, assigns: bool) -> None:
+    assert always_assigns(text, "y") is assigns

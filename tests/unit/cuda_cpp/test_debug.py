@@ -1,0 +1,310 @@
+"""KERNELTK_HOST_DEBUG: checks of memory, and builds for a debugger."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kerneltk.backends.host import memory_check, toolchain
+from kerneltk.backends.host.line_table import LineTable
+from kerneltk.core.settings import get_settings
+from kerneltk.object_code.elf import ElfFile
+
+HERE = Path(__file__).parent
+COMPILERS = ["", *(["zig"] if importlib.util.find_spec("ziglang") else [])]
+KERNELS = (HERE / "memory_faults.cu").read_text().splitlines()
+
+
+def line_of(text: str) -> int:
+    (line,) = (number for number, line in enumerate(KERNELS, 1) if text in line)
+    return line
+
+
+def run_python(
+    directory: Path, debug: str, *command: str, compiler: str = "", status: int = 0
+) -> str:
+    environment = {
+        **os.environ,
+        "KERNELTK_HOST_DEBUG": debug,
+        "KERNELTK_CACHE_DIR": str(directory),
+        "KERNELTK_CXX": compiler,
+    }
+    done = subprocess.run(
+        [sys.executable, *command],
+        env=environment,
+        cwd=HERE.parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=COMPILERS, ids=lambda compiler: compiler or "default")
+def messages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """What each launch of the worker said; empty where it was right."""
+    worker = str(HERE / "memory_faults_worker.py")
+    directory = tmp_path_factory.mktemp("cache")
+    return json.loads(run_python(directory, "memory", worker, compiler=request.param))
+
+
+RIGHT = (
+    "copy right", "pool right", "put right", "put again", "in place", "shared right",
+    "shared again", "tiles right", "tiles again", "in_template right", "in_template again",
+    "at_namespace right", "at_namespace again", "dynamic 0 256", "constant right",
+    "constant again", "device_variable 2", "local right", "local again", "points right",
+    "points again", "halves right", "halves again", "add right", "add again", "compare right",
+    "compare again", "vectors right", "vectors again", "misaligned right", "misaligned again",
+    "moved right", "moved again", "filled right", "filled again", "allocated right",
+    "allocated again", "pointers right",
+)  # fmt: skip
+
+# label: block, thread, a part of the line, and what is said; {address} is any address.
+WRONG = {
+    "copy beyond": (3, 63, "return p[i]",
+        "reading 4 bytes at offset 1024 of 'x' (1024 bytes, 256 elements of float32): "
+        "right beyond its end."),
+    "copy before": (0, 0, "return p[i]",
+        "reading 4 bytes at offset -8 of 'x' (1024 bytes, 256 elements of float32): "
+        "8 bytes before its begin."),
+    "pool beyond": (1023, 63, "return p[i]",
+        "reading 4 bytes at offset 262144 of 'x' (262144 bytes, 65536 elements of float32): "
+        "right beyond its end."),
+    "put 256": (3, 3, "x[k] = 1;",
+        "writing 4 bytes at offset 1024 of 'x' (1024 bytes, 256 elements of float32): "
+        "right beyond its end."),
+    "put -1": (3, 3, "x[k] = 1;",
+        "writing 4 bytes at offset -4 of 'x' (1024 bytes, 256 elements of float32): "
+        "4 bytes before its begin."),
+    "put 10000000": (3, 3, "x[k] = 1;",
+        "writing 4 bytes at address {address}, which is in none of its arrays, variables and "
+        "allocations; from the begin of 'x' (1024 bytes, 256 elements of float32), which is the "
+        "nearest, it is offset 40000000."),
+    "null": (3, 3, "x[k] = 1;", "writing 4 bytes at address 0x0: a null pointer."),
+    "empty": (3, 3, "x[k] = 1;",
+        "writing 4 bytes at offset 0 of 'x' (0 bytes, 0 elements of float32): "
+        "right beyond its end."),
+    "cast": (0, 0, "const_cast",
+        "writing 4 bytes at offset 20 of 'x' (256 bytes, 64 elements of float32), which the "
+        "kernel may only read."),
+    "read-only": (0, 0, "const_cast",
+        "writing 4 bytes at offset 20 of 'x' (256 bytes, 64 elements of float32), which the "
+        "kernel may only read."),
+    "shared 1": (0, 63, "= line[",
+        "reading 4 bytes at offset 256 of the shared variable 'line' (256 bytes): "
+        "right beyond its end."),
+    "shared -1": (0, 0, "= line[",
+        "reading 4 bytes at offset -4 of the shared variable 'line' (256 bytes): "
+        "4 bytes before its begin."),
+    "tiles 16": (0, 63, "= tile[k]",
+        "reading 4 bytes at offset 1148 of the shared variable 'tile' (1088 bytes): "
+        "60 bytes beyond its end."),
+    "tiles -1": (0, 63, "= tile[k]",
+        "reading 4 bytes at offset -8 of the shared variable 'tile' (1088 bytes): "
+        "8 bytes before its begin."),
+    "in_template 1": (0, 63, "p[threadIdx.x + k]",
+        "writing 4 bytes at offset 256 of the shared variable 'line' (256 bytes): "
+        "right beyond its end."),
+    "at_namespace 8": (0, 0, "at_large[k] = 1",
+        "writing 4 bytes at offset 32 of the shared variable 'at_large' (32 bytes): "
+        "right beyond its end."),
+    "dynamic 1 256": (0, 63, "= s[",
+        "reading 4 bytes at offset 256 of the 256 bytes of dynamic shared memory: "
+        "right beyond its end."),
+    "dynamic -1 256": (0, 0, "= s[",
+        "reading 4 bytes at offset -4 of the 256 bytes of dynamic shared memory: "
+        "4 bytes before its begin."),
+    "dynamic 0 0": (0, 0, "s[threadIdx.x] = 2",
+        "writing 4 bytes at offset 0 of the 0 bytes of dynamic shared memory: "
+        "right beyond its end."),
+    "dynamic 0 255": (0, 63, "s[threadIdx.x] = 2",
+        "writing 4 bytes at offset 252 of the 255 bytes of dynamic shared memory: "
+        "partly beyond its end."),
+    "constant 4": (0, 0, "= table[k]",
+        "reading 4 bytes at offset 16 of 'table' (16 bytes): right beyond its end."),
+    "constant -1": (0, 0, "= table[k]",
+        "reading 4 bytes at offset -4 of 'table' (16 bytes): 4 bytes before its begin."),
+    "device_variable 3": (0, 0, "counters[k]",
+        "reading 4 bytes at offset 12 of 'counters' (12 bytes): right beyond its end."),
+    "points 9": (0, 0, "p[k].z",
+        "writing 4 bytes at offset 116 of 'p' (108 bytes, 9 elements of 12 bytes): "
+        "8 bytes beyond its end."),
+    "halves 9": (0, 0, "x[k] = x[k]",
+        "reading 2 bytes at offset 18 of 'x' (18 bytes, 9 elements of float16): "
+        "right beyond its end."),
+    "add 8": (0, 0, "atomicAdd",
+        "writing 4 bytes at offset 32 of 'counts' (32 bytes, 8 elements of uint32): "
+        "right beyond its end."),
+    "compare -1": (0, 0, "atomicCAS",
+        "writing 4 bytes at offset -4 of 'counts' (32 bytes, 8 elements of int32): "
+        "4 bytes before its begin."),
+    "misaligned 6": (0, 0, "reinterpret_cast",
+        "an object of type 'float' is used at address {address}, which is not a multiple of 4.\n"
+        "  Hint: GPUs end a kernel that does so."),
+    "moved 244": (0, 0, "memcpy(",
+        "reading 244 bytes at offset 0 of 'y' (240 bytes, 60 elements of float32): "
+        "partly beyond its end."),
+    "filled 244": (0, 0, "memset(",
+        "writing 244 bytes at offset 0 of 'y' (240 bytes, 60 elements of float32): "
+        "partly beyond its end."),
+    "allocated 16": (0, 0, "p[k] = 3",
+        "writing 4 bytes at offset 64 of 64 bytes that a kernel has allocated: "
+        "right beyond its end."),
+    "allocated -1": (0, 0, "p[k] = 3",
+        "writing 4 bytes at offset -4 of 64 bytes that a kernel has allocated: "
+        "4 bytes before its begin."),
+    "released_twice": (0, 0, "free(y)",
+        "memory is released at address {address}, where none was allocated."),
+    "pointers wrong": (0, 0, "rows[0]", "writing 4 bytes at address 0x8: a null pointer."),
+    "borrowed": (0, 63, "*other", "reading 4 bytes of another thread's own variables."),
+}  # fmt: skip
+APART = {"vectors 8", "released"}  # what differs by compiler, or says where the system's memory is
+
+
+def test_every_launch_is_judged(messages: dict[str, str]) -> None:
+    results = {label for label in messages if label.endswith(" result")}
+    assert set(messages) == {*RIGHT, *WRONG, *APART, *results}
+
+
+def test_right_kernels_run(messages: dict[str, str]) -> None:
+    assert {label: messages[label] for label in RIGHT} == dict.fromkeys(RIGHT, "")
+    assert messages["pool result"] == "True"
+    assert json.loads(messages["pointers result"])[3] == 5
+
+
+@pytest.mark.parametrize("label", WRONG)
+def test_finding_is_told(messages: dict[str, str], label: str) -> None:
+    block, thread, part, wanted = WRONG[label]
+    where = f", block ({block}, 0, 0), thread ({thread}, 0, 0), memory_faults.cu:{line_of(part)}: "
+    pattern = re.escape(where + wanted).replace(re.escape("{address}"), "0x[0-9a-f]+")
+    found = re.sub(r"^In kernel '[\w<>]+'", "", messages[label])
+    assert re.fullmatch(pattern, found), messages[label]
+
+
+def test_vector_beyond_the_end(messages: dict[str, str]) -> None:
+    # In one access or, with clang, in two.
+    assert re.search(
+        rf"memory_faults.cu:{line_of('y[k] = make_float4')}: writing (8|16) bytes at offset 128 of "
+        r"'y' \(128 bytes, 8 elements of 16 bytes\): right beyond its end\.$",
+        messages["vectors 8"],
+    )
+
+
+def test_released_memory(messages: dict[str, str]) -> None:
+    place = f"memory_faults.cu:{line_of('y[0] = p[0]')}: reading 4 bytes at "
+    assert place in messages["released"]
+
+
+def test_correct_kernels_are_not_blamed(tmp_path: Path) -> None:
+    """One case of each file of tests/kernels, of the table that is run without the checks."""
+    chosen = (
+        "from tests.differential.raw_cases import CASES; "
+        "print(*{case.file: case.name for case in reversed(CASES)}.values())"
+    )
+    names = run_python(tmp_path, "", "-c", chosen).split()
+    assert len(names) == len(list((HERE.parents[1] / "kernels").glob("*.cu"))) - 1
+    where = "tests/differential/test_raw.py::test_case"
+    output = run_python(
+        *(tmp_path, "memory", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        *(f"{where}[host-{name}]" for name in names),
+    )
+    assert f"{len(names)} passed" in output
+
+
+def test_symbols(tmp_path: Path) -> None:
+    kernel = tmp_path / "twice.cu"
+    kernel.write_text('extern "C" __global__ void twice(float* y) {\n    y[threadIdx.x] *= 2;\n}\n')
+    program = (
+        "import kerneltk, numpy as np, sys\n"
+        "y = np.ones(8, 'f4')\n"
+        "kerneltk.load(sys.argv[1]).twice(1, 8, (y,))\n"
+        "text = open(sys.argv[1]).read()\n"
+        "kerneltk.RawKernel('\\n' + text, 'twice')(1, 8, (y,))\n"
+        "print(y.tolist() == [4] * 8)\n"
+        "print(open('/proc/self/maps').read())\n"
+    )
+    cache = tmp_path / "cache"
+    first, _, maps = run_python(cache, "symbols", "-c", program, str(kernel)).partition("\n")
+    assert first == "True"
+    loaded = [path for path in (cache / "debug").glob("*.so") if str(path) in maps]
+    assert len(loaded) == 3  # the runtime and two units
+    lines = []
+    for library in map(ElfFile, map(Path.read_bytes, loaded)):
+        table = LineTable(library.section(".debug_line"))
+        lines += [table.place(s.value) for s in library.symbols() if s.name == "twice"]
+    (text,) = (cache / "debug").glob("*/code.cu")
+    assert text.read_text() == "\n" + kernel.read_text()
+    assert sorted(place for place in lines if place) == sorted([(str(kernel), 1), (str(text), 2)])
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.delenv("KERNELTK_HOST_TIME_LIMIT", raising=False)
+    get_settings.cache_clear()
+    yield monkeypatch
+    monkeypatch.undo()
+    get_settings.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "limit"),
+    [
+        ("", (), 600),
+        ("memory", ("memory",), 600),
+        (" symbols , memory,", ("memory", "symbols"), 0),
+        ("symbols,symbols", ("symbols",), 0),
+    ],
+)
+def test_setting(
+    environment: pytest.MonkeyPatch, text: str, words: tuple[str, ...], limit: float
+) -> None:
+    environment.setenv("KERNELTK_HOST_DEBUG", text)
+    assert get_settings().host_debug == words
+    assert get_settings().host_time_limit == limit
+
+
+def test_unknown_word(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("KERNELTK_HOST_DEBUG", "memory,speed")
+    with pytest.raises(ValueError, match=r"takes 'memory' and 'symbols', .* not 'speed'\.$"):
+        get_settings()
+
+
+def test_only_a_users_own_kernels_are_built_for_it(environment: pytest.MonkeyPatch) -> None:
+    plain = toolchain.backend_options()
+    environment.setenv("KERNELTK_HOST_DEBUG", "memory")
+    get_settings.cache_clear()
+    assert toolchain.backend_options() == plain
+    assert "-fsanitize=kernel-address" not in toolchain.runtime_options()
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("tile", "tile"),
+        ("_ZZ4testPfE4tile", "tile"),
+        ("_ZZ4testPfE4tile_0", "tile"),
+        ("_ZZ3shtIfEvPT_iE4line", "line"),
+        ("_ZN2ns1sE", "s"),
+        ("_ZL9threadIdx", "threadIdx"),
+        ("_ZZN2ns1fILi12EEEvvE3a10", "a10"),
+    ],
+)
+def test_plain_name(symbol: str, name: str) -> None:
+    assert memory_check._plain_name(symbol) == name
+
+
+def test_gaps_are_left_behind_thread_local_variables_only() -> None:
+    text = (
+        '\t.section\t.tbss,"awT",@nobits\na:\n\t.zero\t4\n\t.text\nf:\n\tret\n'
+        "\t.bss\nb:\n\t.zero\t8\n.pushsection .tbss._ZZ1fvE1c\nc:\n.zero 100000\n"
+    )
+    found = toolchain._with_gaps(text)
+    assert re.findall(r"\.zero\s(\d+)", found) == ["4096", "4", "64", "8", "100000", "16384"]

@@ -1,0 +1,130 @@
+"""Headers of a .cu file: in the place of the lines that include them, without host code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.cuda_cpp.source import read_file
+
+_KERNEL = """
+extern "C" __global__ void add(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] += amount();
+}
+"""
+
+
+def _write(directory: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = directory / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def _run(path: Path, options: tuple[str, ...] = ()) -> float:
+    x = np.zeros(5, np.float32)
+    kerneltk.load(path, options=options).add(1, 8, (x, 5))
+    assert (x == x[0]).all()
+    return float(x[0])
+
+
+def test_host_code_of_headers_is_left_out(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        common_h="""
+#include <vector>
+#include <cublas_v2.h>
+extern "C" void launch(float* x, int n);
+static cublasHandle_t handle;
+static std::vector<float> values;
+inline void check(cudaError_t status) { if (status) exit(1); }
+__device__ float amount() { return 2.5f; }
+""",
+        main_cu='#include "common.h"\n' + _KERNEL + "int main() { check(cudaSuccess); }\n",
+    )
+    assert _run(tmp_path / "main.cu") == 2.5
+    assert kerneltk.load(tmp_path / "main.cu").compile_for("sm_90").kind == "cubin"
+
+
+@pytest.mark.parametrize("once", ["#pragma once\n", "#ifndef A_H\n#define A_H\n"])
+def test_a_header_counts_once(tmp_path: Path, once: str) -> None:
+    end = "#endif\n" if "ifndef" in once else ""
+    _write(
+        tmp_path,
+        a_h=f'{once}#include "b.h"\n__device__ float amount() {{ return 1; }}\n{end}',
+        b_h='#pragma once\n#include "a.h"\nstruct B { int n; };\n',
+        main_cu='#if 1\n#include "b.h"\n#endif\n#include "a.h"\n#include "b.h"\n' + _KERNEL,
+    )
+    assert _run(tmp_path / "main.cu") == 1
+
+
+def test_a_header_without_a_guard_counts_each_time(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        list_h="ITEM(1) ITEM(2) ITEM(4)\n",
+        main_cu="""
+#define ITEM(x) + x
+__device__ float amount() {
+    return 0
+#include "list.h"
+#include "list.h"
+    ;
+}
+"""
+        + _KERNEL,
+    )
+    assert _run(tmp_path / "main.cu") == 14
+
+
+def test_headers_beside_headers_and_in_named_directories(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        lib__inner__a_h='#pragma once\n#include "../b.h"\n#include "c.h"\n',
+        lib__b_h="#define B 10\n",
+        include__c_h="#define C 1\nvoid launch(std::string name);\n",
+        main_cu='#include "lib/inner/a.h"\n__device__ float amount() { return B + C; }\n' + _KERNEL,
+    )
+    assert _run(tmp_path / "main.cu", (f"-I{tmp_path}/include",)) == 11
+
+
+def test_messages_name_the_header_and_its_line(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        common_h="#pragma once\n\n__device__ float amount() { return unknown; }\n",
+        main_cu='\n#include "common.h"\n' + _KERNEL,
+    )
+    for target in ("host", "sm_90"):
+        with pytest.raises(kerneltk.CompileError, match=r"common\.h:3:.*return unknown"):
+            kerneltk.load(tmp_path / "main.cu").compile_for(target)
+    _write(tmp_path, common_h="#pragma once\n", main_cu='#include "common.h"\n\nfloat f( {\n')
+    assert '#line 2 "main.cu"' in read_file(tmp_path / "main.cu")._text
+
+
+def test_what_nvcc_includes_by_itself_is_there(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        main_cu="""
+__device__ float amount() {
+    uint64_t wide = 3;
+    uint n = umin(2u, 7u);
+    return isinf(-INFINITY) ? fmaxf(n, wide) : 0;
+}
+"""
+        + _KERNEL,
+    )
+    assert _run(tmp_path / "main.cu") == 3
+    kerneltk.load(tmp_path / "main.cu").compile_for("sm_80")
+
+
+def test_kernels_under_a_condition_that_does_not_hold(tmp_path: Path) -> None:
+    code = "#ifdef USE_CUDA\n__device__ float amount() { return 7; }\n" + _KERNEL + "#endif\n"
+    _write(tmp_path, main_cu=code)
+    assert _run(tmp_path / "main.cu", ("-DUSE_CUDA",)) == 7
+    module = kerneltk.load(tmp_path / "main.cu")
+    module.compile_for("sm_90")
+    with pytest.raises(kerneltk.CompileError, match="no kernel 'add': its compilation leaves"):
+        module.add(1, 8, (np.zeros(5, np.float32), 5))

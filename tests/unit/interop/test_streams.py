@@ -1,0 +1,374 @@
+"""Which stream a launch goes to, what is ordered with it, and what ``stream=`` takes.
+
+On a device that only writes down what it is asked (`dry_gpu`); `tests/differential` has the same on
+a real one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ElementwiseKernel,
+    LaunchError,
+    ReductionKernel,
+    jit,
+)
+from kerneltk.interop.streams import stream_handle, stream_in_brackets
+
+from ..dry_gpu import CUPY, TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
+from ..fake_torch import Tensor
+from ..front_ends import each_front_end, size_of_output
+
+# -- what a stream may be ------------------------------------------------------------------------
+
+
+class Protocol:
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> Any:
+        return 0, self._handle
+
+
+class Raising:
+    @property
+    def ptr(self) -> int:
+        raise ZeroDivisionError("here")
+
+
+MAPPED = ctypes.create_string_buffer(64)
+
+
+def test_streams_of_all_kinds_have_a_handle() -> None:
+    address = ctypes.addressof(MAPPED)
+    assert stream_handle(SimpleNamespace(ptr=7)) == 7
+    assert stream_handle(SimpleNamespace(cuda_stream=8)) == 8
+    assert stream_handle(Protocol(9)) == 9
+    for handle in (0, 1, 2, np.int64(2), address):
+        assert stream_handle(handle) == handle
+
+
+def test_zero_in_brackets_is_the_current_stream() -> None:
+    assert (
+        stream_in_brackets(None) is stream_in_brackets(0) is stream_in_brackets(np.int64(0)) is None
+    )
+    assert stream_in_brackets(False) is False
+    assert stream_in_brackets(1) == 1
+
+
+NO_STREAMS = {
+    "a text": ("s", ArgumentTypeError, "not an object of type 'str'"),
+    "a bool": (True, ArgumentTypeError, "not an object of type 'bool'"),
+    "false": (False, ArgumentTypeError, "not an object of type 'bool'"),
+    "a number": (1.5, ArgumentTypeError, "not an object of type 'float'"),
+    "minus one": (-1, ArgumentValueError, "none has the handle -1"),
+    "no address": (12345, ArgumentValueError, "none has the handle 12345"),
+    "more than an address": (2**64, ArgumentValueError, "none has the handle"),
+    "a handle of the wrong type": (Protocol("s"), ArgumentTypeError, "of type 'Protocol'"),
+    "a negative handle inside": (Protocol(-1), ArgumentValueError, "the handle -1"),
+    "a property that raises": (Raising(), ArgumentTypeError, "ZeroDivisionError: here"),
+    "a protocol of something else": (
+        SimpleNamespace(__cuda_stream__=lambda: 5), ArgumentTypeError, "does not tell its handle",
+    ),
+}  # fmt: skip
+
+
+@each_front_end
+@pytest.mark.parametrize("given", NO_STREAMS)
+def test_what_is_no_stream_is_refused_alike(make: Any, given: str) -> None:
+    stream, kind, said = NO_STREAMS[given]
+    x, y = np.ones(1, np.float32), np.zeros(1, np.float32)
+    with pytest.raises(kind, match=said):
+        make()(x, y, stream=stream)
+    assert y[0] == 0
+
+
+def test_memory_of_cupy_is_no_stream(gpu: DryGpu) -> None:  # noqa: F811
+    import cupy
+
+    memory = cupy.cuda.UnownedMemory(64, 4, None, 0)
+    for given in (memory, cupy.cuda.MemoryPointer(memory, 0)):
+        with pytest.raises(ArgumentTypeError, match="not an object of type"):
+            stream_handle(given)
+
+
+# -- where launches go ---------------------------------------------------------------------------
+
+
+def launches(gpu: DryGpu) -> list[Any]:  # noqa: F811
+    return [entry[1] for entry in gpu.log if entry[0] == "launch"]
+
+
+def order(gpu: DryGpu) -> list[tuple[Any, ...]]:  # noqa: F811
+    return [entry for entry in gpu.log if entry[0] in ("launch", "record", "wait")]
+
+
+@each_front_end
+def test_the_current_stream_of_the_arrays_library(make: Any, gpu: DryGpu) -> None:  # noqa: F811
+    launch = make()
+    for _ in range(2):  # before and after the launcher is made
+        launch(gpu.array(4), gpu.array(size_of_output(make)))
+        assert order(gpu) == [("launch", CUPY)]
+        gpu.log.clear()
+        given = gpu.tensor(4), gpu.tensor(size_of_output(make))
+        launch(*given)
+        assert order(gpu) == [("launch", TORCH)]
+        gpu.log.clear()
+
+
+@each_front_end
+def test_the_stream_that_a_call_names(make: Any, gpu: DryGpu) -> None:  # noqa: F811
+    size = size_of_output(make)
+    launch = make()
+    for stream in (SimpleNamespace(ptr=5), SimpleNamespace(cuda_stream=5), Protocol(5)):
+        launch(gpu.array(4), gpu.array(size), stream=stream)
+        assert order(gpu) == [("launch", 5)]
+        gpu.log.clear()
+        launch(gpu.tensor(4), gpu.tensor(size), stream=stream)
+        assert order(gpu) == [("launch", 5)]
+        gpu.log.clear()
+
+
+@each_front_end
+def test_two_libraries_are_ordered_by_events(make: Any, gpu: DryGpu) -> None:  # noqa: F811
+    size = size_of_output(make)
+    launch = make()
+    around = [
+        ("record", CUPY), ("wait", TORCH), ("launch", TORCH), ("record", TORCH), ("wait", CUPY),
+    ]  # fmt: skip
+    for given in (
+        (gpu.array(4), gpu.tensor(size)),
+        (gpu.tensor(4), gpu.array(size)),
+    ):
+        gpu.log.clear()
+        launch(*given)
+        assert order(gpu) == around
+    gpu.log.clear()
+    gpu.current["cupy"] = TORCH  # one stream needs no order
+    launch(*given)
+    assert order(gpu) == [("launch", TORCH)]
+
+
+class ByInterface:
+    """Has ``__cuda_array_interface__``."""
+
+    def __init__(self, *shape: int, read_only: bool = False, **words: Any) -> None:
+        self._memory = np.zeros(shape, np.float32)
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": "<f4",
+            "data": (self._memory.ctypes.data, read_only),
+            **words,
+        }
+
+
+def make_elementwise() -> ElementwiseKernel:
+    return ElementwiseKernel("T x", "T y", "y = 2 * x", "twice")
+
+
+def test_a_stream_that_an_array_names(gpu: DryGpu) -> None:  # noqa: F811
+    twice = make_elementwise()
+    twice(ByInterface(4, stream=7), ByInterface(4, stream=7))
+    assert order(gpu) == [("launch", 7)]
+    gpu.log.clear()
+    # CUDA's name of the default stream is its handle 0.
+    twice(ByInterface(4, stream=1), ByInterface(4, stream=1))
+    assert order(gpu) == [("launch", 0)]
+    gpu.log.clear()
+    # What the protocol asks for is done on any stream.
+    twice(ByInterface(4, stream=7), ByInterface(4, stream=7), stream=SimpleNamespace(ptr=5))
+    assert order(gpu) == [
+        ("record", 7), ("wait", 5), ("launch", 5), ("record", 5), ("wait", 7),
+    ]  # fmt: skip
+    gpu.log.clear()
+    twice(ByInterface(4, stream=7), gpu.tensor(4))
+    assert order(gpu) == [
+        ("record", 7), ("wait", TORCH), ("launch", TORCH), ("record", TORCH), ("wait", 7),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [{}, {"stream": None}, {"version": 2}])
+def test_an_array_that_names_none(gpu: DryGpu, words: Any) -> None:  # noqa: F811
+    make_elementwise()(ByInterface(4, **words), ByInterface(4, **words))
+    # The launch, and the event until which the arrays are kept.
+    assert order(gpu) == [("launch", CUPY), ("record", CUPY)]
+
+
+def test_numbas_arrays_go_to_numbas_stream(gpu: DryGpu) -> None:  # noqa: F811
+    class Device(ByInterface):
+        pass
+
+    Device.__module__ = "numba.cuda.devicearray"
+    make_elementwise()(Device(4, stream=None), Device(4, stream=None))
+    assert order(gpu) == [("launch", 0)]
+
+
+def test_arrays_of_libraries_that_see_no_stream_are_kept_until_the_launch_is_done(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import cupy
+
+    from kerneltk.backends.cuda import streams
+
+    pending = SimpleNamespace(ptr=1, done=False)
+    monkeypatch.setattr(cupy.cuda, "Event", lambda **options: pending)
+    twice = make_elementwise()
+    given = [ByInterface(4) for _ in range(4)]
+    twice(given[0], given[1])
+    twice(given[2], given[3])
+    assert [values for _, values in streams._kept] == [given[:2], given[2:]]
+    pending.done = True
+    twice(given[0], given[1])
+    assert [values for _, values in streams._kept] == [given[:2]]
+
+
+# -- captures ------------------------------------------------------------------------------------
+
+
+def test_a_capture_takes_the_launch_and_nothing_of_the_past(gpu: DryGpu) -> None:  # noqa: F811
+    twice = make_elementwise()
+    gpu.capturing = {TORCH}
+    twice(gpu.tensor(4), gpu.tensor(4))
+    twice(gpu.tensor(4), gpu.array(4))
+    assert order(gpu)[-1] == ("launch", TORCH)
+    assert {entry[1] for entry in order(gpu)} == {TORCH}
+    gpu.log.clear()
+    gpu.capturing = {CUPY}
+    x, y = gpu.tensor(4), gpu.array(4)
+    twice(x, y)
+    assert order(gpu) == [("launch", CUPY)]
+    gpu.capturing = {CUPY, TORCH}  # branches of one capture
+    gpu.log.clear()
+    twice(x, y)
+    assert order(gpu) == [
+        ("record", CUPY), ("wait", TORCH), ("launch", TORCH), ("record", TORCH), ("wait", CUPY),
+    ]  # fmt: skip
+
+
+def test_what_goes_wrong_with_streams_is_a_launch_error(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import cupy
+
+    def fail(*arguments: Any) -> None:
+        raise RuntimeError("the capture is invalid")
+
+    twice, x, y = make_elementwise(), gpu.tensor(4), gpu.array(4)
+    monkeypatch.setattr(cupy.cuda.runtime, "eventRecord", fail)
+    with pytest.raises(
+        LaunchError, match=r"could not be ordered: the capture is invalid\."
+    ) as caught:
+        twice(x, y)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+# -- memory --------------------------------------------------------------------------------------
+
+
+def allocations(gpu: DryGpu) -> list[tuple[Any, ...]]:  # noqa: F811
+    return [entry[1:] for entry in gpu.log if entry[0] == "allocate"]
+
+
+def results(gpu: DryGpu) -> Iterator[tuple[Any, Any]]:  # noqa: F811
+    """Yield calls whose outputs are allocated, and their arguments."""
+    yield make_elementwise(), (gpu.tensor(2, 3),)
+    yield ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total"), (gpu.tensor(4),)
+
+    @jit.kernel
+    def twice(x):
+        return 2 * x
+
+    yield twice, (gpu.tensor(2, 3),)
+
+    @jit.kernel
+    def shifted(x):
+        return x[jit.index(1)]
+
+    yield shifted, (gpu.tensor(4),)
+
+
+def test_results_for_tensors_are_torchs_memory(gpu: DryGpu) -> None:  # noqa: F811
+    for call, args in results(gpu):
+        for _ in range(2):
+            gpu.log.clear()
+            y = call(*args)
+            assert type(y) is Tensor
+            assert y.device.type == "cuda"
+            assert y.shape in ((2, 3), (4,), ())
+            assert y.dtype.name == "float32"
+            assert allocations(gpu) == [("torch", TORCH)]
+            assert launches(gpu) == [TORCH]
+        gpu.log.clear()
+        call(*args, stream=SimpleNamespace(ptr=5))
+        assert allocations(gpu) == [("torch", 5)]
+        assert launches(gpu) == [5]
+        gpu.log.clear()
+    assert gpu.current == {"cupy": CUPY, "torch": TORCH}
+
+
+def test_results_for_cupys_arrays_are_cupys(gpu: DryGpu) -> None:  # noqa: F811
+    import cupy
+
+    y = make_elementwise()(gpu.array(4))
+    assert type(y) is cupy.ndarray
+    assert allocations(gpu) == [("cupy", CUPY)]
+
+
+def test_copies_of_overlapping_tensors_are_torchs_memory(gpu: DryGpu) -> None:  # noqa: F811
+    memory = np.zeros(9, np.float32)
+    x, y = Tensor(memory[:-1], device="cuda"), Tensor(memory[1:], device="cuda")
+    assert make_elementwise()(x, y) is y
+    assert allocations(gpu) == [("torch", TORCH)]
+    assert launches(gpu) == [TORCH, TORCH]
+
+
+def test_order_of_memory_comes_back(gpu: DryGpu) -> None:  # noqa: F811
+    x = Tensor(np.zeros((3, 2), np.float32).T, device="cuda")
+    y = make_elementwise()(x)
+    assert y.stride() == (1, 2)
+    empty = make_elementwise()(gpu.tensor(0, 3))
+    assert empty.shape == (0, 3)
+
+
+def test_scratch_memory_outlives_the_call_so_it_is_cupys(gpu: DryGpu) -> None:  # noqa: F811
+    from kerneltk.backends.cuda import streams
+    from kerneltk.interop.streams import Home
+    from kerneltk.interop.torch_tensors import TorchLibrary
+
+    with streams.ordered([Home(TORCH, 0, TorchLibrary())], None) as stream:
+        assert stream == TORCH
+        streams.lasting_memory(64)
+    assert allocations(gpu) == [("cupy", TORCH)]
+    streams.lasting_memory(64)
+    assert allocations(gpu)[1:] == [("cupy", CUPY)]
+
+
+# -- arrays that must not be written -------------------------------------------------------------
+
+
+@each_front_end
+def test_outputs_that_must_not_be_written(make: Any, gpu: DryGpu) -> None:  # noqa: F811
+    size = size_of_output(make)
+    launch = make()
+    with pytest.raises(ArgumentValueError, match="is written, but it is read-only"):
+        launch(ByInterface(4), ByInterface(size, read_only=True))
+    with pytest.raises(ArgumentValueError, match=r"requires a gradient(.|\n)*'y\.detach\(\)'"):
+        launch(gpu.tensor(4), gpu.tensor(size, requires_grad=True))
+    assert launches(gpu) == []
+    y = gpu.tensor(size)
+    launch(gpu.tensor(4, requires_grad=True), y)
+    launch(ByInterface(4, read_only=True), ByInterface(size))
+    assert launches(gpu) == [TORCH, CUPY]
+    assert y.version == 1

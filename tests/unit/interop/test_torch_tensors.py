@@ -1,0 +1,159 @@
+"""Tensors of torch itself in host memory, where it is installed."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ElementwiseKernel,
+    KernelToolkitError,
+    ReductionKernel,
+    jit,
+)
+
+from ..front_ends import each_front_end, size_of_output
+
+TWICE = ElementwiseKernel("T x", "T y", "y = x + x", "twice")
+TOTAL = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+
+
+@pytest.fixture(scope="module")
+def torch() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what torch's own modules do at import
+        return pytest.importorskip("torch")
+
+
+@each_front_end
+def test_every_kernel_takes_tensors(make: Any, torch: Any) -> None:
+    x = torch.arange(1, 5, dtype=torch.float32)
+    y = torch.zeros(size_of_output(make))
+    make()(x, y)
+    assert y[0] != 0
+    wanted = np.zeros(len(y), np.float32)
+    make()(x.numpy(), wanted)
+    assert y.tolist() == wanted.tolist()
+
+
+DTYPES = (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16",
+    "bfloat16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes_of_inputs_and_results(torch: Any, name: str) -> None:
+    x = torch.tensor([0, 1, 1]).to(getattr(torch, name))
+    y = TWICE(x)
+    assert isinstance(y, torch.Tensor)
+    assert y.dtype == x.dtype
+    assert y.to(torch.complex64).real.tolist() == ([0, 1, 1] if name == "bool" else [0, 2, 2])
+
+
+def test_strides_and_results_of_several_kinds(torch: Any) -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.equal(TWICE(x.T), 2 * x.T)
+    assert torch.equal(TWICE(x[:, ::2]), 2 * x[:, ::2])
+    assert TWICE(torch.empty(0, 3)).shape == (0, 3)
+    y = torch.zeros(3)
+    y[:1].copy_(TOTAL(x))
+    assert y.tolist() == [15, 0, 0]
+    assert TOTAL(x, where=x > 2).item() == 12
+    assert TOTAL(x, axis=0, out=y) is y
+
+    @jit.kernel
+    def shifted(x):
+        return x[jit.index(1)]
+
+    assert torch.equal(shifted(x[0]), x[0])
+    # A NumPy array beside it, and the tensor's kind comes back.
+    both = ElementwiseKernel("T x, T w", "T y", "y = x + w", "both")
+    assert isinstance(both(np.ones(3, np.float32), x), torch.Tensor)
+
+
+@each_front_end
+def test_tensors_that_require_a_gradient(make: Any, torch: Any) -> None:
+    launch, size = make(), size_of_output(make)
+    x, y = torch.ones(4, requires_grad=True), torch.zeros(size)
+    launch(x, y)
+    launch(torch.nn.Parameter(torch.ones(4)), y)
+    assert not y.requires_grad
+    leaf = torch.zeros(size, requires_grad=True)
+    with pytest.raises(ArgumentValueError, match=r"requires a gradient(.|\n)*'y\.detach\(\)'"):
+        launch(x, leaf)
+    with torch.no_grad():
+        launch(x, leaf)
+    assert leaf.tolist() == y.tolist()
+
+
+def test_a_write_is_counted(torch: Any) -> None:
+    weight, x = torch.ones(3), torch.ones(3, requires_grad=True)
+    loss = (weight * x).sum()  # its gradient is computed from the weight as it is now
+    TWICE(torch.ones(3), weight)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@each_front_end
+def test_tensors_that_cannot_be_taken(make: Any, torch: Any) -> None:
+    from torch._subclasses import FakeTensorMode
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quantized = torch.quantize_per_tensor(torch.ones(4), 0.1, 0, torch.quint8)
+        with FakeTensorMode():
+            fake = torch.ones(4)
+        freed = torch.ones(4)
+        freed.untyped_storage().resize_(0)
+        given = {
+            "sparse": torch.ones(4).to_sparse(),
+            "sparse rows": torch.ones(4, 4).to_sparse_csr(),
+            "mkldnn": torch.ones(4).to_mkldnn(),
+            "quantized": quantized,
+            "on meta": torch.ones(4, device="meta"),
+            "fake": fake,
+            "freed": freed,
+            "of no dtype": torch.ones(4).to(torch.complex32),
+        }
+        y = torch.zeros(size_of_output(make))
+        launch = make()
+        for tensor in given.values():
+            with pytest.raises(KernelToolkitError):
+                launch(tensor, y)
+
+        def mapped(row: Any) -> Any:
+            launch(row, y)
+            return row
+
+        with pytest.raises(KernelToolkitError):
+            torch.func.vmap(mapped)(torch.ones(2, 4))
+
+
+def test_float8_has_a_name_and_bytes(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kerneltk import RawKernel
+
+    x = torch.ones(3).to(torch.float8_e4m3fn)
+    with pytest.raises(ArgumentTypeError, match="float8_e4m3fn"):
+        TWICE(x)
+    code = 'extern "C" __global__ void f(unsigned char* x) { x[0] = x[1] + 8; }'
+    RawKernel(code, "f")(1, 1, (x,))
+    assert x.float().tolist() == [2, 1, 1]
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    for tensor in (x, x.to(torch.bfloat16)):
+        with pytest.raises(ArgumentTypeError, match="Hint: install 'ml_dtypes'"):
+            TWICE(tensor)
+
+
+def test_lazy_views_are_read_as_what_they_stand_for(torch: Any) -> None:
+    x = torch.tensor([1 + 2j])
+    assert TWICE(x.conj()).tolist() == [2 - 4j]
+    assert TWICE(x.conj().imag).tolist() == [-4]
+    with pytest.raises(ArgumentValueError, match="it is a lazy view of other numbers"):
+        TWICE(x, torch.zeros(1, dtype=torch.complex64).conj())

@@ -1,0 +1,833 @@
+"""`jit.cub` and `jit.cg`: against NumPy, their messages, and that NVRTC compiles them."""
+
+# ruff: noqa: N806
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from kerneltk import jit, pipeline
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    KernelToolkitError,
+    TypingError,
+    UnsupportedError,
+)
+from kerneltk.jit import cg, cub
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.launch.marshalling import type_of
+
+Array = npt.NDArray[Any]
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+BLOCKS = 3
+EXACT = ("--fmad=false",)
+
+
+def values(dtype: Any, shape: Any, seed: int = 1) -> Array:
+    """Return random values whose sums are exact in any order."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(dtype)
+    x = rng.integers(0 if dtype.kind == "u" else -3, 4, shape)
+    if dtype.kind == "c":
+        x = x + 1j * rng.integers(-3, 4, shape)
+    return x.astype(dtype)
+
+
+def launch(
+    backend: Any, function: Callable[..., None], grid: Any, block: Any, *arguments: Any
+) -> list[Array]:
+    """Compile a function for GPUs, launch it here, and return its arrays."""
+    definition = Definition(function, "numpy", EXACT)  # type: ignore[arg-type]
+    program = definition.program([type_of(argument, np.ndarray) for argument in arguments])
+    assert pipeline.compile_ahead(definition.unit(program, "cuda"), "sm_90").code
+    arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
+    copies = iter(backend.asarrays(*arrays))
+    call = [next(copies) if isinstance(a, np.ndarray) else a for a in arguments]
+    jit.rawkernel(mode="numpy", options=EXACT)(function)[grid, block](*call)
+    return [backend.asnumpy(a) for a, given in zip(call, arguments, strict=True) if given is not a]
+
+
+def refused(function: Callable[..., None], *arguments: Any) -> str:
+    """Return the message for a function that cannot be a kernel."""
+    definition = Definition(function)  # type: ignore[arg-type]
+    with pytest.raises((TypingError, UnsupportedError)) as caught:
+        definition.program([type_of(argument, np.ndarray) for argument in arguments])
+    return str(caught.value)
+
+
+def same(found: Array, wanted: Any) -> None:
+    wanted = np.asarray(wanted)
+    if found.dtype == BFLOAT16:
+        found, wanted = found.astype("f4"), wanted.astype("f4")
+    np.testing.assert_array_equal(found, wanted)
+
+
+# -- reductions -----------------------------------------------------------------------------------
+
+
+def totals_of_blocks(dtype: Any, block: tuple[int, ...]) -> Callable[..., None]:
+    Reduce = cub.BlockReduce[(dtype, *block)]
+    n = int(np.prod(block))
+
+    def kernel(x, valid, totals, everywhere):
+        b = jit.blockIdx.x
+        t = cg.this_thread_block().thread_rank()
+        temp = jit.shared_memory(dtype=Reduce.TempStorage, size=1)
+        value = x[b, t]
+        total = Reduce(temp[0]).Sum(value)
+        jit.syncthreads()
+        some = Reduce(temp[0]).Sum(value, valid)
+        if t == 0:
+            totals[0, b] = total
+            totals[1, b] = some
+        jit.syncthreads()
+        everywhere[0, b, t] = Reduce(temp[0]).SumAll(value)
+        jit.syncthreads()
+        everywhere[1, b, t] = Reduce(temp[0]).ReduceAll(value, np.add, valid=n)
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("dtype", "block"),
+    [
+        ("i1", (7,)), ("i4", (33,)), ("u8", (8, 4, 3)), ("f2", (64,)), (BFLOAT16, (40,)),
+        ("f4", (1000,)), ("f8", (5, 7)), ("c8", (96,)), ("?", (48,)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_totals_of_a_block(backend: Any, dtype: Any, block: tuple[int, ...]) -> None:
+    n = int(np.prod(block))
+    x = values(dtype, (BLOCKS, n))
+    valid = (n + 1) // 2
+    totals, everywhere = np.zeros((2, BLOCKS), x.dtype), np.zeros((2, BLOCKS, n), x.dtype)
+    kernel = totals_of_blocks(dtype, block)
+    _, totals, everywhere = launch(backend, kernel, BLOCKS, block, x, valid, totals, everywhere)
+    same(totals[0], x.sum(1, dtype=x.dtype))
+    same(totals[1], x[:, :valid].sum(1, dtype=x.dtype))
+    for found in everywhere:
+        same(found, np.broadcast_to(x.sum(1, dtype=x.dtype)[:, None], x.shape))
+
+
+def test_extremes_of_a_block(backend: Any) -> None:
+    def kernel(x, y):
+        Reduce = jit.cub.BlockReduce[np.float32, 100]
+        reduce = Reduce()
+        value = x[jit.grid(1)]
+        high = reduce.Reduce(value, jit.cub.Max())
+        low = reduce.Reduce(value, cub.Min)
+        also_high = reduce.Reduce(value, max)
+        with_nan = reduce.Reduce(reduction_op=np.maximum, input=value)
+        without = reduce.Reduce(value, np.fmin)
+        if jit.threadIdx.x == 0:
+            b = jit.blockIdx.x
+            y[0, b] = high
+            y[1, b] = low
+            y[2, b] = also_high
+            y[3, b] = with_nan
+            y[4, b] = without
+
+    x = np.random.default_rng(2).normal(size=(BLOCKS, 100)).astype("f4")
+    x[1, 50] = np.nan
+    _, y = launch(backend, kernel, BLOCKS, 100, x.ravel(), np.zeros((5, BLOCKS), "f4"))
+    numbers = [0, 2]
+    same(y[0][numbers], x.max(1)[numbers])
+    same(y[1][numbers], x.min(1)[numbers])
+    same(y[2], y[0])
+    same(y[3], x.max(1))
+    same(y[4], np.nanmin(x, 1))
+
+
+@pytest.mark.parametrize(("dtype", "width"), [("i4", 32), ("f2", 8), ("c16", 2), ("f8", 1)])
+def test_totals_of_a_warp(backend: Any, dtype: str, width: int) -> None:
+    Reduce = cub.WarpReduce[np.dtype(dtype), width]
+    Scan = cub.WarpScan[dtype, width]
+    first = max(1, width - 1)
+
+    def kernel(x, y, z):
+        i = jit.grid(1)
+        temp = jit.shared_memory(Reduce.TempStorage, 2)
+        reduce = Reduce(temp[jit.threadIdx.x // 32])
+        y[0, i] = reduce.SumAll(x[i])
+        y[1, i] = reduce.ReduceAll(x[i], np.multiply, first)
+        total = reduce.Sum(x[i], first)
+        last = Reduce().Reduce(x[i], lambda a, b: b)
+        if i % width == 0:
+            y[2, i] = total
+            y[3, i] = last
+        scan = Scan(jit.shared_memory(Scan.TempStorage, 1)[0])
+        z[0, i] = scan.InclusiveSum(x[i])
+        z[1, i] = scan.ExclusiveSum(x[i])
+        z[2, i], z[3, i] = scan.ExclusiveScan(x[i], x[0], np.add, total=True)
+
+    x = values(dtype, 64)
+    _, y, z = launch(backend, kernel, 1, 64, x, np.zeros((4, 64), dtype), np.zeros((4, 64), dtype))
+    parts = x.reshape(-1, width)
+    each = np.repeat(parts.sum(1, dtype=dtype), width)
+    same(y[0], each)
+    same(y[1], np.repeat(parts[:, :first].prod(1, dtype=dtype), width))
+    same(y[2, ::width], parts[:, :first].sum(1, dtype=dtype))
+    same(y[3, ::width], parts[:, -1])
+    inclusive = parts.cumsum(1, dtype=dtype)
+    same(z[0], inclusive.ravel())
+    same(z[1], (inclusive - parts).ravel())
+    same(z[2], (inclusive - parts + x[0]).ravel())
+    same(z[3], each)
+
+
+# -- operations that are Python functions ---------------------------------------------------------
+
+
+def add_and_cut(a, b):
+    return min(a + b, 100)
+
+
+@jit.rawkernel(device=True)
+def weighted(a, b):
+    return a * 3 + b * 3 if a > b else a * 3 + b * 3 + 0
+
+
+def test_python_functions_combine(backend: Any) -> None:
+    limit = np.int32(50)
+    Reduce = cub.BlockReduce[np.int32, 64]
+
+    def kernel(x, n, y):
+        i = jit.grid(1)
+        step = n + 1
+        y[0, i] = Reduce().ReduceAll(x[i], add_and_cut)
+        y[1, i] = Reduce().ReduceAll(x[i], lambda a, b: a if a % step >= b % step else b)
+        y[2, i] = Reduce().ReduceAll(x[i], lambda a, b: max(min(a, limit), b))
+
+        def nested(a, b):
+            return a ^ b
+
+        y[3, i] = Reduce().ReduceAll(x[i], nested)
+        y[4, i] = Reduce().ReduceAll(x[i], weighted)
+
+    x = np.random.default_rng(3).integers(1, 40, 64).astype("i4")
+    _, y = launch(backend, kernel, 1, 64, x, 9, np.zeros((5, 64), "i4"))
+    assert (y == y[:, :1]).all()
+    assert y[0, 0] == 100
+    assert y[1, 0] % 10 == (x % 10).max()
+    assert y[2, 0] == x.max()
+    assert y[3, 0] == np.bitwise_xor.reduce(x)
+    while len(x) > 1:
+        x = (x[::2] + x[1::2]) * 3
+    assert y[4, 0] == x[0]
+
+
+class Moments(NamedTuple):
+    count: int
+    mean: np.float64
+    square: np.float64
+
+
+def joined(a, b):
+    n = a.count + b.count
+    d = b.mean - a.mean
+    return Moments(
+        n,
+        a.mean + d * b.count / n,
+        a.square + b.square + d * d * a.count * b.count / n,
+    )
+
+
+POINT = np.dtype([("a", "f4"), ("b", "i4")])
+
+
+@dataclass(frozen=True)
+class Range:
+    low: np.float32
+    high: np.float32
+
+
+def test_structures_are_combined(backend: Any) -> None:
+    pair = (np.int64, np.float32)
+
+    def kernel(x, points, y, places):
+        i = jit.grid(1)
+        stats = cub.BlockReduce[Moments, 48]().ReduceAll(
+            Moments(1, np.float64(x[i]), np.float64(0)), joined
+        )
+        y[0, i] = stats.mean
+        y[1, i] = stats.square / stats.count
+        at, high = cub.BlockReduce[pair, 48]().ReduceAll((i, x[i]), cub.ArgMax())
+        places[0, i] = at
+        y[2, i] = high
+        places[1, i] = cub.BlockReduce[pair, 48]().ReduceAll((i, x[i]), cub.ArgMin)[0]
+        both = cub.BlockReduce[Range, 48]().ReduceAll(
+            Range(x[i], x[i]), lambda a, b: Range(min(a.low, b.low), max(a.high, b.high))
+        )
+        y[3, i] = both.high - both.low
+        lane = cub.WarpReduce[np.int64, np.float32]().ReduceAll((i, x[i]), cub.ArgMin())
+        places[2, i] = lane[0]
+        best = cub.BlockReduce[POINT, 48]().ReduceAll(points[i], lambda a, b: a if a.b > b.b else b)
+        places[3, i] = best.b
+
+    x = np.random.default_rng(4).normal(size=48).astype("f4")
+    x[7] = x[31] = 10
+    points = np.zeros(48, POINT)
+    points["b"] = np.random.default_rng(5).permutation(48)
+    arrays = (x, points, np.zeros((4, 48)), np.zeros((4, 48), "i8"))
+    _, _, y, places = launch(backend, kernel, 1, 48, *arrays)
+    np.testing.assert_allclose(y[0], x.astype("f8").mean(), 1e-13)
+    np.testing.assert_allclose(y[1], x.astype("f8").var(), 1e-12)
+    same(places[0], np.full(48, 7))
+    same(y[2], np.full(48, 10))
+    same(places[1], np.full(48, x.argmin()))
+    same(y[3], np.full(48, x.max() - x.min()))
+    same(places[2, :32], np.full(32, x[:32].argmin()))
+    same(places[3], np.full(48, 47))
+
+
+# -- scans and broadcasts -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtype", "block"), [("i4", (33,)), ("f8", (8, 4, 3)), ("f2", (40,)), ("?", (31,))], ids=str
+)
+def test_scans_of_a_block(backend: Any, dtype: str, block: tuple[int, ...]) -> None:
+    n = int(np.prod(block))
+    Scan = cub.BlockScan[dtype, block]
+    Broadcast = cub.BlockBroadcast[dtype, block]
+
+    def kernel(x, y):
+        b = jit.blockIdx.x
+        t = cg.this_thread_block().thread_rank()
+        temp = jit.shared_memory(Scan.TempStorage, 2)
+        y[0, b, t] = Scan(temp[0]).InclusiveSum(x[b, t])
+        value, total = Scan(temp[1]).ExclusiveSum(x[b, t], total=True)
+        y[1, b, t] = value
+        y[2, b, t] = total
+        jit.syncthreads()
+        y[3, b, t] = Scan(temp[-1]).InclusiveScan(x[b, t], cub.Max())
+        jit.syncthreads()
+        y[4, b, t] = Scan(temp[1]).ExclusiveScan(x[b, t], x[0, 0], scan_op=lambda p, q: q)
+        y[5, b, t] = Broadcast().Broadcast(x[b, t], n - 1)
+
+    x = values(dtype, (BLOCKS, n))
+    x[0, 0] = 1
+    _, y = launch(backend, kernel, BLOCKS, block, x, np.zeros((6, BLOCKS, n), dtype))
+    inclusive = x.cumsum(1, dtype=dtype)
+    same(y[0], inclusive)
+    before = np.concatenate([np.zeros((BLOCKS, 1), dtype), inclusive[:, :-1]], 1)
+    same(y[1], before)
+    same(y[2], np.broadcast_to(inclusive[:, -1:], x.shape))
+    same(y[3], np.maximum.accumulate(x, 1))
+    start = np.full((BLOCKS, 1), x[0, 0])
+    same(y[4], np.concatenate([start, x[:, :-1]], 1))
+    same(y[5], np.broadcast_to(x[:, -1:], x.shape))
+
+
+# -- sorting --------------------------------------------------------------------------------------
+
+
+def test_sorts_keys_in_local_memory(backend: Any) -> None:
+    Sort = cub.BlockSort[np.float32, 50, 4]
+
+    def kernel(x, y, valid):
+        t = jit.threadIdx.x
+        temp = jit.shared_memory(Sort.TempStorage, 1)
+        keys = jit.local_memory(np.float32, 4)
+        for k in range(4):
+            keys[k] = x[4 * t + k]
+        Sort(temp[0]).Sort(keys)
+        for k in range(4):
+            y[0, 4 * t + k] = keys[k]
+            keys[k] = x[4 * t + k]
+        jit.syncthreads()
+        Sort(temp[0]).Sort(keys, descending=True, valid=valid)
+        for k in range(4):
+            y[1, 4 * t + k] = keys[k]
+
+    x = np.random.default_rng(6).normal(size=200).astype("f4")
+    x[17] = np.nan
+    _, y = launch(backend, kernel, 1, 50, x, np.zeros((2, 200), "f4"), 101)
+    same(y[0], np.sort(x))
+    same(y[1, :101], np.sort(x[:101])[::-1][np.r_[0:101]])
+    same(y[1, 101:], x[101:])
+
+
+def test_sorts_keys_with_values(backend: Any) -> None:
+    def kernel(x, y, places):
+        t = jit.threadIdx.x + 16 * jit.threadIdx.y
+        y[0, t] = cub.BlockSort[np.int32, (16, 2)]().Sort(x[t])
+        y[1, t] = cub.BlockSort[np.int32, (16, 2)]().Sort(x[t], descending=True)
+        y[2, t], places[t] = cub.BlockSort[np.int32, (16, 2), 1, np.int64]().Sort(x[t], t)
+
+    x = np.random.default_rng(7).integers(0, 10, 32).astype("i4")
+    arrays = (x, np.zeros((3, 32), "i4"), np.zeros(32, "i8"))
+    _, y, places = launch(backend, kernel, 1, (16, 2), *arrays)
+    same(y[0], np.sort(x))
+    same(y[1], np.sort(x)[::-1])
+    same(y[2], y[0])
+    same(places, np.argsort(x, kind="stable"))
+
+
+# -- storage and classes --------------------------------------------------------------------------
+
+
+def total_in(reduce, value):
+    return reduce.SumAll(value)
+
+
+def total_of(temp, value):
+    return cub.BlockReduce[np.int32, 64](temp).SumAll(value)
+
+
+def test_storage_and_collectives_are_passed_and_chosen(backend: Any) -> None:
+    def kernel(x, which, y):
+        i = jit.grid(1)
+        Reduce = cub.BlockReduce[np.int32, 64]
+        temp = jit.shared_memory(Reduce.TempStorage, (3,))
+        reduce = Reduce(temp[0])
+        y[0, i] = total_in(reduce, x[i])
+        y[1, i] = total_of(temp[1], x[i])
+        jit.syncthreads()
+        y[2, i] = Reduce(temp[which]).SumAll(x[i] + 1)
+        own = Reduce()
+        total = 0
+        for k in range(3):
+            total += own.SumAll(x[i] * k)
+        y[3, i] = total
+        chosen = reduce
+        if which > 5:
+            chosen = Reduce(temp[1])
+        jit.syncthreads()
+        y[4, i] = chosen.SumAll(x[i])
+        few = jit.shared_memory(jit.cub.BlockReduce[np.int32, 64].TempStorage, size=1)
+        y[5, i] = Reduce(temp_storage=few[which * 0]).SumAll(x[i])
+
+    x = values("i4", 64)
+    total = x.sum()
+    _, y = launch(backend, kernel, 1, 64, x, 2, np.zeros((6, 64), "i4"))
+    same(y[:, 0], [total, total, total + 64, 3 * total, total, total])
+    assert (y == y[:, :1]).all()
+
+
+def test_a_block_of_another_shape_is_refused() -> None:
+    def always(x):
+        x[0] = cub.BlockReduce[np.int32, 8, 2]().Sum(x[0])
+
+    with pytest.raises(ArgumentValueError, match=r"blocks of \(8, 2, 1\) threads, and is launched"):
+        jit.rawkernel(always)[1, 16](np.zeros(1, "i4"))
+    jit.rawkernel(always)[1, (8, 2)](np.zeros(1, "i4"))
+
+    def by_size(x):
+        if jit.blockDim.x == 16:
+            x[0] = cub.BlockReduce[np.int32, 16]().SumAll(x[0])
+        else:
+            x[0] = cub.BlockReduce[np.int32, 8]().SumAll(x[0])
+
+    kernel = jit.rawkernel(by_size)
+    x = np.ones(1, "i4")
+    kernel[1, 16](x)
+    kernel[1, 8](x)
+    with pytest.raises(KernelToolkitError, match="the shape that its collective was made for"):
+        kernel[1, 4](x)
+
+
+def test_classes_are_values() -> None:
+    assert cub.BlockReduce[np.float32, 64] == cub.BlockReduce["f4", (64, 1)]
+    assert cub.BlockReduce[np.float32, 64] != cub.BlockReduce[np.float32, 32]
+    assert cub.WarpReduce[int] == cub.WarpReduce[np.int64, 32]
+    assert str(cub.BlockSort[np.int32, 64, 4, np.float32]) == "<BlockSort[int32, 64, 4, float32]>"
+    Reduce = cub.BlockReduce[np.float32, 8, 4]
+    for value in (Reduce, cub.WarpScan, cub.Max, cg.this_grid):
+        assert pickle.loads(pickle.dumps(value)) == value
+    assert cub.Max() is cub.Max
+    with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
+        Reduce(None)
+    with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
+        cub.Max(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("template", "key", "message"),
+    [
+        (cub.BlockReduce, np.int32, "needs the number of threads of a block"),
+        (cub.BlockReduce, (np.int32, 2048), "1 to 1024 threads"),
+        (cub.BlockReduce, (np.int32, 0), "1 to 1024 threads"),
+        (cub.BlockReduce, (np.int32, 2, 2, 2, 2), "up to three axes"),
+        (cub.BlockReduce, (np.int32, 2.5), "given as ints, not 2.5"),
+        (cub.BlockReduce, ("x9", 32), "'x9' is no dtype"),
+        (cub.BlockReduce, ("U4", 32), "is no dtype of values"),
+        (cub.BlockReduce, (None, 32), "None is no dtype"),
+        (cub.BlockReduce, ((np.complex128,) * 5, 32), "up to 64 bytes"),
+        (cub.WarpReduce, (np.int32, 5), "a power of two up to 32, not 5"),
+        (cub.BlockSort, (np.int32, 64, 0), "1 to 256 keys, not 0"),
+        (cub.BlockSort, (np.int32, 64, 1, None, 3), "takes a dtype, the threads"),
+        (cub.BlockSort, ((np.int32, np.int32), 64), "sorts numbers"),
+        (cub.BlockSort, (np.float64, 1024, 8), "65536 bytes of shared memory"),
+    ],
+)
+def test_what_brackets_refuse(template: Any, key: Any, message: str) -> None:
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match=re.escape(message)):
+        template[key]
+
+
+# -- messages -------------------------------------------------------------------------------------
+
+Floats = cub.BlockReduce[np.float32, 64]
+Pairs = cub.BlockReduce[(np.int64, np.float32), 64]
+Keys = cub.BlockSort[np.float32, 64, 2]
+
+
+def wide_value(x):
+    Floats().Sum(np.float64(x[0]))
+
+
+def wide_initial(x):
+    cub.BlockScan[np.float32, 64]().ExclusiveScan(x[0], np.float64(1), cub.Sum())
+
+
+def fraction(x):
+    cub.BlockReduce[np.int32, 64]().Sum(0.5)
+
+
+def unknown_method(x):
+    Floats().Summe(x[0])
+
+
+def method_of_storage(x):
+    jit.shared_memory(Floats.TempStorage, 1)[0].Sum(x[0])
+
+
+def unindexed_storage(x):
+    temp = jit.shared_memory(Floats.TempStorage, 1)
+    Floats(temp).Sum(x[0])
+
+
+def other_storage(x):
+    temp = jit.shared_memory(cub.BlockReduce[np.float32, 32].TempStorage, 1)
+    Floats(temp[0]).Sum(x[0])
+
+
+def array_as_storage(x):
+    temp = jit.shared_memory(np.float32, 64)
+    Floats(temp[0]).Sum(x[0])
+
+
+def dynamic_storage(x):
+    jit.shared_memory(Floats.TempStorage, None)
+
+
+def local_storage(x):
+    jit.local_memory(Floats.TempStorage, 1)
+
+
+def missing_storage(x):
+    temp = jit.shared_memory(Floats.TempStorage, 2)
+    Floats(temp[2]).Sum(x[0])
+
+
+def number_as_operation(x):
+    Floats().Reduce(x[0], 3)
+
+
+def other_function(x):
+    Floats().Reduce(x[0], np.sin)
+
+
+def bits_of_floats(x):
+    Floats().Reduce(x[0], np.bitwise_and)
+
+
+def place_of_numbers(x):
+    Floats().Reduce(x[0], cub.ArgMax())
+
+
+def sum_of_pairs(x):
+    Pairs().Sum((1, x[0]))
+
+
+def other_result(x):
+    Floats().Reduce(x[0], lambda a, b: np.float64(a))
+
+
+def other_pair(x):
+    Pairs().Reduce((1, x[0]), lambda a, b: a[0])
+
+
+def writing_operation(x):
+    def op(a, b):
+        x[0] = a
+        return b
+
+    Floats().Reduce(x[0], op)
+
+
+def operation_of_three(x):
+    Floats().Reduce(x[0], lambda a, b, c: a)
+
+
+def missing_operation(x):
+    Floats().Reduce(x[0])
+
+
+def run_time_total(x):
+    cub.BlockScan[np.float32, 64]().InclusiveSum(x[0], total=x[0] > 0)
+
+
+def keys_elsewhere(x):
+    Keys().Sort(x)
+
+
+def single_key(x):
+    Keys().Sort(x[0])
+
+
+def other_keys(x):
+    Keys().Sort(jit.local_memory(np.float32, 3))
+
+
+def no_brackets(x):
+    cub.BlockReduce(x)
+
+
+def number_as_group(x):
+    cg.sync(x[0])
+
+
+def step_at_run_time(x):
+    cg.wait_prior(cg.this_thread_block(), int(x[0]))
+
+
+def strided_copy(x):
+    cg.memcpy_async(cg.this_thread_block(), x[::2], 0, x, 0, 4)
+
+
+def copied_number(x):
+    cg.memcpy_async(cg.this_thread_block(), x, 0, x[0], 0, 4)
+
+
+def tile_of_grid(x):
+    cg.tiled_partition(cg.this_grid(), 32)
+
+
+def tile_of_three(x):
+    cg.tiled_partition(cg.this_thread_block(), 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (wide_value, "'BlockReduce[float32, 64]' takes 'float32', not a number of type 'float64'."),
+        (wide_initial, "'BlockScan[float32, 64]' takes 'float32', not a number of type 'float64'."),
+        (fraction, "'BlockReduce[int32, 64]' takes 'int32', not"),
+        (unknown_method, "has no method 'Summe'."),
+        (unknown_method, "Hint: it has Sum, Reduce, SumAll, ReduceAll."),
+        (method_of_storage, "'BlockReduce[float32, 64].TempStorage' has no method 'Sum'."),
+        (unindexed_storage, "needs its own TempStorage"),
+        (unindexed_storage, "Hint: give one of them: 'temp[0]'."),
+        (other_storage, "not a value of type 'BlockReduce[float32, 32].TempStorage'."),
+        (array_as_storage, "needs its own TempStorage, not a number of type 'float32'."),
+        (dynamic_storage, "is a number of storages, not None."),
+        (local_storage, "lies in shared memory"),
+        (missing_storage, "There is no storage 2 of 2."),
+        (number_as_operation, "The constant 3 is no operation of two values."),
+        (other_function, "is no operation of two values."),
+        (bits_of_floats, "cannot be computed for 'float32'."),
+        (place_of_numbers, "it takes tuples of an index and a number"),
+        (sum_of_pairs, "'cub.Sum' cannot be computed for 'tuple of (int64, float32)'."),
+        (other_result, "result is of the type 'float64', and its arguments of 'float32'."),
+        (other_pair, "The operation's result is of the type 'int64'"),
+        (writing_operation, "may neither write to memory nor wait"),
+        (operation_of_three, "needs a value for 'c'"),
+        (missing_operation, "needs a value for 'reduction_op'"),
+        (run_time_total, "'total' must be known when the kernel is compiled."),
+        (keys_elsewhere, "needs an array of 2 items of 'float32' in local memory"),
+        (single_key, "needs an array of 2 items of 'float32' in local memory, not a number"),
+        (other_keys, "Hint: declare it in the same function: local_memory(np.float32, 2)."),
+        (no_brackets, "'BlockReduce' needs a dtype in brackets."),
+        (number_as_group, "'cg.sync' needs a group of threads, not a number of type 'float32'."),
+        (step_at_run_time, "must be known when the kernel is compiled"),
+        (strided_copy, "'dst' must be an array whose elements lie one after the other"),
+        (copied_number, "'src' must be an array"),
+        (
+            tile_of_grid,
+            "'cg.tiled_partition' needs a thread block, not a value of type 'grid group'",
+        ),
+        (tile_of_three, "is a power of two up to 32, not 3."),
+    ],
+)
+def test_messages(function: Callable[..., None], message: str) -> None:
+    text = refused(function, np.zeros(64, "f4"))
+    assert message in text
+    assert "^" in text
+
+
+# -- groups ---------------------------------------------------------------------------------------
+
+
+def test_numbers_of_groups(backend: Any) -> None:
+    def kernel(y):
+        grid, block = cg.this_grid(), cg.this_thread_block()
+        i = grid.thread_rank()
+        y[0, i] = grid.block_rank() * 1000 + block.thread_rank()
+        y[1, i] = grid.num_threads() * 1000 + grid.size()
+        y[2, i] = grid.num_blocks() * 1000 + block.num_threads() * 10 + block.size()
+        dim, index = grid.dim_blocks(), grid.block_index()
+        y[3, i] = dim.x * 100 + dim.y * 10 + dim.z
+        y[4, i] = index.x * 100 + index[1] * 10 + index.z
+        x, y_, z = block.dim_threads()
+        y[5, i] = x * 100 + y_ * 10 + z
+        y[6, i] = 1 if block.thread_index() == (
+            jit.threadIdx.x, jit.threadIdx.y, jit.threadIdx.z
+        ) else 0  # fmt: skip
+        y[7, i] = block.group_index().y * 10 + grid.group_dim().y + block.group_dim().y * 100
+
+    grid, block = (2, 3, 2), (4, 2, 3)
+    threads, count = 24, 12
+    (y,) = launch(backend, kernel, grid, block, np.zeros((8, threads * count), "i4"))
+    ranks = np.arange(threads * count)
+    b = ranks // threads
+    at = np.stack([b % 2, b // 2 % 3, b // 6])
+    same(y[0], b * 1000 + ranks % threads)
+    same(y[1], np.full_like(ranks, 288 * 1001))
+    same(y[2], np.full_like(ranks, 12 * 1000 + 24 * 11))
+    same(y[3], np.full_like(ranks, 232))
+    same(y[4], at[0] * 100 + at[1] * 10 + at[2])
+    same(y[5], np.full_like(ranks, 423))
+    same(y[6], np.ones_like(ranks))
+    same(y[7], at[1] * 10 + 3 + 200)
+
+
+def test_copies_of_a_block(backend: Any) -> None:
+    def kernel(x, y, bytes_):
+        block = jit.cg.this_thread_block()
+        b = jit.blockIdx.x
+        kept = jit.shared_memory(np.float32, (2, 100), alignment=16)
+        small = jit.shared_memory(np.int8, 40)
+        cg.memcpy_async(block, kept, (0, 0), x, (b, 0), 400, aligned_size=16)
+        cg.memcpy_async(block, kept, (1, 1), x, (b, -99), 4 * 98)
+        cg.wait_prior(block, 1)
+        cg.memcpy_async(block, small, 1, bytes_, b + 3, 37)
+        cg.wait(block)
+        for k in range(block.thread_rank(), 100, block.size()):
+            y[b, k] = kept[0, 99 - k] * 10 + (kept[1, k] if 0 < k < 99 else 0)
+        jit.syncthreads()
+        cg.memcpy_async(block, bytes_, 64 + 40 * b + 1, small, 1, 37)
+
+    x = values("f4", (BLOCKS, 100))
+    raw = np.arange(200, dtype="i1")
+    _, y, after = launch(backend, kernel, BLOCKS, 24, x, np.zeros_like(x), raw)
+    wanted = x[:, ::-1] * 10
+    wanted[:, 1:99] += x[:, 1:99]
+    same(y, wanted)
+    for b in range(BLOCKS):
+        same(after[65 + 40 * b : 102 + 40 * b], raw[b + 3 : b + 40])
+
+
+@pytest.mark.parametrize("width", [32, 8, 1])
+def test_tiles(backend: Any, width: int) -> None:
+    def kernel(x, y):
+        t = jit.threadIdx.x
+        tile = cg.tiled_partition(cg.this_thread_block(), width)
+        y[0, t] = tile.thread_rank() + 100 * tile.meta_group_rank()
+        y[1, t] = tile.num_threads() + tile.size() + 1000 * tile.meta_group_size()
+        y[2, t] = tile.shfl(x[t], width - 1)
+        y[3, t] = tile.shfl_xor(x[t], 1 % width)
+        y[4, t] = tile.shfl_down(x[t], 1) + tile.shfl_up(x[t], 1)
+        y[5, t] = tile.ballot(x[t] > 0)
+        y[6, t] = (1 if tile.any(x[t] > 2) else 0) + (2 if tile.all(x[t] > -3) else 0)
+        tile.sync()
+
+    x = values("i4", 64)
+    _, y = launch(backend, kernel, 1, 64, x, np.zeros((7, 64), "i8"))
+    t = np.arange(64)
+    parts = x.reshape(-1, width)
+    same(y[0], t % width + 100 * (t // width))
+    same(y[1], np.full(64, 2 * width + 1000 * (64 // width)))
+    same(y[2], np.repeat(parts[:, -1], width))
+    same(y[3], parts[:, np.arange(width) ^ (1 % width)].ravel())
+    down = np.concatenate([parts[:, 1:], parts[:, -1:]], 1)
+    up = np.concatenate([parts[:, :1], parts[:, :-1]], 1)
+    same(y[4], (down + up).ravel())
+    same(y[5], np.repeat(((parts > 0) << np.arange(width)).sum(1), width))
+    same(y[6], np.repeat((parts > 2).any(1) + 2 * (parts > -3).all(1), width))
+
+
+def test_the_grid_meets_a_thousand_times(backend: Any) -> None:
+    def kernel(counts, wrong, valid, rounds):
+        grid = cg.this_grid()
+        block, blocks = grid.block_rank(), grid.num_blocks()
+        is_first = cg.this_thread_block().thread_rank() == 0
+        for k in range(rounds):
+            if is_first:
+                counts[block] += 1
+            grid.sync()
+            # Every block has come as far, and none has gone on.
+            for other in range(cg.this_thread_block().thread_rank(), blocks, 32):
+                if counts[other] != k + 1:
+                    jit.atomic_add(wrong, 0, 1)
+            cg.sync(grid)
+        if is_first:
+            valid[block] = 1 if grid.is_valid() else 0
+
+    grid = (3, 2, 2) if backend.name == "host" else (11, 3, 2)
+    blocks = int(np.prod(grid))
+    rounds = 500
+    arrays = (np.zeros(blocks, "i4"), np.zeros(1, "i4"), np.zeros(blocks, "i4"))
+    counts, wrong, valid = launch(backend, kernel, grid, (8, 2, 2), *arrays, rounds)
+    same(counts, np.full(blocks, rounds))
+    same(wrong, [0])
+    same(valid, np.ones(blocks))
+
+
+def test_who_asks_for_a_barrier_of_the_grid_has_one(backend: Any) -> None:
+    def kernel(y):
+        y[jit.grid(1)] = 1 if cg.this_grid().is_valid() else 2
+
+    (y,) = launch(backend, kernel, 2, 8, np.zeros(16, "i4"))
+    same(y, np.full(16, 1))
+
+
+def test_groups_are_passed_and_assigned(backend: Any) -> None:
+    def rank_in(group):
+        group.sync()
+        return group.thread_rank()
+
+    def kernel(y):
+        i = jit.grid(1)
+        group = cg.this_thread_block()
+        y[0, i] = rank_in(group)
+        y[1, i] = rank_in(cg.this_grid())
+        pair = (group, i)
+        y[2, i] = pair[0].thread_rank() + pair[1]
+        y[3, i] = rank_in(cg.tiled_partition(group, 4))
+
+    (y,) = launch(backend, kernel, 2, 16, np.zeros((4, 32), "i4"))
+    t = np.arange(32)
+    same(y, [t % 16, t, t % 16 + t, t % 4])
+
+
+# -- compilers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100", "sm_120"])
+def test_text_compiles_for_other_gpus(architecture: str) -> None:
+    def kernel(x, y):
+        i = jit.grid(1)
+        assert x[i] >= 0, "no root"
+        y[i] = cub.BlockScan[np.float64, 64]().InclusiveSum(x[i])
+        y[i] = cub.BlockSort[np.float64, 64]().Sort(y[i])
+        y[i] += cub.WarpReduce[np.float64]().Reduce(x[i], lambda a, b: max(a, b))
+        cg.this_grid().sync()
+
+    for options in ((), ("--device-debug",)):
+        definition = Definition(kernel, options=options)  # type: ignore[arg-type]
+        program = definition.program([type_of(np.zeros(64), np.ndarray)] * 2)
+        assert pipeline.compile_ahead(definition.unit(program, "cuda"), architecture).code

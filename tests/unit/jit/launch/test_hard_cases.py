@@ -1,0 +1,429 @@
+"""Launches and calls of kernels in Python with what programs really hand to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from kerneltk import ArraySpec
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LaunchError,
+    NotCompiledError,
+    ScalarOverflowError,
+    UnsupportedError,
+)
+from kerneltk.jit import (
+    atomic_add,
+    blockDim,
+    blockIdx,
+    cuda,
+    gridDim,
+    gridsize,
+    index,
+    kernel,
+    rawkernel,
+    shared_memory,
+    threadIdx,
+)
+from kerneltk.jit import grid as grid_index
+from kerneltk.jit.launch import launcher as launch_module
+from kerneltk.jit.numba import host_arrays
+
+
+class OnlyDlpack:
+    """An array as other libraries have them: NumPy's attributes are missing or of other types."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array = array
+        self.dtype = f"other.{array.dtype.name}"
+        self.shape = array.shape
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+class OnlyInterface:
+    """An array that has nothing but its description."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self._kept = array
+
+
+@kernel
+def squared(x: Any) -> Any:
+    return x * x
+
+
+@kernel
+def doubled(x: Any) -> Any:
+    return 2 * x[index(1)]
+
+
+@kernel
+def place_and_value(x: Any, y: Any) -> Any:
+    return x[index(1)], y
+
+
+@pytest.mark.parametrize("other", [OnlyDlpack, OnlyInterface])
+@pytest.mark.parametrize("function", [squared, doubled])
+def test_arrays_of_other_libraries_are_told_apart_by_dtype(other: Any, function: Any) -> None:
+    for dtype in (np.float32, np.float64, np.int16, np.float32):
+        x = np.arange(1, 4).astype(dtype)
+        expected = x * x if function is squared else 2 * x
+        found = function(other(x))
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("other", [OnlyDlpack, OnlyInterface])
+def test_arrays_of_other_libraries_may_be_outputs(other: Any) -> None:
+    for dtype in (np.float32, np.float64):
+        x, into = np.arange(3.0), np.zeros(3, dtype)
+        squared(other(x), out=other(into))
+        np.testing.assert_array_equal(into, x * x)
+
+
+def test_arrays_of_other_libraries_beside_ones_of_numpy() -> None:
+    x, y = np.arange(3, dtype=np.int8), np.arange(3.0)
+    for first, second in ((OnlyInterface(x), y), (x, OnlyDlpack(y)), (OnlyDlpack(x), y)):
+        found = place_and_value(first, second)
+        assert [array.dtype for array in found] == [np.int8, np.float64]
+        np.testing.assert_array_equal(found[0], x)
+        np.testing.assert_array_equal(found[1], y)
+
+
+def test_a_record_is_no_element() -> None:
+    @kernel
+    def mass(p: Any) -> Any:
+        return p.mass
+
+    particles = np.ones(2, np.dtype([("mass", np.float32), ("age", np.int32)], align=True))
+    assert mass(particles).tolist() == [1, 1]
+    with pytest.raises(ArgumentTypeError, match=r"'p' of kernel 'mass' was given a single record"):
+        mass(particles[0])
+
+
+def test_an_assertion_in_a_kernel_of_elements(capfd: pytest.CaptureFixture[str]) -> None:
+    @kernel
+    def root(x: Any) -> Any:
+        assert x >= 0, "no root of it"
+        return np.sqrt(x)
+
+    assert root(np.array([4.0, 9.0])).tolist() == [2, 3]
+    with pytest.raises(LaunchError, match="an assertion failed"):
+        root(np.array([4.0, -9.0]))
+    assert "`no root of it` failed" in capfd.readouterr().out
+    assert root(np.array([4.0, 9.0])).tolist() == [2, 3]
+
+
+class Stream:
+    ptr = 0
+
+
+@pytest.mark.parametrize(
+    ("rest", "elements"),
+    [
+        ((), 0),
+        ((64,), 16),
+        ((64, None), 16),
+        ((64, 0), 16),
+        ((np.int64(64), 0), 16),
+        ((64, Stream()), 16),
+        ((0, 64), 16),
+        ((None, 64), 16),
+        ((0, np.int64(64)), 16),
+        ((Stream(), 64), 16),
+        ((Stream(),), 0),
+        ((None, Stream()), 0),
+        ((0, 0), 0),
+        ((None, None), 0),
+    ],
+)
+def test_shared_memory_and_stream_in_either_order(rest: tuple[Any, ...], elements: int) -> None:
+    found = np.full(1, -1)
+    count_shared[(1, 1, *rest)](found)
+    assert found[0] == elements
+
+
+@rawkernel
+def count_shared(result: Any) -> None:
+    memory = shared_memory(np.int32, None)
+    result[0] = memory.size
+
+
+@pytest.mark.parametrize("decorator", [rawkernel, cuda.jit])
+@pytest.mark.parametrize("wrong", [(4.0, 2), (True, 2), (4, 2.0), ((4, 1.0), (2, 1))])
+def test_a_grid_of_floats_does_not_stay(decorator: Any, wrong: tuple[Any, Any]) -> None:
+    @decorator
+    def fill(x: Any) -> None:
+        i = grid_index(1)
+        if i < x.size:
+            x[i] = 1
+
+    x = np.zeros(2)
+    with pytest.raises(ArgumentTypeError, match="must be an int or a tuple"):
+        fill[wrong](x)
+    right = tuple(tuple(map(int, n)) if isinstance(n, tuple) else int(n) for n in wrong)
+    fill[right](x)  # 4.0 == 4, and both are the same key
+    assert x.all()
+
+
+def test_subclasses_are_launched_as_fast_as_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    @rawkernel
+    def fill(x: Any, value: Any) -> None:
+        i = grid_index(1)
+        if i < x.size:
+            x[i] = value
+
+    x = np.zeros(4).view(host_arrays.HostArray)
+    fill[1, 32](x, 1)
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("a launch that is known already")
+
+    monkeypatch.setattr(launch_module, "_adopted", never)
+    fill[1, 32](x, 2)
+    assert (np.asarray(x) == 2).all()
+
+
+def test_masked_arrays_are_refused() -> None:
+    @rawkernel
+    def fill(x: Any) -> None:
+        x[0] = 1
+
+    for _ in range(2):
+        with pytest.raises(ArgumentTypeError, match="no place for its mask"):
+            fill[1, 1](np.ma.masked_array(np.zeros(2), [True, False]))
+
+
+@pytest.mark.parametrize("out", [[np.zeros(3)], 3, (None,)])
+def test_outputs_are_arrays(out: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'out' of kernel 'squared' must be an array"):
+        squared(np.zeros(3), out=out)
+
+
+def test_kernels_of_elements_have_named_parameters() -> None:
+    @kernel
+    def first(*values: Any) -> Any:
+        return values[0]
+
+    @kernel
+    def plain(x: Any, **options: Any) -> Any:
+        return x
+
+    with pytest.raises(UnsupportedError, match=r"A kernel cannot take '\*values'"):
+        first(np.zeros(3), np.zeros(3))
+    with pytest.raises(UnsupportedError, match=r"A kernel cannot take '\*\*options'"):
+        plain(np.zeros(3))
+
+
+NUMBERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+FRACTIONS = ("float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "complex128")
+
+
+@pytest.mark.parametrize("dtype", [*NUMBERS, *FRACTIONS])
+def test_constant_memory_of_every_dtype(dtype: Any) -> None:
+    dtype = np.dtype(dtype)
+    table = np.arange(6).astype(dtype).reshape(2, 3)
+    if dtype.kind in "iu":
+        table[0, :2] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    elif dtype.kind == "c":
+        table[0] = np.nan, complex(-np.inf, np.nan), complex(1.5, -0.0)
+    elif dtype.kind != "b":
+        table[0] = np.nan, -np.inf, -0.0
+
+    @rawkernel
+    def copy(x: Any) -> None:
+        values = cuda.const.array_like(table)
+        for i in range(2):
+            for j in range(3):
+                x[i, j] = values[i, j]
+
+    x = np.zeros_like(table)
+    copy[1, 1](x)
+    assert x.tobytes() == table.tobytes()
+    assert ".const" in copy.inspect(x, target="compute_90")
+
+
+def test_numbers_that_a_signature_has_no_room_for() -> None:
+    @cuda.jit("void(float32[:], int32, float32)")
+    def store(x: Any, n: Any, value: Any) -> None:
+        x[0], x[1] = n, value
+
+    x = np.zeros(2, np.float32)
+    store[1, 1](x, 2**40 + 5, 1e300)  # no warning either
+    assert x.tolist() == [5, np.inf]
+    with pytest.raises(ScalarOverflowError, match="more than 64 bits"):
+        store[1, 1](x, 2**70, 0)
+
+
+def test_copies_into_arrays_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_arrays, "library", host_arrays.HostLibrary)
+    into = np.zeros(3)
+    assert cuda.to_device(np.arange(3.0), to=into) is into
+    assert into.tolist() == [0, 1, 2]
+    with pytest.raises(ArgumentTypeError, match=r"'builtins\.list', which is no array"):
+        cuda.to_device(np.arange(3.0), to=[0, 0, 0])
+
+
+@pytest.mark.gpu
+def test_copies_into_arrays_that_are_not_on_the_gpu_are_refused() -> None:
+    into = np.zeros(3)
+    with pytest.raises(ArgumentTypeError, match=r"'numpy\.ndarray', which is no array"):
+        cuda.to_device(np.arange(3.0), to=into)
+    assert not into.any()
+
+
+@rawkernel
+def mark_by_grid(marks: Any) -> None:
+    i = grid_index(1) - 2**31
+    if i >= 0 and i < marks.size:
+        marks[i] = 1
+
+
+@rawkernel
+def mark_by_coordinates(marks: Any) -> None:
+    i = threadIdx.x + blockDim.x * blockIdx.x
+    if i >= 2**31 and i - 2**31 < marks.size:
+        marks[i - 2**31] = 1
+
+
+@rawkernel
+def mark_by_size(marks: Any) -> None:
+    if gridDim.x * blockDim.x > 2**31 and gridsize(1) > 2**31 and blockIdx.x == 0:
+        i = threadIdx.x
+        if i < marks.size:
+            marks[i] = 1
+
+
+@rawkernel
+def mark_by_choice(marks: Any) -> None:
+    i = grid_index(1)
+    first = 2**31 if i >= 2**31 else 2**40
+    if i >= first and i - first < marks.size:
+        marks[i - first] = 1
+
+
+MARKS = [mark_by_grid, mark_by_coordinates, mark_by_size, mark_by_choice]
+
+
+@pytest.mark.parametrize("function", MARKS)
+def test_grids_of_more_threads_than_32_bits_count(backend: Any, function: Any) -> None:
+    marks = backend.xp.zeros(8, np.int8)
+    for blocks, expected in ((1, 0), (2**21 + 1, 1), (1, 0), (2**21 + 1, 1), ((4, 1, 1), 0)):
+        marks[:] = 0
+        function[blocks, 1024](marks)
+        assert backend.asnumpy(marks).tolist() == [expected] * 8
+
+
+@rawkernel
+def transposed_sum(x: Any, y: Any, out: Any) -> None:
+    i, j = grid_index(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        out[i, j] = x[i, j] + y[j, i]
+
+
+def test_arrays_whose_shapes_are_the_same_or_not(backend: Any) -> None:
+    for rows, columns in ((5, 5), (3, 7), (6, 6), (7, 3)):
+        x = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)
+        y = 100 * np.arange(rows * columns, dtype=np.float32).reshape(columns, rows)
+        out = backend.xp.zeros((rows, columns), np.float32)
+        transposed_sum[(1, 1), (8, 8)](backend.asarray(x), backend.asarray(y), out)
+        assert (backend.asnumpy(out) == x + y.T).all()
+
+
+def test_arrays_of_one_shape_share_it_on_gpus() -> None:
+    square, tall = ArraySpec.make("float32", (9, 9)), ArraySpec.make("float32", (9, 5))
+    shared = "    y.shape[1] = x.shape[1];\n"
+    assert shared in transposed_sum.inspect(square, square, square, target="cuda")
+    assert shared not in transposed_sum.inspect(square, square, tall, target="cuda")
+    assert shared not in transposed_sum.inspect(square, square, square, target="host")
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self.array = array
+
+
+def test_inspect_takes_arrays_of_other_libraries() -> None:
+    square, tall = np.zeros((9, 9), np.float32), np.zeros((9, 5), np.float32)
+    for arrays in ((square, square, square), (square, square, tall)):
+        text = transposed_sum.inspect(*arrays, target="cuda")
+        assert transposed_sum.inspect(*map(Foreign, arrays), target="cuda") == text
+
+
+def test_inspect_knows_arrays_that_32_bits_do_not_count() -> None:
+    small, vast = (ArraySpec.make("float32", (2**k, 2**k)) for k in (15, 17))
+    assert ".near(" in transposed_sum.inspect(small, small, small, target="cuda")
+    assert ".near(" not in transposed_sum.inspect(vast, small, small, target="cuda")
+
+
+def test_texts_are_kept_by_what_is_known_of_shapes() -> None:
+    kernel = rawkernel(mark_by_choice.__wrapped__)
+    marks = np.zeros(8, np.int8)
+    kernel[1, 8](marks)
+    first = kernel.cached_code
+    kernel[2**21 + 1, 1024](marks)
+    kernel[1, 8](marks)
+    assert [key[:2] for key in kernel.cached_codes] == [next(iter(kernel.cached_codes))[:2]] * 2
+    assert next(iter(kernel.cached_codes.values())) == first
+    with pytest.raises(NotCompiledError, match="2 combinations of argument types and shapes"):
+        _ = kernel.cached_code
+
+
+def test_nothing_is_compiled_for_a_grid_that_is_too_large(backend: Any) -> None:
+    kernel = rawkernel(mark_by_grid.__wrapped__)
+    marks = backend.xp.zeros(8, np.int8)
+    kernel[1, 8](marks)
+    with pytest.raises(ArgumentValueError, match="can have 2147483647 along x, not 2147483648"):
+        kernel[2**31, 32](marks)
+    assert len(kernel.cached_codes) == 1
+
+
+@kernel
+def count_far(hits: Any) -> None:
+    i, _ = index(2)
+    first = 2**31 if i >= 2**31 else 2**40
+    if i >= first:
+        atomic_add(hits, 0, 1)
+
+
+@pytest.mark.parametrize("integer", [int, np.int64, np.uint64])
+def test_shapes_of_functions_of_elements_may_be_numpys_integers(backend: Any, integer: Any) -> None:
+    hits = backend.xp.zeros(1, np.int64)
+    count_far(hits, shape=(integer(2**31 + 8), integer(1)))
+    assert backend.asnumpy(hits).tolist() == [8]
+
+
+@rawkernel
+def strided_by_coordinates(x: Any, total: Any) -> None:
+    for i in range(blockIdx.x * blockDim.x + threadIdx.x, x.size, gridDim.x * blockDim.x):
+        atomic_add(total, 0, x[i])
+
+
+@rawkernel
+def strided_by_the_grid(x: Any, total: Any) -> None:
+    for i in range(grid_index(1), x.size, gridsize(1)):
+        atomic_add(total, 0, x[i])
+
+
+@pytest.mark.parametrize("function", [strided_by_coordinates, strided_by_the_grid])
+@pytest.mark.parametrize("exponent", [10, 32])
+def test_loops_with_the_grid_as_their_step_go_up(function: Any, exponent: int) -> None:
+    x = ArraySpec.make("int32", (2**exponent,))
+    for target in ("cuda", "host"):
+        text = function.inspect(x, ArraySpec.make("int32", (1,)), target=target)
+        assert "x[i]" in text
+        assert "?" not in text

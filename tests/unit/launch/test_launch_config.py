@@ -1,0 +1,218 @@
+"""Shapes of launches and their options: what is refused the first time is refused every time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import ArgumentTypeError, ArgumentValueError, KernelToolkitError, jit
+from kerneltk.jit import cuda
+from kerneltk.launch.launch_config import (
+    as_extents,
+    covering_grid,
+    grid_extents,
+    is_size,
+    plain_key,
+)
+
+NONE: Any = None
+RAW = kerneltk.RawKernel(
+    'extern "C" __global__ void one(float* x) { if (!threadIdx.x) x[0] += 1; }', "one"
+)
+
+
+@jit.rawkernel()
+def from_python(x):  # type: ignore[no-untyped-def]
+    if jit.threadIdx.x == 0:
+        x[0] += 1
+
+
+@cuda.jit
+def as_in_numba(x):  # type: ignore[no-untyped-def]
+    if cuda.threadIdx.x == 0:
+        x[0] += 1
+
+
+X = np.zeros(1, np.float32)
+
+# What equals an extent that was used before, and is none.
+EQUAL_TO_ONE = (
+    1.0, True, np.True_, np.float64(1), np.float32(1), Decimal(1), Fraction(1), 1 + 0j,
+    (1.0,), (True,), (np.True_,), (1, 1.0), (1, 1, True), (Fraction(1), 1, 1),
+)  # fmt: skip
+NO_EXTENTS = (
+    *(-1, (-1,), (1, -1, 1), 10**30, (10**30,), -(10**30)),
+    *(float("nan"), float("inf"), (float("nan"),), "1", b"1", None, (), [], (1, 1, 1, 1), [1.0]),
+    *({1}, {1: 1}, np.array([1]), np.array(1.0), (None,), ((1,),), range(1, 2)),
+)
+EMPTY = (0, (0,), (1, 0), (1, 1, 0), np.int32(0))  # no blocks launch nothing
+WAYS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "RawKernel(...)": (lambda g: RAW(g, 1, (X,)), lambda b: RAW(1, b, (X,))),
+    "RawKernel[...]": (lambda g: RAW[g, 1](X), lambda b: RAW[1, b](X)),
+    "rawkernel(...)": (lambda g: from_python(g, 1, (X,)), lambda b: from_python(1, b, (X,))),
+    "rawkernel[...]": (lambda g: from_python[g, 1](X), lambda b: from_python[1, b](X)),
+    "cuda.jit[...]": (lambda g: as_in_numba[g, 1](X), lambda b: as_in_numba[1, b](X)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("which", ["grid", "block"])
+def test_what_is_no_shape_is_refused_before_and_after_its_equals(way: str, which: str) -> None:
+    launch = WAYS[way][which == "block"]
+    shapes = (1, (1,), (1, 1), (1, 1, 1), [1], np.int64(1), (np.int8(1),), 2, (2, 1), (2,))
+    for _ in range(2):
+        for wrong in (*EQUAL_TO_ONE, *NO_EXTENTS, *(EMPTY if which == "block" else ())):
+            X[0] = 0
+            with pytest.raises(KernelToolkitError):
+                launch(wrong)
+            assert X[0] == 0, wrong
+        for right in shapes:
+            X[0] = 0
+            launch(right)
+            assert X[0] > 0, right
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_grid_of_no_blocks_launches_nothing(way: str) -> None:
+    for grid in (1, *EMPTY, 1, *EMPTY):
+        X[0] = 0
+        WAYS[way][0](grid)
+        assert X[0] == (grid == 1)
+
+
+def test_a_list_is_looked_at_again() -> None:
+    shape = [1]
+    for launch in (way[0] for way in WAYS.values()):
+        shape[0] = 1
+        launch(shape)
+        shape[0] = -1
+        with pytest.raises(ArgumentValueError, match="negative extent"):
+            launch(shape)
+
+
+@pytest.mark.parametrize("shared", [0.0, False, 1.0, -1, 10**30, "1", np.False_, (0,), Decimal(0)])
+def test_shared_memory_is_a_number_of_bytes(shared: Any) -> None:
+    for _ in range(2):
+        for launch in (
+            lambda: RAW(1, 1, (X,), shared_mem=shared),
+            lambda: from_python(1, 1, (X,), shared),
+            lambda: from_python[1, 1, shared](X),
+            lambda: as_in_numba[1, 1, 0, shared](X),
+        ):
+            with pytest.raises(KernelToolkitError):
+                launch()
+        RAW(1, 1, (X,), shared_mem=0)
+        RAW(1, 1, (X,), shared_mem=1)
+        from_python(1, 1, (X,), 0)
+        from_python[1, 1, 0](X)
+        as_in_numba[1, 1, 0, 0](X)
+
+
+@pytest.mark.parametrize(
+    ("word", "wrong"),
+    [
+        ("cluster", (0, False, True, 1.0, (1.0,), -1, "1", (0,), (1, 1, 1, 1), 10**30)),
+        ("checks", ("no", 1, 0, None, 1.0, np.int8(1))),
+        ("cooperative", ("no", 1, 0, None, 1.0)),
+        ("programmatic", ("no", 1, 0, None)),
+        ("exited_arrive", ("no", 1, 0, None)),
+        ("backend", ("gpu", 1, 0, True)),
+    ],
+)
+def test_options_of_a_launch(word: str, wrong: tuple[Any, ...]) -> None:
+    right = {"cluster": (None, 1, (1, 1, 1)), "backend": (None, "host")}.get(word, (True, False))
+    for _ in range(2):
+        for value in wrong:
+            with pytest.raises(KernelToolkitError):
+                RAW(1, 1, (X,), **{word: value})
+        for value in right:
+            RAW(1, 1, (X,), **{word: value})
+
+
+def test_checks_are_a_bool() -> None:
+    kernel = kerneltk.RawKernel(RAW.code or "", "one")
+    for value in ("no", 0, None):
+        with pytest.raises(ArgumentTypeError, match="'checks' of kernel 'one' must be True or Fal"):
+            kernel.checks = value  # type: ignore[assignment]
+        with pytest.raises(ArgumentTypeError, match="'checks' of kernel 'one' must be True or Fal"):
+            kerneltk.RawKernel(RAW.code or "", "one", checks=value)  # type: ignore[arg-type]
+    kernel.checks = np.False_  # type: ignore[assignment]
+    assert kernel.checks is False
+
+
+@pytest.mark.parametrize("value", [0, 1, -1, 2**40, True, 0.0, 10**30, np.int64(0)])
+def test_a_pointer_is_no_number(value: Any) -> None:
+    with pytest.raises(KernelToolkitError):
+        RAW(1, 1, (value,))
+
+
+ELEMENTWISE = kerneltk.ElementwiseKernel("raw float32 x", "raw float32 y", "y[i] = x[i]")
+
+
+@jit.kernel
+def indexed(x):  # type: ignore[no-untyped-def]
+    return x[jit.index(1)]
+
+
+@pytest.mark.parametrize("word", ["size", "block_size", "shape"])
+@pytest.mark.parametrize(
+    "wrong", [1.0, True, np.True_, -2, 10**30, float("nan"), "1", Decimal(1), (1.0,), (True,), {1}]
+)
+def test_sizes_of_loops(word: str, wrong: Any) -> None:
+    x, y = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    for _ in range(2):
+        if word != "shape":
+            with pytest.raises(KernelToolkitError):
+                ELEMENTWISE(x, y, **{"size": 1, word: wrong})
+        with pytest.raises(KernelToolkitError):
+            indexed(x, **{word: wrong})
+        ELEMENTWISE(x, y, size=1, block_size=1)
+        ELEMENTWISE(x, y, size=0)
+        indexed(x, size=1)
+        indexed(x, shape=(1,), block_size=1)
+
+
+@pytest.mark.parametrize("wrong", [1.0, True, -1, float("nan"), "1", (1,), None])
+def test_numbers_of_tasks(wrong: Any) -> None:
+    with pytest.raises(ArgumentValueError, match="cannot be launched for"):
+        as_in_numba.forall(wrong)
+    with pytest.raises(ArgumentValueError, match="'tpb' of kernel"):
+        as_in_numba.forall(1, wrong)
+    X[0] = 0
+    as_in_numba.forall(0)(X)
+    assert X[0] == 0
+    as_in_numba.forall(np.int16(1))(X)
+    assert X[0] == 1
+
+
+def test_extents() -> None:
+    assert as_extents(np.int8(3), "grid", "k") == (3, 1, 1)
+    assert as_extents([2, 3], "grid", "k") == (2, 3, 1)
+    assert as_extents(0, "number of threads", "k", 0) == (0, 1, 1)
+    assert grid_extents((2, 0), "k") == (2, 0, 1)
+    with pytest.raises(ArgumentValueError) as caught:
+        as_extents((2, 0), "block", "k")
+    assert str(caught.value) == (
+        "The block of kernel 'k' has an extent of 0: (2, 0).\n"
+        "  Hint: every extent is at least 1; where there is nothing to do, let the grid be 0."
+    )
+    assert is_size(np.uint8(1))
+    assert not is_size(True)
+
+
+def test_keys_tell_equal_values_apart() -> None:
+    plain = [1, (1,), [1], (1, 1), ((1,), 1, 0), None]
+    assert len({plain_key(value) for value in plain} - {None}) == len(plain)
+    for other in (1.0, True, np.int64(1), (True,), ((1.0,), 1, 0), Fraction(1)):
+        assert plain_key(other) is None
+
+
+def test_a_covering_grid_has_blocks_enough() -> None:
+    assert covering_grid((100, 3), (32, 3)) == (4, 1)
+    assert covering_grid((0, 3), (32, 3)) == (0, 1)

@@ -1,0 +1,153 @@
+"""Which layout class is chosen for the arrays that programs mostly have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
+from kerneltk.core.dtypes import describe
+from kerneltk.schedule.elementwise import Layout, Operand, choose_pack_width, plan_cuda, plan_host
+
+make = ArraySpec.make
+
+
+def operands(*specs: ArraySpec, shape: Sequence[int], index: bool = False) -> list[Operand]:
+    """Return the operands of a loop whose last array is written."""
+    found = [
+        Operand(
+            spec.dtype.itemsize,
+            broadcast_strides(spec.shape, spec.strides, shape),
+            spec.offset,
+            describe(spec.dtype).alignment,
+            spec is specs[-1],
+        )
+        for spec in specs
+    ]
+    return found + [Operand(1, c_strides(shape, 1), 0, 0)] * index
+
+
+def cuda(*specs: ArraySpec, index: bool = False, **options: Any) -> Layout:
+    shape = specs[-1].shape
+    return plan_cuda(shape, operands(*specs, shape=shape, index=index), **options)
+
+
+def host(*specs: ArraySpec) -> Layout:
+    return plan_host(specs[-1].shape, operands(*specs, shape=specs[-1].shape))
+
+
+def kinds(layout: Layout) -> list[str]:
+    return [access.kind for access in layout.accesses]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c8", "c16"])
+def test_dense_arrays_move_sixteen_bytes(dtype: str, order: Any) -> None:
+    spec = make(dtype, (16, 64, 32), order=order)
+    layout = cuda(spec, spec)
+    assert (kinds(layout), layout.loop.shape) == (["flat"] * 2, (2**15,))
+    assert [access.chunk for access in layout.accesses] == [16, 16]
+    if dtype != "c16":  # one element is as much as one access moves
+        assert (layout.variant, layout.width) == ("pack", 16 // np.dtype(dtype).itemsize)
+
+
+@pytest.mark.parametrize("elements", [1, 2, 3])
+def test_arrays_that_begin_at_one_odd_place_are_shifted(elements: int) -> None:
+    spec = make("f4", 1000, offset=4 * elements)
+    layout = cuda(spec, spec)
+    assert (layout.variant, layout.shift) == ("pack", elements)
+    assert [access.chunk for access in layout.accesses] == [16, 16]
+
+
+def test_arrays_that_begin_at_different_places() -> None:
+    layout = cuda(make("f4", 1000, offset=4), make("f4", 1000))
+    assert layout.shift == 0
+    assert layout.accesses[0].chunk == 4
+    if layout.variant == "pack":
+        assert layout.accesses[1].chunk == 16
+
+
+def test_elements_at_odd_addresses_are_moved_in_pieces() -> None:
+    layout = cuda(make("f4", 1000, offset=1), make("f4", 1000, offset=2))
+    assert [access.chunk for access in layout.accesses] == [1, 2]
+
+
+def test_broadcast_rows_and_columns_keep_wide_stores() -> None:
+    whole = make("f4", (256, 512))
+    row = cuda(whole, make("f4", 512), whole)
+    column = cuda(whole, make("f4", (256, 1)), whole)
+    assert kinds(row) == ["flat", "row", "flat"]
+    assert kinds(column) == ["flat", "broadcast", "flat"]
+    assert {row.variant, column.variant} == {"pack"}
+    assert row.accesses[2].chunk == column.accesses[2].chunk == 16
+
+
+def test_numbers_as_arrays_are_loaded_once() -> None:
+    whole = make("f4", (256, 512))
+    assert kinds(cuda(make("f4", ()), make("f4", (1, 1)), whole)) == ["uniform", "uniform", "flat"]
+
+
+def test_transposed_inputs_go_through_a_tile() -> None:
+    whole = make("f4", (256, 512))
+    turned = make("f4", (256, 512), order="F")
+    layout = cuda(turned, whole, whole)
+    assert (layout.variant, kinds(layout)[0]) == ("tile", "staged")
+    assert cuda(turned, whole, whole, tiles=False).variant != "tile"
+    assert cuda(turned, turned).variant == "pack"
+    assert host(turned, whole).variant == "tile"
+
+
+def test_short_sides_do_not_pay_for_a_tile() -> None:
+    for shape in ((3, 512), (512, 3)):
+        assert cuda(make("f4", shape, order="F"), make("f4", shape)).variant != "tile"
+
+
+def test_every_second_element() -> None:
+    stepped = make("f4", 1000, strides=(8,))
+    assert cuda(stepped, make("f4", 1000)).accesses[0].kind in ("strided", "element")
+    assert cuda(make("f4", 1000), stepped).variant == "interleave"
+
+
+def test_direct_loops_keep_the_order() -> None:
+    layout = cuda(make("f4", (8, 9), order="F"), make("f4", (8, 9)), index=True, direct=True)
+    assert (layout.variant, layout.width) == ("direct", 1)
+    assert kinds(layout) == ["element", "flat", "flat"]
+
+
+def test_the_index_follows_the_loop() -> None:
+    turned = make("f4", (64, 96), order="F")
+    layout = cuda(turned, turned, index=True)
+    assert kinds(layout)[:2] == ["flat", "flat"]
+    assert kinds(layout)[2] != "flat"
+    assert kinds(cuda(make("f4", (64, 96)), make("f4", (64, 96)), index=True))[2] == "flat"
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "wide"),
+    [
+        ((2**31,), None, True), ((2**30,), None, False), ((1000, 1000), (2**22, 4), True),
+        ((500, 1000), (2**22, 4), False), ((1000, 1000), (-(2**22), 4), True),
+    ],
+)  # fmt: skip
+def test_index_width(shape: tuple[int, ...], strides: Any, wide: bool) -> None:
+    assert cuda(make("u1", shape, strides=strides), make("u1", shape)).wide_index is wide
+
+
+@pytest.mark.parametrize("itemsizes", [(1,), (2, 4), (8,), (16,), (1, 16), (3,), (4, 12), ()])
+def test_widths(itemsizes: tuple[int, ...]) -> None:
+    width = choose_pack_width(itemsizes)
+    assert width & (width - 1) == 0
+    assert width * max(itemsizes, default=1) <= 32
+    if any(size & (size - 1) for size in itemsizes):
+        assert width == 1
+
+
+def test_host_loops_run_along_memory() -> None:
+    turned = make("f4", (16, 8, 4), order="F")
+    assert host(turned, turned).loop.shape == (512,)
+    layout = host(make("f4", (4, 1)), make("f4", ()), make("f4", (4, 5)))
+    assert kinds(layout) == ["broadcast", "broadcast", "row"]
+    assert kinds(host(make("f4", 9, strides=(-4,)), make("f4", 9))) == ["strided", "row"]

@@ -1,0 +1,213 @@
+"""Which reduction strategy is chosen on a GPU for the arrays that programs mostly have."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
+from kerneltk.core.dtypes import alignment_on
+from kerneltk.schedule.elementwise import Operand
+from kerneltk.schedule.reduction_cuda import (
+    COUNTERS,
+    Geometry,
+    ReductionLayout,
+    plan_reduction_cuda,
+)
+
+make = ArraySpec.make
+Shape = tuple[int, ...]
+
+
+def plan(
+    shape: Shape, axes: Sequence[int], *inputs: ArraySpec, dtype: str = "f4", numbers: bool = False,
+    accumulator: int = 4, units: int = 132,
+) -> ReductionLayout:  # fmt: skip
+    """Plan a reduction of one array in C order, or of `inputs`, to one array in C order."""
+    kept = [k for k in range(len(shape)) if k not in axes]
+    extents = tuple(shape[k] for k in kept), tuple(shape[k] for k in axes)
+    operands = []
+    for spec in inputs or (make(dtype, shape),):
+        steps = broadcast_strides(spec.shape, spec.strides, shape)
+        row = *(steps[k] for k in kept), *(steps[k] for k in axes)
+        unit = alignment_on("cuda", spec.dtype)
+        operands.append(Operand(spec.dtype.itemsize, row, spec.offset, unit))
+    none = tuple(0 for _ in axes)
+    operands.append(Operand(4, (*c_strides(extents[0], 4), *none), 0, 4, True))
+    if numbers:
+        zeros = tuple(0 for _ in kept)
+        operands.append(Operand(1, (*zeros, *c_strides(extents[1], 1)), 0, 0))
+    return plan_reduction_cuda(Geometry(*extents, tuple(operands)), accumulator, units)
+
+
+def choice(layout: ReductionLayout) -> tuple[Any, ...]:
+    return (
+        layout.strategy, layout.width, layout.unroll, layout.lanes, layout.block, layout.split
+    )  # fmt: skip
+
+
+def text(layout: ReductionLayout) -> tuple[Any, ...]:
+    """What the generated text depends on."""
+    return (
+        layout.strategy, layout.width, layout.unroll, layout.lanes, layout.block, layout.peeled,
+        layout.spread, layout.exact, layout.wide_index, layout.rows, layout.length,
+        layout.accesses, layout.split > 1, len(layout.kept.shape), len(layout.reduced.shape),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "wanted"),
+    [
+        # strategy, width, unroll, lanes, block, split
+        ((2**28,), (0,), ("rows", 4, 4, 512, 512, 521)),
+        ((2**20,), (0,), ("rows", 4, 4, 256, 256, 256)),
+        ((10**4,), (0,), ("rows", 4, 3, 1024, 1024, 1)),
+        ((8, 2**25), (1,), ("rows", 4, 4, 512, 512, 66)),
+        ((16384, 16384), (1,), ("rows", 4, 4, 256, 256, 1)),
+        ((10**5, 1024), (1,), ("rows", 4, 4, 32, 256, 1)),
+        ((10**6, 64), (1,), ("rows", 4, 1, 16, 256, 1)),
+        ((2**26, 4), (1,), ("rows", 4, 1, 1, 256, 1)),
+        ((1000, 1023), (1,), ("rows", 4, 1, 256, 256, 1)),
+        ((64, 2048, 2048), (0, 2), ("rows", 4, 4, 256, 256, 1)),
+        ((2**26, 3), (1,), ("short", 12, 1, 1, 256, 1)),
+        ((10**6, 63), (1,), ("staged", 1, 1, 4, 256, 1)),
+        ((16384, 16384), (0,), ("columns", 4, 4, 32, 512, 2)),
+        ((64, 2048, 2048), (1,), ("columns", 4, 4, 32, 256, 1)),
+        ((64, 2048, 2048), (0,), ("columns", 4, 4, 256, 256, 1)),
+        ((8, 2**25), (0,), ("columns", 4, 4, 256, 256, 1)),
+        ((2**26, 4), (0,), ("columns", 4, 4, 1, 512, 263)),
+        ((2**26, 3), (0,), ("columns", 1, 8, 3, 510, 395)),
+        ((1000, 1023), (0,), ("columns", 1, 8, 128, 512, 32)),
+        ((100003, 671), (0,), ("columns", 1, 8, 112, 448, 66)),
+        ((1000, 0), (1,), ("columns", 4, 1, 256, 256, 1)),
+        ((), (), ("columns", 1, 1, 256, 256, 1)),
+    ],
+)
+def test_float32_in_c_order(shape: Shape, axes: Shape, wanted: tuple[Any, ...]) -> None:
+    assert choice(plan(shape, axes)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width"), [("i1", 16), ("f2", 8), ("f4", 4), ("f8", 2), ("c16", 1)]
+)
+def test_packs_are_sixteen_bytes(dtype: str, width: int) -> None:
+    assert plan((2**26,), (0,), dtype=dtype).width == width
+    assert plan((1024, 4096), (0,), dtype=dtype).width == min(width, 8)
+
+
+def test_a_thread_holds_few_bytes_of_totals() -> None:
+    widths = [
+        plan((1024, 4096), (0,), dtype="i1", accumulator=size).width for size in (1, 4, 8, 128)
+    ]
+    assert widths == [8, 8, 4, 1]
+
+
+def test_the_order_in_memory_decides_and_not_the_axis() -> None:
+    shape = (4096, 1024)
+    for axis in (0, 1):
+        across, along = make("f4", shape), make("f4", shape, order="F")
+        assert plan(shape, (axis,), across).strategy == ("columns", "rows")[axis]
+        assert plan(shape, (axis,), along).strategy == ("rows", "columns")[axis]
+
+
+def test_the_input_that_moves_most_bytes_decides() -> None:
+    shape = (4096, 1024)
+    x, turned = make("f4", shape), make("f8", shape, order="F")
+    assert plan(shape, (1,), x, turned).strategy == "columns"
+    assert plan(shape, (1,), x, make("f8", (1, 1024))).strategy == "rows"
+
+
+def test_rows_that_begin_within_packs_are_peeled() -> None:
+    layout = plan((1000, 1001), (1,))
+    assert (layout.width, layout.peeled) == (4, True)
+    assert plan((1000, 1000), (1,), make("f4", (1000, 1000), offset=4)).peeled
+    assert plan((1000, 1000), (1,), make("f4", (1000, 1000), offset=2)).width == 1
+    # Two arrays that begin at different places have no packs in common.
+    pair = make("f4", (1000, 1000), offset=4), make("f4", (1000, 1000))
+    assert plan((1000, 1000), (1,), *pair).width == 1
+
+
+def test_neighbouring_columns_need_aligned_rows() -> None:
+    assert [plan((500, n), (0,)).width for n in (1024, 1022, 1023)] == [4, 2, 1]
+
+
+def test_short_columns_of_single_elements_are_spread() -> None:
+    layout = plan((2, 2**24 + 1), (0,))
+    assert (layout.spread, layout.width, layout.unroll) == (True, 4, 2)
+
+
+def test_short_and_staged_rows_have_no_gaps() -> None:
+    for length, strategy in ((3, "short"), (63, "staged")):
+        shape = (10**6, length)
+        assert plan(shape, (1,)).strategy == strategy
+        gaps = make("f4", shape, strides=(4 * length + 4, 4))
+        assert plan(shape, (1,), gaps).strategy == "rows"
+        later = make("f4", shape, offset=4)
+        assert plan(shape, (1,), later).strategy == ("short" if length == 3 else "rows")
+    # The numbers of elements are counted one by one.
+    assert plan((10**6, 3), (1,), numbers=True).strategy == "staged"
+    assert plan((1000, 63), (1,)).strategy == "rows"  # too few to fill the device
+
+
+@pytest.mark.parametrize("units", [1, 16, 108, 132, 144])
+def test_the_device_is_filled(units: int) -> None:
+    """Long rows are split over as many blocks as the device holds, or a few times as many."""
+    for count, axis in itertools.product((1, 2, 3, 5, 8), (0, 1)):
+        shape = ((2**26 // count, count), (count, 2**26 // count))[axis]
+        layout = plan(shape, (axis,), units=units)
+        blocks = layout.tiles * layout.split
+        assert layout.block * blocks >= 0.7 * units * 1024
+        assert layout.block * blocks <= 4 * units * 2048 or layout.split == 1
+
+
+def test_more_rows_than_counters_are_not_split() -> None:
+    for count in (COUNTERS, COUNTERS + 1):
+        split = plan((count, 2**20), (1,), units=10**5).split
+        assert (split > 1) == (count <= COUNTERS)
+
+
+KINDS: dict[str, tuple[list[Shape], int]] = {
+    "vectors": ([(n * 4,) for n in range(2**24, 2**26, 99991)], 0),
+    "vectors of odd length": ([(n * 4 + 1,) for n in range(2**24, 2**26, 99991)], 0),
+    "few long rows": ([(8, n * 4) for n in range(2**22, 2**24, 99991)], 1),
+    "many rows of one length": ([(n, 1000) for n in range(10**4, 10**6, 9973)], 1),
+    "many short rows": ([(n * 4, 3) for n in range(1, 10**6, 9973)], 1),
+    "many rows of middling length": ([(n, 63) for n in range(10**5, 10**6, 9973)], 1),
+    "few columns": ([(n, 4) for n in range(2**25, 2**26, 99991)], 0),
+    "many columns": ([(1000, n * 1024) for n in range(100, 500, 6)], 0),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_text_for_all_lengths_of_a_kind(kind: str) -> None:
+    shapes, axis = KINDS[kind]
+    assert len(shapes) > 60
+    assert len({text(plan(shape, (axis,))) for shape in shapes}) == 1
+
+
+def texts(shapes: Iterable[Shape], axis: int) -> int:
+    return len({text(plan(shape, (axis,))) for shape in shapes})
+
+
+def test_few_texts_for_all_lengths() -> None:
+    assert texts(((n,) for n in range(4, 2**26, 4 * 9973)), 0) <= 4
+    assert texts(((10**5, n) for n in range(4, 2**14, 4)), 1) <= 20
+
+
+def test_columns_have_the_most_texts() -> None:
+    """How many threads stand side by side follows the number of columns."""
+    numbers = random.Random(5)
+    shapes = [tuple(4 * int(2 ** numbers.uniform(2, 11)) for _ in range(2)) for _ in range(2000)]
+    assert texts(shapes, 1) <= 24
+    assert texts(shapes, 0) <= 300
+
+
+def test_wide_indices_where_a_number_or_an_offset_needs_them() -> None:
+    narrow = [((2**30,), (0,)), ((2**15, 2**18), (1,)), ((2**18, 2**12), (0,))]
+    wide = [((2**31,), (0,)), ((2**20, 4096), (0,)), ((2**32, 4), (1,))]
+    assert not any(plan(shape, axes, dtype="i1").wide_index for shape, axes in narrow)
+    assert all(plan(shape, axes, dtype="i1").wide_index for shape, axes in wide)

@@ -1,0 +1,251 @@
+"""A reduction's axes, shapes and types, before anything is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError
+from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved
+from kerneltk.signature.resolve_reduction import normalize_axes, plain_axis, resolve_reduction
+
+make = ArraySpec.make
+
+
+def resolved(
+    *arguments: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    in_params: str = "T x",
+    out_params: str = "T y",
+    size: int | None = None,
+    has_identity: bool = True,
+    mask: bool = False,
+) -> Resolved:
+    """Resolve arguments: specs of arrays, and numbers; a mask is the last input."""
+    signature = parse_signature(in_params, out_params)
+    specs = [argument if isinstance(argument, ArraySpec) else None for argument in arguments]
+    return resolve_reduction(
+        "k", signature, specs, arguments[: len(signature.inputs)], axis, keepdims, size,
+        has_identity, mask,
+    )  # fmt: skip
+
+
+# -- axes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [(None, None), (0, 0), (-3, -3), (10**30, 10**30), (np.int8(-1), -1), (np.uint64(2), 2),
+     (np.array(1), 1), ((), ()), ([], ()), ((0, np.int64(2)), (0, 2)), ([1, -1], (1, -1))],
+)  # fmt: skip
+def test_plain_axes(given: Any, plain: Any) -> None:
+    found = plain_axis(given)
+    assert found == plain
+    assert type(found) is type(plain)
+    if isinstance(found, tuple):
+        assert {type(one) for one in found} <= {int}
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [(1.0, "float"), ("0", "str"), (b"0", "bytes"), (np.float64(0), "float64"), ({0}, "set"),
+     (range(2), "range"), (np.array([0, 1]), "ndarray"), (np.array([True]), "ndarray"),
+     (np.array(1.0), "ndarray"), ((0, "1"), "str"), ([0.0], "float"), (((0,),), "tuple"),
+     (slice(None), "slice"), (Ellipsis, "ellipsis")],
+)  # fmt: skip
+def test_what_is_no_axis(given: Any, kind: str) -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        plain_axis(given)
+    assert str(caught.value) == (
+        f"'axis' must be an integer, a tuple of integers or None, not an object of type '{kind}'."
+    )
+
+
+@pytest.mark.parametrize("ndim", range(5))
+def test_every_axis_is_one_of_the_dimensions(ndim: int) -> None:
+    assert normalize_axes(None, ndim) == tuple(range(ndim))
+    assert normalize_axes((), ndim) == ()
+    for axis in range(-ndim, ndim):
+        assert normalize_axes(axis, ndim) == normalize_axes((axis,), ndim) == (axis % ndim,)
+    for axis in (-ndim - 1, ndim, 10**30, -(10**30)):
+        for given in (axis, (axis,), (*range(ndim), axis)):
+            with pytest.raises(AxisError) as caught:
+                normalize_axes(given, ndim)
+            assert str(caught.value) == (
+                f"Axis {axis} is out of bounds for an array of dimension {ndim}."
+            )
+
+
+def test_axes_are_sorted_and_different() -> None:
+    assert normalize_axes((2, -4, 1), 4) == (0, 1, 2)
+    for axes in ((0, 0), (1, -2), (0, 1, 2, -3)):
+        with pytest.raises(ArgumentValueError, match=r"^'axis' names an axis twice: \(.*\)\.$"):
+            normalize_axes(axes, 3)
+
+
+# -- shapes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("axis", "keepdims", "out_shape"),
+    [
+        (None, False, ()), (None, True, (1, 1, 1)), (0, False, (3, 4)), (0, True, (1, 3, 4)),
+        (-1, False, (2, 3)), ((0, 2), False, (3,)), ((2, 0), True, (1, 3, 1)),
+        ((), False, (2, 3, 4)), ((), True, (2, 3, 4)), ((0, 1, 2), False, ()),
+    ],
+)  # fmt: skip
+def test_shapes_of_outputs(axis: Any, keepdims: bool, out_shape: tuple[int, ...]) -> None:
+    found = resolved(make("f4", (2, 3, 4)), axis=axis, keepdims=keepdims)
+    assert (found.shape, found.out_shape) == ((2, 3, 4), out_shape)
+    assert found.specs == (make("f4", (2, 3, 4)), make("f4", out_shape))
+    assert np.sum(np.empty((2, 3, 4)), axis, keepdims=keepdims).shape == out_shape
+
+
+@pytest.mark.parametrize(
+    ("shapes", "shape"),
+    [(((2, 3), (3,)), (2, 3)), (((4, 1), (1, 5)), (4, 5)), (((), (3,)), (3,)), (((), ()), ()),
+     (((1,), (0,)), (0,)), (((7, 1, 2), (1, 1)), (7, 1, 2))],
+)  # fmt: skip
+def test_inputs_are_broadcast(shapes: Any, shape: tuple[int, ...]) -> None:
+    found = resolved(*(make("f4", own) for own in shapes), in_params="T x, T w", axis=())
+    assert (found.shape, found.out_shape) == (shape, shape)
+
+
+def test_numbers_and_raw_arrays_take_no_part_in_broadcasting() -> None:
+    found = resolved(
+        make("f4", (5, 6)), 2, make("i4", (9, 9, 9)), axis=0, in_params="T x, T c, raw S w"
+    )
+    assert (found.shape, found.out_shape) == ((5, 6), (6,))
+    assert found.specs[1] is None
+    assert dict(found.binding.variables) == {"S": np.dtype("i4"), "T": np.dtype("f4")}
+
+
+def test_a_given_output_does_not_widen_the_inputs() -> None:
+    with pytest.raises(ArgumentValueError, match=r"has shape \(2, 3\), but the reduction gives"):
+        resolved(make("f4", 3), make("f4", (2, 3)), axis=())
+
+
+@pytest.mark.parametrize(
+    ("axis", "keepdims", "shape"),
+    [(None, False, ()), (0, False, (3,)), (1, True, (2, 1)), ((), False, (2, 3))],
+)
+def test_given_outputs(axis: Any, keepdims: bool, shape: tuple[int, ...]) -> None:
+    out = make("f8", shape, strides=tuple(range(16, 16 + 8 * len(shape), 8)), offset=4)
+    found = resolved(
+        make("f4", (2, 3)), out, axis=axis, keepdims=keepdims, out_params="U y"
+    )  # fmt: skip
+    assert found.specs[1] is out
+    for wrong in {(), (1,), (3,), (2,), (1, 1), (2, 1), (3, 2)} - {shape}:
+        with pytest.raises(ArgumentValueError) as caught:
+            resolved(make("f4", (2, 3)), make("f4", wrong), axis=axis, keepdims=keepdims)
+        assert str(caught.value) == (
+            f"Output 'y' has shape {wrong}, but the reduction gives {shape}.\n"
+            "  out_params: T y\n"
+            "              ^^^"
+        )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "axis", "order"),
+    [
+        ([make("f4", (4, 5, 6), order="F")], 0, "F"), ([make("f4", (4, 5, 6))], 0, "C"),
+        ([make("f4", (4, 5, 6), order="F"), make("f4", (4, 5, 6))], 1, "C"),
+        ([make("f4", (4, 5, 6), order="F"), make("f4", 6)], 1, "F"),
+        ([make("f4", (4, 5, 6), strides=(120, 24, 8))], 2, "C"),
+        ([make("f4", (4, 1, 1), order="F")], 2, "C"),
+    ],
+)  # fmt: skip
+def test_order_of_results(inputs: list[ArraySpec], axis: int, order: Any) -> None:
+    names = ", ".join(f"T x{k}" for k in range(len(inputs)))
+    found = resolved(*inputs, axis=axis, in_params=names)
+    assert found.order == order
+    assert found.specs[-1] == make("f4", found.out_shape, order=order)
+
+
+def test_every_output_is_described() -> None:
+    found = resolved(make("f4", (2, 3)), axis=0, out_params="T y, int64 k")
+    assert found.specs[1:] == (make("f4", 3), make("i8", 3))
+    assert found.binding.dtypes == tuple(map(np.dtype, ("f4", "f4", "i8")))
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def test_sizes_of_raw_arrays() -> None:
+    raw: dict[str, Any] = {"in_params": "raw T x"}
+    assert resolved(make("f4", (2, 3)), size=50, **raw).shape == (50,)
+    assert resolved(make("f4", (2, 3)), size=50, axis=0, keepdims=True, **raw).out_shape == (1,)
+    assert resolved(make("f4", 3), size=0, **raw).out_shape == ()
+    with pytest.raises(ArgumentValueError, match="undecided: every array is raw"):
+        resolved(make("f4", 3), **raw)
+    with pytest.raises(ArgumentValueError, match="undecided: there is no array"):
+        resolved(1.0)
+    with pytest.raises(ArgumentValueError, match="only if every array is raw, but 'x' is not"):
+        resolved(make("f4", 3), size=3)
+    with pytest.raises(AxisError):
+        resolved(make("f4", (2, 3)), size=50, axis=1, **raw)
+
+
+def test_an_output_does_not_decide_a_size() -> None:
+    with pytest.raises(ArgumentValueError, match="undecided"):
+        resolved(make("f4", 3), make("f4", ()), in_params="raw T x")
+
+
+# -- nothing to reduce -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0), (2, 0, 3)], ids=str)
+def test_nothing_to_reduce_needs_an_identity(shape: tuple[int, ...]) -> None:
+    axes = [None, (), *range(len(shape)), tuple(range(len(shape)))]
+    for axis in axes:
+        spec = make("f4", shape)
+        out_shape = resolved(spec, axis=axis).out_shape
+        reduced = [shape[k] for k in normalize_axes(axis, len(shape))]
+        if 0 not in reduced or 0 in out_shape:
+            assert resolved(spec, axis=axis, has_identity=False).out_shape == out_shape
+            continue
+        with pytest.raises(ArgumentValueError) as caught:
+            resolved(spec, axis=axis, has_identity=False)
+        # NumPy's own words.
+        assert str(caught.value) == "zero-size array to reduction operation k which has no identity"
+        with pytest.raises(ValueError, match="zero-size array to reduction operation maximum"):
+            np.max(np.empty(shape), axis)
+
+
+# -- masks -----------------------------------------------------------------------------------------
+
+MASKED: dict[str, Any] = {"in_params": "T x, bool m", "mask": True}
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3,), (1, 3), (2, 1), (1,), ()], ids=str)
+def test_masks_are_broadcast_to_the_inputs(shape: tuple[int, ...]) -> None:
+    found = resolved(make("f4", (2, 3)), make("?", shape), axis=0, **MASKED)
+    assert (found.shape, found.out_shape) == ((2, 3), (3,))
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (1, 2, 3), (5, 2, 3), (2, 4), (0,)], ids=str)
+def test_masks_do_not_widen_the_inputs(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ArgumentValueError) as caught:
+        resolved(make("f4", (2, 3)), make("?", shape), **MASKED)
+    assert str(caught.value) == (
+        f"'where' has shape {shape}, which does not broadcast to the inputs' shape (2, 3)."
+    )
+    with pytest.raises(ArgumentValueError):
+        resolved(make("f4", ()), make("?", (1,)), **MASKED)
+
+
+def test_one_mask_for_all() -> None:
+    found = resolved(make("f4", (2, 3)), True, **MASKED)
+    assert found.specs == (make("f4", (2, 3)), None, make("f4", ()))
+
+
+def test_a_mask_of_raw_arrays() -> None:
+    how: dict[str, Any] = {"in_params": "raw T x, bool m", "mask": True, "size": 6}
+    assert resolved(make("f4", (2, 3)), make("?", 6), **how).shape == (6,)
+    with pytest.raises(ArgumentValueError, match=r"does not broadcast to the inputs' shape \(6,\)"):
+        resolved(make("f4", (2, 3)), make("?", (2, 3)), **how)
