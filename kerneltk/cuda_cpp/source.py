@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from kerneltk.cache.fingerprint import named_in_options
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 from kerneltk.core.debug_files import keep
-from kerneltk.core.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
+from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import without_directives
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
