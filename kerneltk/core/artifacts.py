@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 __all__ = [
+    "BOUNDS_SUFFIX",
     "INCLUDE_DIRECTORY",
     "LinkInput",
     "ObjectCode",
@@ -22,6 +23,9 @@ __all__ = [
 
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "templates" / "include"
 """Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
+
+BOUNDS_SUFFIX = "_threads"
+"""What the symbol of a kernel's launch bounds has behind that of its entry, on the host."""
 
 BackendName = Literal["cuda", "host"]
 

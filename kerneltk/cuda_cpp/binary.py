@@ -116,6 +116,12 @@ class BinaryProgram:
             )
         return self._kernels[place]
 
+    def build(self, target: str) -> ObjectCode:
+        """Raise ArgumentValueError: nothing can be compiled for another target."""
+        raise ArgumentValueError(
+            f"'compile_for' needs a source, and '{self.path.name}' is compiled."
+        )
+
     def declared_parameters(self, symbol: str) -> tuple[RawParameter, ...]:
         """Return nothing: there is no text."""
         return ()

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from kerneltk.cache.fingerprint import named_in_options
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 from kerneltk.core.debug_files import keep
-from kerneltk.core.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
+from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import without_directives
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
@@ -127,7 +127,7 @@ class RawSource:
     @cached_property
     def summary(self) -> SourceSummary:
         """What the text declares."""
-        from kerneltk.cuda_cpp.syntax.declarations import read_source  # loads the parser
+        from kerneltk.cuda_cpp.syntax.reader import read_source  # loads the parser
 
         return read_source(self.code)
 
@@ -208,7 +208,8 @@ class RawSource:
         """The text as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
-        from kerneltk.cuda_cpp.syntax.declarations import blank_host_code, read_source
+        from kerneltk.cuda_cpp.syntax.host_code import blank_host_code
+        from kerneltk.cuda_cpp.syntax.reader import read_source
 
         text = with_headers(self, self._find_header)
         summary = self.summary if text == self.code else read_source(text)
@@ -223,7 +224,7 @@ class RawSource:
         ):
             text = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
         if has_bounds(text):
-            from kerneltk.cuda_cpp.syntax.declarations import read_source
+            from kerneltk.cuda_cpp.syntax.reader import read_source
 
             summary = self.summary if text == self.code else read_source(text)
             text = with_bounds(text, summary.kernels)

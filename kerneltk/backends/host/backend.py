@@ -24,8 +24,13 @@ from kerneltk.backends.base import (
 )
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
-from kerneltk.core.launch_bounds import BOUNDS_SUFFIX
+from kerneltk.core.artifacts import (
+    BOUNDS_SUFFIX,
+    BackendName,
+    ObjectCode,
+    Target,
+    TranslationUnit,
+)
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
