@@ -51,7 +51,7 @@ __all__ = ["ElementKernel", "kernel"]
 
 _OPTIONS = ("shape", "size", "stream", "block_size", "backend")
 # What a function of one element has no threads for.
-_OF_THREADS = frozenset(("barrier", "waits", "thread"))
+_OF_THREADS = frozenset((ir.Effect.BARRIER, ir.Effect.WAITS, ir.Effect.THREAD))
 
 
 @dataclass(frozen=True)
@@ -515,7 +515,7 @@ class ElementKernel(Decorated):
                 if not isinstance(node, ir.Call):
                     continue
                 effects = node.operation.effects
-                if effects & _OF_THREADS and not node.operation.places:
+                if effects & _OF_THREADS and not node.operation.by_reference:
                     raise UnsupportedError(
                         render_message(
                             f"'{node.operation.name}' cannot be used in a '@jit.kernel': its "
@@ -592,7 +592,7 @@ class ElementKernel(Decorated):
             reads_index=function.index_ndim > 0,
             reads_coordinates=function.index_ndim > 1,
             works_directly=any(
-                isinstance(node, ir.Call) and node.operation.places
+                isinstance(node, ir.Call) and node.operation.by_reference
                 for f in program.functions
                 for node in ir.walk(*f.body)
             ),

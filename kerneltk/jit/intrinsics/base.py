@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
+from kerneltk.jit.ir.operations import Operation
 
 if TYPE_CHECKING:
     from kerneltk.jit.ir.types import Number, Type
@@ -28,36 +29,6 @@ class Static:
 
 
 Value: TypeAlias = "ir.Expression | Static"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Operation:
-    """What an intrinsic's call is in the IR and in the text.
-
-    Parameters
-    ----------
-    name : str
-        For messages and for passes that know it.
-    text : str or callable
-        C++ text with ``{0}``, ``{1}``, ... for the arguments, ``{type}`` for the result's C type,
-        ``{type0}`` for that of an argument, and ``{static0}`` for a static fact.
-    effects : frozenset of str
-        ``"barrier"``: a plain barrier of the block. ``"waits"``: waits for other threads in another
-        way. ``"thread"``: depends on which thread asks. ``"memory"``: reads or writes memory.
-    headers : tuple of str
-        Package headers that the text needs.
-    places : tuple of int
-        Arguments, elements or fields, whose address is passed.
-    writes : tuple of int
-        Of these, those that may be written to.
-    """
-
-    name: str
-    text: str | Callable[..., str]
-    effects: frozenset[str] = frozenset()
-    headers: tuple[str, ...] = ()
-    places: tuple[int, ...] = ()
-    writes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

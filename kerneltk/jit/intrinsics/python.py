@@ -25,9 +25,15 @@ from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Tuple
 __all__ = ["TABLE", "absolute"]
 
 _HEADERS = ("jit_numbers.hpp",)
-ABSOLUTE = Operation("abs", "kerneltk::jit::absolute({0})", headers=_HEADERS)
-MIN = Operation("min", "kerneltk::jit::py_min({0}, {1})", headers=_HEADERS)
-MAX = Operation("max", "kerneltk::jit::py_max({0}, {1})", headers=_HEADERS)
+ABSOLUTE = Operation(
+    "abs", "kerneltk::jit::absolute({0})", headers=_HEADERS, arithmetic=ir.Arithmetic.ABSOLUTE
+)
+MIN = Operation(
+    "min", "kerneltk::jit::py_min({0}, {1})", headers=_HEADERS, arithmetic=ir.Arithmetic.MINIMUM
+)
+MAX = Operation(
+    "max", "kerneltk::jit::py_max({0}, {1})", headers=_HEADERS, arithmetic=ir.Arithmetic.MAXIMUM
+)
 ROUND = Operation("round", "kerneltk::jit::rint({0})", headers=_HEADERS)
 # Of a dtype's numbers as NumPy's scalars do it, by a product; of Python's to the nearest decimal.
 ROUND_DIGITS = Operation(

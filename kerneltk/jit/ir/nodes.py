@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
 
 if TYPE_CHECKING:
-    from kerneltk.jit.intrinsics.base import Operation
+    from kerneltk.jit.ir.operations import Operation
     from kerneltk.jit.source.function_source import FunctionSource
 
 __all__ = [

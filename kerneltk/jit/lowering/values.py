@@ -241,7 +241,7 @@ class Values:
         if isinstance(value, ir.Extent):
             return value
         if isinstance(value, ir.Call) and not value.arguments:
-            is_coordinate = value.operation.effects <= {"thread"}
+            is_coordinate = value.operation.is_repeatable
             return value if is_coordinate else self.temporary(value)
         if isinstance(value, ir.Local) and self.is_constant(value.name):
             return value
