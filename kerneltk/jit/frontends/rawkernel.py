@@ -29,11 +29,12 @@ from kerneltk.errors import (
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes, shapes_of
+from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes
 from kerneltk.jit.codegen.translation_unit import unit_of
 from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import Place, type_of
+from kerneltk.jit.launch.shapes import shapes_of
 from kerneltk.jit.lowering.program import lower_program
 from kerneltk.jit.lowering.record_parameters import pass_by_value, referred_type
 from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters

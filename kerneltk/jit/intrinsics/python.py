@@ -86,7 +86,7 @@ def _extreme(operation: Operation, function: Any) -> Rule:
                 raise low.refuse(
                     f"'{site.name}' of one value needs a tuple.", site.span, "write the loop."
                 )
-            values = low.items_of(only, site.span)  # type: ignore[attr-defined]
+            values = low.items_of(only, site.span)
         numbers = [low.as_number(value, site.span_of(k)) for k, value in enumerate(values)]
         if not numbers:
             raise count_error(low, site, "two arguments or more")
@@ -127,7 +127,7 @@ def _len(low: Builder, site: CallSite) -> Value:
         return extent(value, 0, site.span)
     if isinstance(value.type, Tuple):
         return Static(len(value.type.items))
-    raise low.fail(f"{low.describe(value)} has no length.", site.span)  # type: ignore[attr-defined]
+    raise low.fail(f"{low.describe(value)} has no length.", site.span)
 
 
 def _divmod(low: Builder, site: CallSite) -> Value:
@@ -138,7 +138,7 @@ def _divmod(low: Builder, site: CallSite) -> Value:
     a = low.temporary(low.as_number(values["a"], site.span_of(0)))
     b = low.temporary(low.as_number(values["b"], site.span_of(1)))
     parts = [low.binary(op, a, b, site.span) for op in ("//", "%")]
-    return low.make_tuple(parts, site.span)  # type: ignore[attr-defined, no-any-return]
+    return low.make_tuple(parts, site.span)
 
 
 def _pow(low: Builder, site: CallSite) -> Value:
@@ -179,15 +179,15 @@ def _sum(low: Builder, site: CallSite) -> Value:
     if isinstance(only, Static) or not isinstance(only.type, Tuple):
         raise low.refuse("'sum' needs a tuple in a kernel.", site.span, "write the loop.")
     found = values["start"]
-    for item in low.items_of(only, site.span):  # type: ignore[attr-defined]
+    for item in low.items_of(only, site.span):
         found = low.binary("+", found, item, site.span)
     return found
 
 
 def _tuple(low: Builder, site: CallSite) -> Value:
     values = arguments_of(low, site, ("iterable",), {"iterable": ()})
-    items = low.items_of(values["iterable"], site.span_of(0))  # type: ignore[attr-defined]
-    return low.make_tuple(items, site.span)  # type: ignore[attr-defined, no-any-return]
+    items = low.items_of(values["iterable"], site.span_of(0))
+    return low.make_tuple(items, site.span)
 
 
 def _range(low: Builder, site: CallSite) -> Value:

@@ -28,14 +28,13 @@ from kerneltk.backends.base import (
 )
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import stream_handle
-from kerneltk.jit.codegen.assumptions import Shapes, is_small, shapes_of
-from kerneltk.jit.ir.types import Array, Number, Record, Type
+from kerneltk.jit.codegen.assumptions import Shapes, is_small
+from kerneltk.jit.ir.types import Array, Number, Record, Type, alignment_of, value_type
 from kerneltk.jit.launch.marshalling import (
     Form,
     Leaf,
     Node,
     Place,
-    alignment_of,
     field_names,
     form_of,
     items_of,
@@ -46,7 +45,7 @@ from kerneltk.jit.launch.marshalling import (
     refuse_number,
     type_of,
 )
-from kerneltk.jit.lowering.references import value_type
+from kerneltk.jit.launch.shapes import shapes_of
 from kerneltk.launch.launch_config import GridShape, GridShapes, as_extents, grid_extents
 from kerneltk.launch.launcher_source import (
     compiled,

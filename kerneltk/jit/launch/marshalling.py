@@ -36,6 +36,7 @@ from kerneltk.jit.ir.types import (
     Tuple,
     Type,
     Void,
+    alignment_of,
 )
 
 __all__ = [
@@ -44,7 +45,6 @@ __all__ = [
     "Leaf",
     "Node",
     "Place",
-    "alignment_of",
     "field_names",
     "form_of",
     "items_of",
@@ -361,19 +361,6 @@ def members_of(
         alignment = max(alignment, own.alignment)
     rest = -end % alignment
     return tuple(offsets), Layout(text + (f"{rest}x" if rest else ""), end + rest, alignment)
-
-
-@lru_cache(maxsize=1024)
-def alignment_of(dtype: np.dtype[Any], backend: BackendName) -> int:
-    """Return at multiples of what (bytes) a backend's code finds elements of `dtype`, records
-    included: a struct has the alignment of its members, one that is packed has none.
-    """
-    if dtype.fields is None:
-        return alignment_on(backend, dtype)
-    if describe(dtype).alignment == 1:
-        return 1
-    fields = (field[0].base for field in dtype.fields.values())
-    return max(1 if field.kind == "S" else alignment_of(field, backend) for field in fields)
 
 
 def packed_expression(kind: type) -> str:

@@ -15,8 +15,7 @@ from kerneltk.jit.intrinsics.typing_rules import (
     shape_of,
     static_value,
 )
-from kerneltk.jit.ir.types import Number, Record
-from kerneltk.jit.launch.marshalling import alignment_of
+from kerneltk.jit.ir.types import Number, Record, alignment_of
 
 __all__ = ["INTRINSICS", "array_like", "local_array", "shared_array"]
 
