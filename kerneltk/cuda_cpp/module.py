@@ -165,8 +165,8 @@ class RawModule:
         on a GPU a `cupy.cuda.MemoryPointer`, on the host its array (see :meth:`get_array`).
         """
         chosen = foreign_arrays.backend_named(backend)
-        if chosen.name == "host":
-            return self.get_array(name, backend="host")
+        if chosen.capabilities.in_host_memory:
+            return self.get_array(name, backend=chosen.name)
         variable = self._variable(chosen, name)
         return chosen.variable_pointer(variable.address, variable.size, self)
 
@@ -196,7 +196,7 @@ class RawModule:
         variable = self._variable(chosen, name)
         dtype, shape = variable.as_array()
         array = chosen.variable_array(variable.address, dtype, shape, self)
-        if variable.is_const and chosen.name == "host":
+        if variable.is_const and chosen.capabilities.in_host_memory:
             array.flags.writeable = False  # it may lie in memory that cannot be written
         return array
 

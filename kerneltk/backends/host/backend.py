@@ -23,8 +23,9 @@ from kerneltk.backends.base import (
     record_bytes,
 )
 from kerneltk.backends.host import runtime, toolchain
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
+from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 from kerneltk.core.launch_bounds import BOUNDS_SUFFIX
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
@@ -147,7 +148,8 @@ class HostModule:
 class HostBackend:
     """NumPy arrays on CPU cores; implements `kerneltk.backends.base.Backend`."""
 
-    name: BackendName = "host"
+    capabilities = capabilities_of("host")
+    name = capabilities.name
     array_type: type = np.ndarray
 
     def __init__(self) -> None:
