@@ -448,8 +448,8 @@ class RawModule(_MadeFromSource):
         on a GPU a `cupy.cuda.MemoryPointer`, on the host its array (see :meth:`get_array`).
         """
         chosen = foreign_arrays.backend_named(backend)
-        if chosen.name == "host":
-            return self.get_array(name, backend="host")
+        if chosen.capabilities.in_host_memory:
+            return self.get_array(name, backend=chosen.name)
         variable = self._programs.variable(chosen, name)
         return chosen.variable_pointer(variable.address, variable.size, self)
 
@@ -479,7 +479,7 @@ class RawModule(_MadeFromSource):
         variable = self._programs.variable(chosen, name)
         dtype, shape = variable.as_array()
         array = chosen.variable_array(variable.address, dtype, shape, self)
-        if variable.is_const and chosen.name == "host":
+        if variable.is_const and chosen.capabilities.in_host_memory:
             array.flags.writeable = False  # it may lie in memory that cannot be written
         return array
 

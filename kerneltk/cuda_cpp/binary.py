@@ -93,7 +93,7 @@ class BinaryProgram:
         LaunchError
             The driver refuses the file.
         """
-        if backend.name == "host":
+        if not backend.capabilities.loads_binaries:
             raise BackendUnavailableError(
                 f"'{self.path.name}' is compiled for GPUs and cannot run on CPU cores.\n"
                 "  Hint: load its source instead."

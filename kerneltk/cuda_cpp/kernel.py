@@ -12,6 +12,7 @@ import numpy as np
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import BackendName
 from kerneltk.cuda_cpp.arguments import passing_of, wrong_count
 from kerneltk.cuda_cpp.binary import BinaryProgram
@@ -20,7 +21,6 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
 from kerneltk.errors import (
     ArgumentTypeError,
-    ArgumentValueError,
     render_message,
 )
 from kerneltk.launch.launch_config import as_extents
@@ -109,8 +109,8 @@ class KernelDispatcher:
                     f"  Hint: it takes shared_mem, stream, {', '.join(_MODE_WORDS)}."
                 )
         backend = words.get("backend")
-        if backend not in (None, "host", "cuda"):
-            raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
+        if backend is not None:
+            capabilities_of(backend)
         mode: dict[str, Any] = {
             word: _checked_flag(self.name, word, words[word]) for word in _FLAGS if word in words
         }
@@ -147,7 +147,7 @@ class KernelDispatcher:
             mistyped = functools.partial(self._dispatch, slot, mode, checks, backend)
             run = self._launchers[key] = self._launcher(loaded, types, mode, checks, mistyped)
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
-        if backend or chosen.name == "cuda" or any(map(_is_array, values)):
+        if backend or not chosen.capabilities.is_fallback or any(map(_is_array, values)):
             if slot == _NO_WORDS:
                 self.recent = run
             elif slot is not None and len(self._variants) < _MOST_VARIANTS:
@@ -193,26 +193,26 @@ class KernelDispatcher:
         elif wanted not in (None, chosen.name):
             raise ArgumentTypeError(
                 f"Kernel '{self.name}' was to run on '{wanted}', and its arrays are in "
-                f"{foreign_arrays.PLACES[chosen.name]}."
+                f"{chosen.capabilities.location}."
             )
         return chosen, tuple(values), adoption
 
     def _place_of(self, owners: dict[int, Backend]) -> Backend | None:
         """Return the backend of the arrays among the arguments, by their places in the call.
 
-        A NumPy array that is a struct's or a vector's value may go to a GPU as well.
+        A NumPy array that is a struct's or a vector's value may go to another backend as well.
         """
         places = {own.name: own for own in owners.values()}
         if len(places) < 2:
             return next(iter(places.values()), None)
         declared = self._program.declared_parameters(self.name)
-        device = next(index for index, own in owners.items() if own.name == "cuda")
+        device = next(k for k, own in owners.items() if not own.capabilities.is_fallback)
         for index, own in owners.items():
             is_value = index < len(declared) and not set("*&[") & set(declared[index].declared)
-            if own.name == "host" and not is_value:
+            if own is not owners[device] and not (own.capabilities.is_fallback and is_value):
                 first, second = sorted((index, device))
                 raise self._mixed_places(first, owners[first], second, owners[second])
-        return places["cuda"]
+        return owners[device]
 
     def _mixed_places(
         self, first: int, chosen: Backend, index: int, own: Backend
@@ -224,8 +224,8 @@ class KernelDispatcher:
         return ArgumentTypeError(
             render_message(
                 f"The array for parameter {names[0]} of kernel '{self.name}' is in "
-                f"{foreign_arrays.PLACES[chosen.name]}, and the one for {names[1]} is in "
-                f"{foreign_arrays.PLACES[own.name]}.",
+                f"{chosen.capabilities.location}, and the one for {names[1]} is in "
+                f"{own.capabilities.location}.",
                 *([snippet] if snippet else []),
                 hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
             )

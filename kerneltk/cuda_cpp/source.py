@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kerneltk.cache.fingerprint import named_in_options
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
@@ -239,10 +240,10 @@ class RawSource:
 
         return with_meetings(self._host_text)
 
-    def unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
+    def unit(self, backend: Capabilities, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""
-        if backend == "host":
-            return self._host_unit(requests)
+        if backend.emulates_cuda:
+            return self._host_unit(backend.name, requests)
         # Object codes that are linked to one another must not share a name.
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
@@ -265,7 +266,7 @@ class RawSource:
             head.append("#include <_kt_implicit.h>")
         body = self.code if by_nvcc else self._text
         return TranslationUnit(
-            "cuda",
+            backend.name,
             self._assembled(head, self.name, body, lines),
             "",
             options,
@@ -278,7 +279,7 @@ class RawSource:
             links=self.links,
         )
 
-    def _host_unit(self, requests: Sequence[Request]) -> TranslationUnit:
+    def _host_unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
         if self.links:
             raise BackendUnavailableError(
                 f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
@@ -323,7 +324,7 @@ class RawSource:
         if unmet:
             head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
-            "host",
+            backend,
             self._assembled(head, name, body, lines),
             "",
             options,

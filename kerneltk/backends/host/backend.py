@@ -23,10 +23,10 @@ from kerneltk.backends.base import (
     record_bytes,
 )
 from kerneltk.backends.host import runtime, toolchain
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import (
     BOUNDS_SUFFIX,
-    BackendName,
     ObjectCode,
     Target,
     TranslationUnit,
@@ -152,7 +152,8 @@ class HostModule:
 class HostBackend:
     """NumPy arrays on CPU cores; implements `kerneltk.backends.base.Backend`."""
 
-    name: BackendName = "host"
+    capabilities = capabilities_of("host")
+    name = capabilities.name
     array_type: type = np.ndarray
 
     def __init__(self) -> None:

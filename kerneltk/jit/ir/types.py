@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 
 __all__ = [
@@ -246,7 +246,7 @@ def value_type(kind: Type) -> Type:
 
 
 @lru_cache(maxsize=1024)
-def alignment_of(dtype: np.dtype[Any], backend: BackendName) -> int:
+def alignment_of(dtype: np.dtype[Any], backend: Capabilities) -> int:
     """Return at multiples of what (bytes) a backend's code finds elements of `dtype`, records
     included: a struct has the alignment of its members, one that is packed has none.
     """

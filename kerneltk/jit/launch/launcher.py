@@ -61,7 +61,6 @@ MAX_PLANS = 4096
 """Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
 
 _MAX_LAUNCHERS = 1024
-_PLACES = {"host": "host memory", "cuda": "a GPU"}
 _PACK_ERRORS = (struct.error, OverflowError, TypeError, ValueError)
 
 
@@ -134,7 +133,7 @@ class _Variant:
         self._places: dict[tuple[Any, ...], Place] = {}
         passed = kernel.passed or types
         self.lent = tuple(value_type(kind) != kind for kind in passed)
-        offsets, layout = members_of(passed, backend.name)
+        offsets, layout = members_of(passed, backend.capabilities)
         head = self.dialect.head_size
         self._size = head + layout.size
         self._offsets = [head + offset for offset in offsets if offset is not None]
@@ -209,7 +208,7 @@ class _Variant:
             return
         address = self.backend.describe(array)[1]
         problem, hint = "", "pass a copy."
-        alignment = alignment_of(array.dtype, self.backend.name)
+        alignment = alignment_of(array.dtype, self.backend.capabilities)
         steps = zip(array.shape, array.strides, strict=True)
         if not address:
             problem, hint = f"has {array.size} elements and no memory: it was freed", ""
@@ -242,7 +241,7 @@ class _Variant:
         address, of a record that is lent the bits that its address must not have.
         """
         if isinstance(leaf.type, Record) and self.lent[leaf.argument]:
-            return (alignment_of(leaf.type.dtype, self.backend.name) - 1,)
+            return (alignment_of(leaf.type.dtype, self.backend.capabilities) - 1,)
         return _geometry(leaf)
 
     def check_memory(self, args: Sequence[Any]) -> None:
@@ -606,14 +605,14 @@ class Launcher:
             type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
         )
         device = backend.device_key()
-        shapes = shapes_of(values, types, backend.name, is_vast=is_vast)
+        shapes = shapes_of(values, types, backend.capabilities, is_vast=is_vast)
         variant = self._variant(backend, device, types, shapes)
         adoption.check_writes(lambda way: variant.kernel.written[way[0]], self._named)
         leaves = variant.leaves(values)
         own = self._specialized(variant, device, leaves, values, is_vast)
         own.learn(variant, leaves, values)
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
-        if not is_vast and (has_arrays or backend.name == "cuda"):
+        if not is_vast and (has_arrays or not backend.capabilities.is_fallback):
             self.run = own.run
         with adoption.launching(stream) as handle:
             own.run(grid, block, values, shared, handle)
@@ -698,13 +697,13 @@ class Launcher:
         """Return the error for arrays in different places."""
         names = [self._place(one.argument).at(*one.path).name for one in (first, second)]
         hint = "move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
-        if all(one.array.ndim == 0 for one in found if one.backend.name == "host"):
+        if all(one.array.ndim == 0 for one in found if one.backend.capabilities.is_fallback):
             hint = "pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
         return ArgumentTypeError(
             self._place(second.argument).message(
                 f"The array for parameter '{names[0]}' of kernel '{self._front_end.name}' is in "
-                f"{_PLACES[first.backend.name]}, and the one for '{names[1]}' is in "
-                f"{_PLACES[second.backend.name]}.",
+                f"{first.backend.capabilities.location}, and the one for '{names[1]}' is in "
+                f"{second.backend.capabilities.location}.",
                 hint,
             )
         )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -316,7 +316,7 @@ class Layout:
 
 
 @lru_cache(maxsize=4096)
-def layout_of(type_: Type, backend: BackendName) -> Layout:
+def layout_of(type_: Type, backend: Capabilities) -> Layout:
     """Return the layout of a value.
 
     Raises
@@ -341,7 +341,7 @@ def layout_of(type_: Type, backend: BackendName) -> Layout:
 
 
 def members_of(
-    items: tuple[Type, ...], backend: BackendName
+    items: tuple[Type, ...], backend: Capabilities
 ) -> tuple[tuple[int | None, ...], Layout]:
     """Return the offset of each member of a struct (bytes; None for what has none), and the
     struct's own layout, padding at its end included.

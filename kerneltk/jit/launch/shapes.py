@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.jit.codegen.assumptions import Shapes, is_small, may_be_alike
 from kerneltk.jit.ir.types import Array, Type
 from kerneltk.jit.launch.marshalling import leaves_of
@@ -15,7 +15,7 @@ __all__ = ["shapes_of"]
 
 
 def shapes_of(
-    values: Sequence[Any], kinds: Sequence[Type], backend: BackendName, *, is_vast: bool = False
+    values: Sequence[Any], kinds: Sequence[Type], backend: Capabilities, *, is_vast: bool = False
 ) -> Shapes:
     """Return what is known of a launch.
 
@@ -25,7 +25,7 @@ def shapes_of(
         The arguments: arrays as the backend's own, or `ArraySpec`.
     kinds : sequence of Type
         Their types.
-    backend : str
+    backend : Capabilities
     is_vast : bool
         Whether the grid has more threads along an axis than 32 bits count.
     """
@@ -37,7 +37,7 @@ def shapes_of(
         for number in (math.prod(leaf.value.shape), *leaf.value.shape)
     )
     # A CPU has nothing of shapes that are alike, and would compile for longer.
-    return Shapes(small, backend == "cuda" and _are_alike(values, kinds))
+    return Shapes(small, backend.short_indices and _are_alike(values, kinds))
 
 
 def _are_alike(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
