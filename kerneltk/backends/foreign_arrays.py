@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,8 +55,7 @@ _CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 def _cuda_backend() -> DeviceBackend:
     """Return the backend of arrays on GPUs. Raises as `backend_named`."""
-    backend: Any = backend_named("cuda")
-    return backend  # type: ignore[no-any-return]
+    return cast(DeviceBackend, backend_named("cuda"))
 
 
 def _host_backend() -> Backend:

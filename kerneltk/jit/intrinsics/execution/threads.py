@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from kerneltk.jit.intrinsics.base import (
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
 
-__all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier"]
+__all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier", "with_warps_of"]
 
 _THREAD = frozenset(("thread",))
 _UINT = Number(np.dtype(np.uint32))
@@ -81,9 +82,23 @@ threadIdx = Coordinates("threadIdx", _THREAD)  # noqa: N816 (CUDA's names)
 blockIdx = Coordinates("blockIdx", frozenset())  # noqa: N816
 blockDim = Coordinates("blockDim", frozenset())  # noqa: N816
 gridDim = Coordinates("gridDim", frozenset())  # noqa: N816
-warpsize = DeviceValue("warpsize", Operation("warpsize", "32ll"))
+_WARP_SIZE = Operation("warpsize", "32ll")
+warpsize = DeviceValue("warpsize", _WARP_SIZE)
 _LANE = Operation("laneid", "KERNELTK_LANE", _THREAD, ("jit_threads.hpp",))
 laneid_value = DeviceValue("laneid", _LANE)
+
+
+def with_warps_of(size: int, program: ir.Program) -> ir.Program:
+    """Return a program for warps of `size` threads."""
+
+    def known(node: Any) -> Any:
+        is_size = isinstance(node, ir.Call) and node.operation is _WARP_SIZE
+        return ir.Literal_(size, PY_INT, node.span) if is_size else node
+
+    if size == 32:
+        return program
+    return ir.Program(tuple(replace(f, body=ir.rebuilt(f.body, known)) for f in program.functions))
+
 
 _GRID = {
     axis: Operation(
