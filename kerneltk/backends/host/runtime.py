@@ -322,8 +322,8 @@ def last_fault() -> str:
     """Return why this thread's last launch of a grid failed: in one line, or with a hint in the
     next.
     """
-    text: bytes = _foreign(_ready(), "kt_fault", ctypes.c_char_p)()
-    told = text.decode(errors="replace")
+    fault: bytes = _foreign(_ready(), "kt_fault", ctypes.c_char_p)()
+    told = fault.decode(errors="replace")
     finding = _foreign(_ready(), "kt_finding", ctypes.c_void_p)()
     if not finding:
         return told
