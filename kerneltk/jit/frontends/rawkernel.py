@@ -399,14 +399,14 @@ class JitKernel(Decorated):
     def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
-        facts = backend.capabilities
+        capabilities = backend.capabilities
         program = self._definition.program(
             types,
             small=shapes.small,
-            on_gpu=not facts.in_host_memory,
-            warp_size=facts.warp_size,
+            on_gpu=not capabilities.in_host_memory,
+            warp_size=capabilities.warp_size,
         )
-        unit = self._definition.unit(program, facts, shapes)
+        unit = self._definition.unit(program, capabilities, shapes)
         self._units[backend.name, types, shapes] = unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
