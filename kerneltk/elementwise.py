@@ -282,12 +282,12 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('scale', True)
         """
-        target = capabilities_of(backend)
+        capabilities = capabilities_of(backend)
         options = call_arguments.read_options({"size": size, "block_size": block_size})
         args = call_arguments.arrange(self.name, self._definition.signature, args, named)
         specs = [call_arguments.spec_of(argument) for argument in args]
         resolved = _resolve(self._definition, specs, args[: self.nin], options.plan_key)
-        lowered = _lower(self._definition, resolved, target, 1, options.plan_key)
+        lowered = _lower(self._definition, resolved, capabilities, 1, options.plan_key)
         if lowered is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
         return translation_unit_of(lowered.specialization)

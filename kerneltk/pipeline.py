@@ -63,7 +63,7 @@ def build(unit: TranslationUnit, backend: Compiler, target: Target) -> ObjectCod
     Raises
     ------
     CompileError
-        The compiler refused the text.
+        The compiler refused the source.
     BackendUnavailableError
         There is no compiler.
     """
@@ -86,7 +86,7 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
     ValueError
         `target` is not an architecture that the compiler knows.
     CompileError
-        The compiler refused the text.
+        The compiler refused the source.
     BackendUnavailableError
         The compiler is not installed.
     """
@@ -100,20 +100,20 @@ def _loaded(
     target: Target,
     load: Callable[[ObjectCode], T],
 ) -> T:
-    """Return what is loaded of a unit on the current device; it is built and loaded once."""
+    """Return a unit as it is loaded on the current device, built and loaded once."""
     key = _key_of(unit, backend, target)
-    place = (key, backend.device_key())
-    found = known.get(place)
+    slot = (key, backend.device_key())
+    found = known.get(slot)
     if found is None:
         with _lock_of(key):
-            found = known.get(place)
+            found = known.get(slot)
             if found is None:
-                found = known[place] = load(_build(unit, backend, target, key))
+                found = known[slot] = load(_build(unit, backend, target, key))
     return found
 
 
 def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectCode]:
-    """Return the module of a user's own text, loaded on the current device, and its object code.
+    """Return the module of a user's own source, loaded on the current device, and its object code.
 
     Raises as :func:`build`.
     """

@@ -395,7 +395,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('total', True)
         """
-        target = capabilities_of(backend)
+        capabilities = capabilities_of(backend)
         options = call_arguments.read_options({"size": size})
         args = self._arranged(args, out, named)
         definition = self._definition
@@ -406,7 +406,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         specs = [call_arguments.spec_of(argument) for argument in args]
         extra = _extra_of(axis, keepdims, options.size)
         resolved = _resolve(definition, specs, args[:nin], extra)
-        lowered = _lower(definition, resolved, target, DEFAULT_UNITS, extra)
+        lowered = _lower(definition, resolved, capabilities, DEFAULT_UNITS, extra)
         if lowered is None:
             raise ArgumentValueError(
                 f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."

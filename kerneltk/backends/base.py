@@ -273,7 +273,7 @@ class Backend(Compiler, Protocol):
     def check_usable(self, array: Any, name: str, written: bool) -> None:
         """Raise ArgumentValueError if `array` cannot be used on the current device."""
 
-    def adopt(self, value: Any) -> Any:
+    def from_dlpack(self, value: Any) -> Any:
         """Return another library's array as one of this backend's, by DLPack, without a copy."""
 
     def wrap(self, memory: Memory, device: int | None = None) -> Any:

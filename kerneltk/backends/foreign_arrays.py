@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,8 +55,7 @@ _CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 def _cuda_backend() -> DeviceBackend:
     """Return the backend of arrays on GPUs. Raises as `backend_named`."""
-    backend: Any = backend_named("cuda")
-    return backend  # type: ignore[no-any-return]
+    return cast(DeviceBackend, backend_named("cuda"))
 
 
 def _host_backend() -> Backend:
@@ -75,7 +74,7 @@ class Imported:
     ----------
     array : array
         It shares the other's memory.
-    way_back : callable
+    converter : callable
         Takes an array of the backend.
     home : Home or None
         Where the library's work on it is queued; None in host memory, where nothing is.
@@ -86,7 +85,7 @@ class Imported:
     """
 
     array: Any
-    way_back: Caller
+    converter: Caller
     home: Home | None = None
     lock: tuple[str, str] | None = None
     note_write: Callable[[], None] | None = None
@@ -129,14 +128,14 @@ def import_array(value: Any) -> Imported | None:
         return _import_dlpack(value)
     if kind in _HOST_DEVICES:
         # NumPy's own conversion knows JAX's dtypes.
-        take = np.asarray if _root(value) in _JAX else _host_backend().adopt
-        return Imported(attempt(value, "__dlpack__", lambda: take(value)), _way_back(value))
+        take = np.asarray if _root(value) in _JAX else _host_backend().from_dlpack
+        return Imported(attempt(value, "__dlpack__", lambda: take(value)), _converter_for(value))
     if interface is not MISSING:
         return _import_cuda(value, interface)
     if kind is not None:
         raise _out_of_reach(value)
     if member(value, "__array_interface__", MISSING) is not MISSING:
-        return Imported(host_array(value), _way_back(value))
+        return Imported(host_array(value), _converter_for(value))
     return None
 
 
@@ -176,18 +175,18 @@ def _import_cuda(value: Any, interface: Any) -> Imported:
         home = Home(0, home.device)  # where numba's work goes that names no stream
     else:
         home = Home(home.stream, home.device, kept=value)
-    return Imported(array, _way_back(value), home, _READ_ONLY if memory.read_only else None)
+    return Imported(array, _converter_for(value), home, _READ_ONLY if memory.read_only else None)
 
 
 def _import_dlpack(value: Any) -> Imported:
     backend = _cuda_backend()
-    array = attempt(value, "__dlpack__", lambda: backend.adopt(value))
+    array = attempt(value, "__dlpack__", lambda: backend.from_dlpack(value))
     own = backend.home(array)  # the stream that the producer's work was ordered before
     home = Home(own.stream, own.device, asked=True, kept=array)
     lock = None
     if _root(value) in _JAX:
         lock = "it is JAX's, whose arrays never change", "pass a copy: 'cupy.array(y)'."
-    return Imported(array, _way_back(value), home, lock)
+    return Imported(array, _converter_for(value), home, lock)
 
 
 def own_array(value: Any) -> tuple[Backend | None, Any]:
@@ -267,8 +266,8 @@ class Adoption:
                 reason, hint = imported.lock
                 name, snippet = name_of(key)
                 sentence = f"The array for parameter '{name}' is written, but {reason}."
-                places = [snippet] if snippet is not None else []
-                raise ArgumentValueError(render_message(sentence, *places, hint=hint))
+                snippets = [snippet] if snippet is not None else []
+                raise ArgumentValueError(render_message(sentence, *snippets, hint=hint))
             if imported.note_write is not None:
                 self._notes.append(imported.note_write)
 
@@ -298,17 +297,17 @@ class Adoption:
         """Return results as the caller's kind, and the caller's own outputs as they were given."""
         if not self._imports or result is None:
             return result
-        ways = (imported.way_back for _, imported in self._imports)
-        way_back = next((way for way in ways if way is not _unchanged), _unchanged)
+        converters = (imported.converter for _, imported in self._imports)
+        converter = next((found for found in converters if found is not _unchanged), _unchanged)
         if isinstance(result, tuple):
-            return tuple(self._one(output, way_back) for output in result)
-        return self._one(result, way_back)
+            return tuple(self._one(output, converter) for output in result)
+        return self._one(result, converter)
 
-    def _one(self, output: Any, way_back: Caller) -> Any:
+    def _one(self, output: Any, converter: Caller) -> Any:
         for array, given in self._given:
             if output is array:
                 return given
-        return way_back(output)
+        return converter(output)
 
 
 def _unchanged(array: Any) -> Any:
@@ -318,7 +317,7 @@ def _unchanged(array: Any) -> Any:
 _JAX = ("jax", "jaxlib")
 
 
-def _way_back(value: Any) -> Caller:
+def _converter_for(value: Any) -> Caller:
     root = _root(value)
     if root in _JAX:
         return _to_jax

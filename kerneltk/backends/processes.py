@@ -63,5 +63,5 @@ def run(
         if isinstance(error, subprocess.TimeoutExpired):
             raise TimeoutError(f"no end after {time_limit:g} s") from error
         raise
-    texts = [part.decode(errors="replace") for part in (output, messages or b"")]
-    return process.returncode, texts[0], texts[1]
+    decoded = [part.decode(errors="replace") for part in (output, messages or b"")]
+    return process.returncode, decoded[0], decoded[1]

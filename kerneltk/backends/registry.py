@@ -99,7 +99,7 @@ def capabilities_of_target(target: str) -> Capabilities:
 
 
 def compiler_for(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
-    """Return what compiles a unit ahead, needing no device, and the target in full.
+    """Return the compiler of a unit, which needs no device, and the target in full.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What code relies on where a kernel runs: facts of a backend, without the backend itself.
+"""What code relies on where a kernel runs: properties of a backend, without the backend itself.
 
 Schedules, templates and front-ends read these; none of them compares a backend's name.
 """
@@ -19,7 +19,7 @@ after each launch, so that launches on one stream share them.
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The facts of one backend.
+    """The properties of one backend.
 
     Parameters
     ----------

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
+import os
 from functools import cache
 from typing import Any
 
 __all__ = ["is_mapped"]
 
-_PAGE = mmap.PAGESIZE
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 _TOP = 1 << 8 * ctypes.sizeof(ctypes.c_void_p)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
+from typing import Any
 
 from kerneltk.backends.base import Backend, Compiler
 from kerneltk.backends.registry import Registration, register
@@ -11,17 +12,20 @@ from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import BackendUnavailableError
 
-_HINT = "Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
 
-
-def _load() -> Backend:
+def _backend_class(problem: str) -> Any:
     try:
         from kerneltk.backends.cuda.backend import CudaBackend
     except ImportError as error:
         raise BackendUnavailableError(
-            f"Arrays on a GPU need CuPy and the CUDA bindings: {error}.\n  {_HINT}"
+            f"{problem}: {error}.\n  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
         ) from error
-    return CudaBackend()
+    return CudaBackend
+
+
+def _load() -> Backend:
+    made: Backend = _backend_class("Arrays on a GPU need CuPy and the CUDA bindings")()
+    return made
 
 
 def _compiler(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
@@ -31,13 +35,8 @@ def _compiler(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
 
 
 def _array_library() -> ModuleType:
-    try:
-        from kerneltk.backends.cuda.backend import CudaBackend
-    except ImportError as error:
-        raise BackendUnavailableError(
-            f"The CUDA backend cannot be loaded: {error}.\n  {_HINT}"
-        ) from error
-    library = sys.modules[CudaBackend.array_type.__module__.partition(".")[0]]
+    array_type = _backend_class("The CUDA backend cannot be loaded").array_type
+    library = sys.modules[array_type.__module__.partition(".")[0]]
     runtime = library.cuda.runtime
     try:
         devices = runtime.getDeviceCount()

@@ -31,7 +31,7 @@ def choose_target(architecture: str, known: Sequence[int], compiler: str) -> Tar
     Raises
     ------
     ValueError
-        The text is not an architecture, or one that the compiler no longer knows.
+        `architecture` is none, or one that the compiler no longer knows.
     """
     match = _ARCHITECTURE.match(architecture) if isinstance(architecture, str) else None
     if match is None:

@@ -1,6 +1,6 @@
 """The CUDA backend: CuPy arrays, NVRTC, and the driver's launch call.
 
-Beside it only `cuda_arrays` and `cuda_streams` import CuPy, and compilers the CUDA driver's kin.
+Beside it only `device_arrays` and `streams` import CuPy, and compilers the CUDA driver's kin.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ class CudaLaunchError(LaunchError, cupy.cuda.driver.CUDADriverError):  # type: i
 def _check(result: Any, what: str) -> None:
     if result != driver.CUresult.CUDA_SUCCESS:
         _, name = driver.cuGetErrorName(result)
-        _, text = driver.cuGetErrorString(result)
+        _, reason = driver.cuGetErrorString(result)
         raise CudaLaunchError(
-            f"{what} failed: {(name or b'').decode()}, {(text or b'unknown error').decode()}.",
+            f"{what} failed: {(name or b'').decode()}, {(reason or b'unknown error').decode()}.",
             int(result),
         )
 
@@ -220,7 +220,7 @@ class CudaBackend:
                 f"  Hint: call inside 'with cupy.cuda.Device({own}):', or copy the array."
             )
 
-    def adopt(self, value: Any) -> Any:
+    def from_dlpack(self, value: Any) -> Any:
         """Return a view of another library's device array, by DLPack: the library's work on it
         comes before what CuPy's current stream does next.
         """
@@ -267,7 +267,7 @@ class CudaBackend:
     def ordered(
         self, homes: Sequence[Home], stream: int | None
     ) -> AbstractContextManager[int | None]:
-        """Return a context for a launch on arrays of other libraries: see `cuda_streams`."""
+        """Return a context for a launch on arrays of other libraries: see `streams`."""
         return streams.ordered(homes, stream)
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
@@ -537,8 +537,8 @@ def _scratch_for(stream: int, size: int) -> int:
     if is_capturing(stream):
         capture = _capture_number(stream)
         key = (*key, -capture)
-    address, room, _ = _scratch.get(key, _NO_SCRATCH)
-    return address if size <= room else _new_scratch(key, stream, size, capture > 0)
+    address, capacity, _ = _scratch.get(key, _NO_SCRATCH)
+    return address if size <= capacity else _new_scratch(key, stream, size, capture > 0)
 
 
 _NO_SCRATCH: tuple[int, int, Any] = (0, 0, None)

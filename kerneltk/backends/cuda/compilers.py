@@ -50,7 +50,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     Raises
     ------
     CompileError
-        The compiler refused the text, or the linker the object codes.
+        The compiler refused the source, or the linker the object codes.
     BackendUnavailableError
         There is no compiler, or no linker.
     """

@@ -78,7 +78,7 @@ class CudaEvent(cupy.cuda.Event):  # type: ignore[misc]
     """A CuPy event with numba's methods."""
 
     def record(self, stream: Any = 0) -> None:
-        """Mark this place in a stream; 0 is the current one."""
+        """Mark this point in a stream; 0 is the current one."""
         super().record(own_stream(stream))
 
     def query(self) -> bool:

@@ -51,7 +51,7 @@ def _program() -> str:
 
 
 def _asked(option: str) -> str:
-    """Return what nvcc prints for an option that asks for nothing but information."""
+    """Return the output of nvcc for an option that only asks for information."""
     try:
         status, output, messages = run_program(
             [_program(), option], tempfile.gettempdir(), _PROBE_TIME_LIMIT
@@ -87,7 +87,7 @@ def target_for(architecture: str) -> Target:
     Raises
     ------
     ValueError
-        The text is not an architecture, or one that nvcc no longer compiles for.
+        `architecture` is none, or one that nvcc no longer compiles for.
     BackendUnavailableError
         There is no nvcc.
     """
@@ -111,7 +111,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     Raises
     ------
     CompileError
-        nvcc refused the text; the message shows the place in the user's text.
+        nvcc refused the source; the message shows the location in the user's own.
     BackendUnavailableError
         There is no nvcc.
     """

@@ -48,7 +48,7 @@ _OWN_NAMES = {"generate-line-info": "lineinfo", "G": "g", "device-debug": "g"}
 
 
 def _options(options: Sequence[str]) -> list[str]:
-    """Return what compile options say about the making of machine code."""
+    """Return the options of the linker for those of compiling."""
     chosen: list[str] = []
     for option in options:
         name, _, value = option.lstrip("-").partition("=")

@@ -67,7 +67,7 @@ def target_for(architecture: str) -> Target:
     Raises
     ------
     ValueError
-        The text is not an architecture, or one that NVRTC no longer compiles for.
+        `architecture` is none, or one that NVRTC no longer compiles for.
     BackendUnavailableError
         NVRTC is not installed.
     """
@@ -119,7 +119,7 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     directories = tuple(map(Path, cuda_include_directories()))
     if not unit.raw:
         return directories
-    # NVRTC has no C library; a user's own text may include its headers.
+    # NVRTC has no C library; a user's own source may include its headers.
     own, fallback = INCLUDE_DIRECTORY / "nvrtc", INCLUDE_DIRECTORY / "nvrtc_fallback"
     return (own, *directories, *_bundled(), fallback)
 
@@ -128,10 +128,12 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
 def _bundled() -> tuple[Path, ...]:
     """Return where CuPy keeps its copies of CUB, libcu++ and Thrust, without importing it."""
     package = importlib.util.find_spec("cupy")
-    places = (package.submodule_search_locations or ()) if package else ()
+    directories = (package.submodule_search_locations or ()) if package else ()
     root = ("_core", "include", "cupy", "_cccl")
     found = (
-        Path(place, *root, name) for place in places for name in ("cub", "libcudacxx", "thrust")
+        Path(directory, *root, name)
+        for directory in directories
+        for name in ("cub", "libcudacxx", "thrust")
     )
     return tuple(path for path in found if path.is_dir())
 
@@ -142,7 +144,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     Raises
     ------
     CompileError
-        The compiler refused the text; the message shows the place in the user's text.
+        The compiler refused the source; the message shows the location in the user's own.
     BackendUnavailableError
         NVRTC is not installed.
     """
@@ -186,7 +188,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
 
 
 def _object_code(nvrtc: Any, unit: TranslationUnit, target: Target, program: Any) -> ObjectCode:
-    """Return what a program was compiled to."""
+    """Return the object code of a compiled program."""
     symbols = []
     for expression, known in unit.exports:
         if known:

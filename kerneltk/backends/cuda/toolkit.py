@@ -23,18 +23,18 @@ def find_program(name: str) -> Path | None:
     found = shutil.which(name)
     if found is not None:
         return Path(found)
-    places = [Path(home, "bin") for home in get_settings().cuda_home]
-    for place in (*places, *_of_packages(name)):
-        if os.access(place / name, os.X_OK):
-            return place / name
+    directories = [Path(home, "bin") for home in get_settings().cuda_home]
+    for directory in (*directories, *_of_packages(name)):
+        if os.access(directory / name, os.X_OK):
+            return directory / name
     return None
 
 
 def _of_packages(name: str) -> Iterator[Path]:
     package = importlib.util.find_spec("nvidia")
-    for place in (package.submodule_search_locations or ()) if package else ():
+    for root in (package.submodule_search_locations or ()) if package else ():
         for directory in _PACKAGES:
-            yield Path(place, directory.format(name=name), "bin")
+            yield Path(root, directory.format(name=name), "bin")
 
 
 def run_program(command: Sequence[str], directory: str, time_limit: float) -> tuple[int, str, str]:

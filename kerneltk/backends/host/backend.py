@@ -230,7 +230,7 @@ class HostBackend:
                 "  Hint: pass a copy, or set 'array.flags.writeable = True' if you own it."
             )
 
-    def adopt(self, value: Any) -> Any:
+    def from_dlpack(self, value: Any) -> Any:
         """Return a NumPy view of another library's array, by DLPack."""
         return np.from_dlpack(value)
 

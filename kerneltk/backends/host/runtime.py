@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from kerneltk.backends import temporary
-from kerneltk.backends.host import memory_check, toolchain
+from kerneltk.backends.host import toolchain
 from kerneltk.cache.store import get_cache
 from kerneltk.core import debug_files
 from kerneltk.core.artifacts import ObjectCode
@@ -210,9 +210,13 @@ def load_library(code: ObjectCode) -> HostLibrary:
         )
     toolchain.check_sanitizers_loaded()
     library = HostLibrary(_open_library(code.code))
-    if code.symbols and "memory" in get_settings().host_debug:
+    if not (code.symbols and get_settings().host_debug):
+        return library
+    from kerneltk.backends.host import memory_check  # only who looks for faults needs it
+
+    if "memory" in get_settings().host_debug:
         memory_check.register(code.code, library.address(memory_check.unit_symbol))
-    elif code.symbols and get_settings().host_debug:
+    else:
         symbol = next((symbol for _, symbol in code.symbols if symbol), None)
         if symbol is not None:
             memory_check.register_lines(code.code, symbol, library.address(symbol))
@@ -318,10 +322,14 @@ def last_fault() -> str:
     """Return why this thread's last launch of a grid failed: in one line, or with a hint in the
     next.
     """
-    text: bytes = _foreign(_ready(), "kt_fault", ctypes.c_char_p)()
-    told = text.decode(errors="replace")
+    fault: bytes = _foreign(_ready(), "kt_fault", ctypes.c_char_p)()
+    told = fault.decode(errors="replace")
     finding = _foreign(_ready(), "kt_finding", ctypes.c_void_p)()
-    return memory_check.describe(finding, told) if finding else told
+    if not finding:
+        return told
+    from kerneltk.backends.host import memory_check
+
+    return memory_check.describe(finding, told)
 
 
 @cache

@@ -33,6 +33,7 @@ from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes
 from kerneltk.jit.codegen.translation_unit import unit_of
+from kerneltk.jit.intrinsics.execution.threads import with_warps_of
 from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import Place, type_of
@@ -97,6 +98,7 @@ class Definition:
         of_elements: bool = False,
         small: bool = False,
         on_gpu: bool = False,
+        warp_size: int = 32,
     ) -> ir.Program:
         """Return the program for arguments of these types; it is verified when its text is written.
 
@@ -120,6 +122,7 @@ class Definition:
             program = lower_program(
                 self.function, self.source, run_time, static, self.mode, of_elements=of_elements
             )
+            program = with_warps_of(warp_size, program)
             program = ir.Program(tuple(narrow(f, small=small) for f in program.functions))
             program = narrow_parameters(program)
             program = pass_by_value(program) if on_gpu else program
@@ -397,9 +400,14 @@ class JitKernel(Decorated):
     def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
-        on_gpu = not backend.capabilities.in_host_memory
-        program = self._definition.program(types, small=shapes.small, on_gpu=on_gpu)
-        unit = self._definition.unit(program, backend.capabilities, shapes)
+        capabilities = backend.capabilities
+        program = self._definition.program(
+            types,
+            small=shapes.small,
+            on_gpu=not capabilities.in_host_memory,
+            warp_size=capabilities.warp_size,
+        )
+        unit = self._definition.unit(program, capabilities, shapes)
         self._units[backend.name, types, shapes] = unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
@@ -441,8 +449,12 @@ class JitKernel(Decorated):
         backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = shapes_of(values, kinds, backend)
-        on_gpu = not backend.in_host_memory
-        program = self._definition.program(kinds, small=shapes.small, on_gpu=on_gpu)
+        program = self._definition.program(
+            kinds,
+            small=shapes.small,
+            on_gpu=not backend.in_host_memory,
+            warp_size=backend.warp_size,
+        )
         return self._definition.unit(program, backend, shapes), target
 
     def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:

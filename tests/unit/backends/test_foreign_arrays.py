@@ -115,6 +115,6 @@ def test_subclasses_become_plain_arrays() -> None:
     assert type(result) is np.ndarray
 
 
-def test_the_first_way_back_that_does_something(torch: ModuleType) -> None:
+def test_the_first_converter_that_does_something(torch: ModuleType) -> None:
     for x, w in ((ByDlpack(np.ones(3)), Tensor(np.ones(3))), (Tensor(np.ones(3)), np.ones(3))):
         assert [type(part) for part in SUM(x, w)] == [Tensor, Tensor]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from kerneltk.jit.intrinsics.base import (
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
 
-__all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier"]
+__all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier", "with_warps_of"]
 
 _THREAD = frozenset((ir.Effect.THREAD,))
 _UINT = Number(np.dtype(np.uint32))
@@ -104,9 +105,23 @@ threadIdx = Coordinates("threadIdx", _indices(_MOST_THREADS), _THREAD)  # noqa: 
 blockIdx = Coordinates("blockIdx", _indices(_MOST_BLOCKS))  # noqa: N816
 blockDim = Coordinates("blockDim", _extents(_MOST_THREADS))  # noqa: N816
 gridDim = Coordinates("gridDim", _extents(_MOST_BLOCKS))  # noqa: N816
-warpsize = DeviceValue("warpsize", Operation("warpsize", "32ll", range=(32, 32)))
+_WARP_SIZE = Operation("warpsize", "32ll", range=(32, 32))
+warpsize = DeviceValue("warpsize", _WARP_SIZE)
 _LANE = Operation("laneid", "KERNELTK_LANE", _THREAD, ("jit_threads.hpp",), range=(0, 31))
 laneid_value = DeviceValue("laneid", _LANE)
+
+
+def with_warps_of(size: int, program: ir.Program) -> ir.Program:
+    """Return a program for warps of `size` threads."""
+
+    def known(node: Any) -> Any:
+        is_size = isinstance(node, ir.Call) and node.operation is _WARP_SIZE
+        return ir.Literal_(size, PY_INT, node.span) if is_size else node
+
+    if size == 32:
+        return program
+    return ir.Program(tuple(replace(f, body=ir.rebuilt(f.body, known)) for f in program.functions))
+
 
 _AXES: tuple[Literal["x", "y", "z"], ...] = ("x", "y", "z")
 _GRID = [

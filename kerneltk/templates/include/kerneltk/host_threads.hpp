@@ -8,7 +8,11 @@
 static thread_local uint3 threadIdx, blockIdx;
 // CUDA's are dim3, which these become where one is wanted; its constructor would take an address.
 static thread_local uint3 blockDim, gridDim;
-constexpr int warpSize = 32;
+// The runtime's warps have 32 lanes. A smaller power of two makes each of them several warps.
+#ifndef KERNELTK_WARP_SIZE
+#define KERNELTK_WARP_SIZE 32
+#endif
+constexpr int warpSize = KERNELTK_WARP_SIZE;
 
 namespace kerneltk::grid {
 

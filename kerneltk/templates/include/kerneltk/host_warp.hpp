@@ -1,4 +1,4 @@
-// Collectives of a warp: 32 threads of successive ranks in the block.
+// Collectives of a warp: `warpSize` threads of successive ranks in the block.
 //
 // Lanes bring their operands; the last of the mask to come computes what each of them gets. Lanes
 // that have ended, or that the block does not have, are not waited for. Functions without a mask
@@ -11,9 +11,22 @@ namespace kerneltk::grid {
 struct whoever_comes {};
 constexpr whoever_comes whoever;
 
+// The runtime's lanes that are this thread's warp: the first of them, and as many bits as there are.
+inline unsigned int first_lane() {
+    return warpSize == 32 ? 0 : thread_rank() % 32 / warpSize * warpSize;
+}
+constexpr unsigned int whole_warp = ~0u >> (32 - warpSize);
+
+// Two masks of the runtime's lanes as those of this warp's.
+inline word within_warp(word lanes) {
+    const word high = lanes >> 32 >> first_lane() & whole_warp;
+    return (lanes >> first_lane() & whole_warp) | high << 32;
+}
+
 inline word collective(unsigned int mask, combine compute, word value, unsigned int extra,
                        const char* file, int line) {
     word result;
+    mask = (mask & whole_warp) << first_lane();
     wait_in([&](engine* e) {
         return e->runtime->warp(e, mask, mask != 0 ? compute : nullptr, value, extra, &result, file,
                                 line);
@@ -97,13 +110,14 @@ inline void compute_reduction(const word* in, const unsigned int*, word* out, un
 
 template <class Mask>
 inline word ballot(Mask mask, bool predicate, const char* file, int line) {
-    return collective(mask, compute_ballot, predicate, 0, file, line);
+    return within_warp(collective(mask, compute_ballot, predicate, 0, file, line));
 }
 
 template <shuffle KIND, class T, class Mask>
 inline T exchange(Mask mask, const T& value, unsigned int operand, int width,
                   const char* file, int line) {
-    const unsigned int extra = (operand & 31) | static_cast<unsigned int>(width) << 8;
+    const int lanes = width < warpSize ? width : warpSize;
+    const unsigned int extra = (operand & 31) | static_cast<unsigned int>(lanes) << 8;
     return from_word<T>(collective(mask, compute_shuffle<KIND>, to_word(value), extra, file, line));
 }
 
@@ -112,8 +126,8 @@ inline T exchange(Mask mask, const T& value, unsigned int operand, int width,
 inline void _kt_warp_barrier(unsigned int mask, const char* file, int line) {
     kerneltk::grid::ballot(mask, false, file, line);
 }
-inline unsigned int _kt_lane() { return kerneltk::grid::thread_rank() % 32; }
-inline unsigned int _kt_warp() { return kerneltk::grid::thread_rank() / 32; }
+inline unsigned int _kt_lane() { return kerneltk::grid::thread_rank() % warpSize; }
+inline unsigned int _kt_warp() { return kerneltk::grid::thread_rank() / warpSize; }
 
 inline void __syncwarp(unsigned int mask = 0xffffffffu, KERNELTK_PLACE) {
     _kt_warp_barrier(mask, _kt_file, _kt_line);
@@ -143,12 +157,12 @@ KERNELTK_VOTE(, , kerneltk::grid::whoever)
 
 #define KERNELTK_SHUFFLE(name, parameter, mask, kind, operand)                                     \
     template <class T>                                                                             \
-    inline T name(parameter const T& value, operand, int width = 32, KERNELTK_PLACE) {             \
+    inline T name(parameter const T& value, operand, int width = warpSize, KERNELTK_PLACE) {       \
         return kerneltk::grid::exchange<kerneltk::grid::shuffle::kind>(                            \
             mask, value, static_cast<unsigned int>(_kt_operand), width, _kt_file, _kt_line);       \
     }                                                                                              \
     template <class T>                                                                             \
-    inline T name(parameter const volatile T& value, operand, int width = 32, KERNELTK_PLACE) {    \
+    inline T name(parameter const volatile T& value, operand, int width = warpSize, KERNELTK_PLACE) { \
         const T copy = value;                                                                      \
         return kerneltk::grid::exchange<kerneltk::grid::shuffle::kind>(                            \
             mask, copy, static_cast<unsigned int>(_kt_operand), width, _kt_file, _kt_line);        \
@@ -166,15 +180,15 @@ KERNELTK_SHUFFLES(__shfl_xor, exclusive, int _kt_operand)
 
 template <class T>
 inline unsigned int __match_any_sync(unsigned int mask, const T& value, KERNELTK_PLACE) {
-    return static_cast<unsigned int>(
+    return static_cast<unsigned int>(kerneltk::grid::within_warp(
         kerneltk::grid::collective(mask, kerneltk::grid::compute_match,
-                                   kerneltk::grid::to_word(value), 0, _kt_file, _kt_line));
+                                   kerneltk::grid::to_word(value), 0, _kt_file, _kt_line)));
 }
 template <class T>
 inline unsigned int __match_all_sync(unsigned int mask, const T& value, int* all, KERNELTK_PLACE) {
-    const kerneltk::grid::word found =
+    const kerneltk::grid::word found = kerneltk::grid::within_warp(
         kerneltk::grid::collective(mask, kerneltk::grid::compute_match,
-                                   kerneltk::grid::to_word(value), 0, _kt_file, _kt_line);
+                                   kerneltk::grid::to_word(value), 0, _kt_file, _kt_line));
     const unsigned int same = static_cast<unsigned int>(found);
     *all = same == static_cast<unsigned int>(found >> 32);
     return *all ? same : 0;

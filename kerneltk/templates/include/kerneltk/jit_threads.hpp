@@ -18,7 +18,8 @@ __device__ inline long long global_timer() {
 #else
 // By the names where it stands: in a function that runs a whole block they are local.
 #define KERNELTK_LANE \
-    ((long long)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31))
+    ((long long)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & \
+                 (KERNELTK_WARP_SIZE - 1)))
 namespace kerneltk::jit {
 inline long long global_timer() { return static_cast<long long>(::_kt_global_timer()); }
 }  // namespace kerneltk::jit

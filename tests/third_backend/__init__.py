@@ -1,0 +1,63 @@
+"""A backend of its own: one thread, warps of 16, and arrays of a class of its own.
+
+It is shaped as those of kerneltk are, registers itself, and has the host's compiler and runtime.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.base import Backend, Compiler
+from kerneltk.backends.registry import Registration, backend_named, capabilities_of, register
+from kerneltk.core.artifacts import Target, TranslationUnit
+
+NAME = "single"
+
+
+class Array(np.ndarray):
+    """An array of this backend."""
+
+
+def asarray(values: Any, dtype: Any = None) -> Any:
+    """Return a copy as an array of this backend."""
+    return np.array(values, dtype, order="K").view(Array)
+
+
+def _load() -> Backend:
+    from .backend import SingleBackend
+
+    backend: Any = SingleBackend()
+    return backend
+
+
+def _compiler(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
+    backend = backend_named(NAME)
+    return backend, backend.target(unit)
+
+
+def _array_library() -> ModuleType:
+    return sys.modules[__name__]
+
+
+register(
+    Registration(
+        replace(
+            capabilities_of("host"),
+            name=NAME,
+            location="memory of the one core",
+            warp_size=16,
+            is_fallback=False,
+            streaming_stores=False,
+        ),
+        library=__name__,
+        array_type="Array",
+        load=_load,
+        compiler=_compiler,
+        array_library=_array_library,
+    )
+)

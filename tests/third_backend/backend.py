@@ -1,0 +1,67 @@
+"""The backend itself: the host's, but for what is its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kerneltk.backends.base import Function, GridDialect, LaunchDialect, LaunchMode, Module
+from kerneltk.backends.registry import backend_named, capabilities_of
+from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
+
+from . import NAME, Array
+
+
+class SingleBackend:
+    """Arrays of the class `Array` on one core; implements `kerneltk.backends.base.Backend`."""
+
+    capabilities = capabilities_of(NAME)
+    name = capabilities.name
+    array_type: type = Array
+
+    def __init__(self) -> None:
+        self._host = backend_named("host")
+        self._options = (f"-DKERNELTK_WARP_SIZE={self.capabilities.warp_size}",)
+        self.compiled: list[TranslationUnit] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    # -- compiling -----------------------------------------------------------------------------
+
+    def target(self, unit: TranslationUnit | None = None) -> Target:
+        return replace(self._host.target(), backend=self.name)
+
+    def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
+        return (*self._host.backend_options(unit), *self._options)
+
+    def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
+        self.compiled.append(unit)
+        options = (*unit.options, *self._options)
+        code = self._host.compile(replace(unit, options=options), self._host.target())
+        return replace(code, target=target)
+
+    def load(self, code: ObjectCode) -> Function:
+        return self._host.load(replace(code, target=self._host.target()))
+
+    def load_module(self, code: ObjectCode) -> Module:
+        return self._host.load_module(replace(code, target=self._host.target()))
+
+    # -- arrays --------------------------------------------------------------------------------
+
+    def empty(self, shape: Any, dtype: Any, order: str) -> Any:
+        return self._host.empty(shape, dtype, order).view(Array)
+
+    def variable_array(self, *arguments: Any) -> Any:
+        return self._host.variable_array(*arguments).view(Array)
+
+    # -- launching -----------------------------------------------------------------------------
+
+    @property
+    def dialect(self) -> LaunchDialect:
+        host = self._host.dialect
+        return replace(host, names={**host.names, "threads": 1, "empty": self.empty})
+
+    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
+        host = self._host.grid_dialect(mode, kernel)
+        return replace(host, names={**host.names, "threads": 1})
