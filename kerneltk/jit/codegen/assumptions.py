@@ -11,46 +11,50 @@ from kerneltk.core.artifacts import BackendName
 from kerneltk.jit.ir.types import Array, Type
 from kerneltk.jit.launch.marshalling import leaves_of
 
-__all__ = ["UNKNOWN", "Shapes", "is_small", "may_be_alike", "shapes_of"]
+__all__ = ["UNKNOWN", "ShapeAssumptions", "assumptions_of", "fits_32bit", "may_have_equal_shape"]
 
 _MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Shapes:
+class ShapeAssumptions:
     """What is known of all arrays and of the grid, so that GPUs compute less.
 
     Parameters
     ----------
-    small : bool
+    is_32bit_indexable : bool
         All arrays have less than 2**31 elements, along each axis, too, and the grid has less than
         2**31 threads along each axis.
-    alike : bool
+    has_equal_shapes : bool
         Dense arrays of as many dimensions, two or more, have one shape, as far as they are
         arguments by themselves.
     """
 
-    small: bool = False
-    alike: bool = False
+    is_32bit_indexable: bool = False
+    has_equal_shapes: bool = False
 
 
-UNKNOWN = Shapes()
+UNKNOWN = ShapeAssumptions()
 """What is known before a launch: nothing."""
 
 
-def is_small(numbers: Iterable[int]) -> bool:
-    """Return whether 32 bits hold all of these numbers of elements or threads."""
+def fits_32bit(numbers: Iterable[int]) -> bool:
+    """Whether 32 bits hold all of these numbers of elements or threads."""
     return all(number <= _MOST for number in numbers)
 
 
-def may_be_alike(kind: Type) -> bool:
-    """Return whether arrays of a type are among those that `Shapes.alike` speaks of."""
+def may_have_equal_shape(kind: Type) -> bool:
+    """Whether `ShapeAssumptions.has_equal_shapes` speaks of arrays of a type."""
     return isinstance(kind, Array) and kind.ndim >= 2 and kind.layout == "C"
 
 
-def shapes_of(
-    values: Sequence[Any], kinds: Sequence[Type], backend: BackendName, *, is_vast: bool = False
-) -> Shapes:
+def assumptions_of(
+    values: Sequence[Any],
+    kinds: Sequence[Type],
+    backend: BackendName,
+    *,
+    is_64bit_grid: bool = False,
+) -> ShapeAssumptions:
     """Return what is known of a launch.
 
     Parameters
@@ -60,25 +64,26 @@ def shapes_of(
     kinds : sequence of Type
         Their types.
     backend : str
-    is_vast : bool
+    is_64bit_grid : bool
         Whether the grid has more threads along an axis than 32 bits count.
     """
-    small = not is_vast and is_small(
+    is_indexable = not is_64bit_grid and fits_32bit(
         number
         for k, (value, kind) in enumerate(zip(values, kinds, strict=True))
         for leaf in leaves_of(value, kind, k)
         if isinstance(leaf.type, Array)
         for number in (math.prod(leaf.value.shape), *leaf.value.shape)
     )
-    # A CPU has nothing of shapes that are alike, and would compile for longer.
-    return Shapes(small, backend == "cuda" and _are_alike(values, kinds))
+    # A CPU gains nothing from equal shapes, and would compile for longer.
+    has_equal_shapes = backend == "cuda" and _have_equal_shapes(values, kinds)
+    return ShapeAssumptions(is_indexable, has_equal_shapes)
 
 
-def _are_alike(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
-    """Return whether `Shapes.alike` holds and says something: of two arrays, or more."""
+def _have_equal_shapes(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
+    """Whether `ShapeAssumptions.has_equal_shapes` holds for two arrays, or more."""
     shapes: dict[int, list[tuple[int, ...]]] = {}
     for value, kind in zip(values, kinds, strict=True):
-        if may_be_alike(kind):
+        if may_have_equal_shape(kind):
             shapes.setdefault(len(value.shape), []).append(tuple(value.shape))
     together = shapes.values()
     return any(len(found) > 1 for found in together) and all(

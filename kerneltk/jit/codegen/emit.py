@@ -12,7 +12,7 @@ import numpy as np
 from kerneltk.core.dtypes import describe
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes, may_be_alike
+from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions, may_have_equal_shape
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
 from kerneltk.jit.passes.barrier_fission import block_variables, loop_variables
 from kerneltk.jit.passes.loop_bounds import guard_of
@@ -160,15 +160,15 @@ class Emitter:
     program : Program
     launch_bounds : str
         What stands between ``__global__ void`` and the name.
-    shapes : Shapes
-        What is known of a GPU's launch: places in small arrays are computed in 32 bits.
+    assumptions : ShapeAssumptions
+        What is known of a GPU's launch: offsets in arrays that 32 bits index have 32 bits.
     """
 
     def __init__(
-        self, program: ir.Program, launch_bounds: str = "", shapes: Shapes = UNKNOWN
+        self, program: ir.Program, launch_bounds: str = "", assumptions: ShapeAssumptions = UNKNOWN
     ) -> None:
         self._program = program
-        self._shapes = shapes
+        self._assumptions = assumptions
         self._bounds = launch_bounds
         self.headers: dict[str, None] = {"jit_array.hpp": None}
         self.declarations: dict[str, None] = {}
@@ -500,7 +500,8 @@ class Emitter:
         inner = ".value" if array.packed else ""
         if len(indices) == 1:
             return f"{base}{_in_brackets(indices[0])}{inner}", _PRIMARY
-        near = ".near" if self._shapes.small and array.layout == "C" and len(indices) > 1 else ""
+        in_32bit = self._assumptions.is_32bit_indexable and array.layout == "C"
+        near = ".near" if in_32bit and len(indices) > 1 else ""
         return f"{base}{near}({', '.join(indices)}){inner}", _PRIMARY
 
     def _extent(self, node: ir.Extent) -> _Text:
@@ -841,7 +842,7 @@ class Emitter:
         self._depth = 1
         if function.is_split:
             self._line("KERNELTK_BLOCK_BEGIN")
-        if function.is_kernel and self._shapes.alike:
+        if function.is_kernel and self._assumptions.has_equal_shapes:
             self._share_shapes(function)
         kinds = dict(function.locals)
         here = set(self._top)
@@ -860,12 +861,12 @@ class Emitter:
 
     def _share_shapes(self, function: ir.Function) -> None:
         """Say that arrays have the shape of the first of as many dimensions, so that a compiler
-        computes places in them once.
+        computes offsets in them once.
         """
         first: dict[int, str] = {}
         for parameter in function.parameters:
             kind = parameter.type
-            if isinstance(kind, Array) and may_be_alike(kind):
+            if isinstance(kind, Array) and may_have_equal_shape(kind):
                 model = first.setdefault(kind.ndim, parameter.name)
                 if model != parameter.name:
                     for axis in range(kind.ndim):
@@ -878,7 +879,7 @@ class Emitter:
 
 
 def emit_program(
-    program: ir.Program, launch_bounds: str = "", shapes: Shapes = UNKNOWN
+    program: ir.Program, launch_bounds: str = "", assumptions: ShapeAssumptions = UNKNOWN
 ) -> tuple[tuple[str, ...], str]:
     """Return the package headers that a program needs, and its text.
 
@@ -887,10 +888,10 @@ def emit_program(
     program : Program
     launch_bounds : str
         What stands before the kernel's name: ``"__launch_bounds__(256) "``.
-    shapes : Shapes
+    assumptions : ShapeAssumptions
         As for `Emitter`.
     """
-    emitter = Emitter(program, launch_bounds, shapes)
+    emitter = Emitter(program, launch_bounds, assumptions)
     text = emitter.program()
     return tuple(emitter.headers), text
 

@@ -34,13 +34,13 @@ from kerneltk.errors import (
 )
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import Shapes, is_small
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.codegen.emit import Emitter
-from kerneltk.jit.codegen.translation_unit import for_gpus, ordered_headers
+from kerneltk.jit.codegen.translation_unit import ordered_headers
+from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
 from kerneltk.jit.frontends.shortcuts import make_shortcut
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
-from kerneltk.jit.ir.verifier import verify
 from kerneltk.jit.launch.marshalling import Place, type_of
 from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.launch.launch_config import is_size
@@ -448,7 +448,8 @@ class ElementKernel(Decorated):
         """
         if kinds is None:
             kinds = [self._type_of(value, index) for index, value in enumerate(args)]
-        program = self._definition.program(kinds, of_elements=True, small=small)
+        context = PassContext(on_gpu, ShapeAssumptions(is_32bit_indexable=small), of_elements=True)
+        program = self._definition.program(kinds, context)
         function = program.kernel
         self._check_operations(program)
         found = _results(function.result)
@@ -466,9 +467,6 @@ class ElementKernel(Decorated):
                     "  Hint: convert the value in the kernel."
                 )
         stored = tuple(array.dtype for array in outputs) or dtypes
-        if on_gpu:
-            program = for_gpus(program, small=small)
-        verify(program, of_elements=True)
         short = small and on_gpu
         typed = self._build(program, kinds, args, found, stored, short)
         return typed, stored, function.index_ndim
@@ -536,7 +534,7 @@ class ElementKernel(Decorated):
         short: bool,
     ) -> _TypedKernel:
         function = program.kernel
-        emitter = Emitter(program, shapes=Shapes(small=short))
+        emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))
         written = written_parameters(program)
         names = _Names()
         source = self._definition.source
@@ -701,7 +699,7 @@ def _are_small(values: Sequence[Any], *shapes: Any) -> bool:
     sizes = [getattr(value, "size", 0) for value in values]
     for shape in (*(getattr(value, "shape", ()) for value in values), *shapes):
         sizes += shape if isinstance(shape, tuple | list) else (shape,)
-    return is_small(int(size) for size in sizes if isinstance(size, int | np.integer))
+    return fits_32bit(int(size) for size in sizes if isinstance(size, int | np.integer))
 
 
 def _variable(number: int) -> str:

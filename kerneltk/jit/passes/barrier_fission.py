@@ -23,10 +23,10 @@ from kerneltk.jit.passes.uniformity import Uniformity, assignments, is_shared, s
 __all__ = [
     "NotSplit",
     "block_variables",
+    "fission",
+    "fission_program",
     "is_cheap",
     "loop_variables",
-    "split",
-    "split_program",
     "with_expressions",
 ]
 
@@ -56,15 +56,15 @@ class _Refusal(Exception):  # noqa: N818 (never leaves this module)
         self.result = NotSplit(reason, span)
 
 
-def split_program(program: ir.Program) -> ir.Program | NotSplit:
-    """Return a program whose kernel runs a block at a time, or why there is none."""
-    kernel = split(program.kernel, {f.name: f for f in program.functions[:-1]})
+def fission_program(program: ir.Program) -> ir.Program:
+    """Return a program whose kernel runs a block at a time; the same one if that cannot be."""
+    kernel = fission(program.kernel, {f.name: f for f in program.functions[:-1]})
     if isinstance(kernel, NotSplit):
-        return kernel
+        return program
     return ir.Program((*program.functions[:-1], kernel))
 
 
-def split(kernel: ir.Function, callees: Mapping[str, ir.Function]) -> ir.Function | NotSplit:
+def fission(kernel: ir.Function, callees: Mapping[str, ir.Function]) -> ir.Function | NotSplit:
     """Return a kernel whose body runs once for a whole block, or why there is none.
 
     Parameters

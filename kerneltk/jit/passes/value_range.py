@@ -22,7 +22,7 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import PY_INT, Number
 
-__all__ = ["Interval", "index_ranges", "narrow"]
+__all__ = ["Interval", "index_ranges", "shorten", "simplify"]
 
 Interval: TypeAlias = tuple[int, int]  # both ends belong to it
 Environment: TypeAlias = dict[str, Interval]  # a name that is not in it can be anything
@@ -30,7 +30,7 @@ Environment: TypeAlias = dict[str, Interval]  # a name that is not in it can be 
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 _BIT = (0, 1)
 _EXTENT = (0, 1 << 62)
-_SMALL = (0, 2**31 - 1)
+_INDEX_32BIT = (0, 2**31 - 1)
 _EXTENTS = "<extents>"  # what is known of all of them, among the variables; it is no name
 _INT32 = Number(np.dtype(np.int32))
 _ROUNDS = 4
@@ -39,13 +39,13 @@ for _letter in "bhilqBHILQ":
     _limits = np.iinfo(_letter)
     _WHOLE[_letter] = int(_limits.min), int(_limits.max)
 
-_SMALL_PLACE = 0, _SMALL[1] - 1
-_SMALL_EXTENT = 1, _SMALL[1]
-_OF_SMALL_GRIDS: dict[str, Interval] = {"grid": _SMALL_PLACE, "gridsize": _SMALL_EXTENT}
-_IN_THREADS: dict[str, Interval] = {"gridDim": _SMALL_EXTENT, "blockIdx": _SMALL}
+_GRID_INDEX = 0, _INDEX_32BIT[1] - 1
+_GRID_EXTENT = 1, _INDEX_32BIT[1]
+_OF_32BIT_GRIDS: dict[str, Interval] = {"grid": _GRID_INDEX, "gridsize": _GRID_EXTENT}
+_IN_THREADS: dict[str, Interval] = {"gridDim": _GRID_EXTENT, "blockIdx": _INDEX_32BIT}
 
 
-def narrow(function: ir.Function, *, small: bool = False) -> ir.Function:
+def simplify(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Function:
     """Return a function without what negative numbers would need where there are none.
 
     Of an index that cannot be negative `Element.wrap` becomes False; ``//`` and ``%`` become
@@ -56,7 +56,7 @@ def narrow(function: ir.Function, *, small: bool = False) -> ir.Function:
     Parameters
     ----------
     function : Function
-    small : bool
+    is_32bit_indexable : bool
         Whether all arrays have less than 2**31 elements, along each axis, too, and the grid less
         than 2**31 threads along each axis.
 
@@ -65,29 +65,27 @@ def narrow(function: ir.Function, *, small: bool = False) -> ir.Function:
     Function
         The same object if there is nothing to change.
     """
-    body = _Narrower(function, small).run()
+    body = _Simplifier(function, is_32bit_indexable).run()
     if body is function.body:
         return function
     return replace(function, body=body)
 
 
-def shorten(function: ir.Function, *, small: bool = False) -> ir.Function:
+def shorten(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Function:
     """Return a function whose Python ints are computed in 32 bits where that gives the same.
-
-    That is what GPUs have instructions for; a CPU's compiler follows an index better without.
 
     Parameters
     ----------
     function : Function
-    small : bool
-        As for `narrow`.
+    is_32bit_indexable : bool
+        As for `simplify`.
     """
-    return replace(function, body=_Narrower(function, small, short=True).run())
+    return replace(function, body=_Simplifier(function, is_32bit_indexable, short=True).run())
 
 
 def index_ranges(function: ir.Function) -> list[tuple[ir.Element, tuple[Interval, ...]]]:
     """Return the elements that can be reached, with the intervals of their indices."""
-    narrower = _Narrower(function)
+    narrower = _Simplifier(function)
     narrower.found = []
     narrower.run()
     return narrower.found
@@ -171,7 +169,7 @@ def _of_grid(node: ir.Binary) -> Interval | None:
         for block, thread in ((node.left, node.right), (node.right, node.left)):
             axis = _axis_in_threads(block, "blockIdx")
             if axis and _coordinate(thread) == ("threadIdx", axis):
-                return _SMALL_PLACE
+                return _GRID_INDEX
     return None
 
 
@@ -219,7 +217,7 @@ def _call(node: ir.Call, env: Environment) -> Interval:
     assert isinstance(kind, Number)
     found = operation.range
     if operation.coordinate is not None and _EXTENTS in env:
-        found = _OF_SMALL_GRIDS.get(operation.coordinate.variable, found)
+        found = _OF_32BIT_GRIDS.get(operation.coordinate.variable, found)
     elif operation.arithmetic is not None:
         found = _arithmetic(operation.arithmetic, node.arguments, kind, env)
     whole = _whole(kind)
@@ -508,7 +506,7 @@ _Statements: TypeAlias = "tuple[ir.Statement, ...]"
 _Node = TypeVar("_Node")
 
 
-class _Narrower:
+class _Simplifier:
     """A walk over a function: statements are rewritten, or only followed while a loop settles."""
 
     __slots__ = (
@@ -522,11 +520,11 @@ class _Narrower:
         "short",
     )
 
-    def __init__(self, function: ir.Function, small: bool = False, short: bool = False) -> None:
+    def __init__(self, function: ir.Function, is_32bit: bool = False, short: bool = False) -> None:
         self.function = function
         self.short = short
         # Its own; None: no way leads here.
-        self.env: Environment | None = {_EXTENTS: _SMALL} if small else {}
+        self.env: Environment | None = {_EXTENTS: _INDEX_32BIT} if is_32bit else {}
         self.rewriting = True
         self.breaks: Environment | None = None
         self.continues: Environment | None = None
@@ -992,36 +990,36 @@ def _widened(
     return wider
 
 
-_STATEMENTS: dict[type, Callable[[_Narrower, Any], Any]] = {
-    ir.Declare: _Narrower.unchanged,
-    ir.Store: _Narrower.store,
-    ir.Update: _Narrower.update,
-    ir.Evaluate: _Narrower.evaluate,
-    ir.If: _Narrower.branch,
-    ir.While: _Narrower.while_loop,
-    ir.For: _Narrower.for_loop,
-    ir.Break: _Narrower.leave,
-    ir.Continue: _Narrower.go_on,
-    ir.Return: _Narrower.leave_function,
-    ir.Assert: _Narrower.assertion,
-    ir.Print: _Narrower.print,
-    ir.ThreadLoop: _Narrower.thread_loop,
+_STATEMENTS: dict[type, Callable[[_Simplifier, Any], Any]] = {
+    ir.Declare: _Simplifier.unchanged,
+    ir.Store: _Simplifier.store,
+    ir.Update: _Simplifier.update,
+    ir.Evaluate: _Simplifier.evaluate,
+    ir.If: _Simplifier.branch,
+    ir.While: _Simplifier.while_loop,
+    ir.For: _Simplifier.for_loop,
+    ir.Break: _Simplifier.leave,
+    ir.Continue: _Simplifier.go_on,
+    ir.Return: _Simplifier.leave_function,
+    ir.Assert: _Simplifier.assertion,
+    ir.Print: _Simplifier.print,
+    ir.ThreadLoop: _Simplifier.thread_loop,
 }
 
-_REWRITES: dict[type, Callable[[_Narrower, Any, Environment], Any]] = {
-    ir.Cast: _Narrower.cast,
-    ir.Unary: _Narrower.unary,
-    ir.Not: _Narrower.negation,
-    ir.Binary: _Narrower.binary,
-    ir.Compare: _Narrower.compare,
-    ir.Logical: _Narrower.logical,
-    ir.Select: _Narrower.select,
-    ir.Element: _Narrower.element,
-    ir.Section: _Narrower.section,
-    ir.Slice: _Narrower.slice,
-    ir.Extent: _Narrower.extent,
-    ir.Field: _Narrower.field,
-    ir.Construct: _Narrower.construct,
-    ir.Call: _Narrower.call,
-    ir.Invoke: _Narrower.invoke,
+_REWRITES: dict[type, Callable[[_Simplifier, Any, Environment], Any]] = {
+    ir.Cast: _Simplifier.cast,
+    ir.Unary: _Simplifier.unary,
+    ir.Not: _Simplifier.negation,
+    ir.Binary: _Simplifier.binary,
+    ir.Compare: _Simplifier.compare,
+    ir.Logical: _Simplifier.logical,
+    ir.Select: _Simplifier.select,
+    ir.Element: _Simplifier.element,
+    ir.Section: _Simplifier.section,
+    ir.Slice: _Simplifier.slice,
+    ir.Extent: _Simplifier.extent,
+    ir.Field: _Simplifier.field,
+    ir.Construct: _Simplifier.construct,
+    ir.Call: _Simplifier.call,
+    ir.Invoke: _Simplifier.invoke,
 }

@@ -19,7 +19,7 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY, TranslationUnit
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Type, number
-from kerneltk.jit.passes.barrier_fission import NotSplit, block_variables, loop_variables, split
+from kerneltk.jit.passes.barrier_fission import NotSplit, block_variables, fission, loop_variables
 from kerneltk.jit.passes.loop_bounds import guard_of
 from kerneltk.jit.passes.uniformity import Uniformity
 
@@ -228,11 +228,11 @@ def shown(function: ir.Function | NotSplit) -> str:
 
 
 def split_text(*body: Any) -> str:
-    return "\n" + shown(split(kernel(*body), {}))
+    return "\n" + shown(fission(kernel(*body), {}))
 
 
 def reason(*body: Any) -> str:
-    result = split(kernel(*body), {})
+    result = fission(kernel(*body), {})
     assert isinstance(result, NotSplit), shown(result)
     return result.reason
 
@@ -393,7 +393,7 @@ class Machine:
 
 def agree(function: ir.Function, threads: int, numbers: dict[str, int]) -> bool:
     """Check that a kernel and what it is split into do the same; False if it is not split."""
-    result = split(function, {})
+    result = fission(function, {})
     if isinstance(result, NotSplit):
         return False
     memories = []
@@ -804,7 +804,7 @@ def test_threads_that_would_keep_too_much() -> None:
 
 
 def test_which_variables_are_declared_where() -> None:
-    result = split(
+    result = fission(
         kernel(let(a, n * 2), let(b, x[tx]), let(c, b + a), sync, let(i, b), let(out[i], a)), {}
     )
     assert isinstance(result, ir.Function)
@@ -819,15 +819,15 @@ def test_what_is_computed_again_must_not_have_changed() -> None:
     u = local("u")
     before, after = let(out[tx], a), let(out[tx + 8], a)
     function = kernel(let(u, 1), let(a, tx + u), before, sync, let(u, 5), sync, after)
-    assert "each: a\n" in shown(split(function, {}))
+    assert "each: a\n" in shown(fission(function, {}))
     assert agree(function, 4, {"n": 4})
     function = kernel(
         let(b, 0), for_(i, n, let(out[tx], b), sync, let(b, tx + i), sync), let(out[tx + 8], b)
     )
-    assert "each: b\n" in shown(split(function, {}))
+    assert "each: b\n" in shown(fission(function, {}))
     assert agree(function, 4, {"n": 4})
     function = kernel(let(a, 1), for_(i, n, let(a, tx + i), sync), let(out[tx], a))
-    assert "each: a\n" in shown(split(function, {}))
+    assert "each: a\n" in shown(fission(function, {}))
     assert agree(function, 4, {"n": 4})
 
 
@@ -865,7 +865,7 @@ def test_whatever_else_waits() -> None:
     assert reason(let(a, call(_BARRIER))) == "a barrier is part of an expression"
     helper = ir.Function("helper", (), VOID, (sync,), (), None)  # type: ignore[arg-type]
     invoked = ir.Evaluate(ir.Invoke("helper", (), VOID, _AT), _AT)
-    result = split(kernel(invoked), {"helper": helper})
+    result = fission(kernel(invoked), {"helper": helper})
     assert isinstance(result, NotSplit)
     assert result.reason == "'helper' waits for other threads"
 
@@ -884,7 +884,7 @@ def test_loops_that_may_wait_for_another_thread() -> None:
 
 def guard_text(*body: Any) -> str:
     """Show the bounds of a kernel that is one loop, and what is left in it."""
-    function = split(kernel(*body), {})
+    function = fission(kernel(*body), {})
     assert isinstance(function, ir.Function)
     loop = function.body[-1]
     assert isinstance(loop, ir.ThreadLoop)
