@@ -14,8 +14,8 @@ from kerneltk.core.identifiers import variable_problem
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions, may_have_equal_shape
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
-from kerneltk.jit.passes.barrier_fission import block_variables, loop_variables
 from kerneltk.jit.passes.loop_bounds import guard_of
+from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 
 __all__ = ["Emitter", "emit_program"]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -61,11 +62,16 @@ __all__ = [
     "While",
     "bodies",
     "children",
+    "controls",
     "is_packed",
     "rebuilt",
     "statements",
     "taken_out",
+    "unchanged",
     "walk",
+    "with_bodies",
+    "with_children",
+    "with_statements",
 ]
 
 
@@ -604,12 +610,42 @@ def bodies(statement: Statement) -> Iterator[tuple[Statement, ...]]:
         yield statement.body
 
 
+def controls(statement: If | While | For) -> tuple[Expression, ...]:
+    """Return what decides how a statement's bodies run."""
+    if isinstance(statement, For):
+        return (statement.start, statement.stop, statement.step)
+    return (statement.condition,)
+
+
 def statements(body: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements and those inside of them, without a look at their expressions."""
     for statement in body:
         yield statement
         for part in bodies(statement):
             yield from statements(part)
+
+
+def with_bodies(
+    statement: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
+) -> Statement:
+    """Return a statement with `change` applied to each of its bodies."""
+    changes: dict[str, Any] = {}
+    for name, body in zip(("body", "orelse"), bodies(statement), strict=False):
+        changed = change(body)
+        if changed is not body:
+            changes[name] = changed
+    return dataclasses.replace(statement, **changes) if changes else statement
+
+
+def with_statements(
+    body: tuple[Statement, ...], change: Callable[[Statement], Statement]
+) -> tuple[Statement, ...]:
+    """Return statements with `change` applied to them and to all inside of them, from below."""
+
+    def visit(part: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return unchanged(part, [change(with_bodies(statement, visit)) for statement in part])
+
+    return visit(body)
 
 
 def taken_out(
@@ -619,38 +655,51 @@ def taken_out(
     found: list[Statement] = []
 
     def rest(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        kept: list[Statement] = []
+        kept = []
         for statement in statements:
             if is_taken(statement):
                 found.append(statement)
-            elif isinstance(statement, If):
-                parts = (rest(statement.body), rest(statement.orelse))
-                kept.append(dataclasses.replace(statement, body=parts[0], orelse=parts[1]))
-            elif isinstance(statement, For | While):
-                kept.append(dataclasses.replace(statement, body=rest(statement.body)))
             else:
-                kept.append(statement)
-        return tuple(kept)
+                kept.append(with_bodies(statement, rest))
+        return unchanged(statements, kept)
 
     left = rest(body)
     return found, left
 
 
-def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a node with `change` applied to it and to everything below it, from below."""
-    if type(value) is tuple:
-        items = [rebuilt(item, change) for item in value]
-        same = all(new is old for new, old in zip(items, value, strict=True))
-        return value if same else tuple(items)
-    if not hasattr(value, "span"):
-        return value
+def unchanged(old: tuple[Any, ...], new: list[Any]) -> tuple[Any, ...]:
+    """Return new items as a tuple: the old one if they are the same objects."""
+    if len(old) == len(new) and all(map(operator.is_, old, new)):
+        return old
+    return tuple(new)
+
+
+def with_children(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a node with `change` applied to each node directly below it; the same object if that
+    changes nothing.
+    """
     changes = {}
-    for name in node_fields(value.__class__):
-        old = getattr(value, name)
-        new = rebuilt(old, change)
+    for name in node_fields(node.__class__):
+        old = getattr(node, name)
+        new = _with_each(old, change)
         if new is not old:
             changes[name] = new
-    return change(dataclasses.replace(value, **changes) if changes else value)
+    return dataclasses.replace(node, **changes) if changes else node
+
+
+def _with_each(value: Any, change: Callable[[Any], Any]) -> Any:
+    if type(value) is tuple:
+        return unchanged(value, [_with_each(item, change) for item in value])
+    return change(value) if hasattr(value, "span") else value
+
+
+def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return nodes with `change` applied to them and to everything below them, from below."""
+
+    def visit(node: Any) -> Any:
+        return change(with_children(node, visit))
+
+    return _with_each(value, visit)
 
 
 def is_packed(place: Any) -> bool:

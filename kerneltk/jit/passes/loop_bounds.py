@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Number
-from kerneltk.jit.passes.barrier_fission import block_variables, is_cheap, with_expressions
+from kerneltk.jit.passes.rematerialization import is_cheap
+from kerneltk.jit.passes.renaming import with_expressions
+from kerneltk.jit.passes.thread_loops import block_variables
 
 __all__ = ["Guard", "guard_of"]
 

@@ -170,8 +170,7 @@ class Uniformity:
                 inner = diverged or not uniform or self._leaves_alone(statement.body)
                 self._visit(statement.body, inner)
             elif isinstance(statement, ir.For):
-                bounds = (statement.start, statement.stop, statement.step)
-                inner = diverged or not all(map(self.is_uniform, bounds))
+                inner = diverged or not all(map(self.is_uniform, ir.controls(statement)))
                 inner = inner or self._leaves_alone(statement.body)
                 if inner:
                     self.varying.add(statement.variable.name)
@@ -199,10 +198,7 @@ class Uniformity:
 
 
 def _expressions(statement: ir.Statement) -> Iterable[ir.Expression]:
-    """Yield the expressions that a statement itself evaluates."""
-    if isinstance(statement, ir.If | ir.While):
-        yield statement.condition
-    elif isinstance(statement, ir.For):
-        yield from (statement.start, statement.stop, statement.step)
-    else:
-        yield from ir.children(statement)
+    """Return the expressions that a statement itself evaluates."""
+    if isinstance(statement, ir.If | ir.While | ir.For):
+        return ir.controls(statement)
+    return ir.children(statement)

@@ -19,8 +19,9 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY, TranslationUnit
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Type, number
-from kerneltk.jit.passes.barrier_fission import NotSplit, block_variables, fission, loop_variables
+from kerneltk.jit.passes.barrier_fission import NotSplit, fission
 from kerneltk.jit.passes.loop_bounds import guard_of
+from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 from kerneltk.jit.passes.uniformity import Uniformity
 
 _AT = ir.Span(1, 0, 1, 1)
