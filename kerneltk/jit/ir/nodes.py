@@ -1,9 +1,9 @@
 """The typed intermediate representation: what a restricted Python function means, with no Python
 and no C++ in it.
 
-A `Function` is a body of statements. An expression has a type; every node has a span, which is the
-place in the user's own text that it comes from. Nodes are immutable. Conversions are explicit: the
-operands of an operation have the type that it is computed in (`verify` checks that).
+A `Function` is a body of statements. An expression has a type; every node has a span, which is its
+location in the user's own source. Nodes are immutable. Conversions are explicit: the operands of an
+operation have the type that it is computed in (`verify` checks that).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ __all__ = [
 
 
 class Span(NamedTuple):
-    """A place in a function's text: one-based lines, zero-based columns (characters)."""
+    """A location in a function's source: one-based lines, zero-based columns (characters)."""
 
     line: int
     column: int
@@ -253,7 +253,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """None as an item of a tuple; it has no place in memory."""
+    """None as an item of a tuple; it has no memory."""
 
     span: Span
 
@@ -276,7 +276,7 @@ class Construct:
 class Call:
     """An intrinsic: a row of the tables in `intrinsics`.
 
-    `static` are the facts that its text depends on beside the arguments.
+    `static` are the facts that its source depends on beside the arguments.
     """
 
     operation: Operation
@@ -348,7 +348,7 @@ class Store:
 class Update:
     """An assignment to an element or a field that its value is computed from: ``x[i] += 1``.
 
-    The place is evaluated once; in `value` it is the local `name`.
+    The target is evaluated once; in `value` it is the local `name`.
     """
 
     target: Element | Field
@@ -437,7 +437,7 @@ class Assert:
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """A line of text: strings, and numbers with their formats (of C's printf)."""
+    """A line of output: strings, and numbers with their formats (of C's printf)."""
 
     parts: tuple[str | tuple[str, Expression], ...]
     span: Span
@@ -476,7 +476,7 @@ Statement: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a function; its place for messages is `span`."""
+    """A parameter of a function; its location for messages is `span`."""
 
     name: str
     type: Type
@@ -505,7 +505,7 @@ class Function:
     is_split : bool
         Whether it runs a whole block at a time (`split`).
     index_ndim : int
-        How many of the parameters, the last ones, are the place of the element that a function of
+        How many of the parameters, the last ones, are the index of the element that a function of
         elements computes.
     """
 
@@ -589,7 +589,7 @@ def children(node: Any) -> Iterator[Any]:
 
 
 def walk(*nodes: Any) -> list[Any]:
-    """Return nodes and everything below them, in the order of the text."""
+    """Return nodes and everything below them, in the order of the source."""
     pending = [*reversed(nodes)]
     found: list[Any] = []
     while pending:  # a generator would take half as long again
@@ -702,16 +702,16 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
     return _with_each(value, visit)
 
 
-def is_packed(place: Any) -> bool:
-    """Return whether a place may be at any byte, in a packed record or in a view of such places."""
+def is_packed(lvalue: Any) -> bool:
+    """Whether an lvalue may be at any byte, in a packed record or in a view of such."""
     while True:
-        if isinstance(place.type, Record) and place.type.is_packed:
+        if isinstance(lvalue.type, Record) and lvalue.type.is_packed:
             return True
-        if isinstance(place, Field):
-            place = place.value
-        elif isinstance(place, Element | Section):
-            if isinstance(place.array.type, Array) and place.array.type.packed:
+        if isinstance(lvalue, Field):
+            lvalue = lvalue.value
+        elif isinstance(lvalue, Element | Section):
+            if isinstance(lvalue.array.type, Array) and lvalue.array.type.packed:
                 return True
-            place = place.array
+            lvalue = lvalue.array
         else:
             return False

@@ -154,7 +154,7 @@ class _Splitter:
         )
 
     def _only_leaves(self, body: tuple[ir.Statement, ...]) -> bool:
-        """Return whether statements do nothing but return, at once or by uniform conditions."""
+        """Whether statements do nothing but return, at once or by uniform conditions."""
         return all(
             isinstance(statement, ir.Return)
             or (
@@ -277,7 +277,7 @@ class _Splitter:
         return tuple(done)
 
     def _must_follow(self, store: ir.Store, pending: Sequence[ir.Statement]) -> bool:
-        """Return whether an assignment of the block's may not be made before pending statements."""
+        """Whether an assignment of the block's may not be made before pending statements."""
         if mentioned(pending) & set(stored_names(store)):
             return True
         # What reads memory or may fail is evaluated where it stands.
@@ -339,7 +339,7 @@ def _index(around: tuple[Any, ...], statement: Any) -> int:
 
 
 def _is_block_memory(statement: ir.Statement) -> bool:
-    """Return whether a statement declares memory that a block has once."""
+    """Whether a statement declares memory that a block has once."""
     if not isinstance(statement, ir.Declare):
         return False
     is_constant = isinstance(statement.type, Array) and statement.type.space == "constant"
@@ -347,7 +347,7 @@ def _is_block_memory(statement: ir.Statement) -> bool:
 
 
 def _bytes_of(kind: Type) -> int:
-    """Return what a value takes, at most about that."""
+    """Return about the most bytes that a value takes."""
     if isinstance(kind, Array):
         if kind.layout == "fixed":
             return math.prod(kind.shape) * kind.element.dtype.itemsize

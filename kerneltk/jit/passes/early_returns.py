@@ -142,6 +142,6 @@ def _is_return(statement: ir.Statement) -> bool:
 
 
 def _is_plain(loop: ir.ThreadLoop) -> bool:
-    """Return whether threads leave a loop by plain conditions at its top only."""
+    """Whether threads leave a loop by plain conditions at its top only."""
     rest = [statement for statement in loop.body if not _is_return(statement)]
     return not any(isinstance(node, ir.Return) for node in ir.walk(*rest))

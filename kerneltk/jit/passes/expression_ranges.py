@@ -32,7 +32,7 @@ _IN_THREADS: dict[str, Interval] = {"gridDim": _GRID_EXTENT, "blockIdx": INDEX_3
 
 
 def interval_of(node: Any, env: Environment) -> Interval:
-    """Return what an integer or a bool can be."""
+    """Return the range of an integer or a bool."""
     rule = _INTERVALS.get(node.__class__)
     return limits_of(node.type) if rule is None else rule(node, env)
 
@@ -79,7 +79,7 @@ def _binary(node: ir.Binary, env: Environment) -> Interval:
 
 
 def _of_grid(node: ir.Binary) -> Interval | None:
-    """Return what an index in a 32-bit grid, or the grid's extent, can be where it is computed from
+    """Return the range of an index in a 32-bit grid, or of the grid's extent, that is computed from
     coordinates.
     """
     if node.op == "*":

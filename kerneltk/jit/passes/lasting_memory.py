@@ -2,7 +2,7 @@
 
 Python has no blocks: an array that is declared in a loop or a branch can be read after it, and so
 can a view of it that a variable keeps. C++ ends it with its block. Such memory is declared at the
-function's beginning; any other stays where it is, so that branches can have the same place on a
+function's beginning; any other stays where it is, so that branches can share the same bytes of a
 stack.
 """
 
@@ -46,7 +46,7 @@ def _mentions(nodes: tuple[ir.Statement | ir.Expression, ...]) -> Counter[str]:
 
 
 def has_view(kind: Type) -> bool:
-    """Return whether values of a type may refer to memory."""
+    """Whether values of a type may refer to memory."""
     if isinstance(kind, Tuple):
         return any(map(has_view, kind.items))
     return isinstance(kind, Array)

@@ -22,7 +22,7 @@ _CHEAP_OPERATIONS = ("+", "-", "*", "/", "<<", ">>", "&", "|", "^")
 
 
 def is_cheap(node: Any) -> bool:
-    """Return whether an operation may be done again at any time, and costs little."""
+    """Whether an operation may be done again at any time, and costs little."""
     if isinstance(node, ir.Binary):
         by_literal = isinstance(node.right, ir.Literal_) and bool(node.right.value)
         return node.op in _CHEAP_OPERATIONS or (node.op in ("//", "%") and by_literal)
@@ -70,7 +70,7 @@ def rematerialized(body: tuple[ir.Statement, ...], own: set[str]) -> tuple[ir.St
 
 
 def _is_stable(site: _Site, body: tuple[ir.Statement, ...]) -> bool:
-    """Return whether a variable can be computed again wherever it is read."""
+    """Whether a variable can be computed again wherever it is read."""
     later = (ir.ThreadLoop(site.behind, site.store.span), *site.after)
     inside = {id(loop) for loop in thread_loops(later)} | {id(site.loop)}
     for loop in thread_loops(body):

@@ -1,4 +1,4 @@
-"""Variables under other names, and expressions in the place of variables."""
+"""Variables under other names, and expressions instead of variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Names", "with_expressions", "with_unique_names"]
 
 
 def with_expressions(node: Any, known: Mapping[str, ir.Expression]) -> Any:
-    """Return an expression with others in the place of variables."""
+    """Return an expression with others instead of variables."""
 
     def change(inner: Any) -> Any:
         return known.get(inner.name, inner) if isinstance(inner, ir.Local) else inner

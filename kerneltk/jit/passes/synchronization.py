@@ -84,7 +84,7 @@ def _refuse_polls(body: tuple[ir.Statement, ...], callees: Mapping[str, ir.Funct
 
 
 def _is_read(read: set[str], *nodes: Any) -> bool:
-    """Return whether expressions depend on memory, or on variables in `read`."""
+    """Whether expressions depend on memory, or on variables in `read`."""
     return any(
         isinstance(node, ir.Element | ir.Invoke)
         or (isinstance(node, ir.Call) and ir.Effect.MEMORY in node.operation.effects)
@@ -115,7 +115,7 @@ def _read_in(loop: ir.While) -> set[str]:
 
 
 def _leaves_by(body: tuple[ir.Statement, ...], read: set[str], depends: bool = False) -> bool:
-    """Return whether a loop's body ends the loop on a condition that depends on `read`."""
+    """Whether a loop's body ends the loop on a condition that depends on `read`."""
     for statement in body:
         if depends and isinstance(statement, ir.Break | ir.Return):
             return True

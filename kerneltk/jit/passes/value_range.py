@@ -1,4 +1,4 @@
-"""Which indices cannot be negative: what a function's integers can be, place by place.
+"""Value-range analysis: what a function's integers can be, statement by statement.
 
 An index that may be negative is emitted with a selection, and Python's division with a correction;
 both keep compilers from vectorizing a loop. Here every integer is given an interval, and what its
@@ -6,7 +6,7 @@ bounds prove to be needless is taken away.
 
 The intervals follow the flow: assignments, what a condition says on each of its sides, what is left
 after an early ``return``, ``continue`` or ``break``. A loop is walked until what holds at its head
-does not change; a bound that moves is given up.
+does not change; a bound that moves is given up: widening (Cousot and Cousot, POPL 1977).
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ class _Simplifier:
 
     def run(self) -> _Statements:
         count = self.function.index_ndim
-        if count and self.env is not None:  # the place of an element
-            places = self.function.parameters[-count:]
+        if count and self.env is not None:  # the index of an element
+            indices = self.function.parameters[-count:]
             # The only number of one dimension counts all elements, of all axes.
             most = self.env.get(EXTENTS, EXTENT) if count > 1 else EXTENT
-            self.env = {**self.env, **{place.name: most for place in places}}
+            self.env = {**self.env, **{index.name: most for index in indices}}
         return self.block(self.function.body)
 
     def block(self, statements: _Statements) -> _Statements:
@@ -443,7 +443,7 @@ def _operands(node: ir.Binary | ir.Compare) -> tuple[Any, Any]:
 
 
 def _are_short(env: Environment, *nodes: Any) -> bool:
-    """Return whether expressions are Python ints that fit 32 bits."""
+    """Whether expressions are Python ints that fit 32 bits."""
     for node in nodes:
         if node.type != PY_INT:
             return False
@@ -461,12 +461,12 @@ def _as_int32(node: Any) -> Any:
 
 
 def _is_widened(node: Any) -> bool:
-    """Return whether an expression is an int32 as a Python int."""
+    """Whether an expression is an int32 as a Python int."""
     return isinstance(node, ir.Cast) and node.type == PY_INT and node.operand.type == _INT32
 
 
 def _is_plain(condition: Any) -> bool:
-    """Return whether a condition compares variables and literals, so that it has no effect."""
+    """Whether a condition compares variables and literals, so that it has no effect."""
     return isinstance(condition, ir.Compare) and all(
         isinstance(operand, ir.Local | ir.Literal_) for operand in (condition.left, condition.right)
     )

@@ -20,7 +20,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Type, number
 from kerneltk.jit.passes.barrier_fission import NotSplit, fission
-from kerneltk.jit.passes.loop_bounds import guard_of
+from kerneltk.jit.passes.loop_bounds import tightened
 from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 from kerneltk.jit.passes.uniformity import Uniformity
 
@@ -363,14 +363,14 @@ class Machine:
 
     def guarded(self, loop: ir.ThreadLoop, env: dict[str, Any]) -> list[int]:
         """Return the threads that a loop runs for; `inside` is then what they do."""
-        guard = guard_of(self.function, loop)
-        self.inside = loop.body if guard is None else guard.body
-        if guard is None:
+        bounds = tightened(self.function, loop)
+        self.inside = loop.body if bounds is None else bounds.body
+        if bounds is None:
             return list(range(self.threads))
         met: dict[str, list[bool]] = {"first": [], "last": []}
         for thread in range(self.threads):
             self.thread = thread
-            for side, conditions in (("first", guard.first), ("last", guard.last)):
+            for side, conditions in (("first", bounds.first), ("last", bounds.last)):
                 met[side].append(all(self.value(part, env) for part in conditions))
         assert met["first"] == sorted(met["first"])
         assert met["last"] == sorted(met["last"], reverse=True)
@@ -889,11 +889,11 @@ def guard_text(*body: Any) -> str:
     assert isinstance(function, ir.Function)
     loop = function.body[-1]
     assert isinstance(loop, ir.ThreadLoop)
-    guard = guard_of(function, loop)
-    if guard is None:
+    bounds = tightened(function, loop)
+    if bounds is None:
         return "none"
-    bounds = (" and ".join(map(text, part)) or "all" for part in (guard.first, guard.last))
-    return " | ".join([*bounds, ", ".join(lines(guard.body))])
+    sides = (" and ".join(map(text, part)) or "all" for part in (bounds.first, bounds.last))
+    return " | ".join([*sides, ", ".join(lines(bounds.body))])
 
 
 def test_a_limit_of_an_index_becomes_a_bound() -> None:
