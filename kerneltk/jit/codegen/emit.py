@@ -975,22 +975,16 @@ def _declaration_sites(function: ir.Function) -> tuple[set[int], set[str], list[
                 else:
                     mention(name)
             return
-        if isinstance(statement, ir.If):
-            read(statement.condition)
-            block(statement.body)
-            block(statement.orelse)
-        elif isinstance(statement, ir.While):
-            read(statement.condition)
-            block(statement.body)
-        elif isinstance(statement, ir.For):
-            for part in (statement.start, statement.stop, statement.step):
-                read(part)
-            mention(statement.variable.name)
-            block(statement.body)
-        elif isinstance(statement, ir.ThreadLoop):
-            block(statement.body)
-        else:
+        if not isinstance(statement, ir.If | ir.While | ir.For | ir.ThreadLoop):
             read(statement)
+            return
+        if not isinstance(statement, ir.ThreadLoop):
+            for part in ir.controls(statement):
+                read(part)
+        if isinstance(statement, ir.For):
+            mention(statement.variable.name)
+        for body in ir.bodies(statement):
+            block(body)
 
     block(function.body)
     inner = {name: home for name, home in homes.items() if name not in outside}

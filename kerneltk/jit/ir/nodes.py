@@ -23,56 +23,13 @@ if TYPE_CHECKING:
     from kerneltk.jit.source.function_source import FunctionSource
 
 __all__ = [
-    "Assert",
-    "Binary",
-    "Break",
-    "Call",
-    "Cast",
-    "Compare",
-    "Construct",
-    "Continue",
-    "Declare",
-    "Element",
-    "Evaluate",
-    "Expression",
-    "Extent",
-    "Field",
-    "For",
-    "Function",
-    "If",
-    "Invoke",
-    "Literal_",
-    "Local",
-    "Logical",
-    "Not",
-    "Nothing",
-    "Parameter",
-    "Print",
-    "Program",
-    "Return",
-    "Section",
-    "Select",
-    "Slice",
-    "Span",
-    "Statement",
-    "Store",
-    "ThreadLoop",
-    "Unary",
-    "Update",
-    "While",
-    "bodies",
-    "children",
-    "controls",
-    "is_packed",
-    "rebuilt",
-    "statements",
-    "taken_out",
-    "unchanged",
-    "walk",
-    "with_bodies",
-    "with_children",
-    "with_statements",
-]
+    "Assert", "Binary", "Break", "Call", "Cast", "Compare", "Construct", "Continue", "Declare",
+    "Element", "Evaluate", "Expression", "Extent", "Field", "For", "Function", "If", "Invoke",
+    "Literal_", "Local", "Logical", "Not", "Nothing", "Parameter", "Print", "Program", "Return",
+    "Section", "Select", "Slice", "Span", "Statement", "Store", "ThreadLoop", "Unary", "Update",
+    "While", "bodies", "children", "controls", "is_packed", "rebuilt", "statements", "taken_out",
+    "unchanged", "walk", "with_bodies", "with_children", "with_statements",
+]  # fmt: skip
 
 
 class Span(NamedTuple):
@@ -625,10 +582,15 @@ def statements(body: Iterable[Statement]) -> Iterator[Statement]:
             yield from statements(part)
 
 
+_WITH_BODIES = frozenset((If, For, While, ThreadLoop))
+
+
 def with_bodies(
     statement: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
 ) -> Statement:
     """Return a statement with `change` applied to each of its bodies."""
+    if statement.__class__ not in _WITH_BODIES:
+        return statement
     changes: dict[str, Any] = {}
     for name, body in zip(("body", "orelse"), bodies(statement), strict=False):
         changed = change(body)
