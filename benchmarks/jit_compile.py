@@ -19,17 +19,13 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.dtypes import as_dtype
-from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import Shapes
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.codegen.emit import emit_program
-from kerneltk.jit.codegen.translation_unit import for_gpus
+from kerneltk.jit.compile import PASSES, PassContext
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import Array, Number, Type
 from kerneltk.jit.ir.verifier import verify
 from kerneltk.jit.lowering.program import lower_program
-from kerneltk.jit.passes.barrier_fission import NotSplit, split_program
-from kerneltk.jit.passes.narrow_parameters import narrow_parameters
-from kerneltk.jit.passes.value_range import narrow
 from kerneltk.jit.source.function_source import FunctionSource
 from kerneltk.jit.source.scope import parameters_of
 
@@ -58,14 +54,17 @@ extern "C" __global__ void shared_sum(const float* x, float* sums, int n) {
 """
 
 _FLOATS = Array(Number(np.dtype("float32")), 1, "C")
-_SHAPES = Shapes(small=True)
+_SHAPES = ShapeAssumptions(is_32bit_indexable=True)
+_CONTEXTS = {name: PassContext(capabilities_of(name), _SHAPES) for name in ("cuda", "host")}
 _INT = Number(np.dtype("int64"), weak=True)
 _FLOAT = Number(np.dtype("float32"))
 
 
 def _unit(kernel: Any, types: tuple[Type, ...]) -> TranslationUnit:
     definition = kernel._definition
-    return definition.unit(definition.program(types, small=True), capabilities_of("cuda"), _SHAPES)  # type: ignore[no-any-return]
+    return definition.unit(
+        definition.program(types, _CONTEXTS["cuda"]), capabilities_of("cuda"), _SHAPES
+    )  # type: ignore[no-any-return]
 
 
 def _element_unit() -> TranslationUnit:
@@ -113,7 +112,7 @@ def _nvrtc(report: Report, targets: Table) -> None:
 
 # -- Python ----------------------------------------------------------------------------------------
 
-_STAGES = ("source", "lower", "narrow", "passes", "verify", "emit")
+_STAGES = ("source", "lower", "passes", "verify", "emit")
 
 
 def _function(which: str) -> tuple[Any, tuple[Type, ...]]:
@@ -127,7 +126,9 @@ def _whole(which: str, backend: Any) -> Call:
 
     def call() -> None:
         definition = Definition(function)
-        definition.unit(definition.program(types, small=True), capabilities_of(backend), _SHAPES)
+        definition.unit(
+            definition.program(types, _CONTEXTS[backend]), capabilities_of(backend), _SHAPES
+        )
 
     return call
 
@@ -150,15 +151,9 @@ def _stages(which: str, backend: str) -> dict[str, float]:
     parameters = list(zip(definition.parameters, types, spans, strict=True))
     program = lower_program(function, source, parameters, {}, "cuda")
     marks.append(clock())
-    program = narrow_parameters(
-        ir.Program(tuple(narrow(each, small=True) for each in program.functions))
-    )
-    marks.append(clock())
-    if backend == "host":
-        split = split_program(program)
-        program = program if isinstance(split, NotSplit) else split
-    else:
-        program = for_gpus(program, small=True)
+    for each in PASSES:
+        if each.applies(_CONTEXTS[backend]):
+            program = each.run(program, _CONTEXTS[backend])
     marks.append(clock())
     verify(program)
     marks.append(clock())

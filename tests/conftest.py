@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache
 from types import ModuleType
 from typing import Any, Literal
 
@@ -139,35 +139,20 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return Backend("cuda", cupy)
 
 
-def _verifying(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a pass of the kernels in Python whose programs, given and made, are verified."""
-    from kerneltk.jit import ir
-    from kerneltk.jit.ir.verifier import verify
-
-    @wraps(function)
-    def checked(*args: Any, **named: Any) -> Any:
-        made = function(*args, **named)
-        for program in (*args, made):
-            if isinstance(program, ir.Program):
-                verify(program, of_elements=not program.kernel.is_kernel)
-        return made
-
-    return checked
-
-
 @pytest.fixture(autouse=True, scope="session")
 def verified_passes() -> Iterator[None]:
     """Verify the IR after each pass; without this it is verified once, behind the last."""
-    from kerneltk.jit.codegen import translation_unit
-    from kerneltk.jit.frontends import kernel, rawkernel
+    from kerneltk.jit import compile as middle
+    from kerneltk.jit.ir.verifier import verify
+
+    def verifying(each: middle.Pass) -> middle.Pass:
+        def run(program: Any, context: middle.PassContext) -> Any:
+            made = each.run(program, context)
+            verify(made, of_elements=context.of_elements)
+            return made
+
+        return each._replace(run=run)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in (
-            (rawkernel, "lower_program"),
-            (rawkernel, "narrow_parameters"),  # given what `narrow` makes
-            (translation_unit, "for_gpus"),
-            (kernel, "for_gpus"),
-            (translation_unit, "split_program"),
-        ):
-            patch.setattr(module, name, _verifying(getattr(module, name)))
+        patch.setattr(middle, "PASSES", tuple(map(verifying, middle.PASSES)))
         yield

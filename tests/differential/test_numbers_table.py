@@ -12,6 +12,7 @@ import pytest
 
 from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of
+from kerneltk.jit.compile import PassContext
 
 from .numbers_differences import DIFFERENCES, RAISED
 from .numbers_table import (
@@ -124,7 +125,10 @@ def test_vector_functions_at_special_values(backend: Any, name: str) -> None:
 @pytest.mark.parametrize("name", COMPILED)
 def test_functions_compile_for_gpus(name: str) -> None:
     definition = batch(name).definition
-    unit = definition.unit(definition.program(batch(name).kinds), capabilities_of("cuda"))
+    unit = definition.unit(
+        definition.program(batch(name).kinds, PassContext(capabilities_of("cuda"))),
+        capabilities_of("cuda"),
+    )
     assert pipeline.compile_ahead(unit, "sm_90").code
 
 

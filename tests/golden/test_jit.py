@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections import Counter
@@ -14,24 +15,34 @@ import pytest
 
 from kerneltk import jit, pipeline
 from kerneltk.backends.registry import capabilities_of
+from kerneltk.jit import compile as middle
 from kerneltk.jit import ir
-from kerneltk.jit.codegen import translation_unit
-from kerneltk.jit.frontends import kernel, rawkernel
+from kerneltk.jit.compile import PASSES, PassContext  # without what verifies each in the tests
+from kerneltk.jit.frontends import rawkernel
 from kerneltk.jit.ir.printer import show
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, number
 from kerneltk.jit.ir.verifier import IrError, verify
 from kerneltk.jit.launch.marshalling import type_of
-from kerneltk.jit.passes.barrier_fission import NotSplit, split_program
 
 from .jit_kernels import TABLE
 
 # -- what is kept ---------------------------------------------------------------------------------
 
 
-def lowered(name: str, *, on_gpu: bool = False) -> ir.Program:
+def program_of(name: str, backend: str) -> ir.Program:
     definition, arguments = TABLE[name]
     kinds = [type_of(argument, np.ndarray) for argument in arguments]
-    return definition.program(kinds, on_gpu=on_gpu)
+    return definition.program(kinds, PassContext(capabilities_of(backend)))
+
+
+def lowered(name: str) -> ir.Program:
+    """The program behind the passes that are for every target."""
+    definition, arguments = TABLE[name]
+    program = definition.lowered([type_of(argument, np.ndarray) for argument in arguments])
+    for each in middle.PASSES:
+        if each.applies is middle.everywhere:
+            program = each.run(program, PassContext(capabilities_of("host")))
+    return program
 
 
 def placeless(text: str, made: ir.Program) -> str:
@@ -55,7 +66,7 @@ def test_ir(name: str, golden: Callable[[str, str], None]) -> None:
 @pytest.mark.parametrize("name", TABLE)
 @pytest.mark.parametrize(("backend", "ending"), [("cuda", "cu"), ("host", "cpp")])
 def test_text(name: str, backend: Any, ending: str, golden: Callable[[str, str], None]) -> None:
-    made = lowered(name, on_gpu=backend == "cuda")
+    made = program_of(name, backend)
     unit = TABLE[name][0].unit(made, capabilities_of(backend))
     golden(f"jit/{name}.{ending}", placeless(unit.source, made))
     for target in ("sm_75", "sm_90") if backend == "cuda" else ("host",):
@@ -69,13 +80,10 @@ def test_every_golden_file_is_one_of_these() -> None:
 
 
 def test_a_barrier_splits_a_kernel() -> None:
-    split = [n for n in TABLE if not isinstance(split_program(lowered(n)), NotSplit)]
-    assert {"transpose", "block_sum"} <= set(split)
-    for name in split:
-        found = split_program(lowered(name))
-        assert isinstance(found, ir.Program)
-        verify(found)
-        assert "threads:" in show(found)
+    made = {name: program_of(name, "host") for name in TABLE}
+    split = {name for name, program in made.items() if program.kernel.is_split}
+    assert {"transpose", "block_sum"} <= split
+    assert all("threads:" in show(made[name]) for name in split)
 
 
 # -- planted faults -------------------------------------------------------------------------------
@@ -201,61 +209,49 @@ def test_planted_faults_are_found() -> None:
 
 # -- faults of the passes -------------------------------------------------------------------------
 
-PASSES = [
-    ("lower_program", rawkernel), ("narrow_parameters", rawkernel), ("narrow", rawkernel),
-    ("shorten", translation_unit), ("split_program", translation_unit),
-]  # fmt: skip
+STAGES = ["lowering", *(each.name for each in PASSES)]
 
 
-def with_a_fault(made: Any) -> Any:
-    """Return a pass's result, a function or a program, with its first operation broken."""
-    if isinstance(made, NotSplit):
-        return made
-    if isinstance(made, ir.Function):
-        found = next((broken for _, broken in broken_functions(made)), None)
-        return made if found is None else found
-    functions = tuple(map(with_a_fault, made.functions))
-    return ir.Program(functions)
+def with_a_fault(made: ir.Program) -> ir.Program:
+    """A program with the first operation of each function broken."""
+    return ir.Program(tuple(next((b for _, b in broken_functions(f)), f) for f in made.functions))
 
 
-@pytest.mark.parametrize(("name", "module"), PASSES)
-@pytest.mark.parametrize("program", ["block_sum", "saxpy"])
+def plant(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
+    """Make a stage break what it makes, and let only the last look verify."""
+    passes = [
+        each._replace(run=lambda *given, own=each.run: with_a_fault(own(*given)))
+        if each.name == stage
+        else each
+        for each in PASSES
+    ]
+    monkeypatch.setattr(middle, "PASSES", passes)
+    if stage == "lowering":
+        own = rawkernel.lower_program
+        faulty = lambda *given, **named: with_a_fault(own(*given, **named))  # noqa: E731
+        monkeypatch.setattr(rawkernel, "lower_program", faulty)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("name", ["block_sum", "saxpy"])
 def test_a_fault_of_any_pass_is_found(
-    monkeypatch: pytest.MonkeyPatch, program: str, name: str, module: Any
+    monkeypatch: pytest.MonkeyPatch, name: str, stage: str
 ) -> None:
-    definition, arguments = TABLE[program]
-    kinds = [type_of(argument, np.ndarray) for argument in arguments]
-    backend: Any = "host" if name == "split_program" else "cuda"
-    # Without what verifies each pass in the tests: the last look alone has to find it.
-    own = getattr(module, name)
-    own = getattr(own, "__wrapped__", own)
-    for each, place in PASSES:
-        plain = getattr(place, each)
-        monkeypatch.setattr(place, each, getattr(plain, "__wrapped__", plain))
-    monkeypatch.setattr(
-        translation_unit,
-        "for_gpus",
-        getattr(translation_unit.for_gpus, "__wrapped__", translation_unit.for_gpus),
-    )
-    monkeypatch.setattr(module, name, lambda *args, **named: with_a_fault(own(*args, **named)))
+    plant(monkeypatch, stage)
     with pytest.raises(IrError):
-        definition.unit(definition.program(kinds), capabilities_of(backend))
+        program_of(name, "host" if stage == "barrier fission" else "cuda")
 
 
-@pytest.mark.parametrize("name", ["lower_program", "for_gpus"])
+@pytest.mark.parametrize("stage", STAGES)
 def test_a_fault_is_found_in_a_kernel_of_elements(
-    monkeypatch: pytest.MonkeyPatch, name: str
+    monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    module: Any = kernel if name == "for_gpus" else rawkernel
-    own = getattr(module, name)
-    own = getattr(own, "__wrapped__", own)
-    narrow_parameters = rawkernel.narrow_parameters
-    plain = getattr(narrow_parameters, "__wrapped__", narrow_parameters)
-    monkeypatch.setattr(rawkernel, "narrow_parameters", plain)
-    monkeypatch.setattr(module, name, lambda *args, **named: with_a_fault(own(*args, **named)))
+    plant(monkeypatch, stage)
     horner_kernel = jit.kernel(horner)
-    with pytest.raises(IrError):
-        horner_kernel._specialized((np.ones(3),), (), on_gpu=True)
+    context = PassContext(capabilities_of("cuda"), of_elements=True)
+    applies = stage == "lowering" or any(e.name == stage and e.applies(context) for e in PASSES)
+    with pytest.raises(IrError) if applies else contextlib.nullcontext():
+        horner_kernel._specialized((np.ones(3),), (), backend=capabilities_of("cuda"))
 
 
 def horner(x):  # type: ignore[no-untyped-def]

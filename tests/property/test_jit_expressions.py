@@ -349,7 +349,7 @@ class Batch:
     def check_types(self) -> None:
         """Check that each variable has the type that Python gives it."""
         kinds = [type_of(argument, np.ndarray) for argument in self.arguments]
-        types = dict(self.definition.program(kinds).kernel.locals)
+        types = dict(self.definition.lowered(kinds).kernel.locals)
         for k, expression in enumerate(self.expressions):
             found = types.get(f"v{k}")
             assert found is None or str(found) == expression.kind, f"{expression.text}: {found}"

@@ -7,38 +7,38 @@ from dataclasses import dataclass
 
 from kerneltk.jit.ir.types import Array, Type
 
-__all__ = ["UNKNOWN", "Shapes", "is_small", "may_be_alike"]
+__all__ = ["UNKNOWN", "ShapeAssumptions", "fits_32bit", "may_have_equal_shape"]
 
 _MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Shapes:
+class ShapeAssumptions:
     """What is known of all arrays and of the grid, so that GPUs compute less.
 
     Parameters
     ----------
-    small : bool
+    is_32bit_indexable : bool
         All arrays have less than 2**31 elements, along each axis, too, and the grid has less than
         2**31 threads along each axis.
-    alike : bool
+    has_equal_shapes : bool
         Dense arrays of as many dimensions, two or more, have one shape, as far as they are
         arguments by themselves.
     """
 
-    small: bool = False
-    alike: bool = False
+    is_32bit_indexable: bool = False
+    has_equal_shapes: bool = False
 
 
-UNKNOWN = Shapes()
+UNKNOWN = ShapeAssumptions()
 """What is known before a launch: nothing."""
 
 
-def is_small(numbers: Iterable[int]) -> bool:
-    """Return whether 32 bits hold all of these numbers of elements or threads."""
+def fits_32bit(numbers: Iterable[int]) -> bool:
+    """Whether 32 bits hold all of these numbers of elements or threads."""
     return all(number <= _MOST for number in numbers)
 
 
-def may_be_alike(kind: Type) -> bool:
-    """Return whether arrays of a type are among those that `Shapes.alike` speaks of."""
+def may_have_equal_shape(kind: Type) -> bool:
+    """Whether `ShapeAssumptions.has_equal_shapes` speaks of arrays of a type."""
     return isinstance(kind, Array) and kind.ndim >= 2 and kind.layout == "C"

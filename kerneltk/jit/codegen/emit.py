@@ -1,4 +1,4 @@
-"""Typed IR -> C++ text. Decides no types: every node becomes what its type and kind say."""
+"""Typed IR -> C++ source. Decides no types: every node becomes what its type and kind say."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from kerneltk.core.dtypes import describe
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes, may_be_alike
+from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions, may_have_equal_shape
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
-from kerneltk.jit.passes.barrier_fission import block_variables, loop_variables
-from kerneltk.jit.passes.loop_bounds import guard_of
+from kerneltk.jit.passes.loop_bounds import tightened
+from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 
 __all__ = ["Emitter", "emit_program"]
 
@@ -38,7 +38,7 @@ _Text = tuple[str, int]
 
 
 def literal(value: Any, kind: Number) -> _Text:
-    """Return a number as C++ text, and its precedence."""
+    """Return a number as C++ source, and its precedence."""
     dtype = kind.dtype
     if kind == BOOL:
         return ("true" if value else "false"), _PRIMARY
@@ -86,7 +86,7 @@ def _float_literal(value: Any, suffix: str) -> _Text:
 
 
 def is_empty(kind: Type) -> bool:
-    """Return whether values of a type have no bytes: None, and tuples of nothing else."""
+    """Whether values of a type have no bytes: None, and tuples of nothing else."""
     if isinstance(kind, Tuple):
         return all(map(is_empty, kind.items))
     return isinstance(kind, Void)
@@ -110,34 +110,34 @@ def _in_brackets(index: str) -> str:
 
 
 def _is_coordinate(node: Any) -> bool:
-    """Return whether an expression is CUDA's variable for one, as a Python int."""
+    """Whether an expression is CUDA's variable for one, as a Python int."""
     coordinate = node.operation.coordinate if isinstance(node, ir.Call) else None
     return coordinate is not None and coordinate.is_builtin
 
 
-def _is_small(kind: Type) -> bool:
-    """Return whether C++ computes with a wider type, so that a result must be cut."""
+def _is_promoted(kind: Type) -> bool:
+    """Whether C++ computes with a wider type, so that a result must be cut."""
     if not isinstance(kind, Number) or kind == BOOL:
         return False
     return kind.dtype.itemsize < 4
 
 
 def _may_fold_to_zero(node: ir.Expression) -> bool:
-    """Return whether a compiler may find that an expression is zero, as of `x - x`."""
+    """Whether a compiler may find that an expression is zero, as of `x - x`."""
     if isinstance(node, ir.Cast):
         return _may_fold_to_zero(node.operand)
     return _is_zero(node) or (isinstance(node, ir.Binary) and node.op == "-")
 
 
 def _has_no_minus_zero(node: ir.Expression) -> bool:
-    """Return whether g++ may see that an expression is not -0.0: it takes 0.0 - x for -x then,
+    """Whether g++ may see that an expression is not -0.0: it takes 0.0 - x for -x then,
     which is -0.0 where x is 0.0. It does so within one expression, before functions are inlined.
     """
     return isinstance(node, ir.Cast | ir.Call | ir.Select)
 
 
 def _may_overflow(node: Any) -> bool:
-    """Return whether an operation has to wrap around where C++ leaves an overflow undefined, which
+    """Whether an operation has to wrap around where C++ leaves an overflow undefined, which
     compilers make use of. Python's own integers are not meant to overflow.
     """
     kind = node.type
@@ -160,15 +160,15 @@ class Emitter:
     program : Program
     launch_bounds : str
         What stands between ``__global__ void`` and the name.
-    shapes : Shapes
-        What is known of a GPU's launch: places in small arrays are computed in 32 bits.
+    assumptions : ShapeAssumptions
+        What is known of a GPU's launch: offsets in arrays that 32 bits index have 32 bits.
     """
 
     def __init__(
-        self, program: ir.Program, launch_bounds: str = "", shapes: Shapes = UNKNOWN
+        self, program: ir.Program, launch_bounds: str = "", assumptions: ShapeAssumptions = UNKNOWN
     ) -> None:
         self._program = program
-        self._shapes = shapes
+        self._assumptions = assumptions
         self._bounds = launch_bounds
         self.headers: dict[str, None] = {"jit_array.hpp": None}
         self.declarations: dict[str, None] = {}
@@ -266,13 +266,13 @@ class Emitter:
         return name if name and not variable_problem(name) else f"item{index}"
 
     def item_names(self, kind: Tuple) -> list[str]:
-        """Return what the items of a tuple are called in the text."""
+        """Return what the items of a tuple are called in the source."""
         return [self._item_name(kind, index) for index in range(len(kind.items))]
 
     # -- expressions ---------------------------------------------------------------------------
 
     def text(self, node: ir.Expression, least: int = 0) -> str:
-        """Return an expression's text, in parentheses if it binds less than `least`."""
+        """Return an expression's source, in parentheses if it binds less than `least`."""
         if isinstance(node, ir.Element | ir.Field) and self._is_misaligned(node):
             # Read as a value: a parameter that is a reference would have an aligned one.
             text = f"({self.ctype(node.type)}){self._lvalue(node, _UNARY)}"
@@ -280,7 +280,7 @@ class Emitter:
         return self._lvalue(node, least)
 
     def _lvalue(self, node: ir.Expression, least: int = 0) -> str:
-        """Return the text of what is written or of what has an address; of others, as `text`."""
+        """Return the source of what is written or of what has an address; of others, as `text`."""
         text, precedence = self._handlers[type(node)](node)
         return text if precedence >= least else f"({text})"
 
@@ -291,7 +291,7 @@ class Emitter:
         )
 
     def _infix(self, node: ir.Expression, least: int) -> str:
-        """Return an operand whose partner decides its type: small numbers stand as they are."""
+        """Return an operand whose partner decides its type: short ones stand as they are."""
         if isinstance(node, ir.Literal_) and node.type.dtype == np.int64:
             value = int(node.value)
             if -(2**31) < value < 2**31:
@@ -329,7 +329,7 @@ class Emitter:
         return f"({ctype}){operand}", _UNARY
 
     def _has_sign_of_zero(self, node: ir.Cast) -> bool:
-        """Return whether an integer that was a float may become one with its sign of zero."""
+        """Whether an integer that was a float may become one with its sign of zero."""
         source, target = node.operand.type, node.type
         assert isinstance(source, Number)
         is_of_float = source.is_integer and (target.is_floating or target.is_complex)
@@ -351,7 +351,7 @@ class Emitter:
             self.headers["jit_numbers_complex.hpp"] = None
 
     def _cut(self, kind: Type, text: str, precedence: int) -> _Text:
-        if not _is_small(kind):
+        if not _is_promoted(kind):
             return text, precedence
         return f"({self.ctype(kind)})({text})", _UNARY
 
@@ -500,7 +500,8 @@ class Emitter:
         inner = ".value" if array.packed else ""
         if len(indices) == 1:
             return f"{base}{_in_brackets(indices[0])}{inner}", _PRIMARY
-        near = ".near" if self._shapes.small and array.layout == "C" and len(indices) > 1 else ""
+        in_32bit = self._assumptions.is_32bit_indexable and array.layout == "C"
+        near = ".near" if in_32bit and len(indices) > 1 else ""
         return f"{base}{near}({', '.join(indices)}){inner}", _PRIMARY
 
     def _extent(self, node: ir.Extent) -> _Text:
@@ -537,19 +538,19 @@ class Emitter:
             shapes.append(f"{name}.count")
             steps.append(f"{name}.step * {step}")
         if fixed:
-            place = f"&{base}" + "".join(map(_in_brackets, leading))
+            address = f"&{base}" + "".join(map(_in_brackets, leading))
             if target.packed:
-                place = f"kerneltk::jit::at_any_byte({place})"
+                address = f"kerneltk::jit::at_any_byte({address})"
         else:
-            place = f"{base}.at({', '.join(leading)})"
+            address = f"{base}.at({', '.join(leading)})"
             if target.packed and not source.packed:
-                place = f"kerneltk::jit::at_any_byte({place})"
+                address = f"kerneltk::jit::at_any_byte({address})"
         if target.ndim == 0:
-            body = f"{ctype}{{{place}}}"
+            body = f"{ctype}{{{address}}}"
         elif target.layout == "C":
-            body = f"{ctype}{{{place}, {{{', '.join(shapes)}}}}}"
+            body = f"{ctype}{{{address}, {{{', '.join(shapes)}}}}}"
         else:
-            body = f"{ctype}{{{place}, {{{', '.join(shapes)}}}, {{{', '.join(steps)}}}}}"
+            body = f"{ctype}{{{address}, {{{', '.join(shapes)}}}, {{{', '.join(steps)}}}}}"
         if prologue:
             return f"[&] {{ {' '.join(prologue)} return {body}; }}()", _PRIMARY
         return body, _PRIMARY
@@ -592,14 +593,14 @@ class Emitter:
                 self.ctype(argument.type)
                 if argument.type.is_complex and _NUMBERS in operation.headers:
                     self.headers["jit_numbers_complex.hpp"] = None
-        if callable(operation.text):
-            return operation.text(self, node, texts), _PRIMARY
+        if callable(operation.source):
+            return operation.source(self, node, texts), _PRIMARY
         facts = {f"static{k}": fact for k, fact in enumerate(node.static)}
         facts["type"] = "" if isinstance(node.type, Void) else self.ctype(node.type)
         for k, argument in enumerate(node.arguments):
-            if f"{{type{k}}}" in operation.text:
+            if f"{{type{k}}}" in operation.source:
                 facts[f"type{k}"] = self.ctype(argument.type)
-        text = operation.text.format(*texts, **facts)
+        text = operation.source.format(*texts, **facts)
         return text, _PRIMARY if text.endswith((")", ".x", ".y", ".z")) else _UNARY
 
     def _invoke(self, node: ir.Invoke) -> _Text:
@@ -633,8 +634,8 @@ class Emitter:
     def _declare(self, node: ir.Declare) -> None:
         kind = node.type
         if isinstance(kind, Opaque):
-            place = "__shared__ " if node.data == b"shared" else ""
-            self._line(f"{place}{self.ctype(kind)} {node.name};")
+            space = "__shared__ " if node.data == b"shared" else ""
+            self._line(f"{space}{self.ctype(kind)} {node.name};")
             return
         assert isinstance(kind, Array)
         element = self.ctype(kind.element)
@@ -697,7 +698,7 @@ class Emitter:
             and value.left.name == node.name
             and value.type == node.target.type
             and value.type != BOOL
-            and not _is_small(value.type)
+            and not _is_promoted(value.type)
             and not _may_overflow(value)
             and not _mentions(value.right, node.name)
         ):
@@ -776,13 +777,13 @@ class Emitter:
     def _thread_loop(self, node: ir.ThreadLoop) -> None:
         """The threads of a block one after the other; only functions that are split have these."""
         calling = "CALLING_" * self._asks_for_thread(node)
-        guard = guard_of(self._function, node)
-        if guard is None:
+        bounds = tightened(self._function, node)
+        if bounds is None:
             self._line(f"KERNELTK_{calling}THREADS_BEGIN")
         else:
             sides = [
                 " && ".join(self.text(part, _AND) for part in side) or "true"
-                for side in (guard.first, guard.last)
+                for side in (bounds.first, bounds.last)
             ]
             self._line(f"KERNELTK_{calling}SOME_THREADS_BEGIN(({sides[0]}), ({sides[1]}))")
         self._depth += 1
@@ -791,12 +792,12 @@ class Emitter:
                 self._line(f"{self.ctype(kind)} {name};")
         self._depth -= 1
         self._in_threads = True
-        self._block(node.body if guard is None else guard.body)
+        self._block(node.body if bounds is None else bounds.body)
         self._in_threads = False
         self._line("KERNELTK_THREADS_END")
 
     def _asks_for_thread(self, node: ir.ThreadLoop) -> bool:
-        """Return whether functions are called that ask which thread it is, and find it written
+        """Whether functions are called that ask which thread it is, and find it written
         down: the coordinates in the loop itself are variables of its own.
         """
         return any(
@@ -825,7 +826,7 @@ class Emitter:
         self._function = function
         self._lines = []
         self._where = None
-        self._first, self._once, self._top = _places(function)
+        self._first, self._once, self._top = _declaration_sites(function)
         parameters = ", ".join(
             f"{self.ctype(p.type)} {p.name}" for p in function.parameters if not is_empty(p.type)
         )
@@ -841,7 +842,7 @@ class Emitter:
         self._depth = 1
         if function.is_split:
             self._line("KERNELTK_BLOCK_BEGIN")
-        if function.is_kernel and self._shapes.alike:
+        if function.is_kernel and self._assumptions.has_equal_shapes:
             self._share_shapes(function)
         kinds = dict(function.locals)
         here = set(self._top)
@@ -860,12 +861,12 @@ class Emitter:
 
     def _share_shapes(self, function: ir.Function) -> None:
         """Say that arrays have the shape of the first of as many dimensions, so that a compiler
-        computes places in them once.
+        computes offsets in them once.
         """
         first: dict[int, str] = {}
         for parameter in function.parameters:
             kind = parameter.type
-            if isinstance(kind, Array) and may_be_alike(kind):
+            if isinstance(kind, Array) and may_have_equal_shape(kind):
                 model = first.setdefault(kind.ndim, parameter.name)
                 if model != parameter.name:
                     for axis in range(kind.ndim):
@@ -878,19 +879,19 @@ class Emitter:
 
 
 def emit_program(
-    program: ir.Program, launch_bounds: str = "", shapes: Shapes = UNKNOWN
+    program: ir.Program, launch_bounds: str = "", assumptions: ShapeAssumptions = UNKNOWN
 ) -> tuple[tuple[str, ...], str]:
-    """Return the package headers that a program needs, and its text.
+    """Return the package headers that a program needs, and its source.
 
     Parameters
     ----------
     program : Program
     launch_bounds : str
         What stands before the kernel's name: ``"__launch_bounds__(256) "``.
-    shapes : Shapes
+    assumptions : ShapeAssumptions
         As for `Emitter`.
     """
-    emitter = Emitter(program, launch_bounds, shapes)
+    emitter = Emitter(program, launch_bounds, assumptions)
     text = emitter.program()
     return tuple(emitter.headers), text
 
@@ -899,7 +900,7 @@ _SHORT = 64  # passes of a loop that is worth unrolling between barriers
 
 
 def _is_short(node: ir.For) -> bool:
-    """Return whether a loop has a known, small number of passes, and no loop in it."""
+    """Whether a loop has a known, small number of passes, and no loop in it."""
     bounds = [
         int(bound.value)
         for bound in (node.start, node.stop, node.step)
@@ -928,7 +929,7 @@ def _is_zero(node: ir.Expression) -> bool:
     return isinstance(node, ir.Literal_) and bool(node.value == 0)
 
 
-def _places(function: ir.Function) -> tuple[set[int], set[str], list[str]]:
+def _declaration_sites(function: ir.Function) -> tuple[set[int], set[str], list[str]]:
     """Return the stores at which variables are declared, the variables that are stored to once,
     and those that have to be declared at the top.
 
@@ -974,22 +975,16 @@ def _places(function: ir.Function) -> tuple[set[int], set[str], list[str]]:
                 else:
                     mention(name)
             return
-        if isinstance(statement, ir.If):
-            read(statement.condition)
-            block(statement.body)
-            block(statement.orelse)
-        elif isinstance(statement, ir.While):
-            read(statement.condition)
-            block(statement.body)
-        elif isinstance(statement, ir.For):
-            for part in (statement.start, statement.stop, statement.step):
-                read(part)
-            mention(statement.variable.name)
-            block(statement.body)
-        elif isinstance(statement, ir.ThreadLoop):
-            block(statement.body)
-        else:
+        if not isinstance(statement, ir.If | ir.While | ir.For | ir.ThreadLoop):
             read(statement)
+            return
+        if not isinstance(statement, ir.ThreadLoop):
+            for part in ir.controls(statement):
+                read(part)
+        if isinstance(statement, ir.For):
+            mention(statement.variable.name)
+        for body in ir.bodies(statement):
+            block(body)
 
     block(function.body)
     inner = {name: home for name, home in homes.items() if name not in outside}

@@ -7,13 +7,10 @@ from collections.abc import Iterable
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes
+from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.codegen.emit import emit_program
-from kerneltk.jit.ir.verifier import verify
-from kerneltk.jit.passes.barrier_fission import NotSplit, split_program
-from kerneltk.jit.passes.value_range import shorten
 
-__all__ = ["for_gpus", "ordered_headers", "unit_of"]
+__all__ = ["ordered_headers", "unit_of"]
 
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 
@@ -23,9 +20,9 @@ def unit_of(
     backend: Capabilities,
     options: tuple[str, ...] = (),
     launch_bounds: str = "",
-    shapes: Shapes = UNKNOWN,
+    assumptions: ShapeAssumptions = UNKNOWN,
 ) -> TranslationUnit:
-    """Return the unit of a program.
+    """Return the unit of a program that has passed all passes.
 
     Parameters
     ----------
@@ -35,26 +32,17 @@ def unit_of(
         Compile options.
     launch_bounds : str
         What stands before the kernel's name.
-    shapes : Shapes
-
-    Raises
-    ------
-    IrError
-        What the passes made of it breaks a rule of the IR.
+    assumptions : ShapeAssumptions
     """
     entry = program.kernel.name
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())
     if not backend.emulates_cuda:
-        program = for_gpus(program, small=shapes.small) if backend.short_indices else program
-        verify(program)
-        headers, text = emit_program(program, launch_bounds, shapes)
-        source = _assembled(headers, text)
-        return TranslationUnit(backend.name, source, entry, options, origins, entry)
-    split = split_program(program)
-    is_split = not isinstance(split, NotSplit)
-    program = program if isinstance(split, NotSplit) else split
-    verify(program)
+        headers, text = emit_program(program, launch_bounds, assumptions)
+        return TranslationUnit(
+            backend.name, _assembled(headers, text), entry, options, origins, entry
+        )
+    is_split = program.kernel.is_split
     headers, text = emit_program(program)
     host = (*_HOST_HEADERS, *(("host_block.hpp",) if is_split else ()))
     symbol = f"_kt_entry_{entry}"
@@ -69,11 +57,6 @@ def unit_of(
         exports=((entry, symbol),),
         raw=True,
     )
-
-
-def for_gpus(program: ir.Program, *, small: bool) -> ir.Program:
-    """Return a program as GPUs want it: with integers of 32 bits wherever those will do."""
-    return ir.Program(tuple(shorten(function, small=small) for function in program.functions))
 
 
 # Classes of numbers come before the templates that know them.

@@ -18,10 +18,11 @@ from typing import Any, overload
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of, variable_problem
 from kerneltk.core.lexer import has_loops, identifiers
@@ -35,13 +36,13 @@ from kerneltk.errors import (
 )
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import Shapes, is_small
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.codegen.emit import Emitter
-from kerneltk.jit.codegen.translation_unit import for_gpus, ordered_headers
+from kerneltk.jit.codegen.translation_unit import ordered_headers
+from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
 from kerneltk.jit.frontends.shortcuts import make_shortcut
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
-from kerneltk.jit.ir.verifier import verify
 from kerneltk.jit.launch.marshalling import Place, type_of
 from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.launch.launch_config import is_size
@@ -295,16 +296,16 @@ class ElementKernel(Decorated):
                 )
         small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
-        on_gpu = any(owner is not None and owner.capabilities.short_indices for owner in owners)
+        backend = next((owner.capabilities for owner in owners if owner is not None), None)
         key = (
             tuple(map(_kind, own, self._is_raw)),
             tuple(array.dtype for array in own_outputs) if outputs else (),
             small,
-            on_gpu,
+            backend,
         )
         known = self._typed.get(key)
         if known is None:
-            known = self._typed[key] = self._specialized(own, own_outputs, small, on_gpu)
+            known = self._typed[key] = self._specialized(own, own_outputs, small, backend)
         adoption.check_writes(*self._writes(known[0], own))
         stream = options.pop("stream", None)
         with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
@@ -441,7 +442,7 @@ class ElementKernel(Decorated):
         args: tuple[Any, ...],
         outputs: tuple[Any, ...],
         small: bool = True,
-        on_gpu: bool = False,
+        backend: Capabilities | None = None,
         kinds: Sequence[Type] | None = None,
     ) -> tuple[_TypedKernel, tuple[np.dtype[Any], ...], int]:
         """Return the kernel for arguments of these types, the dtypes of its outputs, and of how
@@ -449,7 +450,10 @@ class ElementKernel(Decorated):
         """
         if kinds is None:
             kinds = [self._type_of(value, index) for index, value in enumerate(args)]
-        program = self._definition.program(kinds, of_elements=True, small=small)
+        backend = backend or capabilities_of("host")
+        assumptions = ShapeAssumptions(is_32bit_indexable=small)
+        context = PassContext(backend, assumptions, of_elements=True)
+        program = self._definition.program(kinds, context)
         function = program.kernel
         self._check_operations(program)
         found = _results(function.result)
@@ -467,10 +471,7 @@ class ElementKernel(Decorated):
                     "  Hint: convert the value in the kernel."
                 )
         stored = tuple(array.dtype for array in outputs) or dtypes
-        if on_gpu:
-            program = for_gpus(program, small=small)
-        verify(program, of_elements=True)
-        short = small and on_gpu
+        short = small and backend.short_indices
         typed = self._build(program, kinds, args, found, stored, short)
         return typed, stored, function.index_ndim
 
@@ -537,7 +538,7 @@ class ElementKernel(Decorated):
         short: bool,
     ) -> _TypedKernel:
         function = program.kernel
-        emitter = Emitter(program, shapes=Shapes(small=short))
+        emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))
         written = written_parameters(program)
         names = _Names()
         source = self._definition.source
@@ -702,7 +703,7 @@ def _are_small(values: Sequence[Any], *shapes: Any) -> bool:
     sizes = [getattr(value, "size", 0) for value in values]
     for shape in (*(getattr(value, "shape", ()) for value in values), *shapes):
         sizes += shape if isinstance(shape, tuple | list) else (shape,)
-    return is_small(int(size) for size in sizes if isinstance(size, int | np.integer))
+    return fits_32bit(int(size) for size in sizes if isinstance(size, int | np.integer))
 
 
 def _variable(number: int) -> str:

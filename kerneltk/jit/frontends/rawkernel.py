@@ -31,18 +31,16 @@ from kerneltk.errors import (
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes
+from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.codegen.translation_unit import unit_of
-from kerneltk.jit.intrinsics.execution.threads import with_warps_of
+from kerneltk.jit.compile import PassContext, optimized
 from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import Place, type_of
-from kerneltk.jit.launch.shapes import shapes_of
+from kerneltk.jit.launch.shapes import assumptions_of
 from kerneltk.jit.lowering.program import lower_program
-from kerneltk.jit.lowering.record_parameters import pass_by_value, referred_type
+from kerneltk.jit.lowering.record_parameters import referred_type
 from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
-from kerneltk.jit.passes.narrow_parameters import narrow_parameters
-from kerneltk.jit.passes.value_range import narrow
 from kerneltk.jit.source.function_source import FunctionSource, source_of, words_for
 from kerneltk.jit.source.scope import parameters_of
 from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key
@@ -92,24 +90,10 @@ class Definition:
             self.function, self.mode, self.options, self.launch_bounds, self.fastmath
         )  # fmt: skip
 
-    def program(
-        self,
-        kinds: Sequence[Type],
-        of_elements: bool = False,
-        small: bool = False,
-        on_gpu: bool = False,
-        warp_size: int = 32,
-    ) -> ir.Program:
-        """Return the program for arguments of these types; it is verified when its text is written.
+    def lowered(self, kinds: Sequence[Type], *, of_elements: bool = False) -> ir.Program:
+        """Return the program for arguments of these types as no pass has seen it.
 
-        With `of_elements` it is a function of one element that returns its results; `small` is
-        that of `Shapes`. A GPU gets records by value that the kernel does not write to: it cannot
-        reach the caller's.
-
-        Raises
-        ------
-        TypingError, UnsupportedError
-            The function's text does not fit.
+        With `of_elements` it is a function of one element that returns its results.
         """
         run_time: list[tuple[str, Type, ir.Span]] = []
         static: dict[str, None] = {}
@@ -118,15 +102,20 @@ class Definition:
                 static[name] = None
             else:
                 run_time.append((name, kind if of_elements else referred_type(kind), span))
+        return lower_program(
+            self.function, self.source, run_time, static, self.mode, of_elements=of_elements
+        )
+
+    def program(self, kinds: Sequence[Type], context: PassContext) -> ir.Program:
+        """Return the program for arguments of these types as it is emitted.
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function's source does not fit.
+        """
         with self._within_depth():
-            program = lower_program(
-                self.function, self.source, run_time, static, self.mode, of_elements=of_elements
-            )
-            program = with_warps_of(warp_size, program)
-            program = ir.Program(tuple(narrow(f, small=small) for f in program.functions))
-            program = narrow_parameters(program)
-            program = pass_by_value(program) if on_gpu else program
-        return program
+            return optimized(self.lowered(kinds, of_elements=context.of_elements), context)
 
     @contextlib.contextmanager
     def _within_depth(self) -> Iterator[None]:
@@ -149,9 +138,9 @@ class Definition:
         return (*self.options, "--use_fast_math") if fast else self.options
 
     def unit(
-        self, program: ir.Program, backend: Capabilities, shapes: Shapes = UNKNOWN
+        self, program: ir.Program, backend: Capabilities, shapes: ShapeAssumptions = UNKNOWN
     ) -> TranslationUnit:
-        """Return a program's translation unit."""
+        """Return the translation unit of a program that has passed all passes."""
         options = self.all_options(backend)
         bounds = ", ".join(map(str, self._bounds(program))) if backend.takes_launch_bounds else ""
         before = f"__launch_bounds__({bounds}) " if bounds else ""
@@ -276,7 +265,7 @@ class JitKernel(Decorated):
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         functools.update_wrapper(self, definition.function)
-        self._units: dict[tuple[str, tuple[Type, ...], Shapes], TranslationUnit] = {}
+        self._units: dict[tuple[str, tuple[Type, ...], ShapeAssumptions], TranslationUnit] = {}
         self._launcher = Launcher(self)
         self._configured: dict[Any, Configured] = {}
 
@@ -397,16 +386,13 @@ class JitKernel(Decorated):
         """Return where a parameter is declared."""
         return self._definition.source.snippet(self._definition.spans()[index])
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
+    def compiled(
+        self, backend: Backend, types: tuple[Type, ...], shapes: ShapeAssumptions
+    ) -> CompiledKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
         capabilities = backend.capabilities
-        program = self._definition.program(
-            types,
-            small=shapes.small,
-            on_gpu=not capabilities.in_host_memory,
-            warp_size=capabilities.warp_size,
-        )
+        program = self._definition.program(types, PassContext(capabilities, shapes))
         unit = self._definition.unit(program, capabilities, shapes)
         self._units[backend.name, types, shapes] = unit
         if unit.raw:
@@ -435,7 +421,7 @@ class JitKernel(Decorated):
     # -- what was made -------------------------------------------------------------------------
 
     @property
-    def cached_codes(self) -> dict[tuple[str, tuple[Type, ...], Shapes], str]:
+    def cached_codes(self) -> dict[tuple[str, tuple[Type, ...], ShapeAssumptions], str]:
         """The text of each specialization, by backend, argument types and what is known of the
         shapes.
         """
@@ -448,13 +434,8 @@ class JitKernel(Decorated):
         target = target or (backends[0] if backends else foreign_arrays.default_backend().name)
         backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
-        shapes = shapes_of(values, kinds, backend)
-        program = self._definition.program(
-            kinds,
-            small=shapes.small,
-            on_gpu=not backend.in_host_memory,
-            warp_size=backend.warp_size,
-        )
+        shapes = assumptions_of(values, kinds, backend)
+        program = self._definition.program(kinds, PassContext(backend, shapes))
         return self._definition.unit(program, backend, shapes), target
 
     def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:

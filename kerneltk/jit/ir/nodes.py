@@ -1,15 +1,16 @@
 """The typed intermediate representation: what a restricted Python function means, with no Python
 and no C++ in it.
 
-A `Function` is a body of statements. An expression has a type; every node has a span, which is the
-place in the user's own text that it comes from. Nodes are immutable. Conversions are explicit: the
-operands of an operation have the type that it is computed in (`verify` checks that).
+A `Function` is a body of statements. An expression has a type; every node has a span, which is its
+location in the user's own source. Nodes are immutable. Conversions are explicit: the operands of an
+operation have the type that it is computed in (`verify` checks that).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,51 +24,13 @@ if TYPE_CHECKING:
     from kerneltk.jit.source.function_source import FunctionSource
 
 __all__ = [
-    "Assert",
-    "Binary",
-    "Break",
-    "Call",
-    "Cast",
-    "Compare",
-    "Construct",
-    "Continue",
-    "Declare",
-    "Element",
-    "Evaluate",
-    "Expression",
-    "Extent",
-    "Field",
-    "For",
-    "Function",
-    "If",
-    "Invoke",
-    "Literal_",
-    "Local",
-    "Logical",
-    "Not",
-    "Nothing",
-    "Parameter",
-    "Print",
-    "Program",
-    "Return",
-    "Section",
-    "Select",
-    "Slice",
-    "Span",
-    "Statement",
-    "Store",
-    "ThreadLoop",
-    "Unary",
-    "Update",
-    "While",
-    "bodies",
-    "children",
-    "is_packed",
-    "rebuilt",
-    "statements",
-    "taken_out",
-    "walk",
-]
+    "Assert", "Binary", "Break", "Call", "Cast", "Compare", "Construct", "Continue", "Declare",
+    "Element", "Evaluate", "Expression", "Extent", "Field", "For", "Function", "If", "Invoke",
+    "Literal_", "Local", "Logical", "Not", "Nothing", "Parameter", "Print", "Program", "Return",
+    "Section", "Select", "Slice", "Span", "Statement", "Store", "ThreadLoop", "Unary", "Update",
+    "While", "bodies", "children", "controls", "is_packed", "rebuilt", "statements", "taken_out",
+    "unchanged", "walk", "with_bodies", "with_children", "with_statements",
+]  # fmt: skip
 
 
 # -- expressions ----------------------------------------------------------------------------------
@@ -239,7 +202,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """None as an item of a tuple; it has no place in memory."""
+    """None as an item of a tuple; it has no memory."""
 
     span: Span
 
@@ -262,7 +225,7 @@ class Construct:
 class Call:
     """An intrinsic: a row of the tables in `intrinsics`.
 
-    `static` are the facts that its text depends on beside the arguments.
+    `static` are the facts that its source depends on beside the arguments.
     """
 
     operation: Operation
@@ -334,7 +297,7 @@ class Store:
 class Update:
     """An assignment to an element or a field that its value is computed from: ``x[i] += 1``.
 
-    The place is evaluated once; in `value` it is the local `name`.
+    The target is evaluated once; in `value` it is the local `name`.
     """
 
     target: Element | Field
@@ -423,7 +386,7 @@ class Assert:
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """A line of text: strings, and numbers with their formats (of C's printf)."""
+    """A line of output: strings, and numbers with their formats (of C's printf)."""
 
     parts: tuple[str | tuple[str, Expression], ...]
     span: Span
@@ -462,7 +425,7 @@ Statement: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a function; its place for messages is `span`."""
+    """A parameter of a function; its location for messages is `span`."""
 
     name: str
     type: Type
@@ -491,7 +454,7 @@ class Function:
     is_split : bool
         Whether it runs a whole block at a time (`split`).
     index_ndim : int
-        How many of the parameters, the last ones, are the place of the element that a function of
+        How many of the parameters, the last ones, are the index of the element that a function of
         elements computes.
     """
 
@@ -575,7 +538,7 @@ def children(node: Any) -> Iterator[Any]:
 
 
 def walk(*nodes: Any) -> list[Any]:
-    """Return nodes and everything below them, in the order of the text."""
+    """Return nodes and everything below them, in the order of the source."""
     pending = [*reversed(nodes)]
     found: list[Any] = []
     while pending:  # a generator would take half as long again
@@ -596,12 +559,47 @@ def bodies(statement: Statement) -> Iterator[tuple[Statement, ...]]:
         yield statement.body
 
 
+def controls(statement: If | While | For) -> tuple[Expression, ...]:
+    """Return what decides how a statement's bodies run."""
+    if isinstance(statement, For):
+        return (statement.start, statement.stop, statement.step)
+    return (statement.condition,)
+
+
 def statements(body: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements and those inside of them, without a look at their expressions."""
     for statement in body:
         yield statement
         for part in bodies(statement):
             yield from statements(part)
+
+
+_WITH_BODIES = frozenset((If, For, While, ThreadLoop))
+
+
+def with_bodies(
+    statement: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
+) -> Statement:
+    """Return a statement with `change` applied to each of its bodies."""
+    if statement.__class__ not in _WITH_BODIES:
+        return statement
+    changes: dict[str, Any] = {}
+    for name, body in zip(("body", "orelse"), bodies(statement), strict=False):
+        changed = change(body)
+        if changed is not body:
+            changes[name] = changed
+    return dataclasses.replace(statement, **changes) if changes else statement
+
+
+def with_statements(
+    body: tuple[Statement, ...], change: Callable[[Statement], Statement]
+) -> tuple[Statement, ...]:
+    """Return statements with `change` applied to them and to all inside of them, from below."""
+
+    def visit(part: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return unchanged(part, [change(with_bodies(statement, visit)) for statement in part])
+
+    return visit(body)
 
 
 def taken_out(
@@ -611,50 +609,63 @@ def taken_out(
     found: list[Statement] = []
 
     def rest(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        kept: list[Statement] = []
+        kept = []
         for statement in statements:
             if is_taken(statement):
                 found.append(statement)
-            elif isinstance(statement, If):
-                parts = (rest(statement.body), rest(statement.orelse))
-                kept.append(dataclasses.replace(statement, body=parts[0], orelse=parts[1]))
-            elif isinstance(statement, For | While):
-                kept.append(dataclasses.replace(statement, body=rest(statement.body)))
             else:
-                kept.append(statement)
-        return tuple(kept)
+                kept.append(with_bodies(statement, rest))
+        return unchanged(statements, kept)
 
     left = rest(body)
     return found, left
 
 
-def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a node with `change` applied to it and to everything below it, from below."""
-    if type(value) is tuple:
-        items = [rebuilt(item, change) for item in value]
-        same = all(new is old for new, old in zip(items, value, strict=True))
-        return value if same else tuple(items)
-    if not hasattr(value, "span"):
-        return value
+def unchanged(old: tuple[Any, ...], new: list[Any]) -> tuple[Any, ...]:
+    """Return new items as a tuple: the old one if they are the same objects."""
+    if len(old) == len(new) and all(map(operator.is_, old, new)):
+        return old
+    return tuple(new)
+
+
+def with_children(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a node with `change` applied to each node directly below it; the same object if that
+    changes nothing.
+    """
     changes = {}
-    for name in node_fields(value.__class__):
-        old = getattr(value, name)
-        new = rebuilt(old, change)
+    for name in node_fields(node.__class__):
+        old = getattr(node, name)
+        new = _with_each(old, change)
         if new is not old:
             changes[name] = new
-    return change(dataclasses.replace(value, **changes) if changes else value)
+    return dataclasses.replace(node, **changes) if changes else node
 
 
-def is_packed(place: Any) -> bool:
-    """Return whether a place may be at any byte, in a packed record or in a view of such places."""
+def _with_each(value: Any, change: Callable[[Any], Any]) -> Any:
+    if type(value) is tuple:
+        return unchanged(value, [_with_each(item, change) for item in value])
+    return change(value) if hasattr(value, "span") else value
+
+
+def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return nodes with `change` applied to them and to everything below them, from below."""
+
+    def visit(node: Any) -> Any:
+        return change(with_children(node, visit))
+
+    return _with_each(value, visit)
+
+
+def is_packed(lvalue: Any) -> bool:
+    """Whether an lvalue may be at any byte, in a packed record or in a view of such."""
     while True:
-        if isinstance(place.type, Record) and place.type.is_packed:
+        if isinstance(lvalue.type, Record) and lvalue.type.is_packed:
             return True
-        if isinstance(place, Field):
-            place = place.value
-        elif isinstance(place, Element | Section):
-            if isinstance(place.array.type, Array) and place.array.type.packed:
+        if isinstance(lvalue, Field):
+            lvalue = lvalue.value
+        elif isinstance(lvalue, Element | Section):
+            if isinstance(lvalue.array.type, Array) and lvalue.array.type.packed:
                 return True
-            place = place.array
+            lvalue = lvalue.array
         else:
             return False

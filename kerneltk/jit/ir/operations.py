@@ -57,7 +57,7 @@ class Operation:
     ----------
     name : str
         For messages and dumps; it has no meaning.
-    text : str or callable
+    source : str or callable
         C++ source with ``{0}``, ``{1}``, ... for the arguments, ``{type}`` for the result's C type,
         ``{type0}`` for that of an argument, and ``{static0}`` for a static fact.
     effects : frozenset of Effect
@@ -76,7 +76,7 @@ class Operation:
     """
 
     name: str
-    text: str | Callable[..., str]
+    source: str | Callable[..., str]
     effects: frozenset[Effect] = frozenset()
     headers: tuple[str, ...] = ()
     by_reference: tuple[int, ...] = ()

@@ -128,9 +128,9 @@ class Array:
     packed: bool = False
 
     def __str__(self) -> str:
-        place = {"global": "", "shared": "shared ", "local": "local ", "constant": "constant "}
+        space = {"global": "", "shared": "shared ", "local": "local ", "constant": "constant "}
         kind = f"unaligned {self.element}" if self.packed else f"{self.element}"
-        return f"{place[self.space]}{self.ndim}-d array of {kind}"
+        return f"{space[self.space]}{self.ndim}-d array of {kind}"
 
     def dense_view(self) -> Array:
         """Return the type of a view in C order of as many dimensions."""

@@ -65,11 +65,11 @@ class IrError(RuntimeError):
         self.kind = kind
         self.span = span
         self.problem = problem
-        place = ""
+        location = ""
         if isinstance(span, ir.Span):
-            place = f" at line {span.line}, column {span.column}"
+            location = f" at line {span.line}, column {span.column}"
         super().__init__(
-            f"{kind} in '{function}'{place}: {problem}. This is a fault of kerneltk, not of the "
+            f"{kind} in '{function}'{location}: {problem}. This is a fault of kerneltk, not of the "
             "kernel."
         )
 
@@ -472,11 +472,11 @@ class _Checker:
         if not isinstance(node.static, tuple):
             self.fail(node, f"the static facts of '{operation.name}' are no tuple")
         for number in operation.by_reference:
-            place: Any = node.arguments[number] if number < len(node.arguments) else None
-            if not isinstance(place, ir.Element) and not isinstance(place, ir.Field):
+            lvalue: Any = node.arguments[number] if number < len(node.arguments) else None
+            if not isinstance(lvalue, ir.Element) and not isinstance(lvalue, ir.Field):
                 self.fail(node, f"argument {number} of '{operation.name}' is no place in memory")
             if number in operation.writes:
-                self.storable(node, place)
+                self.storable(node, lvalue)
 
     def invoke(self, node: ir.Invoke) -> None:
         function = self.earlier.get(node.function)
@@ -560,10 +560,10 @@ class _Checker:
             if target.name not in self.variables:
                 self.fail(node, f"'{target.name}' cannot be assigned to")
         else:
-            self.place(node, target)
+            self.lvalue(node, target)
         self.operand(node, node.value, target.type, "the value")
 
-    def place(self, node: Any, target: Any) -> None:
+    def lvalue(self, node: Any, target: Any) -> None:
         """Check an element or a field that is stored to."""
         if not isinstance(target, ir.Element) and not isinstance(target, ir.Field):
             self.fail(node, f"the target is a {target.__class__.__name__}")
@@ -571,7 +571,7 @@ class _Checker:
         self.storable(node, target)
 
     def storable(self, node: Any, target: Any) -> None:
-        """Check that a place, which is sound, can be written to."""
+        """Check that an lvalue, which is sound, can be written to."""
         while isinstance(target, ir.Field):
             target = target.value
         if isinstance(target, ir.Element):
@@ -587,7 +587,7 @@ class _Checker:
 
     def update(self, node: ir.Update) -> None:
         target = node.target
-        self.place(node, target)
+        self.lvalue(node, target)
         self.variable(node, node.name, target.type)
         self.operand(node, node.value, target.type, "the value")
         del self.scope[node.name]
@@ -718,7 +718,7 @@ def _is_subarray(node: ir.Field) -> bool:
 
 
 def _is_field_type(dtype: np.dtype[Any], kind: Type) -> bool:
-    """Return whether a field of a record is of a type."""
+    """Whether a field of a record is of a type."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return (

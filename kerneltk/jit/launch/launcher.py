@@ -28,7 +28,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import stream_handle
-from kerneltk.jit.codegen.assumptions import Shapes, is_small
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.ir.types import Array, Number, Record, Type, alignment_of, value_type
 from kerneltk.jit.launch.marshalling import (
     Form,
@@ -45,7 +45,7 @@ from kerneltk.jit.launch.marshalling import (
     refuse_number,
     type_of,
 )
-from kerneltk.jit.launch.shapes import shapes_of
+from kerneltk.jit.launch.shapes import assumptions_of
 from kerneltk.launch.launch_config import GridShape, GridShapes, as_extents, grid_extents
 from kerneltk.launch.launcher_source import (
     compiled,
@@ -98,7 +98,9 @@ class FrontEnd(Protocol):
     def name(self) -> str:
         """The kernel's name in messages."""
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
+    def compiled(
+        self, backend: Backend, types: tuple[Type, ...], shapes: ShapeAssumptions
+    ) -> CompiledKernel:
         """Return the kernel for arguments of these types on the current device.
 
         It is asked once for each of them, each device and what is known of shapes.
@@ -162,7 +164,7 @@ class _Variant:
             )
         if self._needs_small_grid:
             pairs = grid_extents(grid, self._name), as_extents(block, "block", self._name)
-            if not is_small(blocks * threads for blocks, threads in zip(*pairs, strict=True)):
+            if not fits_32bit(blocks * threads for blocks, threads in zip(*pairs, strict=True)):
                 self._check_shape(grid, block, shared)  # before anything is compiled for it
                 return None
         return self._configure(grid, block, shared)
@@ -605,7 +607,7 @@ class Launcher:
             type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
         )
         device = backend.device_key()
-        shapes = shapes_of(values, types, backend.capabilities, is_vast=is_vast)
+        shapes = assumptions_of(values, types, backend.capabilities, is_64bit_grid=is_vast)
         variant = self._variant(backend, device, types, shapes)
         adoption.check_writes(lambda way: variant.kernel.written[way[0]], self._named)
         leaves = variant.leaves(values)
@@ -618,13 +620,13 @@ class Launcher:
             own.run(grid, block, values, shared, handle)
 
     def _variant(
-        self, backend: Backend, device: int, types: tuple[Type, ...], shapes: Shapes
+        self, backend: Backend, device: int, types: tuple[Type, ...], shapes: ShapeAssumptions
     ) -> _Variant:
         key = (backend.name, device, types, shapes)
         variant = self._variants.get(key)
         if variant is None:
             name, kernel = self._front_end.name, self._front_end.compiled(backend, types, shapes)
-            variant = _Variant(name, backend, types, kernel, shapes.small, self._place)
+            variant = _Variant(name, backend, types, kernel, shapes.is_32bit_indexable, self._place)
             # One of two threads that come at once wins; both work.
             variant = self._variants.setdefault(key, variant)
         return variant

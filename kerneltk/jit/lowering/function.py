@@ -20,7 +20,6 @@ from kerneltk.jit.lowering.operators import BINARY
 from kerneltk.jit.lowering.printing import print_parts
 from kerneltk.jit.lowering.references import hint_for
 from kerneltk.jit.lowering.values import type_of_annotation
-from kerneltk.jit.passes.lasting_memory import with_lasting_memory
 from kerneltk.jit.source.scope import parameters_of
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class FunctionLowering(Loops):
             self.program.unique(self.source.name if self.source.name != "<lambda>" else "lambda"),
             parameters,
             result,
-            with_lasting_memory(tuple(self.statements)),
+            tuple(self.statements),
             tuple(self._locals.items()),
             self.source,
             self._is_kernel,

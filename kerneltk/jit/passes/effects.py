@@ -10,7 +10,7 @@ __all__ = ["needs_grid", "required_block", "written_parameters"]
 
 
 def _roots(node: Any, sources: dict[str, set[str]]) -> set[str]:
-    """Return the parameters whose memory an array, or a place in one, may belong to."""
+    """Return the parameters whose memory an array, or an lvalue in one, may belong to."""
     found: set[str] = set()
     for item in ir.walk(node):
         if isinstance(item, ir.Local):
@@ -18,11 +18,11 @@ def _roots(node: Any, sources: dict[str, set[str]]) -> set[str]:
     return found
 
 
-def _array_of(place: Any) -> Any:
-    """Return what a place is in: the array of an element, however deep the field."""
-    while isinstance(place, ir.Field):
-        place = place.value
-    return place.array if isinstance(place, ir.Element) else place
+def _array_of(lvalue: Any) -> Any:
+    """Return the array that an lvalue is an element of, however deep the field."""
+    while isinstance(lvalue, ir.Field):
+        lvalue = lvalue.value
+    return lvalue.array if isinstance(lvalue, ir.Element) else lvalue
 
 
 def written_parameters(program: ir.Program) -> frozenset[str]:
@@ -63,7 +63,7 @@ def written_parameters(program: ir.Program) -> frozenset[str]:
 
 
 def needs_grid(program: ir.Program) -> bool:
-    """Return whether blocks wait for each other: all of them must be resident."""
+    """Whether blocks wait for each other: all of them must be resident."""
     return any(
         isinstance(node, ir.Call) and ir.Effect.GRID in node.operation.effects
         for function in program.functions

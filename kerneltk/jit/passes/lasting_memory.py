@@ -2,13 +2,14 @@
 
 Python has no blocks: an array that is declared in a loop or a branch can be read after it, and so
 can a view of it that a variable keeps. C++ ends it with its block. Such memory is declared at the
-function's beginning; any other stays where it is, so that branches can have the same place on a
+function's beginning; any other stays where it is, so that branches can share the same bytes of a
 stack.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Array, Tuple, Type
@@ -16,8 +17,9 @@ from kerneltk.jit.ir.types import Array, Tuple, Type
 __all__ = ["has_view", "with_lasting_memory"]
 
 
-def with_lasting_memory(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-    """Return a function's body with the memory first that lasts for longer than a block of it."""
+def with_lasting_memory(function: ir.Function) -> ir.Function:
+    """Return a function with the memory first that lasts for longer than a block of it."""
+    body = function.body
     blocks = [part for node in ir.statements(body) for part in ir.bodies(node)]
     inner = [
         (node.name, part)
@@ -26,7 +28,7 @@ def with_lasting_memory(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, .
         if isinstance(node, ir.Declare) and isinstance(node.type, Array)
     ]
     if not inner:
-        return body
+        return function
     everywhere, lasting = _mentions(body), set[str]()
     for node in ir.statements(body):
         if isinstance(node, ir.Store) and has_view(node.target.type):
@@ -36,7 +38,7 @@ def with_lasting_memory(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, .
     memory, rest = ir.taken_out(
         body, lambda node: isinstance(node, ir.Declare) and node.name in lasting
     )
-    return (*memory, *rest) if memory else body
+    return replace(function, body=(*memory, *rest)) if memory else function
 
 
 def _mentions(nodes: tuple[ir.Statement | ir.Expression, ...]) -> Counter[str]:
@@ -44,7 +46,7 @@ def _mentions(nodes: tuple[ir.Statement | ir.Expression, ...]) -> Counter[str]:
 
 
 def has_view(kind: Type) -> bool:
-    """Return whether values of a type may refer to memory."""
+    """Whether values of a type may refer to memory."""
     if isinstance(kind, Tuple):
         return any(map(has_view, kind.items))
     return isinstance(kind, Array)

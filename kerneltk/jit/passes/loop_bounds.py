@@ -1,4 +1,4 @@
-"""Conditions that only the first or the last threads of a row meet, as bounds of a loop.
+"""Loop-bound tightening: conditions that only the first or the last threads of a row meet.
 
 ``if i < n:`` around all that a thread does would give masked vector operations, whose stores are
 several times slower on some CPUs. A comparison of something that grows along x with something that
@@ -12,9 +12,11 @@ from typing import Any, Literal
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Number
-from kerneltk.jit.passes.barrier_fission import block_variables, is_cheap, with_expressions
+from kerneltk.jit.passes.rematerialization import is_cheap
+from kerneltk.jit.passes.renaming import with_expressions
+from kerneltk.jit.passes.thread_loops import block_variables
 
-__all__ = ["Guard", "guard_of"]
+__all__ = ["LoopBounds", "tightened"]
 
 _Slope = Literal["same", "up", "down"]
 _TURNED: dict[_Slope, _Slope] = {"same": "same", "up": "down", "down": "up"}
@@ -24,7 +26,7 @@ _ALONG_OTHER_AXES = tuple(known._replace(axis=axis) for known in _ALONG_X for ax
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class LoopBounds:
     """What is left of a thread loop without its condition.
 
     Parameters
@@ -43,7 +45,7 @@ class Guard:
     body: tuple[ir.Statement, ...]
 
 
-def guard_of(function: ir.Function, loop: ir.ThreadLoop) -> Guard | None:
+def tightened(function: ir.Function, loop: ir.ThreadLoop) -> LoopBounds | None:
     """Return the condition that a thread loop of a split function is under; None without one."""
     block = block_variables(function) | {p.name for p in function.parameters}
     own = {name for name, _ in function.locals} - block - function.per_thread
@@ -73,7 +75,7 @@ def guard_of(function: ir.Function, loop: ir.ThreadLoop) -> Guard | None:
         rest = rest[1:] if inverted else statement.body
     if not first and not last:
         return None
-    return Guard(tuple(first), tuple(last), (*begin, *rest))
+    return LoopBounds(tuple(first), tuple(last), (*begin, *rest))
 
 
 def _private(statement: ir.Statement, own: set[str]) -> str:
@@ -86,7 +88,7 @@ def _private(statement: ir.Statement, own: set[str]) -> str:
 
 
 def _is_around(statement: ir.If, rest: tuple[ir.Statement, ...]) -> bool:
-    """Return whether threads that do not meet a condition do nothing more."""
+    """Whether threads that do not meet a condition do nothing more."""
     if statement.orelse:
         return False
     if len(rest) == 1:
@@ -107,7 +109,7 @@ def _parts(condition: ir.Expression, inverted: bool) -> list[ir.Expression]:
 
 
 def _is_ordered(comparison: ir.Compare) -> bool:
-    """Return whether one of a comparison and its inverse holds: floats may be no numbers."""
+    """Whether one of a comparison and its inverse holds: floats may be no numbers."""
     kind = comparison.left.type
     return isinstance(kind, Number) and kind.is_integer
 
@@ -136,7 +138,7 @@ def _side(condition: ir.Expression, function: ir.Function, own: set[str]) -> str
 
 
 def _mentions_x(node: Any) -> bool:
-    """Return whether something may depend on where a thread is along x."""
+    """Whether something may depend on where a thread is along x."""
     return any(
         isinstance(item, ir.Call)
         and ir.Effect.THREAD in item.operation.effects

@@ -1,6 +1,6 @@
-"""Which values are the same in all threads of a block.
+"""Divergence analysis: which values are the same in all threads of a block.
 
-A variable is, if every assignment to it stores a value that is, at a place that all threads pass
+A variable is, if every assignment to it stores a value that is, where all threads pass
 together. The order of statements does not count, so that the answer is one for a whole function.
 
 Threads that have returned have no say: a value is uniform among those that are left.
@@ -18,7 +18,7 @@ __all__ = ["Uniformity", "assignments", "is_pure", "is_shared", "root_of", "stor
 
 
 def root_of(expression: Any) -> str | None:
-    """Return the variable that a place belongs to; None where that is not known."""
+    """Return the variable that an lvalue belongs to; None where that is not known."""
     while not isinstance(expression, ir.Local):
         if isinstance(expression, ir.Element | ir.Section):
             expression = expression.array
@@ -29,15 +29,15 @@ def root_of(expression: Any) -> str | None:
     return expression.name
 
 
-def _base(place: ir.Expression) -> ir.Expression:
+def _base(lvalue: ir.Expression) -> ir.Expression:
     """Return the value that a field belongs to."""
-    while isinstance(place, ir.Field):
-        place = place.value
-    return place
+    while isinstance(lvalue, ir.Field):
+        lvalue = lvalue.value
+    return lvalue
 
 
 def is_shared(memory: ir.Declare) -> bool:
-    """Return whether all threads of a block have the same memory."""
+    """Whether all threads of a block have the same memory."""
     if isinstance(memory.type, Array):
         return memory.type.space == "shared"
     return memory.dynamic or memory.data == b"shared"
@@ -55,8 +55,8 @@ def stored_names(node: Any) -> Iterable[str]:
     elif isinstance(node, ir.For):
         yield node.variable.name
     elif isinstance(node, ir.Call):
-        for place in (node.arguments[k] for k in node.operation.writes):
-            base = _base(place)
+        for lvalue in (node.arguments[k] for k in node.operation.writes):
+            base = _base(lvalue)
             if isinstance(base, ir.Local):
                 yield base.name
 
@@ -72,7 +72,7 @@ def assignments(*nodes: Any) -> Iterator[str]:
 
 
 def is_pure(function: ir.Function, callees: Mapping[str, ir.Function]) -> bool:
-    """Return whether a function's result depends on nothing but its arguments, and it does nothing
+    """Whether a function's result depends on nothing but its arguments, and it does nothing
     else.
     """
     for node in ir.walk(*function.body):
@@ -87,24 +87,24 @@ def is_pure(function: ir.Function, callees: Mapping[str, ir.Function]) -> bool:
 
 def _written_arrays(function: ir.Function) -> frozenset[str] | None:
     """Return the variables through which memory may be written; None if that can be any."""
-    places: list[Any] = []
+    lvalues: list[Any] = []
     for node in ir.walk(*function.body):
         if isinstance(node, ir.Store | ir.Update):
-            places.append(node.target)
+            lvalues.append(node.target)
             if isinstance(node.value.type, Array):
-                places.append(node.value)  # another name for it
+                lvalues.append(node.value)  # another name for it
         elif isinstance(node, ir.Invoke) or (
             isinstance(node, ir.Call) and ir.Effect.MEMORY in node.operation.effects
         ):
-            places += node.arguments
+            lvalues += node.arguments
         elif isinstance(node, ir.Construct):
-            places += node.items
+            lvalues += node.items
     arrays = [
-        place
-        for place in places
-        if isinstance(place, ir.Element | ir.Field) or isinstance(place.type, Array)
+        lvalue
+        for lvalue in lvalues
+        if isinstance(lvalue, ir.Element | ir.Field) or isinstance(lvalue.type, Array)
     ]
-    roots = [root_of(place) for place in arrays]
+    roots = [root_of(lvalue) for lvalue in arrays]
     return None if None in roots else frozenset(name for name in roots if name is not None)
 
 
@@ -145,7 +145,7 @@ class Uniformity:
             self._visit(function.body, False)
 
     def is_uniform(self, expression: ir.Expression) -> bool:
-        """Return whether all threads that evaluate an expression get the same value."""
+        """Whether all threads that evaluate an expression get the same value."""
         if isinstance(expression, ir.Local):
             return expression.name not in self.varying
         if isinstance(expression, ir.Call) and not expression.operation.is_uniform:
@@ -170,8 +170,7 @@ class Uniformity:
                 inner = diverged or not uniform or self._leaves_alone(statement.body)
                 self._visit(statement.body, inner)
             elif isinstance(statement, ir.For):
-                bounds = (statement.start, statement.stop, statement.step)
-                inner = diverged or not all(map(self.is_uniform, bounds))
+                inner = diverged or not all(map(self.is_uniform, ir.controls(statement)))
                 inner = inner or self._leaves_alone(statement.body)
                 if inner:
                     self.varying.add(statement.variable.name)
@@ -185,7 +184,7 @@ class Uniformity:
             self.varying.update(assignments(*_expressions(statement)))
 
     def _leaves_alone(self, body: tuple[ir.Statement, ...], diverged: bool = False) -> bool:
-        """Return whether a thread may leave a loop's iteration without the others."""
+        """Whether a thread may leave a loop's iteration without the others."""
         for statement in body:
             if isinstance(statement, ir.Break | ir.Continue) and diverged:
                 return True
@@ -199,10 +198,7 @@ class Uniformity:
 
 
 def _expressions(statement: ir.Statement) -> Iterable[ir.Expression]:
-    """Yield the expressions that a statement itself evaluates."""
-    if isinstance(statement, ir.If | ir.While):
-        yield statement.condition
-    elif isinstance(statement, ir.For):
-        yield from (statement.start, statement.stop, statement.step)
-    else:
-        yield from ir.children(statement)
+    """Return the expressions that a statement itself evaluates."""
+    if isinstance(statement, ir.If | ir.While | ir.For):
+        return ir.controls(statement)
+    return ir.children(statement)

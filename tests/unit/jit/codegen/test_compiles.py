@@ -10,6 +10,7 @@ import pytest
 from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
 
@@ -30,7 +31,9 @@ def unit_of(program: Program) -> TranslationUnit:
     call = inspect.signature(program.function).bind(*program.make())
     call.apply_defaults()
     kinds = [type_of(argument, np.ndarray) for argument in call.arguments.values()]
-    return definition.unit(definition.program(kinds, on_gpu=True), capabilities_of("cuda"))
+    return definition.unit(
+        definition.program(kinds, PassContext(capabilities_of("cuda"))), capabilities_of("cuda")
+    )
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

@@ -24,6 +24,7 @@ from kerneltk.errors import (
     UnsupportedError,
 )
 from kerneltk.jit import cg, cub
+from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
 
@@ -32,6 +33,7 @@ Array = npt.NDArray[Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 BLOCKS = 3
 EXACT = ("--fmad=false",)
+GPU = PassContext(capabilities_of("cuda"))
 
 
 def values(dtype: Any, shape: Any, seed: int = 1) -> Array:
@@ -51,7 +53,7 @@ def launch(
 ) -> list[Array]:
     """Compile a function for GPUs, launch it here, and return its arrays."""
     definition = Definition(function, "numpy", EXACT)  # type: ignore[arg-type]
-    program = definition.program([type_of(argument, np.ndarray) for argument in arguments])
+    program = definition.program([type_of(argument, np.ndarray) for argument in arguments], GPU)
     assert pipeline.compile_ahead(definition.unit(program, capabilities_of("cuda")), "sm_90").code
     arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
     copies = iter(backend.asarrays(*arrays))
@@ -64,7 +66,7 @@ def refused(function: Callable[..., None], *arguments: Any) -> str:
     """Return the message for a function that cannot be a kernel."""
     definition = Definition(function)  # type: ignore[arg-type]
     with pytest.raises((TypingError, UnsupportedError)) as caught:
-        definition.program([type_of(argument, np.ndarray) for argument in arguments])
+        definition.program([type_of(argument, np.ndarray) for argument in arguments], GPU)
     return str(caught.value)
 
 
@@ -830,7 +832,7 @@ def test_text_compiles_for_other_gpus(architecture: str) -> None:
 
     for options in ((), ("--device-debug",)):
         definition = Definition(kernel, options=options)  # type: ignore[arg-type]
-        program = definition.program([type_of(np.zeros(64), np.ndarray)] * 2)
+        program = definition.program([type_of(np.zeros(64), np.ndarray)] * 2, GPU)
         assert pipeline.compile_ahead(
             definition.unit(program, capabilities_of("cuda")), architecture
         ).code

@@ -27,7 +27,7 @@ from kerneltk.errors import (
     ScalarOverflowError,
     Snippet,
 )
-from kerneltk.jit.codegen.assumptions import Shapes
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -109,8 +109,10 @@ class Text:
             backend, text, "", name="probe", exports=(("probe", symbol),), raw=True
         )
 
-    def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
-        assert shapes.small
+    def compiled(
+        self, backend: Backend, types: tuple[Type, ...], shapes: ShapeAssumptions
+    ) -> CompiledKernel:
+        assert shapes.is_32bit_indexable
         self.asked.append(types)
         unit = self.unit(backend.name, types)
         function = pipeline.get_module(unit, backend)[0].function(unit.exports[0][1])

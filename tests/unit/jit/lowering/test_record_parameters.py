@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.jit.compile import PASSES, PassContext, everywhere
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.printer import show
 from kerneltk.jit.launch.marshalling import type_of
@@ -18,7 +20,14 @@ SHOWN = "{g: float64[2], h: float64}"
 def shown(function: Any, *arguments: Any, on_gpu: bool = True) -> str:
     """Return a kernel's IR for arguments."""
     kinds = [type_of(argument, np.ndarray) for argument in arguments]
-    return show(Definition(function, "numpy").program(kinds, on_gpu=on_gpu)).rstrip("\n")
+    program, context = (
+        Definition(function, "numpy").lowered(kinds),
+        PassContext(capabilities_of("cuda" if on_gpu else "host")),
+    )
+    for each in PASSES:
+        if each.applies is everywhere or (each.name == "records by value" and on_gpu):
+            program = each.run(program, context)
+    return show(program).rstrip("\n")
 
 
 def reads(f: Any, y: Any) -> None:

@@ -19,8 +19,9 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY, TranslationUnit
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Type, number
-from kerneltk.jit.passes.barrier_fission import NotSplit, block_variables, loop_variables, split
-from kerneltk.jit.passes.loop_bounds import guard_of
+from kerneltk.jit.passes.barrier_fission import NotSplit, fission
+from kerneltk.jit.passes.loop_bounds import tightened
+from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 from kerneltk.jit.passes.uniformity import Uniformity
 
 _AT = ir.Span(1, 0, 1, 1)
@@ -228,11 +229,11 @@ def shown(function: ir.Function | NotSplit) -> str:
 
 
 def split_text(*body: Any) -> str:
-    return "\n" + shown(split(kernel(*body), {}))
+    return "\n" + shown(fission(kernel(*body), {}))
 
 
 def reason(*body: Any) -> str:
-    result = split(kernel(*body), {})
+    result = fission(kernel(*body), {})
     assert isinstance(result, NotSplit), shown(result)
     return result.reason
 
@@ -362,14 +363,14 @@ class Machine:
 
     def guarded(self, loop: ir.ThreadLoop, env: dict[str, Any]) -> list[int]:
         """Return the threads that a loop runs for; `inside` is then what they do."""
-        guard = guard_of(self.function, loop)
-        self.inside = loop.body if guard is None else guard.body
-        if guard is None:
+        bounds = tightened(self.function, loop)
+        self.inside = loop.body if bounds is None else bounds.body
+        if bounds is None:
             return list(range(self.threads))
         met: dict[str, list[bool]] = {"first": [], "last": []}
         for thread in range(self.threads):
             self.thread = thread
-            for side, conditions in (("first", guard.first), ("last", guard.last)):
+            for side, conditions in (("first", bounds.first), ("last", bounds.last)):
                 met[side].append(all(self.value(part, env) for part in conditions))
         assert met["first"] == sorted(met["first"])
         assert met["last"] == sorted(met["last"], reverse=True)
@@ -393,7 +394,7 @@ class Machine:
 
 def agree(function: ir.Function, threads: int, numbers: dict[str, int]) -> bool:
     """Check that a kernel and what it is split into do the same; False if it is not split."""
-    result = split(function, {})
+    result = fission(function, {})
     if isinstance(result, NotSplit):
         return False
     memories = []
@@ -804,7 +805,7 @@ def test_threads_that_would_keep_too_much() -> None:
 
 
 def test_which_variables_are_declared_where() -> None:
-    result = split(
+    result = fission(
         kernel(let(a, n * 2), let(b, x[tx]), let(c, b + a), sync, let(i, b), let(out[i], a)), {}
     )
     assert isinstance(result, ir.Function)
@@ -819,15 +820,15 @@ def test_what_is_computed_again_must_not_have_changed() -> None:
     u = local("u")
     before, after = let(out[tx], a), let(out[tx + 8], a)
     function = kernel(let(u, 1), let(a, tx + u), before, sync, let(u, 5), sync, after)
-    assert "each: a\n" in shown(split(function, {}))
+    assert "each: a\n" in shown(fission(function, {}))
     assert agree(function, 4, {"n": 4})
     function = kernel(
         let(b, 0), for_(i, n, let(out[tx], b), sync, let(b, tx + i), sync), let(out[tx + 8], b)
     )
-    assert "each: b\n" in shown(split(function, {}))
+    assert "each: b\n" in shown(fission(function, {}))
     assert agree(function, 4, {"n": 4})
     function = kernel(let(a, 1), for_(i, n, let(a, tx + i), sync), let(out[tx], a))
-    assert "each: a\n" in shown(split(function, {}))
+    assert "each: a\n" in shown(fission(function, {}))
     assert agree(function, 4, {"n": 4})
 
 
@@ -865,7 +866,7 @@ def test_whatever_else_waits() -> None:
     assert reason(let(a, call(_BARRIER))) == "a barrier is part of an expression"
     helper = ir.Function("helper", (), VOID, (sync,), (), None)  # type: ignore[arg-type]
     invoked = ir.Evaluate(ir.Invoke("helper", (), VOID, _AT), _AT)
-    result = split(kernel(invoked), {"helper": helper})
+    result = fission(kernel(invoked), {"helper": helper})
     assert isinstance(result, NotSplit)
     assert result.reason == "'helper' waits for other threads"
 
@@ -884,15 +885,15 @@ def test_loops_that_may_wait_for_another_thread() -> None:
 
 def guard_text(*body: Any) -> str:
     """Show the bounds of a kernel that is one loop, and what is left in it."""
-    function = split(kernel(*body), {})
+    function = fission(kernel(*body), {})
     assert isinstance(function, ir.Function)
     loop = function.body[-1]
     assert isinstance(loop, ir.ThreadLoop)
-    guard = guard_of(function, loop)
-    if guard is None:
+    bounds = tightened(function, loop)
+    if bounds is None:
         return "none"
-    bounds = (" and ".join(map(text, part)) or "all" for part in (guard.first, guard.last))
-    return " | ".join([*bounds, ", ".join(lines(guard.body))])
+    sides = (" and ".join(map(text, part)) or "all" for part in (bounds.first, bounds.last))
+    return " | ".join([*sides, ", ".join(lines(bounds.body))])
 
 
 def test_a_limit_of_an_index_becomes_a_bound() -> None:

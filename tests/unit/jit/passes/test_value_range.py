@@ -21,7 +21,7 @@ from kerneltk.jit.intrinsics import python
 from kerneltk.jit.intrinsics.execution import threads
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Array, Number, Tuple, number
 from kerneltk.jit.ir.verifier import verify
-from kerneltk.jit.passes.value_range import index_ranges, narrow
+from kerneltk.jit.passes.value_range import index_ranges, simplify
 
 SPAN = ir.Span(1, 0, 1, 1)
 INT8, UINT8, INT32, FLOAT = (number(name) for name in ("int8", "uint8", "int32", "float32"))
@@ -193,9 +193,9 @@ def function_of(text: str, **kinds: Number) -> ir.Function:
 
 def wraps(function: ir.Function) -> list[bool]:
     """Return of each element, in the order of the text, whether its index may be negative."""
-    narrowed = narrow(function)
-    verify(ir.Program((narrowed,)))
-    return [node.wrap[0] for node in ir.walk(*narrowed.body) if isinstance(node, ir.Element)]
+    simplified = simplify(function)
+    verify(ir.Program((simplified,)))
+    return [node.wrap[0] for node in ir.walk(*simplified.body) if isinstance(node, ir.Element)]
 
 
 NEVER_NEGATIVE = {
@@ -363,7 +363,7 @@ MAY_BE_NEGATIVE = {
 def test_an_index_may_be_negative(case: str) -> None:
     indices = [
         node
-        for node in ir.walk(*narrow(function_of(MAY_BE_NEGATIVE[case])).body)
+        for node in ir.walk(*simplify(function_of(MAY_BE_NEGATIVE[case])).body)
         if isinstance(node, ir.Element) and not isinstance(node.indices[0], ir.Literal_)
     ]
     if case == "literal":
@@ -416,8 +416,8 @@ def test_unsigned_index() -> None:
     ],
 )
 def test_division(text: str, expected: str) -> None:
-    narrowed = narrow(function_of(text))
-    (found,) = [node.op for node in ir.walk(*narrowed.body) if isinstance(node, ir.Binary)]
+    simplified = simplify(function_of(text))
+    (found,) = [node.op for node in ir.walk(*simplified.body) if isinstance(node, ir.Binary)]
     assert found == expected
 
 
@@ -464,14 +464,14 @@ def test_operations_stay_in_their_intervals(op: str, kind: Number) -> None:
 
 
 def test_a_selection_whose_outcome_is_known() -> None:
-    narrowed = narrow(function_of("i = threadIdx.x\nx[i if i >= 0 else i + len(x)]"))
-    (element,) = (node for node in ir.walk(*narrowed.body) if isinstance(node, ir.Element))
+    simplified = simplify(function_of("i = threadIdx.x\nx[i if i >= 0 else i + len(x)]"))
+    (element,) = (node for node in ir.walk(*simplified.body) if isinstance(node, ir.Element))
     assert isinstance(element.indices[0], ir.Local)
-    narrowed = narrow(function_of("i = threadIdx.x\nx[i + len(x) if i < 0 else i]"))
-    (element,) = (node for node in ir.walk(*narrowed.body) if isinstance(node, ir.Element))
+    simplified = simplify(function_of("i = threadIdx.x\nx[i + len(x) if i < 0 else i]"))
+    (element,) = (node for node in ir.walk(*simplified.body) if isinstance(node, ir.Element))
     assert isinstance(element.indices[0], ir.Local)
     kept = function_of("i = threadIdx.x\nj = i if abs(i) >= 0 else 0")
-    assert narrow(kept) is kept
+    assert simplify(kept) is kept
 
 
 def test_threads_of_a_thread_loop_see_what_others_assigned() -> None:
@@ -486,23 +486,23 @@ def test_division_of_floats_stays() -> None:
     value = ir.Literal_(2.0, PY_FLOAT, SPAN)
     quotient = ir.Binary("//", value, value, PY_FLOAT, SPAN)
     function = replace(function_of("x[i]"), body=(ir.Evaluate(quotient, SPAN),))
-    assert narrow(function) is function
+    assert simplify(function) is function
 
 
 def test_the_step_of_a_loop_learns_its_sign() -> None:
-    (loop,) = narrow(function_of("for k in range(i, n, gridsize()):\n    x[k]")).body
+    (loop,) = simplify(function_of("for k in range(i, n, gridsize()):\n    x[k]")).body
     assert isinstance(loop, ir.For)
     assert loop.ascending is True
-    (loop,) = narrow(function_of("for k in range(i, n, -1 - threadIdx.x):\n    x[k]")).body
+    (loop,) = simplify(function_of("for k in range(i, n, -1 - threadIdx.x):\n    x[k]")).body
     assert isinstance(loop, ir.For)
     assert loop.ascending is False
 
 
 def test_what_needs_no_change_is_the_same_object() -> None:
     function = function_of("for k in range(i, n):\n    if x[k] > 0:\n        x[k] = 1\n    x[-1]")
-    assert narrow(function) is function
-    once = narrow(function_of("i = threadIdx.x // 2\nx[i]\nx[n]"))
-    assert narrow(once) is once
+    assert simplify(function) is function
+    once = simplify(function_of("i = threadIdx.x // 2\nx[i]\nx[n]"))
+    assert simplify(once) is once
 
 
 def test_every_place_of_an_expression_is_reached() -> None:
@@ -547,7 +547,7 @@ def test_every_place_of_an_expression_is_reached() -> None:
         function = replace(callee, body=(statement,))
         before, after = (
             [node for node in ir.walk(*item.body) if isinstance(node, ir.Element)]
-            for item in (function, narrow(function))
+            for item in (function, simplify(function))
         )
         assert len(before) == len(after)
         for node in after:
@@ -939,9 +939,9 @@ def test_indices_lie_in_their_intervals(split: bool) -> None:
         nonlocal proven
         function = Maker(draw).function(split)
         verify(ir.Program((function,)))
-        narrowed = narrow(function)
-        verify(ir.Program((narrowed,)))
-        proven += narrowed is not function
+        simplified = simplify(function)
+        verify(ir.Program((simplified,)))
+        proven += simplified is not function
         intervals = {id(node): found for node, (found,) in index_ranges(function)}
         plain = random.Random(seed)
         for _ in range(4):
@@ -957,7 +957,7 @@ def test_indices_lie_in_their_intervals(split: bool) -> None:
             for node, index in first.trace:
                 low, high = intervals[id(node)]
                 assert low <= index <= high
-            second = Interpreter(narrowed, inputs, seed)
+            second = Interpreter(simplified, inputs, seed)
             second.run()
             assert [index for _, index in first.trace] == [index for _, index in second.trace]
 

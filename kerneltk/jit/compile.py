@@ -1,0 +1,116 @@
+"""The way of a lowered program to its translation unit: all passes, in order.
+
+`jit.lowering` makes a program of a function's source. The passes make of it what the target wants;
+what comes out of the last one is verified, and `jit.codegen` emits it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.jit import ir
+from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
+from kerneltk.jit.intrinsics.execution.threads import with_warps_of
+from kerneltk.jit.ir.verifier import verify
+from kerneltk.jit.lowering.record_parameters import pass_by_value
+from kerneltk.jit.passes.barrier_fission import fission_program
+from kerneltk.jit.passes.lasting_memory import with_lasting_memory
+from kerneltk.jit.passes.narrow_parameters import narrow_parameters
+from kerneltk.jit.passes.value_range import shorten, simplify
+
+__all__ = ["PASSES", "Pass", "PassContext", "everywhere", "optimized"]
+
+
+@dataclass(frozen=True, slots=True)
+class PassContext:
+    """What a program is compiled for.
+
+    Parameters
+    ----------
+    capabilities : Capabilities
+        Of the backend.
+    assumptions : ShapeAssumptions
+    of_elements : bool
+        Whether its last function is one of elements, instead of a kernel.
+    """
+
+    capabilities: Capabilities
+    assumptions: ShapeAssumptions = UNKNOWN
+    of_elements: bool = False
+
+
+class Pass(NamedTuple):
+    """A rewrite of programs, and which of them it is for."""
+
+    name: str
+    run: Callable[[ir.Program, PassContext], ir.Program]
+    applies: Callable[[PassContext], bool]
+
+
+def _of_functions(
+    change: Callable[[ir.Function, PassContext], ir.Function],
+) -> Callable[[ir.Program, PassContext], ir.Program]:
+    """Return what rewrites each function of a program by itself."""
+
+    def run(program: ir.Program, context: PassContext) -> ir.Program:
+        return ir.Program(tuple(change(function, context) for function in program.functions))
+
+    return run
+
+
+def everywhere(context: PassContext) -> bool:
+    """Whether a pass is for a target: for each."""
+    return True
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass(
+        "memory that outlives its block",
+        _of_functions(lambda function, _: with_lasting_memory(function)),
+        everywhere,
+    ),
+    Pass(
+        "size of warps",
+        lambda program, to: with_warps_of(to.capabilities.warp_size, program),
+        everywhere,
+    ),
+    Pass(
+        "value ranges",
+        _of_functions(lambda function, to: simplify(function, to.assumptions.is_32bit_indexable)),
+        everywhere,
+    ),
+    Pass("float32 parameters", lambda program, _: narrow_parameters(program), everywhere),
+    Pass(  # a GPU cannot reach the caller's records
+        "records by value",
+        lambda program, _: pass_by_value(program),
+        lambda to: not (to.capabilities.in_host_memory or to.of_elements),
+    ),
+    Pass(  # that GPUs have instructions for; a CPU's compiler follows an index better without
+        "32-bit arithmetic",
+        _of_functions(lambda function, to: shorten(function, to.assumptions.is_32bit_indexable)),
+        lambda to: to.capabilities.short_indices,
+    ),
+    Pass(
+        "barrier fission",
+        lambda program, _: fission_program(program),
+        lambda to: to.capabilities.emulates_cuda and not to.of_elements,
+    ),
+)
+
+
+def optimized(program: ir.Program, context: PassContext) -> ir.Program:
+    """Return what the passes make of a lowered program.
+
+    Raises
+    ------
+    IrError
+        It breaks a rule of the IR.
+    """
+    for each in PASSES:
+        if each.applies(context):
+            program = each.run(program, context)
+    verify(program, of_elements=context.of_elements)
+    return program
