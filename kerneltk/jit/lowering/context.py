@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,6 +191,11 @@ class Context:
             render_message(sentence, self.source.snippet(span, label), hint=hint)
         )
 
+    def clash(self, sentence: str, *uses: tuple[ir.Span, str], hint: str) -> TypingError:
+        """Return the error for uses of one thing that do not go together."""
+        snippets = [self.source.snippet(span, f"here it is {shown}") for span, shown in uses]
+        return TypingError(render_message(sentence, *snippets, hint=hint))
+
     # -- statements ----------------------------------------------------------------------------
 
     def emit(self, statement: ir.Statement) -> None:
@@ -203,12 +209,12 @@ class Context:
         self.emit(ir.Store(local, value, value.span))
         return local
 
-    def captured(self, make: Callable[[], Value]) -> tuple[Value, tuple[ir.Statement, ...]]:
-        """Return what `make` returns, and the statements that it adds, which are taken away."""
+    @contextmanager
+    def captured(self) -> Iterator[list[ir.Statement]]:
+        """Take away the statements that are added in a ``with`` block, as a list."""
         outer, self.statements = self.statements, []
         try:
-            value = make()
-            return value, tuple(self.statements)
+            yield self.statements
         finally:
             self.statements = outer
 

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from kerneltk.errors import TypingError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.types import VOID, Array, Number, Reference, Tuple, Type
@@ -26,12 +25,9 @@ _MOST_PASSES = 16  # over one function's types; each pass widens at least one of
 
 def captured_block(low: Context, nodes: Sequence[ast.stmt]) -> tuple[ir.Statement, ...]:
     """Return the statements that a block becomes."""
-
-    def make() -> Value:
+    with low.captured() as added:
         block(low, nodes)
-        return Static(None)
-
-    return low.captured(make)[1]
+    return tuple(added)
 
 
 def lower_function(low: Context) -> Signature:
@@ -200,13 +196,11 @@ def give_back(low: Context, value: Value, span: ir.Span) -> None:
         joined = join(low.mode, low.result, found.type)
         if joined is None:
             assert low.result_span is not None
-            raise TypingError(
-                render_message(
-                    f"'{low.source.name}' returns values whose types do not go together.",
-                    low.source.snippet(low.result_span, f"here it is '{low.result}'"),
-                    low.source.snippet(span, f"here it is '{found.type}'"),
-                    hint=hint_for(low.result, found.type),
-                )
+            raise low.clash(
+                f"'{low.source.name}' returns values whose types do not go together.",
+                (low.result_span, f"'{low.result}'"),
+                (span, f"'{found.type}'"),
+                hint=hint_for(low.result, found.type),
             )
         if joined != low.result:
             low.result, low.changed = joined, True
@@ -216,18 +210,11 @@ def give_back(low: Context, value: Value, span: ir.Span) -> None:
 
 
 def _mixed_results(low: Context, kind: Type, span: ir.Span) -> Exception:
-    places = [(low.result_span, low.result), (span, kind)]
-    labels = ["nothing" if found == VOID else f"'{found}'" for _, found in places]
-    return TypingError(
-        render_message(
-            f"'{low.source.name}' returns a value in one place and nothing in another.",
-            *(
-                low.source.snippet(place, f"here it is {label}")
-                for (place, _), label in zip(places, labels, strict=True)
-                if place is not None
-            ),
-            hint="return a value on every way, or on none.",
-        )
+    uses = [(low.result_span, low.result), (span, kind)]
+    return low.clash(
+        f"'{low.source.name}' returns a value in one place and nothing in another.",
+        *((at, "nothing" if found == VOID else f"'{found}'") for at, found in uses if at),
+        hint="return a value on every way, or on none.",
     )
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.errors import TypingError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import PY_INT, Array, Number, Opaque, Type
@@ -114,15 +113,12 @@ def type_conflict(low: Context, name: str, known: Type, kind: Type, span: ir.Spa
     hint = "use a second variable"
     if isinstance(known, Number) and isinstance(kind, Number):
         hint += ", or convert one of the values, for example with 'np.float32(x)'"
-    snippets = [low.source.snippet(span, f"here it is '{kind}'")]
-    if name in low.origins:
-        snippets.insert(0, low.source.snippet(low.origins[name], f"here it is '{known}'"))
-    return TypingError(
-        render_message(
-            f"'{name}' is assigned values whose types do not go together.",
-            *snippets,
-            hint=hint_for(known, kind) or f"{hint}.",
-        )
+    first = [(low.origins[name], f"'{known}'")] if name in low.origins else []
+    return low.clash(
+        f"'{name}' is assigned values whose types do not go together.",
+        *first,
+        (span, f"'{kind}'"),
+        hint=hint_for(known, kind) or f"{hint}.",
     )
 
 
@@ -147,7 +143,9 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
         low.bindings[name] = value if is_opaque else settled_lvalue(low, value, lasts)
         return
     if name in low.bindings:
-        _object_conflict(low, name, value, span)
+        bound = low.bindings[name]
+        if isinstance(bound, Static):
+            raise object_error(low, name, phrase_of(bound), value, span)
     found = kept(low, value, span)
     if isinstance(found.type, Array) and found.type.is_of_copy:
         raise low.refuse(
@@ -195,29 +193,20 @@ def _bind_object(low: Context, name: str, value: Static, span: ir.Span) -> None:
     low.origins.setdefault(name, span)
 
 
-def _object_conflict(low: Context, name: str, value: Value, span: ir.Span) -> None:
-    bound = low.bindings[name]
-    if isinstance(bound, Static):
-        raise object_error(low, name, phrase_of(bound), value, span)
-
-
 def object_error(low: Context, name: str, known: str, value: Value, span: ir.Span) -> Exception:
     """Return the error for a variable that is an object without a value and something else."""
     shown = phrase_of(value) if isinstance(value, Static) else f"'{value.type}'"
-    snippets = [low.source.snippet(span, f"here it is {shown}")]
-    if low.origins.get(name) == span:  # in two passes over one text
-        snippets = [low.source.snippet(span, f"here it is {known}, and then {shown}")]
-    if name in low.origins and low.origins[name] != span:
-        first = low.source.snippet(low.origins[name], f"here it is {known}")
-        snippets.insert(0, first)
-    return TypingError(
-        render_message(
-            f"'{name}' is assigned values that do not go together.",
-            *snippets,
-            hint="begin with a number instead of None, or use a second variable."
-            if "None" in (known, shown)
-            else "use a second variable.",
-        )
+    uses = [(span, shown)]
+    if low.origins.get(name) == span:  # in two passes over one statement
+        uses = [(span, f"{known}, and then {shown}")]
+    elif name in low.origins:
+        uses.insert(0, (low.origins[name], known))
+    return low.clash(
+        f"'{name}' is assigned values that do not go together.",
+        *uses,
+        hint="begin with a number instead of None, or use a second variable."
+        if "None" in (known, shown)
+        else "use a second variable.",
     )
 
 

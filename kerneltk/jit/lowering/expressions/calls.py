@@ -19,10 +19,9 @@ from kerneltk.jit.lowering.context import Context, LocalFunction
 from kerneltk.jit.lowering.expressions.printing import print_call
 from kerneltk.jit.lowering.invocation import bind_arguments, lowered_for, parts_of
 from kerneltk.jit.lowering.unsupported import REFUSED_CALLS
-from kerneltk.jit.lowering.values.conversion import as_item, items_of
-from kerneltk.jit.lowering.values.description import description_of
+from kerneltk.jit.lowering.values.conversion import as_item
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
-from kerneltk.jit.lowering.values.references import record_at, temporary
+from kerneltk.jit.lowering.values.references import record_at
 from kerneltk.jit.source.function_source import FunctionSource
 
 __all__ = ["call", "call_node"]
@@ -46,7 +45,7 @@ def call_node(low: FunctionBuilder, node: ast.Call) -> Value:
     function = evaluate(low, node.func)
     name = _spelled(node.func)
     if not isinstance(function, Static):
-        raise low.fail(f"{description_of(function)} cannot be called.", span)
+        raise low.fail(f"{low.describe(function)} cannot be called.", span)
     if isinstance(function.value, type(print)) and function.value is print:
         return print_call(low, node, span)
     nodes: list[ast.expr] = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -55,7 +54,7 @@ def call_node(low: FunctionBuilder, node: ast.Call) -> Value:
     spans: list[ir.Span] = []
     for argument, value in zip(node.args, values, strict=False):
         if isinstance(argument, ast.Starred):
-            items = items_of(low, value, low.span(argument))
+            items = low.items_of(value, low.span(argument))
             arguments += items
             spans += [low.span(argument)] * len(items)
         else:
@@ -95,7 +94,7 @@ def call(
     if hint and function is getattr(builtins, name):
         raise low.refuse(f"'{site.name}' cannot be used in a kernel.", site.span, hint)
     if not callable(function):
-        raise low.fail(f"{description_of(Static(function))} cannot be called.", site.span)
+        raise low.fail(f"{low.describe(Static(function))} cannot be called.", site.span)
     if function in (enumerate, zip):
         raise low.refuse(
             f"'{site.name}' can only be looped over.",
@@ -172,4 +171,4 @@ def _invoke(
         low.emit(ir.Evaluate(ir.Invoke(signature.name, arguments, VOID, site.span), site.span))
         return Static(None)
     call = ir.Invoke(signature.name, arguments, signature.result, site.span)
-    return record_at(call if signature.is_pure else temporary(low, call))
+    return record_at(call if signature.is_pure else low.temporary(call))

@@ -11,20 +11,19 @@ from collections.abc import Callable
 from typing import Any
 
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.calls import call_node
 from kerneltk.jit.lowering.expressions.conditions import bool_node, ternary_node
 from kerneltk.jit.lowering.expressions.subscripts import attribute_node, subscript_node
 from kerneltk.jit.lowering.names import assign_name, local_function, lookup
 from kerneltk.jit.lowering.values.comparisons import compare_node
-from kerneltk.jit.lowering.values.conversion import items_of, make_tuple
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 from kerneltk.jit.lowering.values.operators import binary_node, unary_node
 
 __all__ = ["EXPRESSIONS"]
 
 
-def _constant_node(low: Context, node: ast.Constant) -> Value:
+def _constant_node(low: FunctionBuilder, node: ast.Constant) -> Value:
     if isinstance(node.value, bytes):
         raise low.refuse(
             "Bytes cannot be used in a kernel.", low.span(node), "pass them as a uint8 array."
@@ -32,21 +31,21 @@ def _constant_node(low: Context, node: ast.Constant) -> Value:
     return Static(node.value)
 
 
-def _name_node(low: Context, node: ast.Name) -> Value:
+def _name_node(low: FunctionBuilder, node: ast.Name) -> Value:
     return lookup(low, node.id, low.span(node))
 
 
-def _tuple_node(low: Context, node: ast.Tuple) -> Value:
+def _tuple_node(low: FunctionBuilder, node: ast.Tuple) -> Value:
     values: list[Value] = []
     for element, value in zip(node.elts, starred_values(low, node.elts), strict=True):
         if isinstance(element, ast.Starred):
-            values += items_of(low, value, low.span(element))
+            values += low.items_of(value, low.span(element))
         else:
             values.append(value)
-    return make_tuple(low, values, low.span(node))
+    return low.make_tuple(values, low.span(node))
 
 
-def _walrus_node(low: Context, node: ast.NamedExpr) -> Value:
+def _walrus_node(low: FunctionBuilder, node: ast.NamedExpr) -> Value:
     value = evaluate(low, node.value)
     assign_name(low, node.target.id, value, low.span(node))
     return lookup(low, node.target.id, low.span(node.target))

@@ -11,16 +11,13 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number, Tuple
-from kerneltk.jit.lowering.context import Context
-from kerneltk.jit.lowering.values.conversion import as_expression, as_number, items_of, not_computed
+from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.values.evaluation import evaluate
-from kerneltk.jit.lowering.values.numbers import cast
-from kerneltk.jit.lowering.values.references import temporary
 
 __all__ = ["Part", "print_call"]
 
 
-def print_call(low: Context, node: ast.Call, span: ir.Span) -> Value:
+def print_call(low: FunctionBuilder, node: ast.Call, span: ir.Span) -> Value:
     """Lower ``print(...)``."""
     low.emit(ir.Print(_print_parts(low, node), span))
     return Static(None)
@@ -32,7 +29,7 @@ Part = str | tuple[str, ir.Expression]
 _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
 
 
-def _print_parts(low: Context, node: ast.Call) -> tuple[Part, ...]:
+def _print_parts(low: FunctionBuilder, node: ast.Call) -> tuple[Part, ...]:
     """Return what a call of ``print`` writes.
 
     Raises
@@ -61,7 +58,7 @@ def _print_parts(low: Context, node: ast.Call) -> tuple[Part, ...]:
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             span = low.span(argument)
-            items = items_of(low, evaluate(low, argument.value), span)
+            items = low.items_of(evaluate(low, argument.value), span)
             shown += [_shown(low, item, span) for item in items]
         else:
             shown.append(_argument(low, argument))
@@ -74,7 +71,7 @@ def _print_parts(low: Context, node: ast.Call) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _argument(low: Context, node: ast.expr) -> list[Part]:
+def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
     if not isinstance(node, ast.JoinedStr):
         return _shown(low, evaluate(low, node), low.span(node))
     parts: list[Part] = []
@@ -102,50 +99,50 @@ def _argument(low: Context, node: ast.expr) -> list[Part]:
             try:
                 parts.append(format(value.value, text))
             except (TypeError, ValueError) as error:
-                raise not_computed(low, error, (value.value,), span) from None
+                raise low.not_computed(error, (value.value,), span) from None
         else:
-            parts += _formatted(low, as_number(low, value, span), text, span)
+            parts += _formatted(low, low.as_number(value, span), text, span)
     return parts
 
 
-def _shown(low: Context, value: Value, span: ir.Span) -> list[Part]:
+def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
     """Return how a value is printed without a format."""
     if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
         return [str(value.value)]
-    found = as_expression(low, value, span)
+    found = low.as_expression(value, span)
     if isinstance(found, ir.Nothing):
         return ["None"]
     if isinstance(found.type, Tuple):
         parts: list[Part] = ["("]
-        items = items_of(low, found, span)
+        items = low.items_of(found, span)
         for index, item in enumerate(items):
             parts += [", "] if index else []
             parts += _shown(low, item, span)
         return [*parts, ",)" if len(items) == 1 else ")"]
-    number = as_number(low, found, span, "What is printed")
+    number = low.as_number(found, span, "What is printed")
     kind = number.type
     assert isinstance(kind, Number)
     if kind == BOOL:
         return [("%s", number)]
     if kind.is_complex:
-        once = temporary(low, cast(low, number, PY_COMPLEX))
+        once = low.temporary(low.cast(number, PY_COMPLEX))
         real = ir.Call(REAL, (once,), PY_FLOAT, span)
         imag = ir.Call(IMAG, (once,), PY_FLOAT, span)
         return ["(", ("%g", real), ("%+g", imag), "j)"]
     if kind.is_integer:
         return [_integer(low, number, "")]
-    return [("%g", cast(low, number, PY_FLOAT))]
+    return [("%g", low.cast(number, PY_FLOAT))]
 
 
-def _integer(low: Context, number: ir.Expression, flags: str, letter: str = "d") -> Part:
+def _integer(low: FunctionBuilder, number: ir.Expression, flags: str, letter: str = "d") -> Part:
     kind = number.type
     assert isinstance(kind, Number)
     if kind.dtype == np.uint64:
         return f"%{flags}ll{'u' if letter == 'd' else letter}", number
-    return f"%{flags}ll{letter}", cast(low, number, PY_INT)
+    return f"%{flags}ll{letter}", low.cast(number, PY_INT)
 
 
-def _formatted(low: Context, number: ir.Expression, text: str, span: ir.Span) -> list[Part]:
+def _formatted(low: FunctionBuilder, number: ir.Expression, text: str, span: ir.Span) -> list[Part]:
     match = _SPECIFICATION.fullmatch(text)
     kind = number.type
     assert isinstance(kind, Number)
@@ -163,4 +160,4 @@ def _formatted(low: Context, number: ir.Expression, text: str, span: ir.Span) ->
         if not (kind.is_integer or kind == BOOL) or precision:
             raise low.fail(f"The format '{text}' needs an integer, not '{kind}'.", span)
         return [_integer(low, number, flags, letter or "d")]
-    return [(f"%{flags}{precision}{letter or 'g'}", cast(low, number, PY_FLOAT))]
+    return [(f"%{flags}{precision}{letter or 'g'}", low.cast(number, PY_FLOAT))]

@@ -17,19 +17,13 @@ from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.joining import join
 from kerneltk.jit.lowering.values.arrays import record_field, subscript
-from kerneltk.jit.lowering.values.comparisons import compare
 from kerneltk.jit.lowering.values.conversion import (
-    as_expression,
     as_index,
-    convert,
     item_of,
-    items_of,
-    make_tuple,
     static_int,
 )
-from kerneltk.jit.lowering.values.description import description_of, is_object, name_of, reason_of
+from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
-from kerneltk.jit.lowering.values.references import temporary
 
 __all__ = ["attribute_node", "subscript_node"]
 
@@ -60,7 +54,7 @@ def _attribute(low: FunctionBuilder, value: Value, name: str, span: ir.Span) -> 
             except Exception as error:  # a property may raise anything
                 sentence = f"'{name}' cannot be had: {reason_of(error)}."
                 raise low.fail(sentence, span) from error
-        value = as_expression(low, value, span)
+        value = low.as_expression(value, span)
     kind = value.type
     if isinstance(kind, Array):
         return array_attribute(low, value, name, span)
@@ -82,7 +76,7 @@ def _attribute(low: FunctionBuilder, value: Value, name: str, span: ir.Span) -> 
             return Static(BoundMethod(value, methods[name], name))
         hint = f"it has {', '.join(methods)}." if methods else ""
         raise low.fail(f"'{kind}' has no method '{name}'.", span, hint)
-    raise low.fail(f"{description_of(value)} has no attribute '{name}'.", span)
+    raise low.fail(f"{low.describe(value)} has no attribute '{name}'.", span)
 
 
 def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
@@ -95,9 +89,9 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
             key = Static(_static_slice(low, node.slice))  # type: ignore[arg-type]
         if isinstance(key, Static) and is_object(key):
             return _static_item(low, value.value, key.value, span)
-        value = as_expression(low, value, span)
+        value = low.as_expression(value, span)
         return _tuple_item(low, value, key, span)
-    value = as_expression(low, value, span)
+    value = low.as_expression(value, span)
     kind = value.type
     if isinstance(kind, Array):
         return subscript(low, value, node.slice, span)
@@ -105,12 +99,12 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
         item = dict(kind.details)["items"]
         return item(low, value, evaluate(low, node.slice), span)  # type: ignore[no-any-return]
     if not isinstance(kind, Tuple | Record):
-        raise low.fail(f"{description_of(value)} has no items.", span)
+        raise low.fail(f"{low.describe(value)} has no items.", span)
     if isinstance(node.slice, ast.Slice):
         if isinstance(kind, Tuple):
-            items = items_of(low, value, span)[_static_slice(low, node.slice)]
-            return make_tuple(low, items, span)
-        raise low.fail(f"{description_of(value)} has no items.", span)
+            items = low.items_of(value, span)[_static_slice(low, node.slice)]
+            return low.make_tuple(items, span)
+        raise low.fail(f"{low.describe(value)} has no items.", span)
     key = evaluate(low, node.slice)
     if isinstance(kind, Tuple):
         return _tuple_item(low, value, key, span)
@@ -123,7 +117,7 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
                 many = f"it has {len(names)} fields."
                 raise low.fail(f"The record has no field {key.value}.", span, many)
             return record_field(low, value, names[key.value], span)
-    raise low.fail(f"{description_of(value)} has no items.", span)
+    raise low.fail(f"{low.describe(value)} has no items.", span)
 
 
 def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:
@@ -153,7 +147,7 @@ def _static_slice(low: FunctionBuilder, node: ast.Slice) -> slice:
 
 def _static_item(low: FunctionBuilder, container: Any, key: Any, span: ir.Span) -> Static:
     if not hasattr(container, "__getitem__") or isinstance(container, np.generic | type):
-        raise low.fail(f"{description_of(Static(container))} has no items.", span)
+        raise low.fail(f"{low.describe(Static(container))} has no items.", span)
     count = len(container) if isinstance(container, tuple) else 0
     if count and isinstance(key, int | np.integer) and not -count <= key < count:
         raise _no_item(low, count, int(key), span)
@@ -173,7 +167,7 @@ def _no_item(low: FunctionBuilder, count: int, index: int, span: ir.Span) -> Typ
 def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir.Span) -> Value:
     kind = value.type
     if not isinstance(kind, Tuple):
-        raise low.fail(f"{description_of(value)} has no items.", span)
+        raise low.fail(f"{low.describe(value)} has no items.", span)
     if isinstance(key, Static) and isinstance(key.value, int | np.integer):
         index = int(key.value)
         if not -len(kind.items) <= index < len(kind.items):
@@ -188,15 +182,15 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
             "types.",
             span,
         )
-    chosen = temporary(low, as_index(low, key, span))
-    items = [convert(low, item, joined, span, "the item") for item in items_of(low, value, span)]
+    chosen = low.temporary(as_index(low, key, span))
+    items = [low.convert(item, joined, span, "the item") for item in low.items_of(value, span)]
     count = len(items)
     found = items[-1]
     for index in range(count - 2, -1, -1):
-        here = compare(low, ast.Eq(), chosen, Static(index), span)
-        back = compare(low, ast.Eq(), chosen, Static(index - count), span)
+        here = low.compare(ast.Eq(), chosen, Static(index), span)
+        back = low.compare(ast.Eq(), chosen, Static(index - count), span)
         either = ir.Logical(
-            "or", (as_expression(low, here, span), as_expression(low, back, span)), span
+            "or", (low.as_expression(here, span), low.as_expression(back, span)), span
         )
         found = ir.Select(either, items[index], found, joined, span)
     return found

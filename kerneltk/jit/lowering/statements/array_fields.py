@@ -10,11 +10,7 @@ from collections.abc import Callable
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Value
 from kerneltk.jit.ir.types import PY_INT, Array, Number, Tuple
-from kerneltk.jit.lowering.context import Context
-from kerneltk.jit.lowering.names import declare
-from kerneltk.jit.lowering.values.conversion import as_expression, convert, items_of
-from kerneltk.jit.lowering.values.description import description_of
-from kerneltk.jit.lowering.values.references import temporary
+from kerneltk.jit.lowering.builder import FunctionBuilder
 
 __all__ = ["store_array"]
 
@@ -22,7 +18,7 @@ __all__ = ["store_array"]
 _Indices = tuple[ir.Expression, ...]
 
 
-def store_array(low: Context, place: ir.Field, value: Value, span: ir.Span) -> None:
+def store_array(low: FunctionBuilder, place: ir.Field, value: Value, span: ir.Span) -> None:
     """Emit the stores of a value to all elements of a field.
 
     Parameters
@@ -37,35 +33,35 @@ def store_array(low: Context, place: ir.Field, value: Value, span: ir.Span) -> N
     """
     kind = place.type
     assert isinstance(kind, Array)
-    found: ir.Expression = as_expression(low, value, span)
+    found: ir.Expression = low.as_expression(value, span)
 
     def converted(item: Value) -> ir.Expression:
         what = f"an element of the field '{place.key}'"
-        result: ir.Expression = convert(low, item, kind.element, span, what)
+        result: ir.Expression = low.convert(item, kind.element, span, what)
         return result
 
     if isinstance(found.type, Tuple) and kind.ndim == 1:
         if len(found.type.items) != kind.shape[0]:
             shape = f"the shape ({len(found.type.items)},)"
             raise _not_broadcast(low, shape, place, span)
-        items = [temporary(low, converted(item)) for item in items_of(low, found, span)]
+        items = [low.temporary(converted(item)) for item in low.items_of(found, span)]
         for k, item in enumerate(items):
             low.emit(ir.Store(_item(place, (ir.Literal_(k, PY_INT, span),)), item, span))
     elif isinstance(found.type, Array):
-        source = found if found.type.layout == "fixed" else temporary(low, found)
+        source = found if found.type.layout == "fixed" else low.temporary(found)
         read = _reader(low, source, place, span)
         if found.type.layout != "fixed":  # it may be a part of the field itself
-            copy = declare(low, kind.element, kind.shape, "local", span)
+            copy = low.declare(kind.element, kind.shape, "local", span)
             _emit_each(low, copy, lambda indices: converted(read(indices)))
             _emit_each(low, place, lambda indices: _item(copy, indices))
         else:
             _emit_each(low, place, lambda indices: converted(read(indices)))
     elif isinstance(found.type, Number):
-        filling = temporary(low, converted(value))
+        filling = low.temporary(converted(value))
         _emit_each(low, place, lambda _: filling)
     else:
         raise low.fail(
-            f"{description_of(value)} cannot be stored to the field '{place.key}', an array.", span
+            f"{low.describe(value)} cannot be stored to the field '{place.key}', an array.", span
         )
 
 
@@ -76,19 +72,15 @@ def _item(array: ir.Expression, indices: _Indices) -> ir.Element:
 
 
 def _emit_each(
-    low: Context, array: ir.Expression, value_at: Callable[[_Indices], ir.Expression]
+    low: FunctionBuilder, array: ir.Expression, value_at: Callable[[_Indices], ir.Expression]
 ) -> None:
     """Emit a loop over all elements of an array of a fixed shape, with what each is given."""
     kind, span = array.type, array.span
     assert isinstance(kind, Array)
     counters = tuple(ir.Local(low.fresh("k"), PY_INT, span) for _ in kind.shape)
-
-    def make() -> Value:
-        value = value_at(counters)
-        low.emit(ir.Store(_item(array, counters), value, span))
-        return value
-
-    body: tuple[ir.Statement, ...] = low.captured(make)[1]
+    with low.captured() as added:
+        low.emit(ir.Store(_item(array, counters), value_at(counters), span))
+    body = tuple(added)
     zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
     for counter, extent in reversed(list(zip(counters, kind.shape, strict=True))):
         stop = ir.Literal_(extent, PY_INT, span)
@@ -97,7 +89,7 @@ def _emit_each(
 
 
 def _reader(
-    low: Context, source: ir.Expression, place: ir.Field, span: ir.Span
+    low: FunctionBuilder, source: ir.Expression, place: ir.Field, span: ir.Span
 ) -> Callable[[_Indices], ir.Expression]:
     """Return what reads the element of an array that belongs to one of the field; emit assertions
     of what is not known of its shape.
@@ -121,7 +113,7 @@ def _reader(
         fits = single if extent == 1 else ir.Logical("or", (same, single), span)
         message = f"an array is broadcast to the field '{place.key}' of the shape {target.shape}"
         low.emit(ir.Assert(fits, message, span))
-        is_repeated.append(temporary(low, single))
+        is_repeated.append(low.temporary(single))
 
     def read(indices: _Indices) -> ir.Expression:
         zero = ir.Literal_(0, PY_INT, span)
@@ -136,7 +128,7 @@ def _reader(
     return read
 
 
-def _not_broadcast(low: Context, shape: str, place: ir.Field, span: ir.Span) -> Exception:
+def _not_broadcast(low: FunctionBuilder, shape: str, place: ir.Field, span: ir.Span) -> Exception:
     kind = place.type
     assert isinstance(kind, Array)
     error: Exception = low.fail(

@@ -8,27 +8,25 @@ from typing import Any
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import Array, Record, Reference, Tuple
-from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.function import annotated_type
 from kerneltk.jit.lowering.names import assign_name, lookup, type_conflict
 from kerneltk.jit.lowering.statements.array_fields import store_array
-from kerneltk.jit.lowering.unsupported import refusal_of
 from kerneltk.jit.lowering.values.arrays import index_array, record_field
-from kerneltk.jit.lowering.values.conversion import convert, is_tuple, items_of
+from kerneltk.jit.lowering.values.conversion import is_tuple
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node, settled, settled_lvalue
-from kerneltk.jit.lowering.values.operators import BINARY, binary
-from kerneltk.jit.lowering.values.references import temporary
+from kerneltk.jit.lowering.values.operators import spelling_of
 
 __all__ = ["annotated_assign", "assign", "assign_statement", "augmented_assign", "wrong_unpacking"]
 
 
-def wrong_unpacking(low: Context, values: int, names: int, span: ir.Span) -> Exception:
+def wrong_unpacking(low: FunctionBuilder, values: int, names: int, span: ir.Span) -> Exception:
     """Return the error for a number of values that is not that of the names."""
     given = "1 value" if values == 1 else f"{values or 'No'} values"
     return low.fail(f"{given} cannot be assigned to {names} name{'' if names == 1 else 's'}.", span)
 
 
-def assign_statement(low: Context, node: ast.Assign) -> None:
+def assign_statement(low: FunctionBuilder, node: ast.Assign) -> None:
     """Lower ``a = b = value``."""
     names = [target.id for target in node.targets if isinstance(target, ast.Name)]
     low.declared_as = names[0] if names else ""
@@ -42,7 +40,7 @@ def assign_statement(low: Context, node: ast.Assign) -> None:
         assign(low, target, value, low.span(node.value))
 
 
-def assign(low: Context, target: ast.expr, value: Value, span: ir.Span) -> None:
+def assign(low: FunctionBuilder, target: ast.expr, value: Value, span: ir.Span) -> None:
     """Assign a value to a target of any kind."""
     if isinstance(target, ast.Name):
         assign_name(low, target.id, value, span)
@@ -51,14 +49,15 @@ def assign(low: Context, target: ast.expr, value: Value, span: ir.Span) -> None:
     elif isinstance(target, ast.Starred):
         refuse_node(low, target)
     else:
-        place, late = low.captured(lambda: _target_of(low, target))
+        with low.captured() as late:
+            place = _target_of(low, target)
         if late:
             value = settled(low, value)
             low.statements += late
         _store(low, place, value, low.span(target), span)
 
 
-def _target_of(low: Context, target: ast.expr) -> Value:
+def _target_of(low: FunctionBuilder, target: ast.expr) -> Value:
     """Return what an element or a field is that is assigned to."""
     place = evaluate(low, target)
     is_item = isinstance(place, Static) and isinstance(target, ast.Subscript)
@@ -67,7 +66,7 @@ def _target_of(low: Context, target: ast.expr) -> Value:
     return place
 
 
-def _tuple_assigned(low: Context, span: ir.Span, maker: type | None = None) -> Exception:
+def _tuple_assigned(low: FunctionBuilder, span: ir.Span, maker: type | None = None) -> Exception:
     if maker is not None:
         name = maker.__name__
         sentence = f"A field of '{name}' cannot be assigned to in a kernel."
@@ -75,14 +74,16 @@ def _tuple_assigned(low: Context, span: ir.Span, maker: type | None = None) -> E
     return low.refuse("An item of a tuple cannot be assigned to.", span, "make a new tuple.")
 
 
-def _unpack(low: Context, target: ast.Tuple | ast.List, value: Value, span: ir.Span) -> None:
+def _unpack(
+    low: FunctionBuilder, target: ast.Tuple | ast.List, value: Value, span: ir.Span
+) -> None:
     for part in target.elts:
         if isinstance(part, ast.Starred):
             refuse_node(low, part)
     if isinstance(value, ir.Expression) and isinstance(value.type, Array):
         items = _rows(low, value, len(target.elts), span)
     else:
-        items = items_of(low, value, span)
+        items = low.items_of(value, span)
     if len(items) != len(target.elts):
         raise wrong_unpacking(low, len(items), len(target.elts), span)
     if not isinstance(value, Static):
@@ -91,7 +92,7 @@ def _unpack(low: Context, target: ast.Tuple | ast.List, value: Value, span: ir.S
         assign(low, part, item, span)
 
 
-def _rows(low: Context, value: ir.Expression, count: int, span: ir.Span) -> list[Value]:
+def _rows(low: FunctionBuilder, value: ir.Expression, count: int, span: ir.Span) -> list[Value]:
     """Return the elements of an array that is unpacked, of which there must be `count`."""
     kind = value.type
     assert isinstance(kind, Array)
@@ -100,7 +101,9 @@ def _rows(low: Context, value: ir.Expression, count: int, span: ir.Span) -> list
     return [index_array(low, value, [(Static(k), span)], span) for k in range(count)]
 
 
-def _store(low: Context, place: Value, value: Value, place_span: ir.Span, span: ir.Span) -> None:
+def _store(
+    low: FunctionBuilder, place: Value, value: Value, place_span: ir.Span, span: ir.Span
+) -> None:
     """Store a value to an element or a field."""
     if isinstance(place, ir.Section):
         raise low.refuse(
@@ -121,15 +124,17 @@ def _store(low: Context, place: Value, value: Value, place_span: ir.Span, span: 
     if isinstance(place.type, Record) and isinstance(kind, Tuple):
         _store_fields(low, place, value, span)
         return
-    found = convert(low, value, place.type, span, what)
+    found = low.convert(value, place.type, span, what)
     low.emit(ir.Store(place, found, ir.Span(*place_span[:2], *span[2:])))
 
 
-def _store_fields(low: Context, place: ir.Element | ir.Field, value: Value, span: ir.Span) -> None:
+def _store_fields(
+    low: FunctionBuilder, place: ir.Element | ir.Field, value: Value, span: ir.Span
+) -> None:
     kind = place.type
     assert isinstance(kind, Record)
     names = kind.dtype.names or ()
-    items = items_of(low, value, span)
+    items = low.items_of(value, span)
     if len(items) != len(names):
         raise low.fail(
             f"{len(items)} values cannot be stored to a record of {len(names)} fields.", span
@@ -140,7 +145,7 @@ def _store_fields(low: Context, place: ir.Element | ir.Field, value: Value, span
         _store(low, record_field(low, place, name, span), item, span, span)
 
 
-def _check_writable(low: Context, place: ir.Expression, span: ir.Span) -> None:
+def _check_writable(low: FunctionBuilder, place: ir.Expression, span: ir.Span) -> None:
     root: Any = place
     while isinstance(root, ir.Field):
         if isinstance(root.value.type, Tuple):
@@ -167,7 +172,7 @@ def _check_writable(low: Context, place: ir.Expression, span: ir.Span) -> None:
     )
 
 
-def annotated_assign(low: Context, node: ast.AnnAssign) -> None:
+def annotated_assign(low: FunctionBuilder, node: ast.AnnAssign) -> None:
     """Lower ``a: dtype = value``."""
     wanted = annotated_type(low, node.annotation)
     if isinstance(node.target, ast.Name) and wanted is not None:
@@ -183,24 +188,19 @@ def annotated_assign(low: Context, node: ast.AnnAssign) -> None:
         assign(low, node.target, evaluate(low, node.value), low.span(node.value))
 
 
-def augmented_assign(low: Context, node: ast.AugAssign) -> None:
+def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     """Lower ``a += value``."""
-    row = BINARY.get(type(node.op))
     span = low.span(node)
-    if row is None:
-        words, hint = refusal_of(node.op) or ("This operator", "")
-        raise low.refuse(f"{words} cannot be used in a kernel.", span, hint)
+    op = spelling_of(low, node.op, span)
     places = (low.span(node.target), low.span(node.value))
     if isinstance(node.target, ast.Name):
         left = lookup(low, node.target.id, low.span(node.target))
-        before = len(low.statements)
-        value = evaluate(low, node.value)
-        if len(low.statements) > before and not isinstance(left, Static):
-            late = low.statements[before:]
-            del low.statements[before:]
+        with low.captured() as late:
+            value = evaluate(low, node.value)
+        if late:
             left = settled(low, left)
-            low.statements += late
-        assign_name(low, node.target.id, binary(low, row[0], left, value, span, places), span)
+        low.statements += late
+        assign_name(low, node.target.id, low.binary(op, left, value, span, places), span)
         return
     place = _target_of(low, node.target)
     if not isinstance(place, ir.Element | ir.Field):
@@ -213,16 +213,17 @@ def augmented_assign(low: Context, node: ast.AugAssign) -> None:
             low.span(node.target),
             "compute its elements in a loop.",
         )
-    value, added = low.captured(lambda: evaluate(low, node.value))
+    with low.captured() as added:
+        value = evaluate(low, node.value)
     if added:  # what they do to the element, or to its index, comes after it is read
         place = settled_lvalue(low, place)
-        left = temporary(low, place)
+        left = low.temporary(place)
         low.statements += added
-        result = binary(low, row[0], left, value, span, places)
+        result = low.binary(op, left, value, span, places)
         _store(low, place, result, low.span(node.target), span)
         return
     name = low.fresh("place")
     local = ir.Local(name, place.type, low.span(node.target))
-    result = binary(low, row[0], local, value, span, places)
+    result = low.binary(op, local, value, span, places)
     what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
-    low.emit(ir.Update(place, name, convert(low, result, place.type, span, what), span))
+    low.emit(ir.Update(place, name, low.convert(result, place.type, span, what), span))

@@ -8,7 +8,7 @@ from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static
-from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.conditions import condition_of
 from kerneltk.jit.lowering.function import block, captured_block, give_back
 from kerneltk.jit.lowering.names import local_function, object_error
@@ -24,13 +24,12 @@ from kerneltk.jit.lowering.statements.loops import (
     while_statement,
 )
 from kerneltk.jit.lowering.statements.matching import match_statement
-from kerneltk.jit.lowering.values.description import phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate
 
 __all__ = ["STATEMENTS"]
 
 
-def _expression_statement(low: Context, node: ast.Expr) -> None:
+def _expression_statement(low: FunctionBuilder, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant):
         return  # a docstring, or '...'
     value = evaluate(low, node.value)
@@ -38,7 +37,7 @@ def _expression_statement(low: Context, node: ast.Expr) -> None:
         low.emit(ir.Evaluate(value, low.span(node)))
 
 
-def _if_statement(low: Context, node: ast.If) -> bool:
+def _if_statement(low: FunctionBuilder, node: ast.If) -> bool:
     condition = condition_of(low, node.test)
     if isinstance(condition, Static):
         return block(low, node.body if condition.value else node.orelse)
@@ -48,7 +47,7 @@ def _if_statement(low: Context, node: ast.If) -> bool:
     return False
 
 
-def _return_statement(low: Context, node: ast.Return) -> None:
+def _return_statement(low: FunctionBuilder, node: ast.Return) -> None:
     span = low.span(node)
     if node.value is None:
         give_back(low, Static(None), span)
@@ -56,7 +55,7 @@ def _return_statement(low: Context, node: ast.Return) -> None:
     give_back(low, evaluate(low, node.value), low.span(node.value))
 
 
-def _assert_statement(low: Context, node: ast.Assert) -> None:
+def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> None:
     condition = condition_of(low, node.test)
     message = ""
     if node.msg is not None:
@@ -73,7 +72,7 @@ def _assert_statement(low: Context, node: ast.Assert) -> None:
     low.emit(ir.Assert(condition, shown, span))
 
 
-def _function_definition(low: Context, node: ast.FunctionDef) -> None:
+def _function_definition(low: FunctionBuilder, node: ast.FunctionDef) -> None:
     for decorator in node.decorator_list:
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
         found = evaluate(low, function)
@@ -87,7 +86,7 @@ def _function_definition(low: Context, node: ast.FunctionDef) -> None:
     known = low.bindings.get(node.name)
     place = low.span(node)
     if isinstance(known, Static) and getattr(known.value, "source", None) != made.value.source:
-        raise object_error(low, node.name, phrase_of(known), made, place)
+        raise object_error(low, node.name, low.phrase(known), made, place)
     if known is None and node.name in low.types:
         raise object_error(low, node.name, f"'{low.types[node.name]}'", made, place)
     low.bindings[node.name] = made

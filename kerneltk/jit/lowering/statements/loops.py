@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,22 +14,17 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.registry import is_range
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Tuple
-from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.conditions import condition_of
 from kerneltk.jit.lowering.function import block, captured_block
 from kerneltk.jit.lowering.names import assign_name, leaves_early, outlives_pass, stored_names
 from kerneltk.jit.lowering.statements.assignments import assign, wrong_unpacking
 from kerneltk.jit.lowering.values.arrays import index_array
 from kerneltk.jit.lowering.values.conversion import (
-    as_expression,
     as_index,
-    as_number,
-    convert,
-    items_of,
     make_pair,
     static_int,
 )
-from kerneltk.jit.lowering.values.description import description_of, phrase_of
 from kerneltk.jit.lowering.values.evaluation import (
     evaluate,
     in_order,
@@ -36,8 +32,7 @@ from kerneltk.jit.lowering.values.evaluation import (
     settled,
     starred_values,
 )
-from kerneltk.jit.lowering.values.numbers import cast
-from kerneltk.jit.lowering.values.references import extent_of, temporary
+from kerneltk.jit.lowering.values.references import extent_of
 
 __all__ = ["break_statement", "continue_statement", "for_statement", "while_statement"]
 
@@ -45,48 +40,51 @@ __all__ = ["break_statement", "continue_statement", "for_statement", "while_stat
 _MOST_REPEATED = 4096  # passes over constants: each is text of its own
 
 
-def _with_else(
-    low: Context, node: ast.For | ast.While, make: Callable[[ir.Local | None], None]
-) -> None:
-    """Lower a loop by `make`, and what runs where it was not left by 'break'."""
+@contextmanager
+def _with_else(low: FunctionBuilder, node: ast.For | ast.While) -> Iterator[ir.Local | None]:
+    """Lower a loop in a ``with`` block, and what runs where it was not left by 'break' after it."""
     if not node.orelse:
-        make(None)
+        yield None
         return
     span = low.span(node)
     flag = ir.Local(low.add_local("ended", BOOL), BOOL, span)
     low.emit(ir.Store(flag, ir.Literal_(True, BOOL, span), span))
-    make(flag)
+    yield flag
     low.emit(ir.If(flag, captured_block(low, node.orelse), (), span))
 
 
-def _loop_body(low: Context, nodes: Sequence[ast.stmt], flag: ir.Local | None) -> Any:
-    low.loops.append(("real", flag.name if flag else ""))
+@contextmanager
+def _body(
+    low: FunctionBuilder, flag: ir.Local | None, kind: str = "real"
+) -> Iterator[list[ir.Statement]]:
+    """Capture a loop's body; `flag` is the variable that 'break' stores to."""
+    low.loops.append((kind, flag.name if flag else ""))
     try:
-        return captured_block(low, nodes)
+        with low.captured() as body:
+            yield body
     finally:
         low.loops.pop()
 
 
-def while_statement(low: Context, node: ast.While) -> None:
+def while_statement(low: FunctionBuilder, node: ast.While) -> None:
     """Lower a ``while`` loop."""
     span = low.span(node.test)
-
-    def make(flag: ir.Local | None) -> None:
-        condition, added = low.captured(lambda: condition_of(low, node.test))
+    with _with_else(low, node) as flag:
+        with low.captured() as added:
+            condition = condition_of(low, node.test)
         if isinstance(condition, Static) and not condition.value:
             return
-        test = as_expression(low, condition, span)
-        body = _loop_body(low, node.body, flag)
+        test = low.as_expression(condition, span)
+        with _body(low, flag) as body:
+            block(low, node.body)
         if added:
             leave = ir.If(ir.Not(test, span), (ir.Break(span),), (), span)
-            body = (*added, leave, *body)
+            body = [*added, leave, *body]
             test = ir.Literal_(True, BOOL, span)
-        low.emit(ir.While(test, body, span))
-
-    _with_else(low, node, make)
+        low.emit(ir.While(test, tuple(body), span))
 
 
-def break_statement(low: Context, node: ast.Break) -> None:
+def break_statement(low: FunctionBuilder, node: ast.Break) -> None:
     """Lower ``break``."""
     span = low.span(node)
     kind, flag = low.loops[-1]
@@ -96,14 +94,14 @@ def break_statement(low: Context, node: ast.Break) -> None:
     low.emit(ir.Break(span))
 
 
-def continue_statement(low: Context, node: ast.Continue) -> None:
+def continue_statement(low: FunctionBuilder, node: ast.Continue) -> None:
     """Lower ``continue``."""
     span = low.span(node)
     # A pass of a static loop is a loop of its own that runs once.
     low.emit(ir.Break(span) if low.loops[-1][0] == "static" else ir.Continue(span))
 
 
-def for_statement(low: Context, node: ast.For) -> None:
+def for_statement(low: FunctionBuilder, node: ast.For) -> None:
     """Lower a ``for`` loop."""
     iterable = node.iter
     if isinstance(iterable, ast.Call):
@@ -129,7 +127,7 @@ def for_statement(low: Context, node: ast.For) -> None:
         _static_loop(low, node, _repeated_items(low, value, low.span(iterable)))
 
 
-def _repeated_items(low: Context, value: Value, span: ir.Span) -> list[Value]:
+def _repeated_items(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Value]:
     if isinstance(value, Static) and isinstance(value.value, tuple | list | str | dict | range):
         if len(value.value) > _MOST_REPEATED:
             raise low.refuse(
@@ -139,15 +137,15 @@ def _repeated_items(low: Context, value: Value, span: ir.Span) -> list[Value]:
             )
         return [Static(item) for item in value.value]
     if isinstance(value, ir.Expression) and isinstance(value.type, Tuple):
-        return items_of(low, value, span)
+        return low.items_of(value, span)
     raise low.fail(
-        f"{description_of(value)} cannot be looped over.",
+        f"{low.describe(value)} cannot be looped over.",
         span,
         "loop over 'range', an array, or a tuple.",
     )
 
 
-def _static_items(low: Context, node: ast.Call, function: Any) -> list[Value]:
+def _static_items(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value]:
     span = low.span(node)
     values = in_order(low, node.args)
     start = 0
@@ -189,7 +187,7 @@ def _static_items(low: Context, node: ast.Call, function: Any) -> list[Value]:
     return [make_pair((Static(start + k), item), span) for k, item in enumerate(lists[0])]
 
 
-def _range_loop(low: Context, node: ast.For, call: ast.Call) -> None:
+def _range_loop(low: FunctionBuilder, node: ast.For, call: ast.Call) -> None:
     unroll: Any = None
     for keyword in call.keywords:
         found = evaluate(low, keyword.value)
@@ -199,7 +197,7 @@ def _range_loop(low: Context, node: ast.For, call: ast.Call) -> None:
         unroll = found.value if isinstance(found, Static) else found
         times = isinstance(unroll, int | np.integer) and 1 <= unroll < 2**31
         if not (times or unroll is None or isinstance(unroll, bool)):
-            shown = phrase_of(found) if isinstance(found, Static) else "a variable"
+            shown = low.phrase(found) if isinstance(found, Static) else "a variable"
             raise low.fail(
                 f"'unroll' must be a constant number of passes, True or False, not {shown}.",
                 place,
@@ -207,7 +205,7 @@ def _range_loop(low: Context, node: ast.For, call: ast.Call) -> None:
     values: list[Value] = []
     for argument, value in zip(call.args, starred_values(low, call.args), strict=True):
         place = low.span(argument)
-        items = items_of(low, value, place) if isinstance(argument, ast.Starred) else [value]
+        items = low.items_of(value, place) if isinstance(argument, ast.Starred) else [value]
         values += [as_index(low, item, place, "An argument of 'range'") for item in items]
     if not 1 <= len(values) <= 3:
         raise low.fail(
@@ -220,9 +218,11 @@ def _range_loop(low: Context, node: ast.For, call: ast.Call) -> None:
     _counted_loop(low, node, bounds, unroll)
 
 
-def _counted_loop(low: Context, node: ast.For, bounds: Sequence[Value], unroll: Any) -> None:
+def _counted_loop(
+    low: FunctionBuilder, node: ast.For, bounds: Sequence[Value], unroll: Any
+) -> None:
     span = low.span(node.iter)
-    start, stop, step = (cast(low, as_number(low, v, span), PY_INT) for v in bounds)
+    start, stop, step = (low.cast(low.as_number(v, span), PY_INT) for v in bounds)
     if isinstance(step, ir.Literal_) and step.value == 0:
         raise low.fail("The step of 'range' cannot be zero.", span)
     if not isinstance(node.target, ast.Name):
@@ -231,20 +231,20 @@ def _counted_loop(low: Context, node: ast.For, bounds: Sequence[Value], unroll: 
     if isinstance(step, ir.Literal_):
         ascending = bool(step.value > 0)
     else:
-        step = temporary(low, step)
+        step = low.temporary(step)
     if not isinstance(stop, ir.Literal_) and not _is_stable(low, stop):
-        stop = temporary(low, stop)
+        stop = low.temporary(stop)
     name = node.target.id
     target_span = low.span(node.target)
-    private = node in low.scope.private_loops
-
-    def make(flag: ir.Local | None) -> None:
-        if private:
-            variable = ir.Local(_loop_variable(low, name), PY_INT, target_span)
+    with _with_else(low, node) as flag:
+        if node in low.scope.private_loops:
+            variable = ir.Local(low.fresh(name), PY_INT, target_span)
+            low.counters.add(variable.name)
             before = low.bindings.get(name)
             low.bindings[name] = variable
             try:
-                body = _loop_body(low, node.body, flag)
+                with _body(low, flag) as body:
+                    block(low, node.body)
             finally:
                 if before is None:
                     del low.bindings[name]
@@ -252,32 +252,15 @@ def _counted_loop(low: Context, node: ast.For, bounds: Sequence[Value], unroll: 
                     low.bindings[name] = before
             low.taken.discard(variable.name)
         else:
-            counter = ir.Local(low.fresh(f"{name}_next"), PY_INT, target_span)
-            variable = counter
-
-            def inner() -> Value:
-                assign_name(low, name, counter, target_span)
+            variable = ir.Local(low.fresh(f"{name}_next"), PY_INT, target_span)
+            with _body(low, flag) as body:
+                assign_name(low, name, variable, target_span)
                 block(low, node.body)
-                return Static(None)
-
-            low.loops.append(("real", flag.name if flag else ""))
-            try:
-                body = low.captured(inner)[1]
-            finally:
-                low.loops.pop()
         times = unroll if unroll is None or isinstance(unroll, bool) else int(unroll)
-        low.emit(ir.For(variable, start, stop, step, ascending, True, times, body, span))
-
-    _with_else(low, node, make)
+        low.emit(ir.For(variable, start, stop, step, ascending, True, times, tuple(body), span))
 
 
-def _loop_variable(low: Context, name: str) -> str:
-    found = low.fresh(name)
-    low.counters.add(found)
-    return found
-
-
-def _is_stable(low: Context, value: ir.Expression) -> bool:
+def _is_stable(low: FunctionBuilder, value: ir.Expression) -> bool:
     """Return whether an expression has the same value all through a loop."""
     if isinstance(value, ir.Extent):
         return isinstance(value.array, ir.Local) and low.is_constant(value.array.name)
@@ -286,42 +269,32 @@ def _is_stable(low: Context, value: ir.Expression) -> bool:
     return False
 
 
-def _array_loop(low: Context, node: ast.For, array: ir.Expression) -> None:
+def _array_loop(low: FunctionBuilder, node: ast.For, array: ir.Expression) -> None:
     """Loop over the elements, or the rows, of an array."""
     span = low.span(node.iter)
     if not isinstance(array, ir.Local):
         if isinstance(array.type, Array) and array.type.layout == "fixed":  # of a record
             view = replace(array.type, layout="C", shape=())
-            array = convert(low, array, view, span, "the array")
-        array = temporary(low, array)
+            array = low.convert(array, view, span, "the array")
+        array = low.temporary(array)
     kind = array.type
     assert isinstance(kind, Array)
     if kind.ndim == 0:
         raise low.fail("An array without dimensions cannot be looped over.", span)
     counter = ir.Local(low.fresh("k"), PY_INT, span)
-
-    def make(flag: ir.Local | None) -> None:
-        def inner() -> Value:
+    with _with_else(low, node) as flag:
+        with _body(low, flag) as body:
             item = index_array(low, array, [(counter, span)], span)
             if isinstance(item, ir.Element):
                 item = replace(item, wrap=(False,))
             assign(low, node.target, item, span)
             block(low, node.body)
-            return Static(None)
-
-        low.loops.append(("real", flag.name if flag else ""))
-        try:
-            body = low.captured(inner)[1]
-        finally:
-            low.loops.pop()
         zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
         stop = extent_of(array, 0, span)
-        low.emit(ir.For(counter, zero, stop, one, True, True, None, body, span))
-
-    _with_else(low, node, make)
+        low.emit(ir.For(counter, zero, stop, one, True, True, None, tuple(body), span))
 
 
-def _static_loop(low: Context, node: ast.For, items: Sequence[Value]) -> None:
+def _static_loop(low: FunctionBuilder, node: ast.For, items: Sequence[Value]) -> None:
     """Loop over what is known: the body is repeated."""
     span = low.span(node.iter)
     items = [settled(low, item) for item in items]  # the body may change what they are made of
@@ -337,19 +310,11 @@ def _static_loop(low: Context, node: ast.For, items: Sequence[Value]) -> None:
         if flag is None or not leaves:
             _static_pass(low, node, item, span)
             continue
-
-        def once(item: Value = item) -> Value:
-            low.loops.append(("static", flag.name))
-            try:
-                _static_pass(low, node, item, span)
-            finally:
-                low.loops.pop()
-            return Static(None)
-
-        body = low.captured(once)[1]
+        with _body(low, flag, "static") as body:
+            _static_pass(low, node, item, span)
         counter = ir.Local(low.fresh("once"), PY_INT, span)
         zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
-        loop = ir.For(counter, zero, one, one, True, True, None, body, span)
+        loop = ir.For(counter, zero, one, one, True, True, None, tuple(body), span)
         low.emit(ir.If(ir.Not(flag, span), (loop,), (), span))
     if is_repeated:
         low.repeated.pop()
@@ -358,7 +323,7 @@ def _static_loop(low: Context, node: ast.For, items: Sequence[Value]) -> None:
         low.emit(ir.If(ir.Not(flag, span), captured_block(low, node.orelse), (), span))
 
 
-def _static_pass(low: Context, node: ast.For, item: Value, span: ir.Span) -> None:
+def _static_pass(low: FunctionBuilder, node: ast.For, item: Value, span: ir.Span) -> None:
     for name in stored_names(node.target):
         low.bindings.pop(name, None)
     if isinstance(node.target, ast.Name):
@@ -367,7 +332,7 @@ def _static_pass(low: Context, node: ast.For, item: Value, span: ir.Span) -> Non
         for part in node.target.elts:
             if isinstance(part, ast.Starred):
                 refuse_node(low, part)
-        parts = items_of(low, item, span)
+        parts = low.items_of(item, span)
         if len(parts) != len(node.target.elts):
             place = low.span(node.target)
             raise wrong_unpacking(low, len(parts), len(node.target.elts), place)
@@ -384,7 +349,7 @@ def _static_pass(low: Context, node: ast.For, item: Value, span: ir.Span) -> Non
                 low.bindings[target.id] = value
             else:
                 low.bindings[target.id] = (
-                    value if isinstance(value.type, Array) else temporary(low, value)
+                    value if isinstance(value.type, Array) else low.temporary(value)
                 )
         else:
             assign(low, target, value, span)

@@ -7,27 +7,25 @@ from collections.abc import Sequence
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.conditions import condition_of
 from kerneltk.jit.lowering.function import block, captured_block
 from kerneltk.jit.lowering.names import assign_name
-from kerneltk.jit.lowering.values.comparisons import compare
-from kerneltk.jit.lowering.values.conversion import as_expression
+from kerneltk.jit.lowering.values.comparisons import combined
 from kerneltk.jit.lowering.values.evaluation import evaluate
-from kerneltk.jit.lowering.values.references import temporary
 
 __all__ = ["match_statement"]
 
 
-def match_statement(low: Context, node: ast.Match) -> None:
+def match_statement(low: FunctionBuilder, node: ast.Match) -> None:
     """Lower ``match``."""
     subject = evaluate(low, node.subject)
     if not isinstance(subject, Static):
-        subject = temporary(low, as_expression(low, subject, low.span(node.subject)))
+        subject = low.temporary(low.as_expression(subject, low.span(node.subject)))
     _match_cases(low, subject, node.cases)
 
 
-def _match_cases(low: Context, subject: Value, cases: Sequence[ast.match_case]) -> None:
+def _match_cases(low: FunctionBuilder, subject: Value, cases: Sequence[ast.match_case]) -> None:
     if not cases:
         return
     case, rest = cases[0], cases[1:]
@@ -36,17 +34,11 @@ def _match_cases(low: Context, subject: Value, cases: Sequence[ast.match_case]) 
     if isinstance(test, Static) and not test.value:
         _match_cases(low, subject, rest)
         return
-
-    def guarded() -> Value:
-        if case.guard is None:
-            return test
-        guard = condition_of(low, case.guard)
-        if isinstance(test, Static):
-            return guard
-        both = (test, as_expression(low, guard, span))
-        return ir.Logical("and", both, span)
-
-    condition = guarded()
+    condition = test
+    if case.guard is not None:
+        condition = condition_of(low, case.guard)
+        if not isinstance(test, Static):
+            condition = ir.Logical("and", (test, low.as_expression(condition, span)), span)
     if isinstance(condition, Static):
         if condition.value:
             block(low, case.body)
@@ -54,15 +46,12 @@ def _match_cases(low: Context, subject: Value, cases: Sequence[ast.match_case]) 
             _match_cases(low, subject, rest)
         return
     body = captured_block(low, case.body)
-
-    def others() -> Value:
+    with low.captured() as others:
         _match_cases(low, subject, rest)
-        return Static(None)
-
-    low.emit(ir.If(condition, body, low.captured(others)[1], span))
+    low.emit(ir.If(condition, body, tuple(others), span))
 
 
-def _matches(low: Context, subject: Value, pattern: ast.pattern) -> ir.Expression | Static:
+def _matches(low: FunctionBuilder, subject: Value, pattern: ast.pattern) -> ir.Expression | Static:
     """Return whether a value matches a pattern."""
     span = low.span(pattern)
     if isinstance(pattern, ast.MatchAs):
@@ -71,12 +60,12 @@ def _matches(low: Context, subject: Value, pattern: ast.pattern) -> ir.Expressio
         if pattern.pattern is None:
             return Static(True)
     if isinstance(pattern, ast.MatchValue):
-        found = compare(low, ast.Eq(), subject, evaluate(low, pattern.value), span)
-        return found if isinstance(found, Static) else as_expression(low, found, span)
+        found = low.compare(ast.Eq(), subject, evaluate(low, pattern.value), span)
+        return found if isinstance(found, Static) else low.as_expression(found, span)
     if isinstance(pattern, ast.MatchSingleton):
         wanted = Static(pattern.value)
         op: ast.cmpop = ast.Is() if pattern.value is None else ast.Eq()
-        return compare(low, op, subject, wanted, span)
+        return low.compare(op, subject, wanted, span)
     if isinstance(pattern, ast.MatchOr):
         operands: list[ir.Expression] = []
         for part in pattern.patterns:
@@ -88,7 +77,7 @@ def _matches(low: Context, subject: Value, pattern: ast.pattern) -> ir.Expressio
                 operands.append(test)
         if not operands:
             return Static(False)
-        return operands[0] if len(operands) == 1 else ir.Logical("or", tuple(operands), span)
+        return combined("or", operands, span)
     raise low.refuse(
         "This pattern cannot be used in a kernel.",
         span,

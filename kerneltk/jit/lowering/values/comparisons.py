@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +20,14 @@ from kerneltk.jit.lowering.values.numbers import cast
 from kerneltk.jit.lowering.values.operators import COMPARISONS, fold, operation_type
 from kerneltk.jit.lowering.values.references import temporary
 
-__all__ = ["compare", "compare_node"]
+__all__ = ["combined", "compare", "compare_node"]
+
+
+def combined(
+    word: Literal["and", "or"], operands: Sequence[ir.Expression], span: ir.Span
+) -> ir.Expression:
+    """Return conditions joined by a word; of one the condition itself."""
+    return operands[0] if len(operands) == 1 else ir.Logical(word, tuple(operands), span)
 
 
 def compare_node(low: Context, node: ast.Compare) -> Value:
@@ -53,7 +62,10 @@ def _chain(
             return found
         if k == last:
             break
-        following, added = low.captured(lambda k=k: _operand(low, nodes[k + 2], k + 1 < last))  # type: ignore[misc]
+        with low.captured() as added:
+            following = evaluate(low, nodes[k + 2])
+            if k + 1 < last:
+                following = evaluated_once(low, following)
         if added:
             right = settled(low, right)
             if operands:
@@ -62,12 +74,7 @@ def _chain(
         left, right = right, following
     if not operands:
         return Static(True)
-    return operands[0] if len(operands) == 1 else ir.Logical("and", tuple(operands), span)
-
-
-def _operand(low: Context, node: ast.expr, is_middle: bool) -> Value:
-    value = evaluate(low, node)
-    return evaluated_once(low, value) if is_middle else value
+    return combined("and", operands, span)
 
 
 def _rest_of_chain(
@@ -77,22 +84,17 @@ def _rest_of_chain(
     before: list[ir.Expression],
     left: Value,
     right: Value,
-    added: tuple[ir.Statement, ...],
+    added: list[ir.Statement],
     span: ir.Span,
 ) -> Value:
     """Return a chain whose next operand needs statements, which run only if it matters."""
-    head = before[0] if len(before) == 1 else ir.Logical("and", tuple(before), span)
-    result = temporary(low, head)
+    result = temporary(low, combined("and", before, span))
     assert isinstance(result, ir.Local)
-
-    def later() -> Value:
+    with low.captured() as body:
         low.statements += added
         rest = _chain(low, node, first, left, right, span)
         low.emit(ir.Store(result, as_expression(low, rest, span), span))
-        return result
-
-    _, statements = low.captured(later)
-    low.emit(ir.If(result, statements, (), span))
+    low.emit(ir.If(result, tuple(body), (), span))
     return result
 
 
@@ -198,8 +200,7 @@ def _compare_tuples(low: Context, op: ast.cmpop, left: Value, right: Value, span
             operands.append(found)
     if not operands:
         return Static(isinstance(op, ast.Eq))
-    word = "and" if isinstance(op, ast.Eq) else "or"
-    return operands[0] if len(operands) == 1 else ir.Logical(word, tuple(operands), span)  # type: ignore[arg-type]
+    return combined("and" if isinstance(op, ast.Eq) else "or", operands, span)
 
 
 def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
@@ -237,7 +238,7 @@ def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir
             operands.append(same)
     if not operands:
         return Static(isinstance(op, ast.NotIn))
-    whole = operands[0] if len(operands) == 1 else ir.Logical("or", tuple(operands), span)
+    whole = combined("or", operands, span)
     return whole if isinstance(op, ast.In) else ir.Not(whole, span)
 
 

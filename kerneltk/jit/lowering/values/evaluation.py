@@ -34,13 +34,11 @@ def in_order(low: Context, nodes: Sequence[ast.expr]) -> list[Value]:
     """
     values: list[Value] = []
     for node in nodes:
-        before = len(low.statements)
-        value = evaluate(low, node)
-        if len(low.statements) > before:
-            late = low.statements[before:]
-            del low.statements[before:]
+        with low.captured() as added:
+            value = evaluate(low, node)
+        if added:
             values = [settled(low, earlier) for earlier in values]
-            low.statements += late
+            low.statements += added
         values.append(value)
     return values
 
@@ -115,10 +113,10 @@ def evaluate(low: Context, node: ast.expr) -> Value:
     return handler(low, node)
 
 
-def refuse_node(low: Context, node: ast.AST) -> Never:
+def refuse_node(low: Context, node: ast.AST, span: ir.Span | None = None) -> Never:
     """Raise for a construct that restricted Python does not have."""
     words, hint = refusal_of(node) or (f"This construct ('{type(node).__name__}')", "")
-    raise low.refuse(f"{words} cannot be used in a kernel.", low.span(node), hint)
+    raise low.refuse(f"{words} cannot be used in a kernel.", span or low.span(node), hint)
 
 
 def starred_values(low: Context, nodes: Sequence[ast.expr]) -> list[Value]:

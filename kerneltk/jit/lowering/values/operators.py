@@ -14,7 +14,6 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number, Type
 from kerneltk.jit.lowering.context import Context
-from kerneltk.jit.lowering.unsupported import refusal_of
 from kerneltk.jit.lowering.values.conversion import (
     as_number,
     is_tuple,
@@ -26,7 +25,7 @@ from kerneltk.jit.lowering.values.conversion import (
     without_value,
 )
 from kerneltk.jit.lowering.values.description import phrase_of
-from kerneltk.jit.lowering.values.evaluation import evaluate, in_order
+from kerneltk.jit.lowering.values.evaluation import evaluate, in_order, refuse_node
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 
 __all__ = [
@@ -97,15 +96,19 @@ def _is_dtyped(value: Any) -> bool:
     return isinstance(value, np.generic)
 
 
+def spelling_of(low: Context, op: ast.operator, span: ir.Span) -> str:
+    """Return how an operator is spelled; raises for one that kernels do not have."""
+    if type(op) not in BINARY:
+        refuse_node(low, op, span)
+    return BINARY[type(op)][0]
+
+
 def binary_node(low: Context, node: ast.BinOp) -> Value:
     """Lower ``a + b``."""
-    row = BINARY.get(type(node.op))
-    if row is None:
-        words, hint = refusal_of(node.op) or ("This operator", "")
-        raise low.refuse(f"{words} cannot be used in a kernel.", low.span(node), hint)
+    op = spelling_of(low, node.op, low.span(node))
     left, right = in_order(low, (node.left, node.right))
     places = (low.span(node.left), low.span(node.right))
-    return binary(low, row[0], left, right, low.span(node), places)
+    return binary(low, op, left, right, low.span(node), places)
 
 
 def fold(
