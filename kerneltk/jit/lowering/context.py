@@ -10,7 +10,7 @@ import ast
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kerneltk.errors import TypingError, UnsupportedError, render_message
@@ -70,6 +70,7 @@ class Handlers:
     statements: Mapping[type[ast.AST], Callable[[Any, Any], bool | None]]
 
 
+@dataclass(slots=True, eq=False)
 class Program:
     """A kernel and the functions that it calls, as far as they are lowered.
 
@@ -79,15 +80,14 @@ class Program:
     handlers : Handlers
     """
 
-    def __init__(self, mode: str, handlers: Handlers) -> None:
-        self.mode = mode
-        self.handlers = handlers
-        self.functions: list[ir.Function] = []
-        self.signatures: dict[Any, Signature] = {}
-        self.stack: list[tuple[Any, str]] = []
-        self.names: set[str] = set()
-        # Keys hold the identities of objects: these must live as long.
-        self.kept: list[Any] = []
+    mode: str
+    handlers: Handlers
+    functions: list[ir.Function] = field(default_factory=list)
+    signatures: dict[Any, Signature] = field(default_factory=dict)
+    stack: list[tuple[Any, str]] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    # Keys hold the identities of objects: these must live as long.
+    kept: list[Any] = field(default_factory=list)
 
     def unique(self, name: str) -> str:
         """Return a name for a function of the program."""
@@ -96,6 +96,7 @@ class Program:
         return found
 
 
+@dataclass(eq=False)
 class Context:
     """The state of lowering one function for one combination of argument types.
 
@@ -117,32 +118,21 @@ class Context:
         Whether it is a function of one element, which may ask for its index.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        source: FunctionSource,
-        python_function: types.FunctionType | None,
-        around: Context | None,
-        arguments: tuple[tuple[str, ir.Expression], ...],
-        static: dict[str, Static],
-        *,
-        is_kernel: bool = False,
-        is_of_elements: bool = False,
-    ) -> None:
-        self.program = program
-        self.source = source
-        self.python_function = python_function
-        self.around = around
-        self.arguments = arguments
-        self.static = static
-        self.is_kernel = is_kernel
-        self.is_of_elements = is_of_elements
-        self.scope = scope_of(source.node)
-        self.closure: dict[str, Any] = {}
-        if python_function is not None and python_function.__closure__ is not None:
-            self.closure = dict(
-                zip(python_function.__code__.co_freevars, python_function.__closure__, strict=True)
-            )
+    program: Program
+    source: FunctionSource
+    python_function: types.FunctionType | None
+    around: Context | None
+    arguments: tuple[tuple[str, ir.Expression], ...]
+    static: dict[str, Static]
+    is_kernel: bool = False
+    is_of_elements: bool = False
+
+    def __post_init__(self) -> None:
+        self.scope = scope_of(self.source.node)
+        function = self.python_function
+        names = function.__code__.co_freevars if function else ()
+        cells = (function and function.__closure__) or ()
+        self.closure: dict[str, Any] = dict(zip(names, cells, strict=True))
         # What passes learn.
         self.types: dict[str, Type] = {}
         self.origins: dict[str, ir.Span] = {}

@@ -8,9 +8,9 @@ from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
+from kerneltk.jit.ir.joining import hint_for, join, type_of_annotation
 from kerneltk.jit.ir.types import VOID, Array, Number, Reference, Tuple, Type
 from kerneltk.jit.lowering.context import Context, Pending
-from kerneltk.jit.lowering.joining import hint_for, join, type_of_annotation
 from kerneltk.jit.lowering.names import learn
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node
@@ -18,7 +18,6 @@ from kerneltk.jit.passes.lasting_memory import with_lasting_memory
 from kerneltk.jit.source.scope import parameters_of
 
 __all__ = ["annotated_type", "block", "captured_block", "give_back", "lower_function"]
-
 
 _MOST_PASSES = 16  # over one function's types; each pass widens at least one of them
 

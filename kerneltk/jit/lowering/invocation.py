@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,24 @@ from kerneltk.jit.lowering.values.conversion import as_item, make_tuple
 from kerneltk.jit.source.function_source import FunctionSource, source_of
 from kerneltk.jit.source.scope import parameters_of, scope_of
 
-__all__ = ["bind_arguments", "lowered", "lowered_for", "parts_of"]
+__all__ = ["bind_arguments", "callee_of", "lowered", "lowered_for"]
 
 
-def parts_of(
-    low: Context, function: types.FunctionType, site: CallSite
-) -> tuple[FunctionSource, types.FunctionType, dict[str, Value]]:
-    """Return a function's source, the function, and the defaults of its parameters."""
+class Callee(NamedTuple):
+    """A Python function that is called: `LocalFunction`, or one with an object."""
+
+    source: FunctionSource
+    function: types.FunctionType | None
+    defaults: dict[str, Value]
+    around: Context | None
+
+
+def callee_of(low: Context, function: Any, site: CallSite) -> Callee | None:
+    """Return a Python function that kernels can call; None for another object."""
+    if isinstance(function, LocalFunction):
+        return Callee(function.source, None, function.defaults, function.around)
+    if not isinstance(function, types.FunctionType):
+        return None
     try:
         source = source_of(function)
     except KernelToolkitError as error:
@@ -36,43 +47,29 @@ def parts_of(
             site.span,
             hint,
         ) from None
-    node = source.node
-    positional = [*node.args.posonlyargs, *node.args.args]
     given = function.__defaults__ or ()
-    defaults: dict[str, Value] = {
-        argument.arg: Static(value)
-        for argument, value in zip(positional[len(positional) - len(given) :], given, strict=True)
-    }
-    defaults.update((k, Static(v)) for k, v in (function.__kwdefaults__ or {}).items())
-    return source, function, defaults
+    positional = [*source.node.args.posonlyargs, *source.node.args.args]
+    names = [argument.arg for argument in positional[len(positional) - len(given) :]]
+    known = {**dict(zip(names, given, strict=True)), **(function.__kwdefaults__ or {})}
+    return Callee(source, function, {name: Static(value) for name, value in known.items()}, None)
 
 
 def lowered(
     low: Context, function: Any, arguments: tuple[Value, ...], site: CallSite
 ) -> tuple[Signature, tuple[ir.Expression, ...]] | None:
-    """Return a Python function as it is lowered for these arguments, and what a call of it
-    passes: the arguments, and variables that it has from the function around. None for another
-    object.
+    """Lower a Python function for these arguments; return it with the arguments of a call of it,
+    captured variables included. None for another object.
     """
     site = dataclasses.replace(site, arguments=arguments, keywords={})
-    function = getattr(function, "jit_function", function)
-    if isinstance(function, LocalFunction):
-        parts = (function.source, None, function.defaults, function.around)
-        return lowered_for(low, *parts, site)
-    if isinstance(function, types.FunctionType):
-        return lowered_for(low, *parts_of(low, function, site), None, site)
-    return None
+    callee = callee_of(low, getattr(function, "jit_function", function), site)
+    return None if callee is None else lowered_for(low, callee, site)
 
 
 def lowered_for(
-    low: Context,
-    source: FunctionSource,
-    function: types.FunctionType | None,
-    defaults: dict[str, Value],
-    around: Context | None,
-    site: CallSite,
+    low: Context, callee: Callee, site: CallSite
 ) -> tuple[Signature, tuple[ir.Expression, ...]]:
     """Return a function that is lowered for these types, and the arguments of a call."""
+    source, function, defaults, around = callee
     node = source.node
     if isinstance(node, ast.FunctionDef) and node.args.kwarg is not None:
         raise low.refuse(
@@ -161,7 +158,7 @@ def _is_run_time(value: Any) -> bool:
 
 
 def _identity(value: Any) -> Any:
-    """Return what tells a static argument from another one."""
+    """Return a key that tells a static argument from another one."""
     if value is None or isinstance(value, bool | int | float | str):
         return (type(value), value)
     return id(value)
@@ -170,7 +167,7 @@ def _identity(value: Any) -> Any:
 def _called_from(
     error: TypingError | UnsupportedError, snippet: Snippet
 ) -> TypingError | UnsupportedError:
-    """Return the error of a function's text with the place of a call that led there."""
+    """Return the error in a function's source with the location of a call that led there."""
     message, separator, hint = str(error.args[0]).partition("\n  Hint: ")
     called = dataclasses.replace(snippet, label="called here")
     return type(error)(f"{message}\n{called.render()}{separator}{hint}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,13 +14,14 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.ir.joining import hint_for, join
 from kerneltk.jit.ir.types import PY_INT, Array, Number, Opaque, Type
 from kerneltk.jit.lowering.context import Context, LocalFunction, Pending
-from kerneltk.jit.lowering.joining import hint_for, join
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.description import phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, settled, settled_lvalue
 from kerneltk.jit.lowering.values.references import is_part, memory_of, record_at
+from kerneltk.jit.source.syntax import is_read_outside, leaves_early, stored_names
 
 __all__ = [
     "assign_name",
@@ -29,18 +29,16 @@ __all__ = [
     "declare_opaque",
     "element_index",
     "learn",
-    "leaves_early",
     "local_function",
     "lookup",
     "object_error",
     "outlives_pass",
-    "stored_names",
     "type_conflict",
 ]
 
 
 def lookup(low: Context, name: str, span: ir.Span) -> Value:
-    """Return what a name means here."""
+    """Return the value of a name."""
     bound = low.bindings.get(name)
     if bound is not None:
         return record_at(replace(bound, span=span)) if isinstance(bound, ir.Local) else bound
@@ -65,7 +63,7 @@ def _ir_name(low: Context, name: str) -> str:
 
 
 def _global_value(low: Context, name: str, span: ir.Span) -> Static:
-    """Return what a name means outside of all functions."""
+    """Return the object that a closure, the globals or the builtins have for a name."""
     outer = low
     while True:
         if name in outer.closure:
@@ -137,15 +135,14 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
             _bind_object(low, name, value, span)
             return
     elif once and _is_alias(low, value):
-        # A pass of a loop may leave the name as it is, and change what its place depends on.
+        # A pass of a loop may leave the name as it is, and change what its location depends on.
         lasts = low.lasts if name in low.scope.in_loops else None
         is_opaque = isinstance(value.type, Opaque)
         low.bindings[name] = value if is_opaque else settled_lvalue(low, value, lasts)
         return
-    if name in low.bindings:
-        bound = low.bindings[name]
-        if isinstance(bound, Static):
-            raise object_error(low, name, phrase_of(bound), value, span)
+    bound = low.bindings.get(name)
+    if isinstance(bound, Static):
+        raise object_error(low, name, phrase_of(bound), value, span)
     found = kept(low, value, span)
     if isinstance(found.type, Array) and found.type.is_of_copy:
         raise low.refuse(
@@ -169,17 +166,13 @@ def _is_alias(low: Context, value: ir.Expression) -> bool:
     if isinstance(value, ir.Local):
         return isinstance(value.type, Array | Opaque) and low.is_constant(value.name)
     if isinstance(value, ir.Call) and isinstance(value.type, Opaque):
-        # A group of threads, a place: what its own arguments are.
+        # A group of threads, a storage: constant where its arguments are.
         return not value.operation.effects and all(
-            _is_fixed(low, argument) for argument in value.arguments
+            isinstance(argument, ir.Literal_)
+            or (isinstance(argument, ir.Local | ir.Call) and _is_alias(low, argument))
+            for argument in value.arguments
         )
     return memory_of(value) is not None or is_part(value)
-
-
-def _is_fixed(low: Context, value: ir.Expression) -> bool:
-    return isinstance(value, ir.Literal_) or (
-        isinstance(value, ir.Local | ir.Call) and _is_alias(low, value)
-    )
 
 
 def _bind_object(low: Context, name: str, value: Static, span: ir.Span) -> None:
@@ -242,8 +235,7 @@ def declare(
     data: bytes = b"",
 ) -> ir.Expression:
     """Declare memory where the call stands, and return it."""
-    stem = low.declared_as or space
-    name = low.fresh(stem)
+    name = low.fresh(low.declared_as or space)
     if shape is None:
         kind = Array(element, 1, "C", (), space)
     else:
@@ -263,17 +255,12 @@ def declare_opaque(
 
 def local_function(low: Context, node: ast.FunctionDef | ast.Lambda) -> Static:
     """Return a function that is defined inside of this one."""
-    defaults: dict[str, Value] = {}
     positional = [*node.args.posonlyargs, *node.args.args]
     given = node.args.defaults
     pairs = list(zip(positional[len(positional) - len(given) :], given, strict=True))
-    pairs += [
-        (argument, default)
-        for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-        if default is not None
-    ]
-    for argument, default in pairs:
-        defaults[argument.arg] = settled(low, evaluate(low, default))
+    keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    pairs += [(argument, default) for argument, default in keywords if default is not None]
+    defaults = {argument.arg: settled(low, evaluate(low, default)) for argument, default in pairs}
     return Static(LocalFunction(low.source.at(node), low, defaults))
 
 
@@ -296,42 +283,10 @@ def outlives_pass(low: Context, name: str) -> bool:
         return False
     loop = low.repeated[-1]
     if name in stored_names(loop.target):
-        return leaves_early(loop.body) and _is_read_outside(low.source.node, name, loop.body)
+        return leaves_early(loop.body) and is_read_outside(low.source.node, name, loop.body)
     for index, statement in enumerate(loop.body):
         if isinstance(statement, ast.Assign) and any(
             name in stored_names(target) for target in statement.targets
         ):
-            return _is_read_outside(low.source.node, name, loop.body[index + 1 :])
+            return is_read_outside(low.source.node, name, loop.body[index + 1 :])
     return True  # under a condition
-
-
-def stored_names(target: ast.expr) -> list[str]:
-    """Return the names that a target assigns."""
-    names = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
-    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
-
-
-def _is_read_outside(function: ast.AST, name: str, part: Sequence[ast.stmt]) -> bool:
-    """Return whether a function reads a name anywhere but in a part of it."""
-
-    def reads(node: ast.AST) -> set[int]:
-        names = (item for item in ast.walk(node) if isinstance(item, ast.Name) and item.id == name)
-        return {id(item) for item in names if isinstance(item.ctx, ast.Load)}
-
-    return not reads(function) <= set().union(*map(reads, part))
-
-
-def leaves_early(nodes: Sequence[ast.stmt]) -> bool:
-    """Return whether a loop's body has a 'break' or 'continue' of its own."""
-    for node in nodes:
-        if isinstance(node, ast.Break | ast.Continue):
-            return True
-        if isinstance(node, ast.For | ast.While | ast.FunctionDef):
-            if isinstance(node, ast.For | ast.While) and leaves_early(node.orelse):
-                return True
-            continue
-        parts = [getattr(node, name, []) for name in ("body", "orelse")]
-        parts += [case.body for case in getattr(node, "cases", [])]
-        if any(leaves_early(part) for part in parts if isinstance(part, list)):
-            return True
-    return False

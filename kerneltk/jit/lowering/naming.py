@@ -33,7 +33,7 @@ def identifier(name: str, taken: Callable[[str], bool]) -> str:
     return found
 
 
-# What generated text itself mentions.
+# Names that generated source itself mentions.
 _USED_BY_SOURCE = frozenset(
     (
         *("array", "fixed", "strided", "tuple", "warp", "block", "grid", "lane", "thread", "rank"),

@@ -18,7 +18,6 @@ from kerneltk.jit.source.function_source import FunctionSource
 
 __all__ = ["lower_program"]
 
-
 _HANDLERS = Handlers(EXPRESSIONS, STATEMENTS)
 
 

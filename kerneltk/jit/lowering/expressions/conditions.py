@@ -8,9 +8,9 @@ from typing import Literal
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.ir.joining import hint_for, join
 from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
-from kerneltk.jit.lowering.joining import hint_for, join
 from kerneltk.jit.lowering.values.comparisons import combined
 from kerneltk.jit.lowering.values.conversion import kept
 from kerneltk.jit.lowering.values.evaluation import evaluate
@@ -84,15 +84,15 @@ def bool_node(low: FunctionBuilder, node: ast.BoolOp) -> Value:
     """``a or b`` is one of its operands, as in Python."""
     span = low.span(node)
     is_and = isinstance(node.op, ast.And)
-    found, place = evaluate(low, node.values[0]), low.span(node.values[0])
+    found, location = evaluate(low, node.values[0]), low.span(node.values[0])
     for part in node.values[1:]:
-        truth = low.truth(found, place)
+        truth = low.truth(found, location)
         if isinstance(truth, Static):
             if bool(truth.value) == is_and:
-                found, place = evaluate(low, part), low.span(part)
+                found, location = evaluate(low, part), low.span(part)
                 continue
             return found
-        left = low.as_expression(found, place)
+        left = low.as_expression(found, location)
         if left.type != BOOL:
             left = low.temporary(left)
             truth = low.truth(left, span)
@@ -110,11 +110,11 @@ def bool_node(low: FunctionBuilder, node: ast.BoolOp) -> Value:
         assert not isinstance(truth, Static)
         first: tuple[Value, list[ir.Statement]] = (right, added)
         second: tuple[Value, list[ir.Statement]] = (left, [])
-        places = (low.span(part), place) if is_and else (place, low.span(part))
+        spans = (low.span(part), location) if is_and else (location, low.span(part))
         found = _choose(
-            low, truth, *(first if is_and else second), *(second if is_and else first), span, places
+            low, truth, *(first if is_and else second), *(second if is_and else first), span, spans
         )
-        place = span
+        location = span
     return found
 
 
@@ -128,8 +128,8 @@ def ternary_node(low: FunctionBuilder, node: ast.IfExp) -> Value:
         then = evaluate(low, node.body)
     with low.captured() as orelse_added:
         orelse = evaluate(low, node.orelse)
-    places = (low.span(node.body), low.span(node.orelse))
-    return _choose(low, condition, then, then_added, orelse, orelse_added, span, places)
+    spans = (low.span(node.body), low.span(node.orelse))
+    return _choose(low, condition, then, then_added, orelse, orelse_added, span, spans)
 
 
 def _choose(
@@ -140,21 +140,21 @@ def _choose(
     orelse: Value,
     orelse_added: list[ir.Statement],
     span: ir.Span,
-    places: tuple[ir.Span, ir.Span],
+    spans: tuple[ir.Span, ir.Span],
 ) -> Value:
     """Return one of two values, of the type that both join to."""
     # What a reference needs before it is made belongs into its own branch.
     with low.captured() as more:
-        a = kept(low, then, places[0])
+        a = kept(low, then, spans[0])
     with low.captured() as others:
-        b = kept(low, orelse, places[1])
+        b = kept(low, orelse, spans[1])
     branches = [*then_added, *more], [*orelse_added, *others]
     kind = join(low.mode, a.type, b.type)
     if kind is None:
         raise low.clash(
             "The types of the two values do not go together.",
-            (places[0], f"'{a.type}'"),
-            (places[1], f"'{b.type}'"),
+            (spans[0], f"'{a.type}'"),
+            (spans[1], f"'{b.type}'"),
             hint=hint_for(a.type, b.type),
         )
     if not any(branches):

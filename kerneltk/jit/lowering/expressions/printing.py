@@ -14,23 +14,15 @@ from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number, Tu
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.values.evaluation import evaluate
 
-__all__ = ["Part", "print_call"]
-
-
-def print_call(low: FunctionBuilder, node: ast.Call, span: ir.Span) -> Value:
-    """Lower ``print(...)``."""
-    low.emit(ir.Print(_print_parts(low, node), span))
-    return Static(None)
-
+__all__ = ["print_call"]
 
 Part = str | tuple[str, ir.Expression]
-
 
 _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
 
 
-def _print_parts(low: FunctionBuilder, node: ast.Call) -> tuple[Part, ...]:
-    """Return what a call of ``print`` writes.
+def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
+    """Lower ``print(...)``.
 
     Raises
     ------
@@ -68,7 +60,8 @@ def _print_parts(low: FunctionBuilder, node: ast.Call) -> tuple[Part, ...]:
     parts.append(end)
     if any("\0" in part for part in parts if isinstance(part, str)):
         raise low.refuse("A null character cannot be printed in a kernel.", low.span(node))
-    return tuple(parts)
+    low.emit(ir.Print(tuple(parts), low.span(node)))
+    return Static(None)
 
 
 def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
@@ -82,7 +75,7 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
         assert isinstance(piece, ast.FormattedValue)
         value = evaluate(low, piece.value)
         span = low.span(piece.value)
-        text = ""
+        specification = ""
         for part in (
             piece.format_spec.values if isinstance(piece.format_spec, ast.JoinedStr) else ()
         ):
@@ -92,16 +85,16 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
                     span,
                     "write the number of digits as a constant.",
                 )
-            text += str(part.value)
-        if not text:
+            specification += str(part.value)
+        if not specification:
             parts += _shown(low, value, span)
         elif isinstance(value, Static) and not hasattr(value.value, "value_rule"):
             try:
-                parts.append(format(value.value, text))
+                parts.append(format(value.value, specification))
             except (TypeError, ValueError) as error:
                 raise low.not_computed(error, (value.value,), span) from None
         else:
-            parts += _formatted(low, low.as_number(value, span), text, span)
+            parts += _formatted(low, low.as_number(value, span), specification, span)
     return parts
 
 
@@ -142,14 +135,16 @@ def _integer(low: FunctionBuilder, number: ir.Expression, flags: str, letter: st
     return f"%{flags}ll{letter}", low.cast(number, PY_INT)
 
 
-def _formatted(low: FunctionBuilder, number: ir.Expression, text: str, span: ir.Span) -> list[Part]:
-    match = _SPECIFICATION.fullmatch(text)
+def _formatted(
+    low: FunctionBuilder, number: ir.Expression, specification: str, span: ir.Span
+) -> list[Part]:
+    match = _SPECIFICATION.fullmatch(specification)
     kind = number.type
     assert isinstance(kind, Number)
     letter = match[6] if match else ""
     if match is None or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
         raise low.refuse(
-            f"The format '{text}' cannot be used in a kernel.",
+            f"The format '{specification}' cannot be used in a kernel.",
             span,
             "formats have a width, a precision and one of the letters d, x, o, e, f, g.",
         )
@@ -158,6 +153,6 @@ def _formatted(low: FunctionBuilder, number: ir.Expression, text: str, span: ir.
     flags = f"{left}{sign}{zero}{width}"
     if letter in ("d", "x", "X", "o") or (not letter and (kind.is_integer or kind == BOOL)):
         if not (kind.is_integer or kind == BOOL) or precision:
-            raise low.fail(f"The format '{text}' needs an integer, not '{kind}'.", span)
+            raise low.fail(f"The format '{specification}' needs an integer, not '{kind}'.", span)
         return [_integer(low, number, flags, letter or "d")]
     return [(f"%{flags}{precision}{letter or 'g'}", low.cast(number, PY_FLOAT))]

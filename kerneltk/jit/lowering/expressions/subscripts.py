@@ -13,9 +13,9 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import array_attribute, number_attribute
 from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
+from kerneltk.jit.ir.joining import join
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
-from kerneltk.jit.lowering.joining import join
 from kerneltk.jit.lowering.values.arrays import record_field, subscript
 from kerneltk.jit.lowering.values.conversion import (
     as_index,
@@ -52,8 +52,7 @@ def _attribute(low: FunctionBuilder, value: Value, name: str, span: ir.Span) -> 
                 hint = f"did you mean '{close[0]}'?" if close else ""
                 raise low.fail(f"{label} has no attribute '{name}'.", span, hint) from None
             except Exception as error:  # a property may raise anything
-                sentence = f"'{name}' cannot be had: {reason_of(error)}."
-                raise low.fail(sentence, span) from error
+                raise low.fail(f"'{name}' cannot be had: {reason_of(error)}.", span) from error
         value = low.as_expression(value, span)
     kind = value.type
     if isinstance(kind, Array):
@@ -65,8 +64,7 @@ def _attribute(low: FunctionBuilder, value: Value, name: str, span: ir.Span) -> 
             return Static(BoundMethod(value, _copy_of_record, name))
         return record_field(low, value, name, span)
     if isinstance(kind, Tuple) and name in kind.names:
-        index = kind.names.index(name)
-        return item_of(value, index, span)
+        return item_of(value, kind.names.index(name), span)
     if isinstance(kind, Tuple) and kind.maker is not None and not hasattr(kind.maker, name):
         known = ", ".join(kind.names)
         raise low.fail(f"'{kind}' has no field '{name}'.", span, f"its fields are {known}.")
@@ -84,13 +82,13 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
     value = evaluate(low, node.value)
     span = low.span(node)
     if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
-        key = _static_key(low, node.slice) if not isinstance(node.slice, ast.Slice) else None
-        if key is None:
-            key = Static(_static_slice(low, node.slice))  # type: ignore[arg-type]
+        if isinstance(node.slice, ast.Slice):
+            key: Value = Static(_static_slice(low, node.slice))
+        else:
+            key = _static_key(low, node.slice)
         if isinstance(key, Static) and is_object(key):
             return _static_item(low, value.value, key.value, span)
-        value = low.as_expression(value, span)
-        return _tuple_item(low, value, key, span)
+        return _tuple_item(low, low.as_expression(value, span), key, span)
     value = low.as_expression(value, span)
     kind = value.type
     if isinstance(kind, Array):
@@ -98,30 +96,27 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
     if isinstance(kind, Opaque) and "items" in dict(kind.details):
         item = dict(kind.details)["items"]
         return item(low, value, evaluate(low, node.slice), span)  # type: ignore[no-any-return]
-    if not isinstance(kind, Tuple | Record):
-        raise low.fail(f"{low.describe(value)} has no items.", span)
-    if isinstance(node.slice, ast.Slice):
-        if isinstance(kind, Tuple):
+    if isinstance(kind, Tuple):
+        if isinstance(node.slice, ast.Slice):
             items = low.items_of(value, span)[_static_slice(low, node.slice)]
             return low.make_tuple(items, span)
-        raise low.fail(f"{low.describe(value)} has no items.", span)
-    key = evaluate(low, node.slice)
-    if isinstance(kind, Tuple):
-        return _tuple_item(low, value, key, span)
-    if isinstance(kind, Record) and isinstance(key, Static):
+        return _tuple_item(low, value, evaluate(low, node.slice), span)
+    if isinstance(kind, Record) and not isinstance(node.slice, ast.Slice):
+        key = evaluate(low, node.slice)
         names = kind.dtype.names or ()
-        if isinstance(key.value, str):
-            return record_field(low, value, key.value, span)
-        if isinstance(key.value, int):
-            if not -len(names) <= key.value < len(names):
+        found = key.value if isinstance(key, Static) else None
+        if isinstance(found, str):
+            return record_field(low, value, found, span)
+        if isinstance(found, int):
+            if not -len(names) <= found < len(names):
                 many = f"it has {len(names)} fields."
-                raise low.fail(f"The record has no field {key.value}.", span, many)
-            return record_field(low, value, names[key.value], span)
+                raise low.fail(f"The record has no field {found}.", span, many)
+            return record_field(low, value, names[found], span)
     raise low.fail(f"{low.describe(value)} has no items.", span)
 
 
 def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:
-    """Return what stands in the brackets behind an object that is known."""
+    """Return the key in brackets behind an object that is known."""
     if not isinstance(node, ast.Tuple) or any(isinstance(part, ast.Starred) for part in node.elts):
         return evaluate(low, node)
     values = starred_values(low, node.elts)
@@ -136,12 +131,10 @@ def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:
 
 
 def _static_slice(low: FunctionBuilder, node: ast.Slice) -> slice:
-    bounds: list[int | None] = []
-    for part in (node.lower, node.upper, node.step):
-        if part is None:
-            bounds.append(None)
-        else:
-            bounds.append(static_int(low, evaluate(low, part), low.span(part), "A tuple's bound"))
+    bounds = (
+        part and static_int(low, evaluate(low, part), low.span(part), "A tuple's bound")
+        for part in (node.lower, node.upper, node.step)
+    )
     return slice(*bounds)
 
 
@@ -189,15 +182,12 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
     for index in range(count - 2, -1, -1):
         here = low.compare(ast.Eq(), chosen, Static(index), span)
         back = low.compare(ast.Eq(), chosen, Static(index - count), span)
-        either = ir.Logical(
-            "or", (low.as_expression(here, span), low.as_expression(back, span)), span
-        )
+        both = low.as_expression(here, span), low.as_expression(back, span)
+        either = ir.Logical("or", both, span)
         found = ir.Select(either, items[index], found, joined, span)
     return found
 
 
 def _copy_of_record(low: Any, site: CallSite) -> Value:
-    record: Any = site.arguments[0]
     arguments_of(low, replace(site, arguments=site.arguments[1:]), ())
-    found: Value = low.copied(record)
-    return found
+    return low.copied(site.arguments[0])  # type: ignore[no-any-return]

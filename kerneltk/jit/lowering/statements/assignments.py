@@ -50,20 +50,20 @@ def assign(low: FunctionBuilder, target: ast.expr, value: Value, span: ir.Span) 
         refuse_node(low, target)
     else:
         with low.captured() as late:
-            place = _target_of(low, target)
+            lvalue = _target_of(low, target)
         if late:
             value = settled(low, value)
             low.statements += late
-        _store(low, place, value, low.span(target), span)
+        _store(low, lvalue, value, low.span(target), span)
 
 
 def _target_of(low: FunctionBuilder, target: ast.expr) -> Value:
-    """Return what an element or a field is that is assigned to."""
-    place = evaluate(low, target)
-    is_item = isinstance(place, Static) and isinstance(target, ast.Subscript)
+    """Return the element or the field that is assigned to."""
+    lvalue = evaluate(low, target)
+    is_item = isinstance(lvalue, Static) and isinstance(target, ast.Subscript)
     if is_item and is_tuple(evaluate(low, target.value)):  # type: ignore[attr-defined]
         raise _tuple_assigned(low, low.span(target))
-    return place
+    return lvalue
 
 
 def _tuple_assigned(low: FunctionBuilder, span: ir.Span, maker: type | None = None) -> Exception:
@@ -102,36 +102,36 @@ def _rows(low: FunctionBuilder, value: ir.Expression, count: int, span: ir.Span)
 
 
 def _store(
-    low: FunctionBuilder, place: Value, value: Value, place_span: ir.Span, span: ir.Span
+    low: FunctionBuilder, lvalue: Value, value: Value, lvalue_span: ir.Span, span: ir.Span
 ) -> None:
     """Store a value to an element or a field."""
-    if isinstance(place, ir.Section):
+    if isinstance(lvalue, ir.Section):
         raise low.refuse(
             "A part of an array cannot be assigned to in a kernel, only an element.",
-            place_span,
+            lvalue_span,
             "assign its elements in a loop, or one element a thread.",
         )
-    if not isinstance(place, ir.Element | ir.Field):
-        raise low.fail("This cannot be assigned to.", place_span)
-    if isinstance(place, ir.Element) and isinstance(place.array.type, Reference):
-        raise _tuple_assigned(low, place_span)  # only an item of a tuple is a whole reference
-    _check_writable(low, place, place_span)
-    if isinstance(place, ir.Field) and isinstance(place.type, Array):
-        store_array(low, settled_lvalue(low, place), value, span)
+    if not isinstance(lvalue, ir.Element | ir.Field):
+        raise low.fail("This cannot be assigned to.", lvalue_span)
+    if isinstance(lvalue, ir.Element) and isinstance(lvalue.array.type, Reference):
+        raise _tuple_assigned(low, lvalue_span)  # only an item of a tuple is a whole reference
+    _check_writable(low, lvalue, lvalue_span)
+    if isinstance(lvalue, ir.Field) and isinstance(lvalue.type, Array):
+        store_array(low, settled_lvalue(low, lvalue), value, span)
         return
-    what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
+    what = "an element" if isinstance(lvalue, ir.Element) else f"the field '{lvalue.key}'"
     kind = None if isinstance(value, Static) else value.type
-    if isinstance(place.type, Record) and isinstance(kind, Tuple):
-        _store_fields(low, place, value, span)
+    if isinstance(lvalue.type, Record) and isinstance(kind, Tuple):
+        _store_fields(low, lvalue, value, span)
         return
-    found = low.convert(value, place.type, span, what)
-    low.emit(ir.Store(place, found, ir.Span(*place_span[:2], *span[2:])))
+    found = low.convert(value, lvalue.type, span, what)
+    low.emit(ir.Store(lvalue, found, ir.Span(*lvalue_span[:2], *span[2:])))
 
 
 def _store_fields(
-    low: FunctionBuilder, place: ir.Element | ir.Field, value: Value, span: ir.Span
+    low: FunctionBuilder, lvalue: ir.Element | ir.Field, value: Value, span: ir.Span
 ) -> None:
-    kind = place.type
+    kind = lvalue.type
     assert isinstance(kind, Record)
     names = kind.dtype.names or ()
     items = low.items_of(value, span)
@@ -140,13 +140,13 @@ def _store_fields(
             f"{len(items)} values cannot be stored to a record of {len(names)} fields.", span
         )
     items = [settled(low, item) for item in items]
-    place = settled_lvalue(low, place)
+    lvalue = settled_lvalue(low, lvalue)
     for name, item in zip(names, items, strict=True):
-        _store(low, record_field(low, place, name, span), item, span, span)
+        _store(low, record_field(low, lvalue, name, span), item, span, span)
 
 
-def _check_writable(low: FunctionBuilder, place: ir.Expression, span: ir.Span) -> None:
-    root: Any = place
+def _check_writable(low: FunctionBuilder, lvalue: ir.Expression, span: ir.Span) -> None:
+    root: Any = lvalue
     while isinstance(root, ir.Field):
         if isinstance(root.value.type, Tuple):
             raise _tuple_assigned(low, span, root.value.type.maker)
@@ -192,7 +192,7 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     """Lower ``a += value``."""
     span = low.span(node)
     op = spelling_of(low, node.op, span)
-    places = (low.span(node.target), low.span(node.value))
+    spans = (low.span(node.target), low.span(node.value))
     if isinstance(node.target, ast.Name):
         left = lookup(low, node.target.id, low.span(node.target))
         with low.captured() as late:
@@ -200,14 +200,14 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
         if late:
             left = settled(low, left)
         low.statements += late
-        assign_name(low, node.target.id, low.binary(op, left, value, span, places), span)
+        assign_name(low, node.target.id, low.binary(op, left, value, span, spans), span)
         return
-    place = _target_of(low, node.target)
-    if not isinstance(place, ir.Element | ir.Field):
-        _store(low, place, place, low.span(node.target), span)
+    lvalue = _target_of(low, node.target)
+    if not isinstance(lvalue, ir.Element | ir.Field):
+        _store(low, lvalue, lvalue, low.span(node.target), span)
         return
-    _check_writable(low, place, low.span(node.target))
-    if isinstance(place.type, Array):
+    _check_writable(low, lvalue, low.span(node.target))
+    if isinstance(lvalue.type, Array):
         raise low.refuse(
             "An array cannot be computed with as a whole.",
             low.span(node.target),
@@ -216,14 +216,14 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     with low.captured() as added:
         value = evaluate(low, node.value)
     if added:  # what they do to the element, or to its index, comes after it is read
-        place = settled_lvalue(low, place)
-        left = low.temporary(place)
+        lvalue = settled_lvalue(low, lvalue)
+        left = low.temporary(lvalue)
         low.statements += added
-        result = low.binary(op, left, value, span, places)
-        _store(low, place, result, low.span(node.target), span)
+        result = low.binary(op, left, value, span, spans)
+        _store(low, lvalue, result, low.span(node.target), span)
         return
     name = low.fresh("place")
-    local = ir.Local(name, place.type, low.span(node.target))
-    result = low.binary(op, local, value, span, places)
-    what = "an element" if isinstance(place, ir.Element) else f"the field '{place.key}'"
-    low.emit(ir.Update(place, name, low.convert(result, place.type, span, what), span))
+    local = ir.Local(name, lvalue.type, low.span(node.target))
+    result = low.binary(op, local, value, span, spans)
+    what = "an element" if isinstance(lvalue, ir.Element) else f"the field '{lvalue.key}'"
+    low.emit(ir.Update(lvalue, name, low.convert(result, lvalue.type, span, what), span))

@@ -41,18 +41,16 @@ def _if_statement(low: FunctionBuilder, node: ast.If) -> bool:
     condition = condition_of(low, node.test)
     if isinstance(condition, Static):
         return block(low, node.body if condition.value else node.orelse)
-    body = captured_block(low, node.body)
-    orelse = captured_block(low, node.orelse)
-    low.emit(ir.If(condition, body, orelse, low.span(node.test)))
+    branches = captured_block(low, node.body), captured_block(low, node.orelse)
+    low.emit(ir.If(condition, *branches, low.span(node.test)))
     return False
 
 
 def _return_statement(low: FunctionBuilder, node: ast.Return) -> None:
-    span = low.span(node)
     if node.value is None:
-        give_back(low, Static(None), span)
-        return
-    give_back(low, evaluate(low, node.value), low.span(node.value))
+        give_back(low, Static(None), low.span(node))
+    else:
+        give_back(low, evaluate(low, node.value), low.span(node.value))
 
 
 def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> None:
@@ -84,13 +82,13 @@ def _function_definition(low: FunctionBuilder, node: ast.FunctionDef) -> None:
             )
     made = local_function(low, node)
     known = low.bindings.get(node.name)
-    place = low.span(node)
+    location = low.span(node)
     if isinstance(known, Static) and getattr(known.value, "source", None) != made.value.source:
-        raise object_error(low, node.name, low.phrase(known), made, place)
+        raise object_error(low, node.name, low.phrase(known), made, location)
     if known is None and node.name in low.types:
-        raise object_error(low, node.name, f"'{low.types[node.name]}'", made, place)
+        raise object_error(low, node.name, f"'{low.types[node.name]}'", made, location)
     low.bindings[node.name] = made
-    low.origins.setdefault(node.name, place)
+    low.origins.setdefault(node.name, location)
 
 
 STATEMENTS: dict[type[ast.AST], Callable[[Any, Any], bool | None]] = {

@@ -17,7 +17,7 @@ from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.conditions import condition_of
 from kerneltk.jit.lowering.function import block, captured_block
-from kerneltk.jit.lowering.names import assign_name, leaves_early, outlives_pass, stored_names
+from kerneltk.jit.lowering.names import assign_name, outlives_pass
 from kerneltk.jit.lowering.statements.assignments import assign, wrong_unpacking
 from kerneltk.jit.lowering.values.arrays import index_array
 from kerneltk.jit.lowering.values.conversion import (
@@ -33,11 +33,11 @@ from kerneltk.jit.lowering.values.evaluation import (
     starred_values,
 )
 from kerneltk.jit.lowering.values.references import extent_of
+from kerneltk.jit.source.syntax import leaves_early, stored_names
 
 __all__ = ["break_statement", "continue_statement", "for_statement", "while_statement"]
 
-
-_MOST_REPEATED = 4096  # passes over constants: each is text of its own
+_MOST_REPEATED = 4096  # passes over constants: each is source of its own
 
 
 @contextmanager
@@ -117,12 +117,9 @@ def for_statement(low: FunctionBuilder, node: ast.For) -> None:
     if isinstance(value, ir.Expression) and isinstance(value.type, Array):
         _array_loop(low, node, value)
     elif isinstance(value, Static) and isinstance(value.value, range):
-        _counted_loop(
-            low,
-            node,
-            [Static(value.value.start), Static(value.value.stop), Static(value.value.step)],
-            None,
-        )
+        numbers = value.value
+        bounds = [Static(numbers.start), Static(numbers.stop), Static(numbers.step)]
+        _counted_loop(low, node, bounds, None)
     else:
         _static_loop(low, node, _repeated_items(low, value, low.span(iterable)))
 
@@ -191,22 +188,22 @@ def _range_loop(low: FunctionBuilder, node: ast.For, call: ast.Call) -> None:
     unroll: Any = None
     for keyword in call.keywords:
         found = evaluate(low, keyword.value)
-        place = low.span(keyword.value)
+        location = low.span(keyword.value)
         if keyword.arg != "unroll":
-            raise low.fail("'range' takes no keyword but 'unroll'.", place)
+            raise low.fail("'range' takes no keyword but 'unroll'.", location)
         unroll = found.value if isinstance(found, Static) else found
         times = isinstance(unroll, int | np.integer) and 1 <= unroll < 2**31
         if not (times or unroll is None or isinstance(unroll, bool)):
             shown = low.phrase(found) if isinstance(found, Static) else "a variable"
             raise low.fail(
                 f"'unroll' must be a constant number of passes, True or False, not {shown}.",
-                place,
+                location,
             )
     values: list[Value] = []
     for argument, value in zip(call.args, starred_values(low, call.args), strict=True):
-        place = low.span(argument)
-        items = low.items_of(value, place) if isinstance(argument, ast.Starred) else [value]
-        values += [as_index(low, item, place, "An argument of 'range'") for item in items]
+        location = low.span(argument)
+        items = low.items_of(value, location) if isinstance(argument, ast.Starred) else [value]
+        values += [as_index(low, item, location, "An argument of 'range'") for item in items]
     if not 1 <= len(values) <= 3:
         raise low.fail(
             f"'range' takes one to three arguments, and {len(values) or 'none'} "
@@ -334,8 +331,8 @@ def _static_pass(low: FunctionBuilder, node: ast.For, item: Value, span: ir.Span
                 refuse_node(low, part)
         parts = low.items_of(item, span)
         if len(parts) != len(node.target.elts):
-            place = low.span(node.target)
-            raise wrong_unpacking(low, len(parts), len(node.target.elts), place)
+            location = low.span(node.target)
+            raise wrong_unpacking(low, len(parts), len(node.target.elts), location)
         targets = list(zip(node.target.elts, parts, strict=True))
     else:
         targets = [(node.target, item)]

@@ -81,27 +81,27 @@ def subscript(low: Context, array: ir.Expression, node: ast.expr, span: ir.Span)
     assert isinstance(kind, Array)
     parts: list[tuple[Value | ir.Slice, ir.Span]] = []
     for part in nodes:
-        place = low.span(part)
+        location = low.span(part)
         if isinstance(part, ast.Slice):
-            parts.append((_slice_of(low, part, place), place))
+            parts.append((_slice_of(low, part, location), location))
             continue
         if isinstance(part, ast.Starred):
-            parts += [(v, place) for v in items_of(low, evaluate(low, part.value), place)]
+            parts += [(v, location) for v in items_of(low, evaluate(low, part.value), location)]
             continue
         found = evaluate(low, part)
         if isinstance(found, Static) and found.value is Ellipsis:
             missing = kind.ndim - (len(nodes) - 1)
-            parts += [(ir.Slice(None, None, None, place), place)] * missing
+            parts += [(ir.Slice(None, None, None, location), location)] * missing
         elif isinstance(found, Static) and found.value is None:
             raise low.refuse(
-                "A new axis cannot be made in a kernel.", place, "reshape the array before."
+                "A new axis cannot be made in a kernel.", location, "reshape the array before."
             )
         elif is_tuple(found):
-            parts += [(value, place) for value in items_of(low, found, place)]
+            parts += [(value, location) for value in items_of(low, found, location)]
         elif isinstance(found, Static) and isinstance(found.value, str):
-            return _field_view(low, array, found.value, place)
+            return _field_view(low, array, found.value, location)
         else:
-            parts.append((found, place))
+            parts.append((found, location))
     if len(parts) > kind.ndim:
         raise _wrong_count(low, kind, len(parts), span)
     return index_array(low, array, parts, span)
@@ -133,11 +133,10 @@ def _slice_of(low: Context, node: ast.Slice, span: ir.Span) -> ir.Slice:
     bounds: list[ir.Expression | None] = []
     for part in (node.lower, node.upper, node.step):
         found = None if part is None else evaluate(low, part)
-        if found is None or (isinstance(found, Static) and found.value is None):
+        if part is None or found is None or (isinstance(found, Static) and found.value is None):
             bounds.append(None)
-            continue
-        assert part is not None
-        bounds.append(as_index(low, found, low.span(part), "A slice's bound"))
+        else:
+            bounds.append(as_index(low, found, low.span(part), "A slice's bound"))
     step = bounds[2]
     if isinstance(step, ir.Literal_) and step.value == 0:
         raise low.fail("A slice's step cannot be zero.", span)
@@ -156,23 +155,19 @@ def index_array(
     assert isinstance(kind, Array)
     found: list[ir.Expression | ir.Slice] = []
     wraps: list[bool] = []
-    for axis, (part, place) in enumerate(merged):
-        if isinstance(part, ir.Slice):
-            found.append(part)
-            wraps.append(False)
-            continue
-        index, wrap = _bounded_index(low, array, axis, part, place)
-        found.append(index)
+    for axis, (part, location) in enumerate(merged):
+        wrap = False
+        if not isinstance(part, ir.Slice):
+            part, wrap = _bounded_index(low, array, axis, part, location)
+        found.append(part)
         wraps.append(wrap)
     if len(found) == kind.ndim and not any(isinstance(part, ir.Slice) for part in found):
         return ir.Element(array, tuple(found), tuple(wraps), kind.element, span)  # type: ignore[arg-type]
-    found += [ir.Slice(None, None, None, span)] * (kind.ndim - len(found))
     settled = tuple(
-        wrapped_index(low, array, axis, part) if not isinstance(part, ir.Slice) and wrap else part
-        for axis, (part, wrap) in enumerate(
-            zip(found, [*wraps, *([False] * (kind.ndim - len(wraps)))], strict=True)
-        )
+        wrapped_index(low, array, axis, part) if wrap else part
+        for axis, (part, wrap) in enumerate(zip(found, wraps, strict=True))
     )
+    settled += (ir.Slice(None, None, None, span),) * (kind.ndim - len(found))
     return ir.Section(array, settled, _section_type(kind, settled), span)
 
 

@@ -14,10 +14,10 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import PY_INT, Array, Number
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.conversion import as_expression, as_number, is_tuple, items_of
-from kerneltk.jit.lowering.values.description import description_of, is_object, phrase_of
+from kerneltk.jit.lowering.values.description import description_of, is_object
 from kerneltk.jit.lowering.values.evaluation import evaluate, evaluated_once, in_order, settled
 from kerneltk.jit.lowering.values.numbers import cast
-from kerneltk.jit.lowering.values.operators import COMPARISONS, fold, operation_type
+from kerneltk.jit.lowering.values.operators import COMPARISONS, fold, operation_type, uncomputable
 from kerneltk.jit.lowering.values.references import temporary
 
 __all__ = ["combined", "compare", "compare_node"]
@@ -33,11 +33,10 @@ def combined(
 def compare_node(low: Context, node: ast.Compare) -> Value:
     """Lower ``a < b < c``."""
     span = low.span(node)
-    if len(node.ops) == 1:
-        left, right = in_order(low, (node.left, node.comparators[0]))
-        places = (low.span(node.left), low.span(node.comparators[0]))
-        return compare(low, node.ops[0], left, right, span, places)
     left, right = in_order(low, (node.left, node.comparators[0]))
+    if len(node.ops) == 1:
+        spans = (low.span(node.left), low.span(node.comparators[0]))
+        return compare(low, node.ops[0], left, right, span, spans)
     return _chain(low, node, 0, left, right, span)
 
 
@@ -54,8 +53,8 @@ def _chain(
         right = evaluated_once(low, right)
     operands: list[ir.Expression] = []
     for k in range(first, last + 1):
-        places = low.span(nodes[k]), low.span(nodes[k + 1])
-        found = compare(low, node.ops[k], left, right, span, places)
+        spans = low.span(nodes[k]), low.span(nodes[k + 1])
+        found = compare(low, node.ops[k], left, right, span, spans)
         if not isinstance(found, Static):
             operands.append(found)
         elif not found.value:
@@ -104,21 +103,21 @@ def compare(
     left: Value,
     right: Value,
     span: ir.Span,
-    places: tuple[ir.Span, ir.Span] | None = None,
+    spans: tuple[ir.Span, ir.Span] | None = None,
 ) -> Value:
-    """Return a comparison; `places` are those of the operands."""
+    """Return a comparison; `spans` are those of the operands."""
     if isinstance(op, ast.Is | ast.IsNot):
         return _identity(low, op, left, right, span)
     if isinstance(op, ast.In | ast.NotIn):
         return _membership(low, op, left, right, span)
     spelling, function = COMPARISONS[type(op)]
     if is_object(left) and is_object(right):
-        return fold(low, spelling, left.value, right.value, span, places)  # type: ignore[union-attr]
+        return fold(low, spelling, left.value, right.value, span, spans)  # type: ignore[union-attr]
     if any(isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)):
-        return _names_dtype(low, spelling, left, right, span)
+        raise uncomputable(low, spelling, left, right, span)
     if is_tuple(left) and is_tuple(right):
         return _compare_tuples(low, op, left, right, span)
-    first, second = places or (span, span)
+    first, second = spans or (span, span)
     a, b = as_number(low, left, first), as_number(low, right, second)
     assert isinstance(a.type, Number)
     assert isinstance(b.type, Number)
@@ -175,13 +174,6 @@ def _compared_by_value(
     if spelling in (*less, "!="):
         return ir.Logical("or", (below, same), span)
     return ir.Logical("and", (ir.Not(below, span), same), span)
-
-
-def _names_dtype(low: Context, spelling: str, left: Value, right: Value, span: ir.Span) -> Value:
-    raise low.fail(
-        f"'{spelling}' cannot be computed for {phrase_of(left)} and {phrase_of(right)}.",
-        span,
-    )
 
 
 def _compare_tuples(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:

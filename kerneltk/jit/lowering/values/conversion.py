@@ -13,6 +13,7 @@ from kerneltk.core.dtypes import describe
 from kerneltk.errors import ArgumentTypeError, TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import BoundMethod, Intrinsic, Static, Value
+from kerneltk.jit.ir.joining import joined_references
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -27,7 +28,6 @@ from kerneltk.jit.ir.types import (
     value_type,
 )
 from kerneltk.jit.lowering.context import Context, LocalFunction
-from kerneltk.jit.lowering.joining import joined_references
 from kerneltk.jit.lowering.values.description import (
     description_of,
     is_object,
@@ -79,10 +79,7 @@ def items_of(low: Context, value: Value | Group, span: ir.Span) -> list[Value]:
     if isinstance(value, ir.Expression) and isinstance(value.type, Tuple):
         once = value if isinstance(value, ir.Local | ir.Field) else temporary(low, value)
         return [item_of(once, k, span) for k in range(len(value.type.items))]
-    raise low.fail(
-        f"{description_of(value)} cannot be unpacked: a tuple is needed.",
-        span,
-    )
+    raise low.fail(f"{description_of(value)} cannot be unpacked: a tuple is needed.", span)
 
 
 def as_item(low: Context, value: Value, span: ir.Span) -> ir.Expression:
@@ -152,8 +149,7 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
         return ir.Construct(items, kind, span)
     rule = getattr(found, "value_rule", None)
     if rule is not None:  # a coordinate, a constant of the device
-        made: ir.Expression = rule(low, span)
-        return made
+        return rule(low, span)  # type: ignore[no-any-return]
     raise without_value(low, found, span)
 
 
@@ -307,10 +303,8 @@ def item_of(value: ir.Expression, index: int, span: ir.Span) -> Value:
     if isinstance(kind.items[index], Void):
         return Static(None)
     if isinstance(value, ir.Construct):
-        found: Value = record_at(value.items[index])
-    else:
-        found = record_at(ir.Field(value, index, kind.items[index], span))
-    return found
+        return record_at(value.items[index])
+    return record_at(ir.Field(value, index, kind.items[index], span))
 
 
 def not_computed(
@@ -318,12 +312,12 @@ def not_computed(
     error: Exception,
     operands: Sequence[Any],
     span: ir.Span,
-    places: Sequence[ir.Span] | None = None,
+    spans: Sequence[ir.Span] | None = None,
 ) -> TypingError:
     """Return the error for constants that Python itself cannot compute with."""
     for k, operand in enumerate(operands):
         if not isinstance(operand, str | tuple):  # says why, if it is no number
-            as_expression(low, Static(operand), places[k] if places else span)
+            as_expression(low, Static(operand), spans[k] if spans else span)
     return low.fail(f"This expression cannot be computed: {reason_of(error)}.", span)
 
 

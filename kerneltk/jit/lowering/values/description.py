@@ -24,12 +24,12 @@ def name_of(value: Any) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Return what an exception of Python's says, as the end of a sentence."""
+    """Return the message of an exception of Python's, as the end of a sentence."""
     return str(error).rstrip(".")
 
 
 def description_of(value: Value) -> str:
-    """Return what messages call a value."""
+    """Return the words for a value at the beginning of a sentence."""
     if isinstance(value, Static):
         found = value.value
         if found is None:
@@ -53,6 +53,6 @@ def description_of(value: Value) -> str:
 
 
 def phrase_of(value: Value) -> str:
-    """Return what messages call a value within a sentence."""
-    text = description_of(value)
-    return text if text == "None" else text[:1].lower() + text[1:]
+    """Return the words for a value within a sentence."""
+    words = description_of(value)
+    return words if words == "None" else words[:1].lower() + words[1:]

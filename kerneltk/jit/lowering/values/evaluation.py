@@ -50,8 +50,7 @@ def settled(low: Context, value: Value) -> Value:
     if isinstance(value, Group):
         return Group(tuple(settled(low, item) for item in value.items), value.span)  # type: ignore[return-value]
     if memory_of(value) is not None or is_part(value):
-        found: Value = settled_lvalue(low, value)
-        return found
+        return settled_lvalue(low, value)  # type: ignore[no-any-return]
     if isinstance(value.type, Array):  # memory of a known shape is never another one
         changes = (
             any(_may_change(low, node) for node in ir.walk(value))
@@ -78,24 +77,24 @@ def settled(low: Context, value: Value) -> Value:
 
 
 def settled_lvalue(
-    low: Context, place: Any, lasts: Callable[[ir.Local], bool] | None = None
+    low: Context, lvalue: Any, lasts: Callable[[ir.Local], bool] | None = None
 ) -> Any:
     """Return an element or a field that statements to come do not make another one; `lasts`
     says which variables never change, by default from now on.
     """
-    if isinstance(place, ir.Field):
-        return dataclasses.replace(place, value=settled_lvalue(low, place.value, lasts))
-    if isinstance(place, ir.Element):
-        array: Any = place.array
+    if isinstance(lvalue, ir.Field):
+        return dataclasses.replace(lvalue, value=settled_lvalue(low, lvalue.value, lasts))
+    if isinstance(lvalue, ir.Element):
+        array: Any = lvalue.array
         is_view = isinstance(array, ir.Local | ir.Section) or is_part(array)
         array = settled_lvalue(low, array, lasts) if is_view else temporary(low, array)
-        indices: Any = tuple(settled_lvalue(low, index, lasts) for index in place.indices)
-        return dataclasses.replace(place, array=array, indices=indices)
-    if lasts is not None and isinstance(place, ir.Local) and not lasts(place):
-        return temporary(low, place)
-    if lasts is not None and isinstance(place, ir.Section):
-        return temporary(low, place)
-    return settled(low, place)
+        indices: Any = tuple(settled_lvalue(low, index, lasts) for index in lvalue.indices)
+        return dataclasses.replace(lvalue, array=array, indices=indices)
+    if lasts is not None and isinstance(lvalue, ir.Local) and not lasts(lvalue):
+        return temporary(low, lvalue)
+    if lasts is not None and isinstance(lvalue, ir.Section):
+        return temporary(low, lvalue)
+    return settled(low, lvalue)
 
 
 def _may_change(low: Context, node: Any) -> bool:

@@ -24,7 +24,7 @@ from kerneltk.jit.lowering.values.conversion import (
     truth_of,
     without_value,
 )
-from kerneltk.jit.lowering.values.description import phrase_of
+from kerneltk.jit.lowering.values.description import is_object, phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, in_order, refuse_node
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 
@@ -37,8 +37,8 @@ __all__ = [
     "fold",
     "operation_type",
     "unary_node",
+    "uncomputable",
 ]
-
 
 BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
@@ -92,10 +92,6 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, np.generic) and value.dtype.name == "bfloat16"
 
 
-def _is_dtyped(value: Any) -> bool:
-    return isinstance(value, np.generic)
-
-
 def spelling_of(low: Context, op: ast.operator, span: ir.Span) -> str:
     """Return how an operator is spelled; raises for one that kernels do not have."""
     if type(op) not in BINARY:
@@ -107,8 +103,8 @@ def binary_node(low: Context, node: ast.BinOp) -> Value:
     """Lower ``a + b``."""
     op = spelling_of(low, node.op, low.span(node))
     left, right = in_order(low, (node.left, node.right))
-    places = (low.span(node.left), low.span(node.right))
-    return binary(low, op, left, right, low.span(node), places)
+    spans = (low.span(node.left), low.span(node.right))
+    return binary(low, op, left, right, low.span(node), spans)
 
 
 def fold(
@@ -117,19 +113,19 @@ def fold(
     left: Any,
     right: Any,
     span: ir.Span,
-    places: tuple[ir.Span, ir.Span] | None = None,
+    spans: tuple[ir.Span, ir.Span] | None = None,
 ) -> Static:
     """Return an operation on Python objects."""
     if op == "**" and _is_huge(left, right):
         raise low.fail("The result of this power does not fit 64 bits.", span)
-    dtyped = _is_dtyped(left) or _is_dtyped(right)
+    dtyped = isinstance(left, np.generic) or isinstance(right, np.generic)
     if dtyped and _is_scalar(left) and _is_scalar(right):
-        left, right = _as_computed(low, op, left, right, places or (span, span), span)
+        left, right = _as_computed(low, op, left, right, spans or (span, span), span)
     try:
         with np.errstate(all="ignore"):
             found = _BY_SPELLING[op](left, right)
     except Exception as error:
-        raise not_computed(low, error, (left, right), span, places) from error
+        raise not_computed(low, error, (left, right), span, spans) from error
     if isinstance(found, np.ndarray) and found.ndim and op in COMPARED:
         raise without_value(low, found, span)
     return Static(found)
@@ -150,14 +146,16 @@ def _within(
 
 
 def _as_computed(
-    low: Context, op: str, left: Any, right: Any, places: tuple[ir.Span, ir.Span], span: ir.Span
+    low: Context, op: str, left: Any, right: Any, spans: tuple[ir.Span, ir.Span], span: ir.Span
 ) -> tuple[Any, Any]:
     """Return two constants, one of them of a dtype, in the type that a thread computes in."""
-    by_value = low.mode == "numpy" or not (_is_dtyped(left) and _is_dtyped(right))
+    by_value = low.mode == "numpy" or not (
+        isinstance(left, np.generic) and isinstance(right, np.generic)
+    )
     if op in COMPARED and by_value:
         return left, right
-    a = as_number(low, Static(left), places[0])
-    b = as_number(low, Static(right), places[1])
+    a = as_number(low, Static(left), spans[0])
+    b = as_number(low, Static(right), spans[1])
     assert isinstance(a.type, Number)
     assert isinstance(b.type, Number)
     kind = operation_type(low, op, a.type, b.type, span)
@@ -168,7 +166,7 @@ def _as_computed(
         return x.value, y.value
     if not isinstance(x.value, np.generic):
         return x.value, int(y.value)
-    # The number of places does not change the type. Beyond 127 no bit is left, either.
+    # The count does not change the type. Beyond 127 no bit is left, either.
     return x.value, x.value.dtype.type(min(int(y.value), 127))
 
 
@@ -178,16 +176,14 @@ def binary(
     left: Value,
     right: Value,
     span: ir.Span,
-    places: tuple[ir.Span, ir.Span] | None = None,
+    spans: tuple[ir.Span, ir.Span] | None = None,
 ) -> Value:
-    """Return an operation with Python's meaning; `places` are those of the operands."""
-    if isinstance(left, Static) and isinstance(right, Static):
-        plain = not (hasattr(left.value, "value_rule") or hasattr(right.value, "value_rule"))
-        if plain:
-            return fold(low, op, left.value, right.value, span, places)
+    """Return an operation with Python's meaning; `spans` are those of the operands."""
+    if is_object(left) and is_object(right):
+        return fold(low, op, left.value, right.value, span, spans)  # type: ignore[union-attr]
     if op in ("+", "*") and (is_tuple(left) or is_tuple(right)):
         return _tuple_arithmetic(low, op, left, right, span)
-    first, second = places or (span, span)
+    first, second = spans or (span, span)
     a, b = as_number(low, left, first), as_number(low, right, second)
     if low.mode == "numpy":
         a, b = _within(low, left, a, b.type, first), _within(low, right, b, a.type, second)
@@ -204,7 +200,7 @@ def binary(
 
 def operation_type(low: Context, op: str, left: Number, right: Number, span: ir.Span) -> Number:
     """Return the type that an operation is computed in; raises where it has none."""
-    if op in ("<<", ">>"):  # the number of places does not change the type
+    if op in ("<<", ">>"):  # the count does not change the type
         right = left if right.is_integer and left.is_integer else right
     kind = operand_type(op, left, right, low.mode)
     if kind is None:
@@ -226,10 +222,13 @@ def _tuple_arithmetic(low: Context, op: str, left: Value, right: Value, span: ir
         items, times = (left, right) if is_tuple(left) else (right, left)
         count = static_int(low, times, span, "The number of repetitions")
         return make_tuple(low, items_of(low, items, span) * count, span)
-    raise low.fail(
-        f"'{op}' cannot be computed for {phrase_of(left)} and {phrase_of(right)}.",
-        span,
-    )
+    raise uncomputable(low, op, left, right, span)
+
+
+def uncomputable(low: Context, op: str, left: Value, right: Value, span: ir.Span) -> Exception:
+    """Return the error for an operator that two values do not have."""
+    kinds = f"{phrase_of(left)} and {phrase_of(right)}"
+    return low.fail(f"'{op}' cannot be computed for {kinds}.", span)
 
 
 def _power(

@@ -30,6 +30,12 @@ __all__ = [
     "wrapped_index",
 ]
 
+ADDRESS = Operation("address", lambda emitter, node, texts: _address_text(emitter, node, texts))
+"""A reference to a record that a kernel has by value."""
+
+FIELD = Operation("field", lambda emitter, node, texts: _field_text(emitter, node, texts))
+"""A reference to a record in another one."""
+
 
 def temporary(low: Context, value: ir.Expression) -> ir.Expression:
     """Return an expression that can be used several times and is evaluated once, now: of a
@@ -56,18 +62,6 @@ def wrapped_index(low: Context, array: ir.Expression, axis: int, index: Any) -> 
     negative = ir.Compare("<", once, ir.Literal_(0, PY_INT, once.span), once.span)
     moved = ir.Binary("+", once, extent_of(array, axis, once.span), PY_INT, once.span)
     return ir.Select(negative, moved, once, PY_INT, once.span)
-
-
-ADDRESS = Operation("address", lambda emitter, node, texts: _address_text(emitter, node, texts))
-
-
-"""A reference to a record that a kernel has by value."""
-
-
-FIELD = Operation("field", lambda emitter, node, texts: _field_text(emitter, node, texts))
-
-
-"""A reference to a record in another one."""
 
 
 def _address_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
