@@ -189,27 +189,20 @@ def bind_arguments(
     surplus = list(site.arguments[len(positional) :])
     if surplus and rest is None:
         raise low.fail(
-            f"'{site.name}' takes {_arguments(len(positional))}, and {len(site.arguments)} "
+            f"'{site.name}' takes {len(positional) or 'no'} "
+            f"argument{'' if len(positional) == 1 else 's'}, and {len(site.arguments)} "
             f"{'was' if len(site.arguments) == 1 else 'were'} given.",
             site.span_of(len(positional)),
         )
     for key, value in site.keywords.items():
+        span = site.keyword_spans.get(key, site.span)
         if key in positional_only:
-            raise low.fail(
-                f"'{site.name}' takes '{key}' by its position only.",
-                site.keyword_spans.get(key, site.span),
-            )
+            raise low.fail(f"'{site.name}' takes '{key}' by its position only.", span)
         if key not in names:
-            raise low.fail(
-                f"'{site.name}' has no parameter '{key}'.",
-                site.keyword_spans.get(key, site.span),
-                f"its parameters are {', '.join(names) or 'none'}.",
-            )
+            known = f"its parameters are {', '.join(names) or 'none'}."
+            raise low.fail(f"'{site.name}' has no parameter '{key}'.", span, known)
         if key in values:
-            raise low.fail(
-                f"'{site.name}' got two values for '{key}'.",
-                site.keyword_spans.get(key, site.span),
-            )
+            raise low.fail(f"'{site.name}' got two values for '{key}'.", span)
         values[key] = value
     for name in names:
         if name not in values:
@@ -220,7 +213,3 @@ def bind_arguments(
     if rest is not None:
         found[rest] = make_tuple(low, surplus, site.span)
     return found
-
-
-def _arguments(count: int) -> str:
-    return f"{count or 'no'} argument{'' if count == 1 else 's'}"

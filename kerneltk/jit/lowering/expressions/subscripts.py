@@ -30,12 +30,7 @@ __all__ = ["attribute_node", "subscript_node"]
 
 def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
     """Lower ``x.name``."""
-    value = evaluate(low, node.value)
-    return _attribute(low, value, node.attr, low.span(node))
-
-
-def _attribute(low: FunctionBuilder, value: Value, name: str, span: ir.Span) -> Value:
-    """Return an attribute of a value."""
+    value, name, span = evaluate(low, node.value), node.attr, low.span(node)
     if isinstance(value, Static):
         found = value.value
         if not hasattr(found, "value_rule") or hasattr(found, name):

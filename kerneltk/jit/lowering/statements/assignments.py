@@ -81,7 +81,12 @@ def _unpack(
         if isinstance(part, ast.Starred):
             refuse_node(low, part)
     if isinstance(value, ir.Expression) and isinstance(value.type, Array):
-        items = _rows(low, value, len(target.elts), span)
+        kind, count = value.type, len(target.elts)
+        if kind.layout == "fixed" and kind.shape[0] != count:
+            raise wrong_unpacking(low, kind.shape[0], count, span)
+        items: list[Value] = [
+            index_array(low, value, [(Static(k), span)], span) for k in range(count)
+        ]
     else:
         items = low.items_of(value, span)
     if len(items) != len(target.elts):
@@ -90,15 +95,6 @@ def _unpack(
         items = [settled(low, item) for item in items]  # as in 'a, b = b, a'
     for part, item in zip(target.elts, items, strict=True):
         assign(low, part, item, span)
-
-
-def _rows(low: FunctionBuilder, value: ir.Expression, count: int, span: ir.Span) -> list[Value]:
-    """Return the elements of an array that is unpacked, of which there must be `count`."""
-    kind = value.type
-    assert isinstance(kind, Array)
-    if kind.layout == "fixed" and kind.shape[0] != count:
-        raise wrong_unpacking(low, kind.shape[0], count, span)
-    return [index_array(low, value, [(Static(k), span)], span) for k in range(count)]
 
 
 def _store(

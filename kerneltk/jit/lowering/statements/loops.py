@@ -135,11 +135,8 @@ def _repeated_items(low: FunctionBuilder, value: Value, span: ir.Span) -> list[V
         return [Static(item) for item in value.value]
     if isinstance(value, ir.Expression) and isinstance(value.type, Tuple):
         return low.items_of(value, span)
-    raise low.fail(
-        f"{low.describe(value)} cannot be looped over.",
-        span,
-        "loop over 'range', an array, or a tuple.",
-    )
+    hint = "loop over 'range', an array, or a tuple."
+    raise low.fail(f"{low.describe(value)} cannot be looped over.", span, hint)
 
 
 def _static_items(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value]:
@@ -154,15 +151,14 @@ def _static_items(low: FunctionBuilder, node: ast.Call, function: Any) -> list[V
             start = static_int(low, found, span, "The start of 'enumerate'")
         values = values[:1]
     strict = False
-    if function is not enumerate:
-        for keyword in node.keywords:
-            found = evaluate(low, keyword.value)
-            if function is not zip or keyword.arg != "strict" or not isinstance(found, Static):
-                raise low.refuse(
-                    f"'{function.__name__}' takes no keyword '{keyword.arg}' in a kernel.",
-                    low.span(keyword.value),
-                )
-            strict = bool(found.value)
+    for keyword in node.keywords if function is not enumerate else ():
+        found = evaluate(low, keyword.value)
+        if function is not zip or keyword.arg != "strict" or not isinstance(found, Static):
+            raise low.refuse(
+                f"'{function.__name__}' takes no keyword '{keyword.arg}' in a kernel.",
+                low.span(keyword.value),
+            )
+        strict = bool(found.value)
     lists = []
     for argument, value in zip(node.args, values, strict=False):
         if isinstance(value, ir.Expression) and isinstance(value.type, Array):
@@ -224,10 +220,8 @@ def _counted_loop(
         raise low.fail("The step of 'range' cannot be zero.", span)
     if not isinstance(node.target, ast.Name):
         raise low.fail("The numbers of 'range' are assigned to one name.", low.span(node.target))
-    ascending = None
-    if isinstance(step, ir.Literal_):
-        ascending = bool(step.value > 0)
-    else:
+    ascending = bool(step.value > 0) if isinstance(step, ir.Literal_) else None
+    if ascending is None:
         step = low.temporary(step)
     if not isinstance(stop, ir.Literal_) and not _is_stable(low, stop):
         stop = low.temporary(stop)
@@ -323,9 +317,8 @@ def _static_loop(low: FunctionBuilder, node: ast.For, items: Sequence[Value]) ->
 def _static_pass(low: FunctionBuilder, node: ast.For, item: Value, span: ir.Span) -> None:
     for name in stored_names(node.target):
         low.bindings.pop(name, None)
-    if isinstance(node.target, ast.Name):
-        targets: list[tuple[ast.expr, Value]] = [(node.target, item)]
-    elif isinstance(node.target, ast.Tuple):
+    targets: list[tuple[ast.expr, Value]] = [(node.target, item)]
+    if isinstance(node.target, ast.Tuple):
         for part in node.target.elts:
             if isinstance(part, ast.Starred):
                 refuse_node(low, part)
@@ -334,20 +327,16 @@ def _static_pass(low: FunctionBuilder, node: ast.For, item: Value, span: ir.Span
             location = low.span(node.target)
             raise wrong_unpacking(low, len(parts), len(node.target.elts), location)
         targets = list(zip(node.target.elts, parts, strict=True))
-    else:
-        targets = [(node.target, item)]
     for target, value in targets:
         if (
             isinstance(target, ast.Name)
             and low.scope.is_assigned_once(target.id)
             and not outlives_pass(low, target.id)
         ):
-            if isinstance(value, Static | ir.Literal_) or _is_stable(low, value):
-                low.bindings[target.id] = value
-            else:
-                low.bindings[target.id] = (
-                    value if isinstance(value.type, Array) else low.temporary(value)
-                )
+            lasts = isinstance(value, Static | ir.Literal_) or _is_stable(low, value)
+            if not lasts and not isinstance(value.type, Array):  # type: ignore[union-attr]
+                value = low.temporary(value)  # type: ignore[arg-type]
+            low.bindings[target.id] = value
         else:
             assign(low, target, value, span)
     block(low, node.body)

@@ -11,7 +11,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import Array, Number, Record, Tuple
 from kerneltk.jit.lowering.context import Context
-from kerneltk.jit.lowering.unsupported import refusal_of
+from kerneltk.jit.lowering.unsupported import REFUSED
 from kerneltk.jit.lowering.values.conversion import Group, as_item
 from kerneltk.jit.lowering.values.references import is_part, memory_of, temporary
 
@@ -114,7 +114,7 @@ def evaluate(low: Context, node: ast.expr) -> Value:
 
 def refuse_node(low: Context, node: ast.AST, span: ir.Span | None = None) -> Never:
     """Raise for a construct that restricted Python does not have."""
-    words, hint = refusal_of(node) or (f"This construct ('{type(node).__name__}')", "")
+    words, hint = REFUSED.get(type(node), (f"This construct ('{type(node).__name__}')", ""))
     raise low.refuse(f"{words} cannot be used in a kernel.", span or low.span(node), hint)
 
 

@@ -54,11 +54,7 @@ BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitOr: ("|", operator.or_),
     ast.BitXor: ("^", operator.xor),
 }
-
-
 _BY_SPELLING = dict(BINARY.values())
-
-
 COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("<", operator.lt),
     ast.LtE: ("<=", operator.le),
@@ -67,29 +63,14 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Eq: ("==", operator.eq),
     ast.NotEq: ("!=", operator.ne),
 }
-
-
 _BY_SPELLING.update(COMPARISONS.values())
-
-
 COMPARED = frozenset(spelling for spelling, _ in COMPARISONS.values())
-
-
-def _is_huge(base: Any, exponent: Any) -> bool:
-    """Return whether a power has so many digits that computing them takes long."""
-    return (
-        isinstance(base, int)
-        and isinstance(exponent, int)
-        and exponent > 64
-        and base.bit_length() * exponent > 4096
-    )
 
 
 def _is_scalar(value: Any) -> bool:
     """Return whether an object is a number that kernels may have."""
-    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
-        return True
-    return isinstance(value, np.generic) and value.dtype.name == "bfloat16"
+    is_bfloat16 = isinstance(value, np.generic) and value.dtype.name == "bfloat16"
+    return is_bfloat16 or isinstance(value, bool | int | float | complex | np.number | np.bool_)
 
 
 def spelling_of(low: Context, op: ast.operator, span: ir.Span) -> str:
@@ -116,7 +97,8 @@ def fold(
     spans: tuple[ir.Span, ir.Span] | None = None,
 ) -> Static:
     """Return an operation on Python objects."""
-    if op == "**" and _is_huge(left, right):
+    is_power = op == "**" and isinstance(left, int) and isinstance(right, int)
+    if is_power and right > 64 and left.bit_length() * right > 4096:  # it would take long
         raise low.fail("The result of this power does not fit 64 bits.", span)
     dtyped = isinstance(left, np.generic) or isinstance(right, np.generic)
     if dtyped and _is_scalar(left) and _is_scalar(right):

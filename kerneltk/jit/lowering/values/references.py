@@ -30,7 +30,9 @@ __all__ = [
     "wrapped_index",
 ]
 
-ADDRESS = Operation("address", lambda emitter, node, texts: _address_text(emitter, node, texts))
+ADDRESS = Operation(
+    "address", lambda emitter, node, texts: f"{emitter.ctype(node.type)}{{&{texts[0]}}}"
+)
 """A reference to a record that a kernel has by value."""
 
 FIELD = Operation("field", lambda emitter, node, texts: _field_text(emitter, node, texts))
@@ -62,10 +64,6 @@ def wrapped_index(low: Context, array: ir.Expression, axis: int, index: Any) -> 
     negative = ir.Compare("<", once, ir.Literal_(0, PY_INT, once.span), once.span)
     moved = ir.Binary("+", once, extent_of(array, axis, once.span), PY_INT, once.span)
     return ir.Select(negative, moved, once, PY_INT, once.span)
-
-
-def _address_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
-    return f"{emitter.ctype(node.type)}{{&{texts[0]}}}"
 
 
 def _field_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
