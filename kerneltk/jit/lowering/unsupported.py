@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["REFUSED", "REFUSED_CALLS", "refusal_of"]
+__all__ = ["REFUSED", "REFUSED_CALLS"]
 
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFor: ("An 'async for' loop", "use a plain 'for' loop over 'range'."),
@@ -81,8 +81,3 @@ REFUSED_CALLS: dict[str, str] = {
     "vars": "name the variable itself.",
 }
 """Hints for builtins that kernels do not have, by name."""
-
-
-def refusal_of(node: ast.AST) -> tuple[str, str] | None:
-    """Return the words and the hint for a node that restricted Python does not have."""
-    return REFUSED.get(type(node))

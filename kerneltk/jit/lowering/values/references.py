@@ -9,35 +9,61 @@ shuffle or a collective, are values that nobody writes to.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kerneltk.core.dtypes import describe
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
-from kerneltk.jit.ir.types import Array, Record, Reference, Tuple, Type, value_type
-
-if TYPE_CHECKING:
-    from kerneltk.jit.lowering.values import Values
+from kerneltk.jit.ir.types import PY_INT, Array, Record, Reference, Tuple
+from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.values.numbers import cast
 
 __all__ = [
     "ADDRESS",
-    "hint_for",
+    "FIELD",
+    "extent_of",
     "is_part",
-    "joined_references",
     "memory_of",
     "record_at",
     "reference_to",
+    "temporary",
+    "wrapped_index",
 ]
 
-ADDRESS = Operation("address", lambda emitter, node, texts: _address_text(emitter, node, texts))
+ADDRESS = Operation(
+    "address", lambda emitter, node, texts: f"{emitter.ctype(node.type)}{{&{texts[0]}}}"
+)
 """A reference to a record that a kernel has by value."""
 
 FIELD = Operation("field", lambda emitter, node, texts: _field_text(emitter, node, texts))
 """A reference to a record in another one."""
 
 
-def _address_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
-    return f"{emitter.ctype(node.type)}{{&{texts[0]}}}"
+def temporary(low: Context, value: ir.Expression) -> ir.Expression:
+    """Return an expression that can be used several times and is evaluated once, now: of a
+    record that lies in memory, where that is.
+    """
+    if isinstance(value, ir.Literal_):
+        return value
+    reference = reference_to(low, value)
+    return low.copied(value) if reference is value else record_at(low.copied(reference))
+
+
+def extent_of(array: ir.Expression, axis: int, span: ir.Span) -> ir.Expression:
+    """Return the extent of an array along an axis."""
+    kind = array.type
+    assert isinstance(kind, Array)
+    if kind.layout == "fixed":
+        return ir.Literal_(kind.shape[axis], PY_INT, span)
+    return ir.Extent(array, axis, span)
+
+
+def wrapped_index(low: Context, array: ir.Expression, axis: int, index: Any) -> ir.Expression:
+    """Return an index that counts from the end where it is negative, for a view."""
+    once = temporary(low, cast(low, index, PY_INT))
+    negative = ir.Compare("<", once, ir.Literal_(0, PY_INT, once.span), once.span)
+    moved = ir.Binary("+", once, extent_of(array, axis, once.span), PY_INT, once.span)
+    return ir.Select(negative, moved, once, PY_INT, once.span)
 
 
 def _field_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
@@ -68,15 +94,15 @@ def is_part(array: Any) -> bool:
     return is_field and isinstance(array.type, Array)
 
 
-def record_at(value: Any) -> Any:
+def record_at(value: ir.Expression) -> ir.Expression:
     """Return the record that a reference stands for; anything else as it is."""
-    kind = getattr(value, "type", None)
+    kind = value.type
     if not isinstance(kind, Reference):
         return value
     return ir.Element(value, (), (), kind.element, value.span)
 
 
-def reference_to(low: Values, value: ir.Expression) -> ir.Expression:
+def reference_to(low: Context, value: ir.Expression) -> ir.Expression:
     """Return a record that lies in memory as a reference to it, and the records of a tuple;
     anything else as it is.
     """
@@ -88,7 +114,7 @@ def reference_to(low: Values, value: ir.Expression) -> ir.Expression:
     return value if memory_of(value) is None else _reference(low, value)
 
 
-def _reference(low: Values, record: Any) -> ir.Expression:
+def _reference(low: Context, record: Any) -> ir.Expression:
     kind: Record = record.type
     if isinstance(record, ir.Element):
         memory = record.array.type
@@ -96,7 +122,7 @@ def _reference(low: Values, record: Any) -> ir.Expression:
         if isinstance(memory, Reference):
             return record.array
         parts = tuple(
-            low.wrapped(record.array, axis, index) if wrap else index
+            wrapped_index(low, record.array, axis, index) if wrap else index
             for axis, (index, wrap) in enumerate(zip(record.indices, record.wrap, strict=True))
         )
         target = Reference.into(memory, kind, packed=memory.packed)
@@ -107,24 +133,3 @@ def _reference(low: Values, record: Any) -> ir.Expression:
     packed = ir.is_packed(record.value) and describe(kind.dtype).alignment > 1
     target = Reference.into(memory, kind, packed=packed)
     return ir.Call(FIELD, (outer,), target, record.span, (record.key,))
-
-
-def joined_references(first: Type, second: Type) -> Reference | None:
-    """Return the type of references to records that lie in memory of two kinds; None if they are no
-    references to records of one dtype.
-    """
-    if not (isinstance(first, Reference) and isinstance(second, Reference)):
-        return None
-    if first.element != second.element:
-        return None
-    spaces = {first.space, second.space}
-    # What may be a thread's own may not be kept for longer than that.
-    space = first.space if len(spaces) == 1 else "local" if "local" in spaces else "global"
-    return replace(first, space=space, packed=first.packed or second.packed)
-
-
-def hint_for(first: Type, second: Type) -> str:
-    """Return a hint where a record in memory meets one that is a value; else nothing."""
-    if first == second or value_type(first) != value_type(second):
-        return ""
-    return "one of them is a record of an array, and the other a copy: use 'x[i].copy()'."

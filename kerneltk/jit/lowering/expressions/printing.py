@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,19 +11,18 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number, Tuple
+from kerneltk.jit.lowering.builder import FunctionBuilder
+from kerneltk.jit.lowering.values.evaluation import evaluate
 
-if TYPE_CHECKING:
-    from kerneltk.jit.lowering.function import FunctionLowering
-
-__all__ = ["print_parts"]
+__all__ = ["print_call"]
 
 Part = str | tuple[str, ir.Expression]
 
 _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
 
 
-def print_parts(low: FunctionLowering, node: ast.Call) -> tuple[Part, ...]:
-    """Return what a call of ``print`` writes.
+def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
+    """Lower ``print(...)``.
 
     Raises
     ------
@@ -33,7 +31,7 @@ def print_parts(low: FunctionLowering, node: ast.Call) -> tuple[Part, ...]:
     """
     separator, end = " ", "\n"
     for keyword in node.keywords:
-        found = low.value(keyword.value)
+        found = evaluate(low, keyword.value)
         span = low.span(keyword.value)
         if keyword.arg not in ("sep", "end"):
             name = f"'{keyword.arg}'" if keyword.arg else "like this"
@@ -52,7 +50,7 @@ def print_parts(low: FunctionLowering, node: ast.Call) -> tuple[Part, ...]:
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             span = low.span(argument)
-            items = low.items_of(low.value(argument.value), span)
+            items = low.items_of(evaluate(low, argument.value), span)
             shown += [_shown(low, item, span) for item in items]
         else:
             shown.append(_argument(low, argument))
@@ -62,21 +60,22 @@ def print_parts(low: FunctionLowering, node: ast.Call) -> tuple[Part, ...]:
     parts.append(end)
     if any("\0" in part for part in parts if isinstance(part, str)):
         raise low.refuse("A null character cannot be printed in a kernel.", low.span(node))
-    return tuple(parts)
+    low.emit(ir.Print(tuple(parts), low.span(node)))
+    return Static(None)
 
 
-def _argument(low: FunctionLowering, node: ast.expr) -> list[Part]:
+def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
     if not isinstance(node, ast.JoinedStr):
-        return _shown(low, low.value(node), low.span(node))
+        return _shown(low, evaluate(low, node), low.span(node))
     parts: list[Part] = []
     for piece in node.values:
         if isinstance(piece, ast.Constant):
             parts.append(str(piece.value))
             continue
         assert isinstance(piece, ast.FormattedValue)
-        value = low.value(piece.value)
+        value = evaluate(low, piece.value)
         span = low.span(piece.value)
-        text = ""
+        specification = ""
         for part in (
             piece.format_spec.values if isinstance(piece.format_spec, ast.JoinedStr) else ()
         ):
@@ -86,20 +85,20 @@ def _argument(low: FunctionLowering, node: ast.expr) -> list[Part]:
                     span,
                     "write the number of digits as a constant.",
                 )
-            text += str(part.value)
-        if not text:
+            specification += str(part.value)
+        if not specification:
             parts += _shown(low, value, span)
         elif isinstance(value, Static) and not hasattr(value.value, "value_rule"):
             try:
-                parts.append(format(value.value, text))
+                parts.append(format(value.value, specification))
             except (TypeError, ValueError) as error:
                 raise low.not_computed(error, (value.value,), span) from None
         else:
-            parts += _formatted(low, low.as_number(value, span), text, span)
+            parts += _formatted(low, low.as_number(value, span), specification, span)
     return parts
 
 
-def _shown(low: FunctionLowering, value: Value, span: ir.Span) -> list[Part]:
+def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
     """Return how a value is printed without a format."""
     if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
         return [str(value.value)]
@@ -128,7 +127,7 @@ def _shown(low: FunctionLowering, value: Value, span: ir.Span) -> list[Part]:
     return [("%g", low.cast(number, PY_FLOAT))]
 
 
-def _integer(low: FunctionLowering, number: ir.Expression, flags: str, letter: str = "d") -> Part:
+def _integer(low: FunctionBuilder, number: ir.Expression, flags: str, letter: str = "d") -> Part:
     kind = number.type
     assert isinstance(kind, Number)
     if kind.dtype == np.uint64:
@@ -137,15 +136,15 @@ def _integer(low: FunctionLowering, number: ir.Expression, flags: str, letter: s
 
 
 def _formatted(
-    low: FunctionLowering, number: ir.Expression, text: str, span: ir.Span
+    low: FunctionBuilder, number: ir.Expression, specification: str, span: ir.Span
 ) -> list[Part]:
-    match = _SPECIFICATION.fullmatch(text)
+    match = _SPECIFICATION.fullmatch(specification)
     kind = number.type
     assert isinstance(kind, Number)
     letter = match[6] if match else ""
     if match is None or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
         raise low.refuse(
-            f"The format '{text}' cannot be used in a kernel.",
+            f"The format '{specification}' cannot be used in a kernel.",
             span,
             "formats have a width, a precision and one of the letters d, x, o, e, f, g.",
         )
@@ -154,6 +153,6 @@ def _formatted(
     flags = f"{left}{sign}{zero}{width}"
     if letter in ("d", "x", "X", "o") or (not letter and (kind.is_integer or kind == BOOL)):
         if not (kind.is_integer or kind == BOOL) or precision:
-            raise low.fail(f"The format '{text}' needs an integer, not '{kind}'.", span)
+            raise low.fail(f"The format '{specification}' needs an integer, not '{kind}'.", span)
         return [_integer(low, number, flags, letter or "d")]
     return [(f"%{flags}{precision}{letter or 'g'}", low.cast(number, PY_FLOAT))]

@@ -6,84 +6,79 @@ NumPy's rules: a number fills the array, and another array is broadcast to its s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Value
 from kerneltk.jit.ir.types import PY_INT, Array, Number, Tuple
+from kerneltk.jit.lowering.builder import FunctionBuilder
 
 __all__ = ["store_array"]
 
 _Indices = tuple[ir.Expression, ...]
 
 
-def store_array(low: Any, place: ir.Field, value: Value, span: ir.Span) -> None:
+def store_array(low: FunctionBuilder, lvalue: ir.Field, value: Value, span: ir.Span) -> None:
     """Emit the stores of a value to all elements of a field.
 
     Parameters
     ----------
-    low : FunctionLowering
-    place : Field
+    low : FunctionBuilder
+    lvalue : Field
         An array of a fixed shape.
     value : Value
         A number, an array, or a tuple of numbers.
     span : Span
         Of the value.
     """
-    kind = place.type
+    kind = lvalue.type
     assert isinstance(kind, Array)
-    found: ir.Expression = low.as_expression(value, span)
+    found = low.as_expression(value, span)
 
     def converted(item: Value) -> ir.Expression:
-        what = f"an element of the field '{place.key}'"
-        result: ir.Expression = low.convert(item, kind.element, span, what)
-        return result
+        what = f"an element of the field '{lvalue.key}'"
+        return low.convert(item, kind.element, span, what)
 
     if isinstance(found.type, Tuple) and kind.ndim == 1:
         if len(found.type.items) != kind.shape[0]:
             shape = f"the shape ({len(found.type.items)},)"
-            raise _not_broadcast(low, shape, place, span)
+            raise _not_broadcast(low, shape, lvalue, span)
         items = [low.temporary(converted(item)) for item in low.items_of(found, span)]
         for k, item in enumerate(items):
-            low.emit(ir.Store(_element(place, (ir.Literal_(k, PY_INT, span),)), item, span))
+            low.emit(ir.Store(_item(lvalue, (ir.Literal_(k, PY_INT, span),)), item, span))
     elif isinstance(found.type, Array):
         source = found if found.type.layout == "fixed" else low.temporary(found)
-        read = _reader(low, source, place, span)
+        read = _reader(low, source, lvalue, span)
         if found.type.layout != "fixed":  # it may be a part of the field itself
             copy = low.declare(kind.element, kind.shape, "local", span)
             _emit_each(low, copy, lambda indices: converted(read(indices)))
-            _emit_each(low, place, lambda indices: _element(copy, indices))
+            _emit_each(low, lvalue, lambda indices: _item(copy, indices))
         else:
-            _emit_each(low, place, lambda indices: converted(read(indices)))
+            _emit_each(low, lvalue, lambda indices: converted(read(indices)))
     elif isinstance(found.type, Number):
         filling = low.temporary(converted(value))
-        _emit_each(low, place, lambda _: filling)
+        _emit_each(low, lvalue, lambda _: filling)
     else:
         raise low.fail(
-            f"{low.describe(value)} cannot be stored to the field '{place.key}', an array.", span
+            f"{low.describe(value)} cannot be stored to the field '{lvalue.key}', an array.", span
         )
 
 
-def _element(array: ir.Expression, indices: _Indices) -> ir.Element:
+def _item(array: ir.Expression, indices: _Indices) -> ir.Element:
     kind = array.type
     assert isinstance(kind, Array)
     return ir.Element(array, indices, (False,) * len(indices), kind.element, array.span)
 
 
 def _emit_each(
-    low: Any, array: ir.Expression, value_at: Callable[[_Indices], ir.Expression]
+    low: FunctionBuilder, array: ir.Expression, value_at: Callable[[_Indices], ir.Expression]
 ) -> None:
     """Emit a loop over all elements of an array of a fixed shape, with what each is given."""
     kind, span = array.type, array.span
     assert isinstance(kind, Array)
     counters = tuple(ir.Local(low.fresh("k"), PY_INT, span) for _ in kind.shape)
-
-    def make() -> Value:
-        value = value_at(counters)
-        low.emit(ir.Store(_element(array, counters), value, span))
-        return value
-
-    body: tuple[ir.Statement, ...] = low.captured(make)[1]
+    with low.captured() as added:
+        low.emit(ir.Store(_item(array, counters), value_at(counters), span))
+    body = tuple(added)
     zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
     for counter, extent in reversed(list(zip(counters, kind.shape, strict=True))):
         stop = ir.Literal_(extent, PY_INT, span)
@@ -92,29 +87,29 @@ def _emit_each(
 
 
 def _reader(
-    low: Any, source: ir.Expression, place: ir.Field, span: ir.Span
+    low: FunctionBuilder, source: ir.Expression, lvalue: ir.Field, span: ir.Span
 ) -> Callable[[_Indices], ir.Expression]:
-    """Return what reads the element of an array that belongs to one of the field; emit assertions
-    of what is not known of its shape.
+    """Return a function that reads an array's element for one of the field; emit assertions of
+    what is not known of its shape.
     """
-    kind, target = source.type, place.type
+    kind, target = source.type, lvalue.type
     assert isinstance(kind, Array)
     assert isinstance(target, Array)
     before = target.ndim - kind.ndim
     if before < 0:
-        raise _not_broadcast(low, f"{kind.ndim} dimensions", place, span)
+        raise _not_broadcast(low, f"{kind.ndim} dimensions", lvalue, span)
     is_repeated: list[ir.Expression | bool] = []
     for axis, extent in enumerate(target.shape[before:]):
         if kind.layout == "fixed":
             if kind.shape[axis] not in (1, extent):
-                raise _not_broadcast(low, f"the shape {kind.shape}", place, span)
+                raise _not_broadcast(low, f"the shape {kind.shape}", lvalue, span)
             is_repeated.append(kind.shape[axis] == 1)
             continue
         own = ir.Extent(source, axis, span)
         single = ir.Compare("==", own, ir.Literal_(1, PY_INT, span), span)
         same = ir.Compare("==", own, ir.Literal_(extent, PY_INT, span), span)
         fits = single if extent == 1 else ir.Logical("or", (same, single), span)
-        message = f"an array is broadcast to the field '{place.key}' of the shape {target.shape}"
+        message = f"an array is broadcast to the field '{lvalue.key}' of the shape {target.shape}"
         low.emit(ir.Assert(fits, message, span))
         is_repeated.append(low.temporary(single))
 
@@ -126,17 +121,13 @@ def _reader(
             else ir.Select(repeated, zero, index, PY_INT, span)
             for index, repeated in zip(indices[before:], is_repeated, strict=True)
         )
-        return _element(source, tuple(own))
+        return _item(source, tuple(own))
 
     return read
 
 
-def _not_broadcast(low: Any, shape: str, place: ir.Field, span: ir.Span) -> Exception:
-    kind = place.type
+def _not_broadcast(low: FunctionBuilder, shape: str, lvalue: ir.Field, span: ir.Span) -> Exception:
+    kind = lvalue.type
     assert isinstance(kind, Array)
-    error: Exception = low.fail(
-        f"An array of {shape} is not broadcast to the field '{place.key}' of the shape "
-        f"{kind.shape}.",
-        span,
-    )
-    return error
+    field = f"the field '{lvalue.key}' of the shape {kind.shape}"
+    return low.fail(f"An array of {shape} is not broadcast to {field}.", span)

@@ -1,0 +1,49 @@
+"""The context as rules of intrinsics know it: `intrinsics.base.Builder`."""
+
+from __future__ import annotations
+
+from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.invocation import lowered
+from kerneltk.jit.lowering.names import declare, declare_opaque, element_index
+from kerneltk.jit.lowering.values.arrays import element_at
+from kerneltk.jit.lowering.values.comparisons import compare
+from kerneltk.jit.lowering.values.conversion import (
+    as_expression,
+    as_number,
+    convert,
+    exchanged,
+    items_of,
+    make_tuple,
+    not_computed,
+    truth_of,
+)
+from kerneltk.jit.lowering.values.description import description_of, phrase_of
+from kerneltk.jit.lowering.values.numbers import cast
+from kerneltk.jit.lowering.values.operators import binary
+from kerneltk.jit.lowering.values.references import temporary
+
+__all__ = ["FunctionBuilder"]
+
+
+class FunctionBuilder(Context):
+    """A context for rules of intrinsics, which call these functions as its methods."""
+
+    as_expression = as_expression
+    as_number = as_number
+    binary = binary
+    cast = cast
+    compare = compare
+    convert = convert
+    declare = declare
+    declare_opaque = declare_opaque
+    describe = staticmethod(description_of)
+    element = element_at
+    exchanged = exchanged
+    index = element_index
+    items_of = items_of
+    lowered = lowered
+    make_tuple = make_tuple
+    not_computed = not_computed
+    phrase = staticmethod(phrase_of)
+    temporary = temporary
+    truth = truth_of

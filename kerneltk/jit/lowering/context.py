@@ -1,0 +1,243 @@
+"""The state of lowering: of a program, and of each of its functions.
+
+Every variable has one type in a function: what all values join to that are assigned to it. A
+function is lowered again, with what was learnt, until no type changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from kerneltk.errors import TypingError, UnsupportedError, render_message
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import Signature, Static, Value
+from kerneltk.jit.ir.types import Array, Number, Type
+from kerneltk.jit.lowering.naming import identifier
+from kerneltk.jit.source.function_source import FunctionSource
+from kerneltk.jit.source.scope import scope_of
+
+__all__ = ["Context", "Handlers", "LocalFunction", "Pending", "Program"]
+
+
+class Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
+    """A variable's type is not known yet."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalFunction:
+    """A function that is defined inside of one that is being lowered.
+
+    Parameters
+    ----------
+    source : FunctionSource
+    around : Context
+        Of the function that it is defined in, where its free names are looked up.
+    defaults : dict of str to Value
+    """
+
+    source: FunctionSource
+    around: Context
+    defaults: dict[str, Value]
+
+    def __repr__(self) -> str:
+        return f"<function {self.source.name}>"
+
+    @property
+    def __name__(self) -> str:
+        """Its name."""
+        return self.source.name
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """What lowers a syntax node, by its class. Functions that stand below the handlers reach them
+    through these tables alone.
+
+    Parameters
+    ----------
+    expressions : mapping
+        Functions of a context and a node that return its value.
+    statements : mapping
+        Functions of a context and a node that emit statements; true if control leaves the block.
+    """
+
+    expressions: Mapping[type[ast.AST], Callable[[Any, Any], Value]]
+    statements: Mapping[type[ast.AST], Callable[[Any, Any], bool | None]]
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """A kernel and the functions that it calls, as far as they are lowered.
+
+    Parameters
+    ----------
+    mode : {"cuda", "numpy"}
+    handlers : Handlers
+    """
+
+    mode: str
+    handlers: Handlers
+    functions: list[ir.Function] = field(default_factory=list)
+    signatures: dict[Any, Signature] = field(default_factory=dict)
+    stack: list[tuple[Any, str]] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    # Keys hold the identities of objects: these must live as long.
+    kept: list[Any] = field(default_factory=list)
+
+    def unique(self, name: str) -> str:
+        """Return a name for a function of the program."""
+        found = identifier(name, self.names.__contains__)
+        self.names.add(found)
+        return found
+
+
+@dataclass(eq=False)
+class Context:
+    """The state of lowering one function for one combination of argument types.
+
+    Parameters
+    ----------
+    program : Program
+    source : FunctionSource
+        The function that is being lowered.
+    python_function : function or None
+        None for one that is defined inside of another.
+    around : Context or None
+        Of the function that it is defined in.
+    arguments : tuple of (str, Expression)
+        Names and values that exist at run time; only the types matter.
+    static : dict of str to Static
+        Parameters that are known.
+    is_kernel : bool
+    is_of_elements : bool
+        Whether it is a function of one element, which may ask for its index.
+    """
+
+    program: Program
+    source: FunctionSource
+    python_function: types.FunctionType | None
+    around: Context | None
+    arguments: tuple[tuple[str, ir.Expression], ...]
+    static: dict[str, Static]
+    is_kernel: bool = False
+    is_of_elements: bool = False
+
+    def __post_init__(self) -> None:
+        self.scope = scope_of(self.source.node)
+        function = self.python_function
+        names = function.__code__.co_freevars if function else ()
+        cells = (function and function.__closure__) or ()
+        self.closure: dict[str, Any] = dict(zip(names, cells, strict=True))
+        # What passes learn.
+        self.types: dict[str, Type] = {}
+        self.origins: dict[str, ir.Span] = {}
+        self.result: Type | None = None
+        self.result_span: ir.Span | None = None
+        self.annotated: dict[str, Number] = {}
+        self.declared_as = ""  # the name that the value of an assignment is for
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a pass: forget what the last one made, not what it learnt."""
+        self.changed = False
+        self.pending: list[tuple[str, ir.Span]] = []  # names that nothing is known of
+        self.bindings: dict[str, Value] = {}
+        self.locals: dict[str, Type] = {}
+        self.ir_names: dict[str, str] = {}
+        self.taken: set[str] = set()
+        self.counters: set[str] = set()
+        self.variables: set[str] = set()
+        self.loops: list[tuple[str, str]] = []
+        self.repeated: list[ast.For] = []
+        self.element_index: tuple[ir.Local, ...] = ()
+        self.given: set[str] = set()  # the parameters that exist at run time
+        self.statements: list[ir.Statement] = []
+
+    # -- messages ------------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> str:
+        """``"cuda"`` or ``"numpy"``."""
+        return self.program.mode
+
+    def span(self, node: ast.AST) -> ir.Span:
+        """Return the location of a syntax node."""
+        return self.source.span(node)
+
+    def fail(self, sentence: str, span: ir.Span, hint: str = "", label: str = "") -> TypingError:
+        """Return the error for types that do not fit."""
+        return TypingError(render_message(sentence, self.source.snippet(span, label), hint=hint))
+
+    def refuse(
+        self, sentence: str, span: ir.Span, hint: str = "", label: str = ""
+    ) -> UnsupportedError:
+        """Return the error for what restricted Python does not have."""
+        return UnsupportedError(
+            render_message(sentence, self.source.snippet(span, label), hint=hint)
+        )
+
+    def clash(self, sentence: str, *uses: tuple[ir.Span, str], hint: str) -> TypingError:
+        """Return the error for uses of one thing that do not go together."""
+        snippets = [self.source.snippet(span, f"here it is {shown}") for span, shown in uses]
+        return TypingError(render_message(sentence, *snippets, hint=hint))
+
+    # -- statements ----------------------------------------------------------------------------
+
+    def emit(self, statement: ir.Statement) -> None:
+        """Add a statement before the one that is being lowered."""
+        self.statements.append(statement)
+
+    def copied(self, value: ir.Expression) -> ir.Expression:
+        """Return a value as it is now, in a variable of its own."""
+        name = self.add_local("t", value.type)
+        local = ir.Local(name, value.type, value.span)
+        self.emit(ir.Store(local, value, value.span))
+        return local
+
+    @contextmanager
+    def captured(self) -> Iterator[list[ir.Statement]]:
+        """Take away the statements that are added in a ``with`` block, as a list."""
+        outer, self.statements = self.statements, []
+        try:
+            yield self.statements
+        finally:
+            self.statements = outer
+
+    # -- variables -----------------------------------------------------------------------------
+
+    def fresh(self, stem: str) -> str:
+        """Return a name that no variable has."""
+        name = identifier(stem, self.taken.__contains__)
+        self.taken.add(name)
+        return name
+
+    def add_local(self, stem: str, kind: Type) -> str:
+        """Return the name of a new variable."""
+        # Loops share the names of their counters; a variable of the whole function cannot.
+        name = identifier(stem, (self.taken | self.counters).__contains__)
+        self.taken.add(name)
+        self.locals[name] = kind
+        return name
+
+    def is_constant(self, name: str) -> bool:
+        """Return whether a variable never changes once it is read."""
+        changing = {self.ir_names.get(variable) for variable in self.variables}
+        return name not in changing
+
+    def lasts(self, variable: ir.Local) -> bool:
+        """Return whether a variable is the same all through the function: what is given to it, or
+        memory that is declared.
+        """
+        is_memory = isinstance(variable.type, Array) and variable.name not in self.locals
+        return (is_memory or variable.name in self.given) and self.is_constant(variable.name)
+
+    def is_own(self, name: str) -> bool:
+        """Return whether a name is this function's, or one's around it."""
+        if self.scope.is_local(name) or name in self.bindings:
+            return True
+        return self.around is not None and self.around.is_own(name)

@@ -1,0 +1,1 @@
+"""Expressions of Python's syntax tree."""

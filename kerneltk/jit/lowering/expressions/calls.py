@@ -1,0 +1,135 @@
+"""Calls of intrinsics, Python functions and classes."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Intrinsic, Static, Value
+from kerneltk.jit.intrinsics.registry import rule_of
+from kerneltk.jit.ir.types import VOID, Tuple
+from kerneltk.jit.lowering.builder import FunctionBuilder
+from kerneltk.jit.lowering.expressions.printing import print_call
+from kerneltk.jit.lowering.invocation import Callee, bind_arguments, callee_of, lowered_for
+from kerneltk.jit.lowering.unsupported import REFUSED_CALLS
+from kerneltk.jit.lowering.values.conversion import as_item
+from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
+from kerneltk.jit.lowering.values.references import record_at
+from kerneltk.jit.source.syntax import spelled
+
+__all__ = ["call_node"]
+
+
+def call_node(low: FunctionBuilder, node: ast.Call) -> Value:
+    """Lower ``f(x)``."""
+    span = low.span(node)
+    function = evaluate(low, node.func)
+    name = spelled(node.func)
+    if not isinstance(function, Static):
+        raise low.fail(f"{low.describe(function)} cannot be called.", span)
+    if isinstance(function.value, type(print)) and function.value is print:
+        return print_call(low, node)
+    nodes: list[ast.expr] = [*node.args, *(keyword.value for keyword in node.keywords)]
+    values = starred_values(low, nodes)
+    arguments: list[Value] = []
+    spans: list[ir.Span] = []
+    for argument, value in zip(node.args, values, strict=False):
+        if isinstance(argument, ast.Starred):
+            items = low.items_of(value, low.span(argument))
+            arguments += items
+            spans += [low.span(argument)] * len(items)
+        else:
+            arguments.append(value)
+            spans.append(low.span(argument))
+    keywords: dict[str, Value] = {}
+    keyword_spans: dict[str, ir.Span] = {}
+    for keyword, value in zip(node.keywords, values[len(node.args) :], strict=True):
+        if keyword.arg is None:
+            raise low.refuse(
+                "'**' before an argument cannot be used in a kernel.",
+                low.span(keyword.value),
+                "write the keywords one by one.",
+            )
+        keywords[keyword.arg] = value
+        keyword_spans[keyword.arg] = low.span(keyword.value)
+    site = CallSite(name, tuple(arguments), keywords, span, tuple(spans), keyword_spans)
+    return _call(low, function.value, site)
+
+
+def _call(low: FunctionBuilder, function: Any, site: CallSite) -> Value:
+    """Call a Python function, a class or an intrinsic."""
+    if isinstance(function, BoundMethod):
+        arguments = (function.value, *site.arguments)
+        site = dataclasses.replace(site, arguments=arguments, spans=(site.span, *site.spans))
+        return function.rule(low, site)
+    rule = function.rule if isinstance(function, Intrinsic) else rule_of(function)
+    if rule is not None:
+        return rule(low, site)
+    function = getattr(function, "jit_function", function)
+    callee = callee_of(low, function, site)
+    if callee is not None:
+        return _invoke(low, callee, site)
+    found = _construct(low, function, site) if isinstance(function, type) else None
+    if found is None:
+        raise _not_called(low, function, site)
+    return found
+
+
+def _not_called(low: FunctionBuilder, function: Any, site: CallSite) -> Exception:
+    """Return the error for an object that kernels cannot call."""
+    name = getattr(function, "__name__", "")
+    hint = REFUSED_CALLS.get(name, "")
+    if hint and function is getattr(builtins, name):
+        return low.refuse(f"'{site.name}' cannot be used in a kernel.", site.span, hint)
+    if not callable(function):
+        return low.fail(f"{low.describe(Static(function))} cannot be called.", site.span)
+    if function in (enumerate, zip):
+        return low.refuse(
+            f"'{site.name}' can only be looped over.",
+            site.span,
+            f"for item in {site.name}(...): ...",
+        )
+    hint = (
+        "call a Python function whose text can be had, a function of 'math' or NumPy's scalar "
+        "functions."
+    )
+    if function in (np.array, np.empty, np.zeros, np.ones, np.full):
+        hint = "declare 'jit.local_memory(dtype, shape)', or pass an array."
+    return low.refuse(f"'{site.name}' is no function that kernels can call.", site.span, hint)
+
+
+def _construct(low: FunctionBuilder, kind: type, site: CallSite) -> Value | None:
+    """Return a named tuple or a dataclass."""
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        names = tuple(kind._fields)
+        defaults: dict[str, Value] = {
+            key: Static(value) for key, value in getattr(kind, "_field_defaults", {}).items()
+        }
+    elif dataclasses.is_dataclass(kind):
+        names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
+        defaults = {
+            field.name: Static(field.default)
+            for field in dataclasses.fields(kind)
+            if field.default is not dataclasses.MISSING
+        }
+    else:
+        return None
+    values = bind_arguments(low, names, defaults, site)
+    items = tuple(as_item(low, values[name], site.span) for name in names)
+    types_ = tuple(item.type for item in items)
+    return ir.Construct(items, Tuple(types_, names, kind), site.span)
+
+
+def _invoke(low: FunctionBuilder, callee: Callee, site: CallSite) -> Value:
+    """Call a function, which is lowered for these types if it was not yet."""
+    signature, arguments = lowered_for(low, callee, site)
+    if signature.result == VOID:
+        low.emit(ir.Evaluate(ir.Invoke(signature.name, arguments, VOID, site.span), site.span))
+        return Static(None)
+    call = ir.Invoke(signature.name, arguments, signature.result, site.span)
+    return record_at(call if signature.is_pure else low.temporary(call))

@@ -1,0 +1,170 @@
+"""Conditions: ``and`` and ``or``, and values that are chosen by them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Literal
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.ir.joining import hint_for, join
+from kerneltk.jit.ir.types import BOOL
+from kerneltk.jit.lowering.builder import FunctionBuilder
+from kerneltk.jit.lowering.values.comparisons import combined
+from kerneltk.jit.lowering.values.conversion import kept
+from kerneltk.jit.lowering.values.evaluation import evaluate
+from kerneltk.jit.lowering.values.references import record_at
+
+__all__ = ["bool_node", "condition_of", "ternary_node"]
+
+
+def condition_of(low: FunctionBuilder, node: ast.expr) -> ir.Expression | Static:
+    """Return whether an expression is true; its value beside that is of no interest."""
+    span = low.span(node)
+    if isinstance(node, ast.BoolOp):
+        return _logical(low, node, span)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = condition_of(low, node.operand)
+        return Static(not inner.value) if isinstance(inner, Static) else ir.Not(inner, span)
+    return low.truth(evaluate(low, node), span)
+
+
+def _logical(low: FunctionBuilder, node: ast.BoolOp, span: ir.Span) -> ir.Expression | Static:
+    is_and = isinstance(node.op, ast.And)
+    word: Literal["and", "or"] = "and" if is_and else "or"
+    operands: list[ir.Expression] = []
+    for index, part in enumerate(node.values):
+        with low.captured() as added:
+            found = condition_of(low, part)
+        if isinstance(found, Static):
+            if not operands:
+                low.statements += added
+            if bool(found.value) != is_and:  # what follows is never evaluated
+                if not operands:
+                    return found
+                operands.append(ir.Literal_(bool(found.value), BOOL, low.span(part)))
+                break
+            continue
+        if added and operands:
+            return _stepwise(low, word, operands, node.values[index:], found, added, span)
+        low.statements += added
+        operands.append(found)
+    if not operands:
+        return Static(is_and)
+    return combined(word, operands, span)
+
+
+def _stepwise(
+    low: FunctionBuilder,
+    word: Literal["and", "or"],
+    before: list[ir.Expression],
+    rest: Sequence[ast.expr],
+    first: ir.Expression,
+    added: list[ir.Statement],
+    span: ir.Span,
+) -> ir.Expression:
+    """Return a condition whose later part needs statements, which run only if it matters."""
+    result = low.temporary(combined(word, before, span))
+    assert isinstance(result, ir.Local)
+    with low.captured() as body:
+        low.statements += added
+        operands = [first]
+        if len(rest) > 1:
+            tail = ast.BoolOp(ast.And() if word == "and" else ast.Or(), list(rest[1:]))
+            found = _logical(low, ast.copy_location(tail, rest[1]), span)
+            operands.append(low.as_expression(found, span))
+        low.emit(ir.Store(result, combined(word, operands, span), span))
+    test = result if word == "and" else ir.Not(result, span)
+    low.emit(ir.If(test, tuple(body), (), span))
+    return result
+
+
+def bool_node(low: FunctionBuilder, node: ast.BoolOp) -> Value:
+    """``a or b`` is one of its operands, as in Python."""
+    span = low.span(node)
+    is_and = isinstance(node.op, ast.And)
+    found, location = evaluate(low, node.values[0]), low.span(node.values[0])
+    for part in node.values[1:]:
+        truth = low.truth(found, location)
+        if isinstance(truth, Static):
+            if bool(truth.value) == is_and:
+                found, location = evaluate(low, part), low.span(part)
+                continue
+            return found
+        left = low.as_expression(found, location)
+        if left.type != BOOL:
+            left = low.temporary(left)
+            truth = low.truth(left, span)
+        with low.captured() as added:
+            right = evaluate(low, part)
+        if left.type == BOOL:
+            is_bool = (
+                isinstance(right.value, bool) if isinstance(right, Static) else right.type == BOOL
+            )
+            if is_bool and not added:
+                operands = (left, low.as_expression(right, span))
+                found = combined("and" if is_and else "or", operands, span)
+                continue
+            truth = left = low.temporary(left)
+        assert not isinstance(truth, Static)
+        first: tuple[Value, list[ir.Statement]] = (right, added)
+        second: tuple[Value, list[ir.Statement]] = (left, [])
+        spans = (low.span(part), location) if is_and else (location, low.span(part))
+        found = _choose(
+            low, truth, *(first if is_and else second), *(second if is_and else first), span, spans
+        )
+        location = span
+    return found
+
+
+def ternary_node(low: FunctionBuilder, node: ast.IfExp) -> Value:
+    """Lower ``a if condition else b``."""
+    span = low.span(node)
+    condition = condition_of(low, node.test)
+    if isinstance(condition, Static):
+        return evaluate(low, node.body if condition.value else node.orelse)
+    with low.captured() as then_added:
+        then = evaluate(low, node.body)
+    with low.captured() as orelse_added:
+        orelse = evaluate(low, node.orelse)
+    spans = (low.span(node.body), low.span(node.orelse))
+    return _choose(low, condition, then, then_added, orelse, orelse_added, span, spans)
+
+
+def _choose(
+    low: FunctionBuilder,
+    condition: ir.Expression,
+    then: Value,
+    then_added: list[ir.Statement],
+    orelse: Value,
+    orelse_added: list[ir.Statement],
+    span: ir.Span,
+    spans: tuple[ir.Span, ir.Span],
+) -> Value:
+    """Return one of two values, of the type that both join to."""
+    # What a reference needs before it is made belongs into its own branch.
+    with low.captured() as more:
+        a = kept(low, then, spans[0])
+    with low.captured() as others:
+        b = kept(low, orelse, spans[1])
+    branches = [*then_added, *more], [*orelse_added, *others]
+    kind = join(low.mode, a.type, b.type)
+    if kind is None:
+        raise low.clash(
+            "The types of the two values do not go together.",
+            (spans[0], f"'{a.type}'"),
+            (spans[1], f"'{b.type}'"),
+            hint=hint_for(a.type, b.type),
+        )
+    if not any(branches):
+        a = low.convert(a, kind, span, "the result")
+        b = low.convert(b, kind, span, "the result")
+        return record_at(ir.Select(condition, a, b, kind, span))
+    local = ir.Local(low.add_local("t", kind), kind, span)
+    for value, added in zip((a, b), branches, strict=True):
+        with low.captured() as late:
+            low.emit(ir.Store(local, low.convert(value, kind, span, "the result"), span))
+        added += late
+    low.emit(ir.If(condition, tuple(branches[0]), tuple(branches[1]), span))
+    return record_at(local)

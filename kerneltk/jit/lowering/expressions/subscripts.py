@@ -1,0 +1,188 @@
+"""Attributes and items: of objects that are known, of records and tuples, of arrays."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kerneltk.errors import TypingError
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.attributes import array_attribute, number_attribute
+from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import arguments_of
+from kerneltk.jit.ir.joining import join
+from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
+from kerneltk.jit.lowering.builder import FunctionBuilder
+from kerneltk.jit.lowering.values.arrays import record_field, subscript
+from kerneltk.jit.lowering.values.conversion import (
+    as_index,
+    item_of,
+    static_int,
+)
+from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
+from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
+
+__all__ = ["attribute_node", "subscript_node"]
+
+
+def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
+    """Lower ``x.name``."""
+    value, name, span = evaluate(low, node.value), node.attr, low.span(node)
+    if isinstance(value, Static):
+        found = value.value
+        if not hasattr(found, "value_rule") or hasattr(found, name):
+            try:
+                return Static(getattr(found, name))
+            except AttributeError as error:
+                sentence, _, hint = str(error).partition("\n  Hint: ")
+                if hint:  # a namespace that knows what to use instead
+                    raise low.refuse(sentence, span, hint) from None
+                import difflib  # only who has an error needs it
+
+                label = "None" if found is None else f"'{name_of(found)}'"
+                close = difflib.get_close_matches(name, dir(found), n=1)
+                hint = f"did you mean '{close[0]}'?" if close else ""
+                raise low.fail(f"{label} has no attribute '{name}'.", span, hint) from None
+            except Exception as error:  # a property may raise anything
+                raise low.fail(f"'{name}' cannot be had: {reason_of(error)}.", span) from error
+        value = low.as_expression(value, span)
+    kind = value.type
+    if isinstance(kind, Array):
+        return array_attribute(low, value, name, span)
+    if isinstance(kind, Number):
+        return number_attribute(low, value, name, span)
+    if isinstance(kind, Record):
+        if name == "copy" and name not in (kind.dtype.names or ()):
+            return Static(BoundMethod(value, _copy_of_record, name))
+        return record_field(low, value, name, span)
+    if isinstance(kind, Tuple) and name in kind.names:
+        return item_of(value, kind.names.index(name), span)
+    if isinstance(kind, Tuple) and kind.maker is not None and not hasattr(kind.maker, name):
+        known = ", ".join(kind.names)
+        raise low.fail(f"'{kind}' has no field '{name}'.", span, f"its fields are {known}.")
+    if isinstance(kind, Opaque):
+        methods = dict(kind.details).get("methods", {})
+        if name in methods:
+            return Static(BoundMethod(value, methods[name], name))
+        hint = f"it has {', '.join(methods)}." if methods else ""
+        raise low.fail(f"'{kind}' has no method '{name}'.", span, hint)
+    raise low.fail(f"{low.describe(value)} has no attribute '{name}'.", span)
+
+
+def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
+    """Lower ``x[i]``."""
+    value = evaluate(low, node.value)
+    span = low.span(node)
+    if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+        if isinstance(node.slice, ast.Slice):
+            key: Value = Static(_static_slice(low, node.slice))
+        else:
+            key = _static_key(low, node.slice)
+        if isinstance(key, Static) and is_object(key):
+            return _static_item(low, value.value, key.value, span)
+        return _tuple_item(low, low.as_expression(value, span), key, span)
+    value = low.as_expression(value, span)
+    kind = value.type
+    if isinstance(kind, Array):
+        return subscript(low, value, node.slice, span)
+    if isinstance(kind, Opaque) and "items" in dict(kind.details):
+        item = dict(kind.details)["items"]
+        return item(low, value, evaluate(low, node.slice), span)  # type: ignore[no-any-return]
+    if isinstance(kind, Tuple):
+        if isinstance(node.slice, ast.Slice):
+            items = low.items_of(value, span)[_static_slice(low, node.slice)]
+            return low.make_tuple(items, span)
+        return _tuple_item(low, value, evaluate(low, node.slice), span)
+    if isinstance(kind, Record) and not isinstance(node.slice, ast.Slice):
+        key = evaluate(low, node.slice)
+        names = kind.dtype.names or ()
+        found = key.value if isinstance(key, Static) else None
+        if isinstance(found, str):
+            return record_field(low, value, found, span)
+        if isinstance(found, int):
+            if not -len(names) <= found < len(names):
+                many = f"it has {len(names)} fields."
+                raise low.fail(f"The record has no field {found}.", span, many)
+            return record_field(low, value, names[found], span)
+    raise low.fail(f"{low.describe(value)} has no items.", span)
+
+
+def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:
+    """Return the key in brackets behind an object that is known."""
+    if not isinstance(node, ast.Tuple) or any(isinstance(part, ast.Starred) for part in node.elts):
+        return evaluate(low, node)
+    values = starred_values(low, node.elts)
+    for part, value in zip(node.elts, values, strict=True):
+        if not is_object(value):
+            raise low.fail(
+                "What stands in these brackets must be known when the kernel is compiled.",
+                low.span(part),
+                "use a literal, a global, or a variable that is assigned once, to a constant.",
+            )
+    return Static(tuple(value.value for value in values))  # type: ignore[union-attr]
+
+
+def _static_slice(low: FunctionBuilder, node: ast.Slice) -> slice:
+    bounds = (
+        part and static_int(low, evaluate(low, part), low.span(part), "A tuple's bound")
+        for part in (node.lower, node.upper, node.step)
+    )
+    return slice(*bounds)
+
+
+def _static_item(low: FunctionBuilder, container: Any, key: Any, span: ir.Span) -> Static:
+    if not hasattr(container, "__getitem__") or isinstance(container, np.generic | type):
+        raise low.fail(f"{low.describe(Static(container))} has no items.", span)
+    count = len(container) if isinstance(container, tuple) else 0
+    if count and isinstance(key, int | np.integer) and not -count <= key < count:
+        raise _no_item(low, count, int(key), span)
+    try:
+        return Static(container[key])
+    except KeyError:
+        raise low.fail(f"There is no item {key!r}.", span) from None
+    except Exception as error:
+        raise low.fail(f"This item cannot be had: {reason_of(error)}.", span) from error
+
+
+def _no_item(low: FunctionBuilder, count: int, index: int, span: ir.Span) -> TypingError:
+    items = "1 item" if count == 1 else f"{count or 'no'} items"
+    return low.fail(f"The tuple has {items}, and no item {index}.", span)
+
+
+def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir.Span) -> Value:
+    kind = value.type
+    if not isinstance(kind, Tuple):
+        raise low.fail(f"{low.describe(value)} has no items.", span)
+    if isinstance(key, Static) and isinstance(key.value, int | np.integer):
+        index = int(key.value)
+        if not -len(kind.items) <= index < len(kind.items):
+            raise _no_item(low, len(kind.items), index, span)
+        return item_of(value, index % len(kind.items), span)
+    joined: Type | None = kind.items[0] if kind.items else None
+    for item in kind.items[1:]:
+        joined = None if joined is None else join(low.mode, joined, item)
+    if not isinstance(joined, Number):
+        raise low.fail(
+            "An item of this tuple can only be chosen by a constant: its items have different "
+            "types.",
+            span,
+        )
+    chosen = low.temporary(as_index(low, key, span))
+    items = [low.convert(item, joined, span, "the item") for item in low.items_of(value, span)]
+    count = len(items)
+    found = items[-1]
+    for index in range(count - 2, -1, -1):
+        here = low.compare(ast.Eq(), chosen, Static(index), span)
+        back = low.compare(ast.Eq(), chosen, Static(index - count), span)
+        both = low.as_expression(here, span), low.as_expression(back, span)
+        either = ir.Logical("or", both, span)
+        found = ir.Select(either, items[index], found, joined, span)
+    return found
+
+
+def _copy_of_record(low: Any, site: CallSite) -> Value:
+    arguments_of(low, replace(site, arguments=site.arguments[1:]), ())
+    return low.copied(site.arguments[0])  # type: ignore[no-any-return]

@@ -1,0 +1,215 @@
+"""Functions that a function calls, lowered for the types of the arguments."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import types
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kerneltk.errors import KernelToolkitError, Snippet, TypingError, UnsupportedError
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import CallSite, Signature, Static, Value
+from kerneltk.jit.lowering.context import Context, LocalFunction
+from kerneltk.jit.lowering.function import lower_function
+from kerneltk.jit.lowering.names import lookup
+from kerneltk.jit.lowering.values.conversion import as_item, make_tuple
+from kerneltk.jit.source.function_source import FunctionSource, source_of
+from kerneltk.jit.source.scope import parameters_of, scope_of
+
+__all__ = ["bind_arguments", "callee_of", "lowered", "lowered_for"]
+
+
+class Callee(NamedTuple):
+    """A Python function that is called: `LocalFunction`, or one with an object."""
+
+    source: FunctionSource
+    function: types.FunctionType | None
+    defaults: dict[str, Value]
+    around: Context | None
+
+
+def callee_of(low: Context, function: Any, site: CallSite) -> Callee | None:
+    """Return a Python function that kernels can call; None for another object."""
+    if isinstance(function, LocalFunction):
+        return Callee(function.source, None, function.defaults, function.around)
+    if not isinstance(function, types.FunctionType):
+        return None
+    try:
+        source = source_of(function)
+    except KernelToolkitError as error:
+        sentence, _, hint = str(error.args[0]).partition("\n  Hint: ")
+        raise low.refuse(
+            f"'{site.name}' cannot be called: {sentence[:1].lower()}{sentence[1:]}",
+            site.span,
+            hint,
+        ) from None
+    given = function.__defaults__ or ()
+    positional = [*source.node.args.posonlyargs, *source.node.args.args]
+    names = [argument.arg for argument in positional[len(positional) - len(given) :]]
+    known = {**dict(zip(names, given, strict=True)), **(function.__kwdefaults__ or {})}
+    return Callee(source, function, {name: Static(value) for name, value in known.items()}, None)
+
+
+def lowered(
+    low: Context, function: Any, arguments: tuple[Value, ...], site: CallSite
+) -> tuple[Signature, tuple[ir.Expression, ...]] | None:
+    """Lower a Python function for these arguments; return it with the arguments of a call of it,
+    captured variables included. None for another object.
+    """
+    site = dataclasses.replace(site, arguments=arguments, keywords={})
+    callee = callee_of(low, getattr(function, "jit_function", function), site)
+    return None if callee is None else lowered_for(low, callee, site)
+
+
+def lowered_for(
+    low: Context, callee: Callee, site: CallSite
+) -> tuple[Signature, tuple[ir.Expression, ...]]:
+    """Return a function that is lowered for these types, and the arguments of a call."""
+    source, function, defaults, around = callee
+    node = source.node
+    if isinstance(node, ast.FunctionDef) and node.args.kwarg is not None:
+        raise low.refuse(
+            f"'{site.name}' takes '**{node.args.kwarg.arg}', which kernels cannot pass.",
+            site.span,
+            "name the keywords.",
+        )
+    names = [argument.arg for argument in parameters_of(node)]
+    values = bind_arguments(low, names, defaults, site, node)
+    captured = _captured_variables(low, source, around, site)
+    run_time: list[tuple[str, ir.Expression]] = []
+    static: dict[str, Static] = {}
+    for name, value in [*values.items(), *captured.items()]:
+        if isinstance(value, Static) and not _is_run_time(value.value):
+            static[name] = value
+            continue
+        run_time.append((name, as_item(low, value, site.span)))
+    key = (
+        id(function) if function is not None else (id(node), id(around)),
+        tuple((name, argument.type) for name, argument in run_time),
+        tuple((name, _identity(value.value)) for name, value in static.items()),
+    )
+    signature = low.program.signatures.get(key)
+    if signature is None:
+        if any(key[0] == active[0] for active, _ in low.program.stack):
+            raise _recursion(low, source.name, site)
+        low.program.kept.append((function, node, around, static))
+        low.program.stack.append((key, source.name))
+        try:
+            signature = lower_function(
+                type(low)(low.program, source, function, around, tuple(run_time), static)
+            )
+        except (TypingError, UnsupportedError) as error:
+            raise _called_from(error, low.source.snippet(site.span)) from error.__cause__
+        finally:
+            low.program.stack.pop()
+        low.program.signatures[key] = signature
+    return signature, tuple(argument for _, argument in run_time)
+
+
+def _captured_variables(
+    low: Context,
+    source: FunctionSource,
+    around: Context | None,
+    site: CallSite,
+) -> dict[str, Value]:
+    """Return the variables of the function around that a nested one reads."""
+    if around is None:
+        return {}
+    found: dict[str, Value] = {}
+    for name in sorted(scope_of(source.node).free):
+        if not around.is_own(name):
+            continue
+        value = lookup(around, name, site.span)
+        if isinstance(value, Static) and isinstance(value.value, LocalFunction):
+            continue
+        if not isinstance(value, Static) and around is not low:
+            raise low.refuse(
+                f"'{source.name}' uses the variable '{name}' of the function that it is "
+                "defined in, and is called outside of that.",
+                site.span,
+                f"pass '{name}' as an argument.",
+            )
+        found[name] = value
+    return found
+
+
+def _recursion(low: Context, name: str, site: CallSite) -> UnsupportedError:
+    chain = " -> ".join(f"'{active}'" for _, active in [*low.program.stack, (None, name)])
+    return low.refuse(
+        f"'{name}' calls itself ({chain}), which kernels cannot do.",
+        site.span,
+        "write a loop, with an array of local memory for what is pending.",
+    )
+
+
+def _is_run_time(value: Any) -> bool:
+    """Return whether a constant is passed to a function as a value: numbers, and tuples of them."""
+    if isinstance(value, tuple):
+        return bool(value) and all(map(_is_run_time, value))
+    if isinstance(value, bool | np.bool_):
+        return True
+    if hasattr(value, "value_rule"):
+        return True
+    return isinstance(value, int | float | complex | np.number)
+
+
+def _identity(value: Any) -> Any:
+    """Return a key that tells a static argument from another one."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return (type(value), value)
+    return id(value)
+
+
+def _called_from(
+    error: TypingError | UnsupportedError, snippet: Snippet
+) -> TypingError | UnsupportedError:
+    """Return the error in a function's source with the location of a call that led there."""
+    message, separator, hint = str(error.args[0]).partition("\n  Hint: ")
+    called = dataclasses.replace(snippet, label="called here")
+    return type(error)(f"{message}\n{called.render()}{separator}{hint}")
+
+
+def bind_arguments(
+    low: Context,
+    names: Sequence[str],
+    defaults: dict[str, Value],
+    site: CallSite,
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None = None,
+) -> dict[str, Value]:
+    """Return a call's values by the names of the parameters."""
+    keyword_only = {argument.arg for argument in node.args.kwonlyargs} if node else set()
+    positional_only = {argument.arg for argument in node.args.posonlyargs} if node else set()
+    positional = [name for name in names if name not in keyword_only]
+    rest = node.args.vararg.arg if node and node.args.vararg else None
+    values: dict[str, Value] = dict(zip(positional, site.arguments, strict=False))
+    surplus = list(site.arguments[len(positional) :])
+    if surplus and rest is None:
+        raise low.fail(
+            f"'{site.name}' takes {len(positional) or 'no'} "
+            f"argument{'' if len(positional) == 1 else 's'}, and {len(site.arguments)} "
+            f"{'was' if len(site.arguments) == 1 else 'were'} given.",
+            site.span_of(len(positional)),
+        )
+    for key, value in site.keywords.items():
+        span = site.keyword_spans.get(key, site.span)
+        if key in positional_only:
+            raise low.fail(f"'{site.name}' takes '{key}' by its position only.", span)
+        if key not in names:
+            known = f"its parameters are {', '.join(names) or 'none'}."
+            raise low.fail(f"'{site.name}' has no parameter '{key}'.", span, known)
+        if key in values:
+            raise low.fail(f"'{site.name}' got two values for '{key}'.", span)
+        values[key] = value
+    for name in names:
+        if name not in values:
+            if name not in defaults:
+                raise low.fail(f"'{site.name}' needs a value for '{name}'.", site.span)
+            values[name] = defaults[name]
+    found = {name: values[name] for name in names}
+    if rest is not None:
+        found[rest] = make_tuple(low, surplus, site.span)
+    return found

@@ -1,0 +1,43 @@
+"""Names of the IR and of generated sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kerneltk.core.identifiers import CXX_KEYWORDS, is_library_name, stem_of
+
+__all__ = ["identifier"]
+
+
+def identifier(name: str, taken: Callable[[str], bool]) -> str:
+    """Return a C++ name like a Python one that is not taken."""
+    plain = (
+        name
+        if name.isascii()
+        else "".join(part if part.isascii() else f"u{ord(part):x}" for part in name)
+    )
+    if plain.startswith("_"):
+        plain = "v" + plain
+    found = plain
+    stem = stem_of(plain.replace("__", "_"))
+    number = 1
+    while (
+        found in CXX_KEYWORDS
+        or is_library_name(found)
+        or "__" in found
+        or found in _USED_BY_SOURCE
+        or taken(found)
+    ):
+        number += 1
+        found = f"{stem}_{number}"
+    return found
+
+
+# Names that generated source itself mentions.
+_USED_BY_SOURCE = frozenset(
+    (
+        *("array", "fixed", "strided", "tuple", "warp", "block", "grid", "lane", "thread", "rank"),
+        *("assert", "isnan", "isinf", "signbit", "atomicAdd", "conj", "real", "imag", "popcount"),
+        *("NULL", "EOF", "errno", "linux", "unix"),
+    )
+)

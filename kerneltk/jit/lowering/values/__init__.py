@@ -1,0 +1,1 @@
+"""Values: constants and typed expressions, and what is computed with them."""

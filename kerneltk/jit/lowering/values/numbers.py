@@ -1,0 +1,61 @@
+"""Conversions between types of numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.ir.types import BOOL, PY_INT, Number
+from kerneltk.jit.lowering.context import Context
+
+__all__ = ["cast", "check_constant"]
+
+
+def cast(low: Context, value: ir.Expression, target: Number) -> ir.Expression:
+    """Return a number as one of another type."""
+    if value.type == target:
+        return value
+    if isinstance(value, ir.Literal_):
+        return _cast_literal(low, value, target)
+    return ir.Cast(value, target, value.span)
+
+
+def _cast_literal(low: Context, value: ir.Literal_, target: Number) -> ir.Expression:
+    found = value.value
+    if value.type.is_complex and not target.is_complex:
+        return ir.Cast(value, target, value.span)
+    if target == PY_INT:
+        plain = float(found) if value.type.is_floating else int(found)
+        if not -(2**63) <= plain < 2**63:  # nor is NaN
+            raise low.fail(f"The number {found} does not fit 'int'.", value.span)
+    if target.weak:
+        python = {"i": int, "f": float, "c": complex}[target.dtype.kind]
+        return ir.Literal_(python(found), target, value.span)
+    if target == BOOL:
+        return ir.Literal_(bool(found), BOOL, value.span)
+    if target.is_integer and value.type == PY_INT:
+        limits = np.iinfo(target.dtype)
+        if not limits.min <= found <= limits.max:
+            raise low.fail(
+                f"The number {found} does not fit '{target}'.",
+                value.span,
+                f"use a wider dtype, or write 'np.{target}({found})' to wrap it around.",
+            )
+    with np.errstate(all="ignore"):
+        return ir.Literal_(np.array(found).astype(target.dtype)[()], target, value.span)
+
+
+def check_constant(low: Context, found: Any, target: Number, span: ir.Span) -> None:
+    """Raise for one of Python's numbers that an integer type has no place for."""
+    limits = np.iinfo(target.dtype)
+    if type(found) is float and not math.isfinite(found):
+        raise low.fail(f"The number {found} is no integer.", span)
+    if type(found) is int and not limits.min <= found <= limits.max:
+        raise low.fail(
+            f"The number {found} does not fit '{target}'.",
+            span,
+            f"use a wider dtype, or write 'np.{target}({found})' to wrap it around.",
+        )

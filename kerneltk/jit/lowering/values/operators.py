@@ -1,0 +1,263 @@
+"""Operators on numbers and tuples: what they are computed in, and what is computed now."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.ir.promotion import SHIFTS, operand_type
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number, Type
+from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.values.conversion import (
+    as_number,
+    is_tuple,
+    items_of,
+    make_tuple,
+    not_computed,
+    static_int,
+    truth_of,
+    without_value,
+)
+from kerneltk.jit.lowering.values.description import is_object, phrase_of
+from kerneltk.jit.lowering.values.evaluation import evaluate, in_order, refuse_node
+from kerneltk.jit.lowering.values.numbers import cast, check_constant
+
+__all__ = [
+    "BINARY",
+    "COMPARED",
+    "COMPARISONS",
+    "binary",
+    "binary_node",
+    "fold",
+    "operation_type",
+    "unary_node",
+    "uncomputable",
+]
+
+BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow),
+    ast.LShift: ("<<", operator.lshift),
+    ast.RShift: (">>", operator.rshift),
+    ast.BitAnd: ("&", operator.and_),
+    ast.BitOr: ("|", operator.or_),
+    ast.BitXor: ("^", operator.xor),
+}
+_BY_SPELLING = dict(BINARY.values())
+COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+}
+_BY_SPELLING.update(COMPARISONS.values())
+COMPARED = frozenset(spelling for spelling, _ in COMPARISONS.values())
+
+
+def _is_scalar(value: Any) -> bool:
+    """Return whether an object is a number that kernels may have."""
+    is_bfloat16 = isinstance(value, np.generic) and value.dtype.name == "bfloat16"
+    return is_bfloat16 or isinstance(value, bool | int | float | complex | np.number | np.bool_)
+
+
+def spelling_of(low: Context, op: ast.operator, span: ir.Span) -> str:
+    """Return how an operator is spelled; raises for one that kernels do not have."""
+    if type(op) not in BINARY:
+        refuse_node(low, op, span)
+    return BINARY[type(op)][0]
+
+
+def binary_node(low: Context, node: ast.BinOp) -> Value:
+    """Lower ``a + b``."""
+    op = spelling_of(low, node.op, low.span(node))
+    left, right = in_order(low, (node.left, node.right))
+    spans = (low.span(node.left), low.span(node.right))
+    return binary(low, op, left, right, low.span(node), spans)
+
+
+def fold(
+    low: Context,
+    op: str,
+    left: Any,
+    right: Any,
+    span: ir.Span,
+    spans: tuple[ir.Span, ir.Span] | None = None,
+) -> Static:
+    """Return an operation on Python objects."""
+    is_power = op == "**" and isinstance(left, int) and isinstance(right, int)
+    if is_power and right > 64 and left.bit_length() * right > 4096:  # it would take long
+        raise low.fail("The result of this power does not fit 64 bits.", span)
+    dtyped = isinstance(left, np.generic) or isinstance(right, np.generic)
+    if dtyped and _is_scalar(left) and _is_scalar(right):
+        left, right = _as_computed(low, op, left, right, spans or (span, span), span)
+    try:
+        with np.errstate(all="ignore"):
+            found = _BY_SPELLING[op](left, right)
+    except Exception as error:
+        raise not_computed(low, error, (left, right), span, spans) from error
+    if isinstance(found, np.ndarray) and found.ndim and op in COMPARED:
+        raise without_value(low, found, span)
+    return Static(found)
+
+
+def _within(
+    low: Context, given: Value, value: ir.Expression, other: Type, span: ir.Span
+) -> ir.Expression:
+    """Return an operand; a Python int beyond int64 as the other one's dtype holds it."""
+    if not isinstance(given, Static) or type(given.value) is not int or value.type == PY_INT:
+        return value  # else it is a uint64 literal
+    assert isinstance(other, Number)
+    if other.is_integer and not other.weak:
+        check_constant(low, given.value, other, span)
+    elif other.is_floating or other.is_complex:
+        return ir.Literal_(float(given.value), PY_FLOAT, span)
+    return value
+
+
+def _as_computed(
+    low: Context, op: str, left: Any, right: Any, spans: tuple[ir.Span, ir.Span], span: ir.Span
+) -> tuple[Any, Any]:
+    """Return two constants, one of them of a dtype, in the type that a thread computes in."""
+    by_value = low.mode == "numpy" or not (
+        isinstance(left, np.generic) and isinstance(right, np.generic)
+    )
+    if op in COMPARED and by_value:
+        return left, right
+    a = as_number(low, Static(left), spans[0])
+    b = as_number(low, Static(right), spans[1])
+    assert isinstance(a.type, Number)
+    assert isinstance(b.type, Number)
+    kind = operation_type(low, op, a.type, b.type, span)
+    x, y = cast(low, a, kind), b if op in SHIFTS else cast(low, b, kind)
+    assert isinstance(x, ir.Literal_)
+    assert isinstance(y, ir.Literal_)
+    if op not in SHIFTS:
+        return x.value, y.value
+    if not isinstance(x.value, np.generic):
+        return x.value, int(y.value)
+    # The count does not change the type. Beyond 127 no bit is left, either.
+    return x.value, x.value.dtype.type(min(int(y.value), 127))
+
+
+def binary(
+    low: Context,
+    op: str,
+    left: Value,
+    right: Value,
+    span: ir.Span,
+    spans: tuple[ir.Span, ir.Span] | None = None,
+) -> Value:
+    """Return an operation with Python's meaning; `spans` are those of the operands."""
+    if is_object(left) and is_object(right):
+        return fold(low, op, left.value, right.value, span, spans)  # type: ignore[union-attr]
+    if op in ("+", "*") and (is_tuple(left) or is_tuple(right)):
+        return _tuple_arithmetic(low, op, left, right, span)
+    first, second = spans or (span, span)
+    a, b = as_number(low, left, first), as_number(low, right, second)
+    if low.mode == "numpy":
+        a, b = _within(low, left, a, b.type, first), _within(low, right, b, a.type, second)
+    assert isinstance(a.type, Number)
+    assert isinstance(b.type, Number)
+    kind = operation_type(low, op, a.type, b.type, span)
+    if op == "**":
+        return _power(low, a, b, kind, span)
+    if op in ("<<", ">>"):
+        count = cast(low, b, PY_INT) if b.type == BOOL else b
+        return ir.Binary(op, cast(low, a, kind), count, kind, span)
+    return ir.Binary(op, cast(low, a, kind), cast(low, b, kind), kind, span)
+
+
+def operation_type(low: Context, op: str, left: Number, right: Number, span: ir.Span) -> Number:
+    """Return the type that an operation is computed in; raises where it has none."""
+    if op in ("<<", ">>"):  # the count does not change the type
+        right = left if right.is_integer and left.is_integer else right
+    kind = operand_type(op, left, right, low.mode)
+    if kind is None:
+        hint = ""
+        if op in ("&", "|", "^", "<<", ">>"):
+            hint = "convert with 'int(x)', or use 'and', 'or' and 'not' for conditions."
+        elif {str(left), str(right)} == {"float16", "bfloat16"}:
+            hint = "convert one of them with 'np.float32(x)'."
+        elif op in COMPARED:  # of complex numbers
+            hint = "compare 'abs(z)', or the parts."
+        raise low.fail(f"'{op}' cannot be computed for '{left}' and '{right}'.", span, hint)
+    return kind
+
+
+def _tuple_arithmetic(low: Context, op: str, left: Value, right: Value, span: ir.Span) -> Value:
+    if op == "+" and is_tuple(left) and is_tuple(right):
+        return make_tuple(low, [*items_of(low, left, span), *items_of(low, right, span)], span)
+    if op == "*" and not (is_tuple(left) and is_tuple(right)):
+        items, times = (left, right) if is_tuple(left) else (right, left)
+        count = static_int(low, times, span, "The number of repetitions")
+        return make_tuple(low, items_of(low, items, span) * count, span)
+    raise uncomputable(low, op, left, right, span)
+
+
+def uncomputable(low: Context, op: str, left: Value, right: Value, span: ir.Span) -> Exception:
+    """Return the error for an operator that two values do not have."""
+    kinds = f"{phrase_of(left)} and {phrase_of(right)}"
+    return low.fail(f"'{op}' cannot be computed for {kinds}.", span)
+
+
+def _power(
+    low: Context, base: ir.Expression, exponent: ir.Expression, kind: Number, span: ir.Span
+) -> ir.Expression:
+    if kind.is_integer and isinstance(exponent, ir.Literal_) and exponent.value < 0:
+        if not kind.weak:
+            raise low.fail(
+                "Integers cannot be raised to a negative power.",
+                span,
+                "convert the base, for example with 'float(x)'.",
+            )
+        kind = PY_FLOAT
+    return ir.Binary("**", cast(low, base, kind), cast(low, exponent, kind), kind, span)
+
+
+def unary_node(low: Context, node: ast.UnaryOp) -> Value:
+    """Lower ``-a``."""
+    span = low.span(node)
+    value = evaluate(low, node.operand)
+    if isinstance(node.op, ast.Not):
+        truth = truth_of(low, value, span)
+        return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
+    if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+        if isinstance(value.value, np.bool_):
+            value = Static(bool(value.value))
+        functions: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+            ast.USub: operator.neg,
+            ast.UAdd: operator.pos,
+            ast.Invert: operator.invert,
+        }
+        try:
+            with np.errstate(all="ignore"):
+                if isinstance(node.op, ast.Invert) and isinstance(value.value, bool):
+                    return Static(not value.value)
+                return Static(functions[type(node.op)](value.value))
+        except TypeError as error:
+            raise not_computed(low, error, (value.value,), span) from error
+    number = as_number(low, value, span)
+    kind = number.type
+    assert isinstance(kind, Number)
+    if isinstance(node.op, ast.Invert):
+        if kind == BOOL:
+            return ir.Not(number, span)
+        if not kind.is_integer:
+            raise low.fail(f"'~' cannot be computed for '{kind}'.", span)
+        return ir.Unary("~", number, kind, span)
+    if kind == BOOL:
+        number, kind = cast(low, number, PY_INT), PY_INT
+    return number if isinstance(node.op, ast.UAdd) else ir.Unary("-", number, kind, span)
