@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -217,11 +218,12 @@ class RawSource:
 
     @cached_property
     def _host_text(self) -> str:
-        """The text as it is compiled for CPU cores, but for meeting points."""
+        """The source as it is compiled for CPU cores, but for meeting points."""
         text = self._text
-        if not self.has_host_code and any(
-            "volatile" in header.code or has_bounds(header.code) for header in self.included
-        ):
+        headers = [header.code for header in self.included]
+        # A template in a header may be called with volatile memory.
+        is_volatile = any("volatile" in code for code in (self.code, *self.options, *headers))
+        if not self.has_host_code and (is_volatile or any(map(has_bounds, headers))):
             text = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
         if has_bounds(text):
             from kerneltk.cuda_cpp.syntax.reader import read_source
@@ -230,14 +232,26 @@ class RawSource:
             text = with_bounds(text, summary.kernels)
         return _NO_INLINE.sub("_kt_noinline", text)
 
-    @cached_property
-    def _meeting_text(self) -> str:
-        """The same with points where the lanes of a warp meet."""
-        if "volatile" not in self._host_text:
-            return self._host_text
+    def _with_meetings(
+        self, directives: Sequence[str], requests: Sequence[Request]
+    ) -> tuple[Sequence[str], str]:
+        """Return the directives and the source with points where the lanes of a warp meet."""
+        asked = [request.expression for request in requests if "volatile" in request.expression]
+        if not asked and not any("volatile" in code for code in (*directives, self._host_text)):
+            return directives, self._host_text
         from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 
-        return with_meetings(self._host_text)
+        names = [plain_name(expression).rpartition("::")[2] for expression in asked]
+        found = with_meetings(self._host_text, directives, names)
+        for access in found.unmarked:
+            warnings.warn(
+                f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
+                f"before an access to volatile memory {access.reason}, and do not run in step "
+                "there.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return found.directives, found.source
 
     def unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""
@@ -317,10 +331,11 @@ class RawSource:
         name = self.name
         if not self.directory and "symbols" in get_settings().host_debug:
             name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
+        plain = self._assembled([*head, *directives], name, self._host_text, lines)
+        directives, body = self._with_meetings(directives, requests)
         head += directives
-        plain, body = self._host_text, self._meeting_text
-        unmet = "" if body == plain else self._assembled(head, name, plain, lines)
-        if unmet:
+        is_plain = self._assembled(head, name, body, lines) == plain
+        if not is_plain:
             head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
             "host",
@@ -332,7 +347,7 @@ class RawSource:
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
-            plain=unmet,
+            plain="" if is_plain else plain,
         )
 
     def _options(self) -> tuple[str, ...]:

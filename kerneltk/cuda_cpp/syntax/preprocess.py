@@ -40,6 +40,7 @@ _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
 _NAME = re.compile(r"[^\W\d]\w*")
+_TYPE = re.compile(r"[\w\s:<>,*&]+")
 _PIECE = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^\W\d]\w*|\d[\w.]*|##?|\s+|.", re.DOTALL
 )
@@ -218,13 +219,19 @@ class Prepared:
         return min(shown if end >= 0 else shown + offset - start, len(self.shown))
 
 
-def prepare(text: str) -> Prepared:
-    """Return `text` without what belongs to the preprocessor, and where everything was.
+def prepare(text: str, types: re.Pattern[str] | None = None) -> Prepared:
+    """Return a source without what belongs to the preprocessor, and where everything was.
 
-    Any text is taken; nothing is raised.
+    Any source is taken; nothing is raised.
+
+    Parameters
+    ----------
+    text : str
+    types : re.Pattern, optional
+        Macros are expanded too that stand for a type in which it finds something.
     """
     code, comments, directives = _read_noise(text)
-    macros = _attribute_macros(directives)
+    macros = _attribute_macros(directives, types)
     shown: list[str] = []
     pieces: list[tuple[int, int, int]] = []
     length = position = 0
@@ -341,7 +348,9 @@ def included_name(directive: Directive) -> tuple[str, bool] | None:
     return (found[1][1:-1], found[1][0] == '"') if found else None
 
 
-def _attribute_macros(directives: list[Directive]) -> dict[str, _Macro]:
+def _attribute_macros(
+    directives: list[Directive], types: re.Pattern[str] | None
+) -> dict[str, _Macro]:
     """Return the macros that stand for attributes, directly or through others, or for scopes."""
     known: dict[str, _Macro] = {}
     chosen: dict[str, _Macro] = {}
@@ -372,6 +381,12 @@ def _attribute_macros(directives: list[Directive]) -> dict[str, _Macro]:
         tokens = re.findall(r'"C"|\S+', macro.replacement)
         if macro.parameters is None and all(token in _QUALIFIERS for token in tokens):
             chosen.setdefault(name, macro)
+        elif (
+            types is not None
+            and types.search(macro.replacement)
+            and _TYPE.fullmatch(macro.replacement)
+        ):
+            chosen[name] = macro
     return {name: macro for name, macro in chosen.items() if name not in _WORDS}
 
 
