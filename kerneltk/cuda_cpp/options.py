@@ -82,8 +82,8 @@ def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str
         if not value.strip():
             others += words
         elif directive == "define":
-            macro, equals, text = value.strip().partition("=")
-            lines.append(f"#define {macro} {text if equals else '1'}")
+            macro, equals, replacement = value.strip().partition("=")
+            lines.append(f"#define {macro} {replacement if equals else '1'}")
         elif directive == "undef":
             lines.append(f"#undef {value.strip()}")
         else:

@@ -160,7 +160,7 @@ def _statement_macros(prepared: Prepared) -> re.Pattern[str] | None:
     """Return a pattern of the uses of macros that stand for statements, semicolon included."""
     replacements = {}
     for directive in prepared.directives:
-        found = _DEFINED.match(prepared.text, directive.start, directive.end)
+        found = _DEFINED.match(prepared.source, directive.start, directive.end)
         if found is not None:
             replacements[found["name"]] = _CONTINUED.sub(" ", found["replacement"]).rstrip()
     names = {name for name, code in replacements.items() if code.endswith((";", "}"))}
@@ -239,7 +239,7 @@ class _Finder:
         """Find the accesses in the replacements of macros, of which parameters may be anything."""
         known = self.names.all
         for directive in self.prepared.directives:
-            found = _DEFINED.match(self.prepared.text, directive.start, directive.end)
+            found = _DEFINED.match(self.prepared.source, directive.start, directive.end)
             if directive.name != "define" or found is None:
                 continue
             replacement = _CONTINUED.sub(lambda m: " " * len(m[0]), found["replacement"])
@@ -335,7 +335,7 @@ class _Finder:
         around : tuple of float
             What the keys of points in here begin with.
         is_read : bool
-            Whether the expression's value is wanted, instead of its address or its place.
+            Whether the expression's value is wanted, instead of its address or an lvalue.
         """
         kind = node.type
         if kind in _PASSED_OVER:
@@ -391,7 +391,7 @@ class _Finder:
             name = parameter.child_by_field_name("type")
             if name is not None and name.type == "type_identifier":
                 is_element = parameter.child_by_field_name("declarator") is not None
-                is_known = is_element or source_of(name) in self.names.direct
+                is_known = is_element or source_of(name) in self.names.qualified
                 if is_known and self._may_be(source_of(name), scope):
                     self._add(parameter, "_KT_LOAD", scope, self._key(parameter, around))
 
@@ -493,7 +493,7 @@ class _Finder:
         """Return whether an expression may read or write volatile memory, and can be asked."""
         if node.type in ("identifier", "qualified_identifier"):
             name = last_name(node)
-            return name in self.names.direct and self._may_be(name, scope)
+            return name in self.names.qualified and self._may_be(name, scope)
         if not self._is_candidate(node, scope):
             return False
         if any(inner.type == "lambda_expression" for inner in within(node)):

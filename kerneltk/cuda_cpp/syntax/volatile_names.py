@@ -41,9 +41,9 @@ FUNCTIONS = frozenset(("function_definition", "lambda_expression"))
 Key = tuple[float, ...]
 
 
-def has_volatile(text: str) -> bool:
+def has_volatile(source: str) -> bool:
     """Return whether a source mentions volatile memory, in whatever way."""
-    return VOLATILE.search(text) is not None
+    return VOLATILE.search(source) is not None
 
 
 @dataclass(slots=True)
@@ -143,7 +143,9 @@ class Names:
         self._calls: list[tuple[str, Node, Scope | None]] = []
         self.everywhere: set[str] = set()
         self.bit_fields: set[str] = set()
-        self.direct: set[str] = set()  # which are volatile themselves, and do not only lead there
+        self.qualified: set[str] = (
+            set()
+        )  # volatile themselves, not only leading there
         self.leading: set[str] = set()  # which are pointers or arrays
         self.scopes: dict[int, Scope] = {}
 
@@ -310,13 +312,13 @@ class Names:
                 # Whatever the parameter is: it may be a pointer, and it may be volatile itself.
                 is_memory = node.type == "field_declaration" or self._is_memory(node, kinds)
                 if is_memory and not kinds & {"pointer_declarator", "array_declarator"}:
-                    self.direct.add(name)
+                    self.qualified.add(name)
                 kinds |= {"pointer_declarator"}
             leads = kinds & {"pointer_declarator", "array_declarator"}
             if leads:
                 self.leading.add(name)
             if is_reference or not leads or VOLATILE.search(source_of(declarator)):
-                self.direct.add(name)
+                self.qualified.add(name)
             if scope is None or node.type == "field_declaration":
                 self.everywhere.add(name)
             elif known or self._is_memory(node, kinds):
@@ -401,7 +403,7 @@ def _names_of_template(node: Node) -> Iterator[str]:
 
 
 def _function_name(node: Node) -> str:
-    """Return what a function is called by: of a lambda, the variable that it initialises."""
+    """Return a function's name; of a lambda, the variable that it initializes."""
     if node.type == "lambda_expression":
         around = node.parent
         declared = around.child_by_field_name("declarator") if around is not None else None

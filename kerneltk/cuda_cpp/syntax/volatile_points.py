@@ -25,12 +25,12 @@ _LINE = re.compile(r"(\d+)(?:\s+\"(.*)\")?")
 _BEFORE_MACRO, _OF_MACRO, _BEHIND_MACRO = range(0, 94), range(96, 190), range(192, 254)
 
 
-def _counted(points: list[Edit], places: range) -> Iterator[int]:
+def _counted(points: list[Edit], numbers: range) -> Iterator[int]:
     """Yield a number for each of some points of a line."""
-    place = places.start
+    number = numbers.start
     for point in points:
-        yield min(place, places.stop)
-        place += 2 if point.macro == "_KT_TARGET" else 1  # it loads, then it stores
+        yield min(number, numbers.stop)
+        number += 2 if point.macro == "_KT_TARGET" else 1  # it loads, then it stores
 
 
 class PointWriter:
@@ -64,7 +64,7 @@ class PointWriter:
             meeting |= more
         opened: dict[int, list[tuple[int, str]]] = {}
         closed: dict[int, int] = {}
-        text = self.prepared.text
+        source = self.prepared.source
         for scope in scopes:
             for edit, number in self._numbered(scope, meeting):
                 begin = f"{edit.macro}({number}, "
@@ -77,32 +77,33 @@ class PointWriter:
         for scope in scopes:
             index = bisect_right(offsets, scope.start)
             has_points = index < len(offsets) and offsets[index] < scope.end
-            is_own = text[scope.start : scope.start + 1] == "{"  # no macro's
-            if is_own and (has_points or (uses and uses.search(text, scope.start, scope.end))):
+            is_own = source[scope.start : scope.start + 1] == "{"  # no macro's
+            if is_own and (has_points or (uses and uses.search(source, scope.start, scope.end))):
                 macro = "_KT_KERNEL" if scope.is_kernel else "_KT_FUNCTION"
                 begin = f" {macro}({self._line_of(scope.start)})"
-                opened.setdefault(scope.start + 1, []).append((len(text), begin))
+                opened.setdefault(scope.start + 1, []).append((len(source), begin))
         parts: list[str] = []
         position = 0
         for offset in sorted({*opened, *closed}):
-            parts += text[position:offset], ")" * closed.get(offset, 0)
+            parts += source[position:offset], ")" * closed.get(offset, 0)
             # Of those that begin here the widest is around the others.
             parts += [
                 begin for _, begin in sorted(opened.get(offset, ()), key=lambda pair: -pair[0])
             ]
             position = offset
-        return "".join((*parts, text[position:]))
+        return "".join((*parts, source[position:]))
 
     def _callers(self, scopes: list[Scope], meeting: set[str]) -> set[str]:
         """Return the functions and macros that call others with meeting points."""
         found = {scope.name for scope in scopes if any(call[0] in meeting for call in scope.calls)}
         pattern = self._uses(meeting)
         if pattern:
-            found |= {s.name for s in scopes if pattern.search(self.prepared.text, s.start, s.end)}
+            source = self.prepared.source
+            found |= {s.name for s in scopes if pattern.search(source, s.start, s.end)}
         return found - {""}
 
     def _uses(self, meeting: set[str]) -> re.Pattern[str] | None:
-        """Return what finds uses of macros with meeting points."""
+        """Return a pattern of the uses of macros with meeting points."""
         names = [scope.name for scope in self.macros if scope.name in meeting]
         return re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)") if names else None
 
@@ -115,16 +116,16 @@ class PointWriter:
                 edits.setdefault((start, end, "_KT_CALL"), Edit(start, end, "_KT_CALL", key))
         for start, end, point in scope.loops:
             if any(start <= e.start and e.end <= end for e in edits.values()) or (
-                uses and uses.search(self.prepared.text, start, end)
+                uses and uses.search(self.prepared.source, start, end)
             ):
                 edits[point.start, point.end, "loop"] = point
         points = sorted(edits.values(), key=lambda e: e.key)
         if scope.is_macro:
             return [
-                (point, f"(__LINE__ - _kt_first_line) * {_POINTS} + {place}")
-                for point, place in zip(points, _counted(points, _OF_MACRO), strict=True)
+                (point, f"(__LINE__ - _kt_first_line) * {_POINTS} + {number}")
+                for point, number in zip(points, _counted(points, _OF_MACRO), strict=True)
             ]
-        expanded = uses.finditer(self.prepared.text, scope.start, scope.end) if uses else ()
+        expanded = uses.finditer(self.prepared.source, scope.start, scope.end) if uses else ()
         macros = [(float(use.start()),) for use in expanded]
         first = self._line_of(scope.start)
         lines: dict[int, tuple[list[Edit], list[Edit]]] = {}
@@ -135,10 +136,10 @@ class PointWriter:
             here = [use for use in macros if self._line_of(int(use[0])) - first == last]
             (behind if any(use < point.key for use in here) else before).append(point)
         return [
-            (point, str(min(line, _MOST_LINES) * _POINTS + place))
+            (point, str(min(line, _MOST_LINES) * _POINTS + number))
             for line, (before, behind) in lines.items()
-            for some, places in ((before, _BEFORE_MACRO), (behind, _BEHIND_MACRO))
-            for point, place in zip(some, _counted(some, places), strict=True)
+            for some, numbers in ((before, _BEFORE_MACRO), (behind, _BEHIND_MACRO))
+            for point, number in zip(some, _counted(some, numbers), strict=True)
         ]
 
     def _line_of(self, offset: int) -> int:
