@@ -265,8 +265,8 @@ class RawProgram:
         by_spelling = {"".join(name.split()): name for name in requests}
         refused: dict[str, str] = {}
         for found in read_log(error.log):
-            names = [requests[p.line - 1] for p in found.places if p.file == REQUESTS]
-            for location in found.places:
+            names = [requests[p.line - 1] for p in found.locations if p.file == REQUESTS]
+            for location in found.locations:
                 if location.file == _NVRTC_NAMES:
                     asked = (location.shown or "").partition("nv_mangled_name")[2]
                     name = by_spelling.get("".join(asked.split()).removeprefix("&"))
@@ -274,7 +274,7 @@ class RawProgram:
             if not names:
                 return None
             for name in names:
-                refused.setdefault(name, found.text)
+                refused.setdefault(name, found.message)
         return refused or None
 
     def build(self, target: str) -> ObjectCode:

@@ -143,9 +143,7 @@ class Names:
         self._calls: list[tuple[str, Node, Scope | None]] = []
         self.everywhere: set[str] = set()
         self.bit_fields: set[str] = set()
-        self.qualified: set[str] = (
-            set()
-        )  # volatile themselves, not only leading there
+        self.qualified: set[str] = set()  # volatile themselves, not only leading there
         self.leading: set[str] = set()  # which are pointers or arrays
         self.scopes: dict[int, Scope] = {}
 
