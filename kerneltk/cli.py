@@ -31,7 +31,7 @@ PICTURE_SUFFIXES = (".png", ".jpg", ".pdf", ".svg")
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(kerneltk.__version__, prog_name="kerneltk")
 def main() -> None:
-    """One kernel definition for CuPy arrays and, from the same text, for NumPy arrays."""
+    """One kernel definition for CuPy arrays and, from the same source, for NumPy arrays."""
     try:
         get_settings()
     except ValueError as error:

@@ -54,7 +54,7 @@ class _MadeFromSource:
 
 
 class RawKernel(_MadeFromSource, FunctionAttributes):
-    """A kernel from CUDA C++ text.
+    """A kernel from CUDA C++ source.
 
     Called with CuPy arrays it is compiled by NVRTC and runs on the current GPU; called with NumPy
     arrays it is compiled for this machine and runs on its cores, barriers, shared memory, warp
@@ -64,7 +64,7 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
     Parameters
     ----------
     code : str
-        CUDA C++ text.
+        CUDA C++ source.
     name : str
         The kernel's name, or a name expression: ``"saxpy"``, ``"ns::f"``, ``"scale<float, 4>"``.
     options : tuple of str
@@ -87,7 +87,7 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        A parameter has a type or a value that it cannot have. Errors in the text come when the
+        A parameter has a type or a value that it cannot have. Errors in the source come when the
         kernel is compiled, at its first launch or by :meth:`compile`.
 
     Examples
@@ -218,7 +218,7 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
         ScalarOverflowError
             A number is beyond the range of its parameter.
         CompileError
-            The text does not compile.
+            The source does not compile.
         LaunchError
             The launch failed, or on the host: a barrier that not all threads reach, an access
             outside of memory, a failed assertion.
@@ -316,7 +316,7 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
 
     @property
     def comment(self) -> str:
-        """The comment above the kernel in its text."""
+        """The comment above the kernel in its source."""
         if not isinstance(self._program, RawProgram):
             return ""
         found = self._program.source.declared(self.name, None)
@@ -334,12 +334,12 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
 
 
 class RawModule(_MadeFromSource):
-    """Kernels and variables from one CUDA C++ text, or from a compiled module.
+    """Kernels and variables from one CUDA C++ source, or from a compiled module.
 
     Parameters
     ----------
     code : str, optional
-        CUDA C++ text.
+        CUDA C++ source.
     path : str or os.PathLike, optional
         PTX or a cubin instead; these run on GPUs only.
     options, backend, translate_cucomplex, enable_cooperative_groups, jitify, checks,
@@ -349,11 +349,11 @@ class RawModule(_MadeFromSource):
         The kernels that the module offers, templates with their arguments. By default all kernels
         that are not templates.
     link : sequence of ObjectCode, bytes, str or os.PathLike
-        Object code for GPUs that defines what the text only declares (``extern "C" __device__
+        Object code for GPUs that defines what the source only declares (``extern "C" __device__
         float f(float);``): what ``compile_for`` returned, what ``numba.cuda.compile(...,
         abi="c", output="ltoir")[0]`` returned, or paths of ``.ltoir``, ``.ptx``, ``.cubin``,
         ``.fatbin``, ``.o`` and ``.a``. It is linked, and optimized where it is LTO-IR, as one
-        program with the text. PTX and cubins must be relocatable (``-rdc=true``).
+        program with the source. PTX and cubins must be relocatable (``-rdc=true``).
 
     Raises
     ------
@@ -392,9 +392,9 @@ class RawModule(_MadeFromSource):
         program: RawProgram | BinaryProgram
         if path is not None:
             if name_expressions:
-                raise ArgumentValueError("'name_expressions' need a text, not a compiled module.")
+                raise ArgumentValueError("'name_expressions' need a source, not a compiled module.")
             if link:
-                raise ArgumentValueError("'link' needs a text, not a compiled module.")
+                raise ArgumentValueError("'link' needs a source, not a compiled module.")
             program = BinaryProgram(Path(path))
         else:
             if not isinstance(code, str):
@@ -500,7 +500,7 @@ class RawModule(_MadeFromSource):
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """Names of the kernels that the module offers; of a text only."""
+        """Names of the kernels that the module offers; of a source only."""
         return self._programs.offered
 
     @property

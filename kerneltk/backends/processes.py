@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
 
 __all__ = ["run"]
 
 # What these name would change the result and stand in no key.
 _IGNORED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX")
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Return a context that an interrupt (Ctrl-C) does not leave before its end.
+
+    Inside of `subprocess.Popen` one would leave pipes open and a process that nobody ends.
+    """
+    import signal
+
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield  # other threads are not interrupted
+        return
+    held: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *given: held.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if held:
+        handler(*held[0])
 
 
 def run(
@@ -45,23 +69,26 @@ def run(
 
     # Messages are read by patterns, so they must not be translated.
     environment = [part for name in (*_IGNORED, *unset) for part in ("-u", name)]
-    process = subprocess.Popen(
-        ["/usr/bin/env", *environment, "LC_ALL=C", *variables, *command],
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if merged else subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = None
     try:
+        with _interrupts_held():
+            process = subprocess.Popen(
+                ["/usr/bin/env", *environment, "LC_ALL=C", *variables, *command],
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+                start_new_session=True,
+            )
         output, messages = process.communicate(timeout=time_limit)
     except BaseException as error:
-        if process.returncode is None:  # else it is gone, and its number may be another's
+        # One that has been waited for is gone, and its number may be another's.
+        if process is not None and process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
         if isinstance(error, subprocess.TimeoutExpired):
             raise TimeoutError(f"no end after {time_limit:g} s") from error
         raise
-    decoded = [part.decode(errors="replace") for part in (output, messages or b"")]
-    return process.returncode, decoded[0], decoded[1]
+    printed = [part.decode(errors="replace") for part in (output, messages or b"")]
+    return process.returncode, printed[0], printed[1]

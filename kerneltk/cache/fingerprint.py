@@ -25,7 +25,7 @@ __all__ = ["fingerprint", "named_in_options"]
 _FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
 
-# Atomic groups: a text of many comments must not be split in all possible ways.
+# Atomic groups: a source of many comments must not be split in all possible ways.
 _GAP = rb"(?>(?:[ \t\v\f]+|/\*(?s:.*?)\*/)*)"
 _DIRECTIVE = re.compile(
     rb"(?:(?:\#|%:|\?\?=)GAP(?:include_next|include|import|embed)"
@@ -53,7 +53,7 @@ _Directives = tuple[tuple[bool, bytes], ...]  # (in quotes, name) of each
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What a header's text holds, for as long as the file's stamp stays the same."""
+    """A header's content, for as long as the file's stamp stays the same."""
 
     stamp: tuple[int, ...]
     digest: bytes
@@ -94,14 +94,14 @@ def fingerprint(
     search = [str(INCLUDE_DIRECTORY), *directories, *map(os.fspath, include_directories)]
     source = _encode(unit.source)
     parts: list[bytes] = []
-    _add_texts(parts, (_FORMAT, unit.backend, unit.entry))
-    _add_texts(parts, unit.options)
-    _add_texts(parts, backend_options)
-    _add_texts(parts, (target.backend, target.architecture, target.compiler))
+    _add_strings(parts, (_FORMAT, unit.backend, unit.entry))
+    _add_strings(parts, unit.options)
+    _add_strings(parts, backend_options)
+    _add_strings(parts, (target.backend, target.architecture, target.compiler))
     if unit.raw:
-        _add_texts(parts, [text for pair in (*unit.exports, *unit.reflected) for text in pair])
+        _add_strings(parts, [name for pair in (*unit.exports, *unit.reflected) for name in pair])
     for link in unit.links:
-        _add_texts(parts, (link.kind, link.name))
+        _add_strings(parts, (link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
     forced = tuple((True, os.fsencode(name)) for name in files)
@@ -109,9 +109,9 @@ def fingerprint(
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def _encode(text: str) -> bytes:
+def _encode(string: str) -> bytes:
     # Lone surrogates come from files that are not UTF-8; each keeps bytes of its own.
-    return text.encode("utf-8", "surrogatepass")
+    return string.encode("utf-8", "surrogatepass")
 
 
 def _add(parts: list[bytes], data: bytes) -> None:
@@ -119,10 +119,10 @@ def _add(parts: list[bytes], data: bytes) -> None:
     parts.append(data)
 
 
-def _add_texts(parts: list[bytes], texts: Sequence[str]) -> None:
-    parts.append(struct.pack("<Q", len(texts)))
-    for text in texts:
-        _add(parts, _encode(text))
+def _add_strings(parts: list[bytes], strings: Sequence[str]) -> None:
+    parts.append(struct.pack("<Q", len(strings)))
+    for string in strings:
+        _add(parts, _encode(string))
 
 
 def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -141,11 +141,11 @@ def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
         name, value = _split_option(option)
         if not name:
             continue
-        place = files if name in _FILE_OPTIONS else directories
+        target = files if name in _FILE_OPTIONS else directories
         if value:
-            place.append(value)
+            target.append(value)
         else:
-            awaiting = place
+            awaiting = target
     return directories, files
 
 
@@ -159,11 +159,11 @@ def _split_option(option: str) -> tuple[str, str]:
     return "", ""
 
 
-def _find_directives(text: bytes) -> _Directives:
-    """Return each include directive of a text, once and in order."""
-    if b"\\" in text:
-        text = _SPLICE.sub(b"", text)
-    found = ((not angle, angle or quoted) for angle, quoted in _DIRECTIVE.findall(text))
+def _find_directives(source: bytes) -> _Directives:
+    """Return each include directive of a source, once and in order."""
+    if b"\\" in source:
+        source = _SPLICE.sub(b"", source)
+    found = ((not angle, angle or quoted) for angle, quoted in _DIRECTIVE.findall(source))
     return tuple(dict.fromkeys(found))
 
 
@@ -181,9 +181,9 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
             parts.append(b'"' if quoted else b"<")
             _add(parts, encoded)
             name = os.fsdecode(encoded)
-            places = [own_directory, *search] if quoted else search
-            for place in places[:1] if os.path.isabs(name) else places:
-                path = os.path.join(place, name)
+            paths = [own_directory, *search] if quoted else search
+            for directory in paths[:1] if os.path.isabs(name) else paths:
+                path = os.path.join(directory, name)
                 header = _read_header(path)
                 if header is None:
                     continue
@@ -203,7 +203,7 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
 
 
 def _identify(directory: str) -> tuple[int, int]:
-    """Return what tells a directory from every other, whatever path leads to it."""
+    """Return the identity of a directory, whatever path leads to it."""
     try:
         status = os.stat(directory or ".")
     except OSError:  # removed since its file was read: the header counts, on its own
@@ -212,7 +212,7 @@ def _identify(directory: str) -> tuple[int, int]:
 
 
 def _read_header(path: str) -> _Header | None:
-    """Return what a file holds, or None where there is no readable regular file."""
+    """Return a file's content, or None where there is no readable regular file."""
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
@@ -228,10 +228,10 @@ def _read_header(path: str) -> _Header | None:
         if known is not None and known.stamp == stamp:
             return known
         with open(path, "rb") as file:
-            text = file.read()
+            source = file.read()
     except (OSError, ValueError):  # ValueError: a name with a null character
         return None
-    header = _Header(stamp, hashlib.sha256(text).digest(), _find_directives(text))
+    header = _Header(stamp, hashlib.sha256(source).digest(), _find_directives(source))
     if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS:
         _headers[path] = header
     else:

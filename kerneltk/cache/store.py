@@ -287,7 +287,7 @@ class Cache:
             return 0
 
     def entries(self) -> list[Entry]:
-        """Return what is kept, on disk or in memory only, least recently used first.
+        """Return the entries, on disk or in memory only, least recently used first.
 
         Files are listed, not read: a damaged one is listed until it is replaced.
         """
@@ -510,19 +510,19 @@ class Cache:
         """Return whether the directory can be written, as far as can be told, and why not."""
         if self._directory is None:
             return False, None
-        place, action = self._root, "written"
+        path, action = self._root, "written"
         try:
             self._check_directory()
         except FileNotFoundError:
             action = "created"
-            while not os.path.lexists(place):
-                place = os.path.dirname(place) or "."
+            while not os.path.lexists(path):
+                path = os.path.dirname(path) or "."
         except OSError as error:
             return False, self._describe("used", error)
-        if not os.path.isdir(place):
-            return False, self._describe(action, NotADirectoryError(errno.ENOTDIR, f"'{place}'"))
-        if not os.access(place, os.W_OK | os.X_OK):
-            reason = f"'{place}' is not writable"
+        if not os.path.isdir(path):
+            return False, self._describe(action, NotADirectoryError(errno.ENOTDIR, f"'{path}'"))
+        if not os.access(path, os.W_OK | os.X_OK):
+            reason = f"'{path}' is not writable"
             return False, self._describe(action, PermissionError(errno.EACCES, reason))
         return True, None
 

@@ -265,14 +265,14 @@ def _sorted_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list
     for axis in range(len(shape)):
         if shape[axis] == 1:
             continue
-        place = len(order)
+        index = len(order)
         for position in range(len(order) - 1, -1, -1):
             before = outside(order[position], axis)
             if before is True:
                 break
             if before is False:
-                place = position
-        order.insert(place, axis)
+                index = position
+        order.insert(index, axis)
     return order
 
 

@@ -1,6 +1,6 @@
 """The values that flow from a front-end to a launch.
 
-text -> Signature -> Specialization -> TranslationUnit -> ObjectCode -> Module -> Function -> plan
+source -> Signature -> Specialization -> TranslationUnit -> ObjectCode -> Module -> Function -> plan
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ELF_MACHINE_CUDA = 190
 
 
 def kind_of_code(code: bytes) -> LinkKind | None:
-    """Return what kind of object code bytes are, by how they begin; None for other bytes."""
+    """Return the kind of object code by its first bytes; None for other bytes."""
     if code[:4] == b"\xed\x43\x4e\x7f":
         return "ltoir"
     if code[:4] == b"\x50\xed\x55\xba":
@@ -90,7 +90,7 @@ class LinkInput:
 
 @dataclass(frozen=True, slots=True)
 class TranslationUnit:
-    """C++ text with its entry point and the options it is compiled with.
+    """C++ source with its entry point and the options it is compiled with.
 
     Parameters
     ----------
@@ -103,26 +103,26 @@ class TranslationUnit:
     options : tuple of str
         Compile options on top of the backend's own.
     origins : tuple of (str, str)
-        The user's own texts by the file name that ``#line`` gives them in `source`, for messages:
+        The user's own sources by the file name that ``#line`` gives them in `source`, for messages:
         ``(("operation", "y = a * x"), ...)``.
     name : str
         The kernel's name in messages; the entry point's where it is empty.
     quick : bool
-        Whether the text is so plain that the compiler may leave out what costs it most time.
+        Whether the source is so plain that the compiler may leave out what costs it most time.
     exports : tuple of (str, str)
-        Of a user's own text: what the object code must offer, as pairs of a C++ name expression
+        Of a user's own source: what the object code must offer, as pairs of a C++ name expression
         (``"saxpy"``, ``"ns::f<float>"``) and the symbol of its host entry point or, on CUDA, its
         own symbol if that is known: else an empty string, and NVRTC chooses it.
     reflected : tuple of (str, str)
         Pairs of a name expression and the symbol under which the object code describes it (see
         `kerneltk.object_code.reflection`).
     raw : bool
-        Whether the text is a user's own, with `exports`, instead of generated, with `entry`.
+        Whether the source is a user's own, with `exports`, instead of generated, with `entry`.
     compiler : {"nvrtc", "nvcc"}
         The compiler for GPUs. For nvcc, a symbol in `exports` that begins with ``_kt_`` is that of
         a constant which is initialized by the address.
     links : tuple of LinkInput
-        What the compiled text is linked with.
+        What the compiled source is linked with.
     plain : str
         `source` without the points where lanes of a warp meet, which errors are told from; empty
         where it has none.
@@ -198,7 +198,7 @@ class ObjectCode:
                 data[4 + length :],
                 head["entry"],
                 tuple((name, symbol) for name, symbol in head.get("symbols", ())),
-                tuple((name, bytes.fromhex(text)) for name, text in head.get("reflection", ())),
+                tuple((name, bytes.fromhex(digits)) for name, digits in head.get("reflection", ())),
             )
         except (struct.error, KeyError, TypeError, ValueError) as error:
             raise ValueError("These bytes are not an object code.") from error

@@ -1,4 +1,4 @@
-"""Files that a debugger reads: the texts of kernels that are in no file, and compiled kernels.
+"""Files that a debugger reads: the sources of kernels that are in no file, and compiled kernels.
 
 They lie beside the compile cache, or in the directory for temporary files. A compiled kernel is
 loaded from there, by its path: a directory in which others may write is left alone, and one of this

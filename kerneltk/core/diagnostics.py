@@ -1,6 +1,6 @@
-"""Reads what compilers print, and says it about the user's own text.
+"""Reads what compilers print, and says it about the user's own source.
 
-The logs of g++, clang (also zig's) and NVRTC are understood. A unit names the user's texts by
+The logs of g++, clang (also zig's) and NVRTC are understood. A unit names the user's sources by
 ``#line``, so a log gives a name, a line and mostly a column of them.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from kerneltk.core.lexer import blanked, has_directives
 from kerneltk.errors import Snippet, render_message
 
-__all__ = ["Diagnostic", "Place", "compile_error_message", "read_log"]
+__all__ = ["Diagnostic", "Location", "compile_error_message", "read_log"]
 
 _MAX_SNIPPETS = 3
 _MAX_LOG_LINES = 12
@@ -22,15 +22,15 @@ _MAX_LOG_LINES = 12
 # g++, clang: `file:3:7: error: message`
 _GNU = re.compile(
     r"(?P<file>.+?):(?P<line>\d+):(?:(?P<column>\d+):)? "
-    r"(?P<kind>fatal error|error|warning|note|sorry, unimplemented): (?P<text>.*)"
+    r"(?P<kind>fatal error|error|warning|note|sorry, unimplemented): (?P<message>.*)"
 )
 # NVRTC: `file(3): error #20-D: message`
 _EDG = re.compile(
     r"(?P<file>.+)\((?P<line>\d+)\): "
     r"(?P<kind>catastrophic error|internal error|error|warning|remark|note)"
-    r"(?: #[\w-]+)?: (?P<text>.*)"
+    r"(?: #[\w-]+)?: (?P<message>.*)"
 )
-# g++ prints how it came to a place before the error itself.
+# g++ prints how it came to a location before the error itself.
 _GNU_CONTEXT = re.compile(
     r"(?:(?P<file>.+?):(?P<line>\d+):(?:(?P<column>\d+):)?   (?:recursively )?required .*"
     r"|(?:In file included from| {10,}from) (?P<file2>.+?):(?P<line2>\d+)(?::(?P<column2>\d+))?[,:]"
@@ -39,7 +39,7 @@ _GNU_CONTEXT = re.compile(
 _EDG_CONTEXT = re.compile(r" .*\bat line (?P<line>\d+)(?: of (?P<file>.+))?")
 _EDG_EXTRA = re.compile(r" {4,}\S")
 _CARET = re.compile(r"[ \t]*\^[ \t]*")
-_GNU_SOURCE = re.compile(r" *(\d+ )?\| ?(?P<text>.*)")
+_GNU_SOURCE = re.compile(r" *(\d+ )?\| ?(?P<source>.*)")
 _LEADING_NOTES = ("requested here", "in expansion of macro", "expanded from", "to match this")
 
 _UNDEFINED = re.compile(
@@ -51,7 +51,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where something is.
 
     Parameters
@@ -78,14 +78,14 @@ class Diagnostic:
 
     Parameters
     ----------
-    text : str
+    message : str
         The compiler's message, without its last period.
-    places : list of Place
-        Where the error is, then the places that led there.
+    locations : list of Location
+        Where the error is, then the locations that led there.
     """
 
-    text: str
-    places: list[Place] = field(default_factory=list)
+    message: str
+    locations: list[Location] = field(default_factory=list)
 
 
 def read_log(log: str) -> list[Diagnostic]:
@@ -95,7 +95,7 @@ def read_log(log: str) -> list[Diagnostic]:
 
 def _read(lines: Sequence[str]) -> Iterator[Diagnostic]:
     current: Diagnostic | None = None
-    context: list[Place] = []
+    context: list[Location] = []
     is_error = False  # whether the last headline was one; warnings have contexts, too
     for index, line in enumerate(lines):
         if match := _GNU_CONTEXT.fullmatch(line):
@@ -105,20 +105,22 @@ def _read(lines: Sequence[str]) -> Iterator[Diagnostic]:
                 for n in ("", "2", "3")
                 if groups[f"file{n}"]
             )
-            context.append(Place(file, int(number), int(column) if column else None))
+            context.append(Location(file, int(number), int(column) if column else None))
         elif match := _GNU.fullmatch(line):
             column = match["column"]
             shown = _gnu_source(lines, index)
-            place = Place(match["file"], int(match["line"]), int(column) if column else None, shown)
+            location = Location(
+                match["file"], int(match["line"]), int(column) if column else None, shown
+            )
             if match["kind"] == "note":
-                if current and any(part in match["text"] for part in _LEADING_NOTES):
-                    current.places.append(place)
+                if current and any(part in match["message"] for part in _LEADING_NOTES):
+                    current.locations.append(location)
                 continue
             is_error = match["kind"] != "warning"
             if is_error:
                 if current:
                     yield current
-                current = Diagnostic(_tidy(match["text"]), [place, *context])
+                current = Diagnostic(_tidy(match["message"]), [location, *context])
             context = []
         elif match := _EDG.fullmatch(line):
             if match["kind"] == "note":
@@ -128,13 +130,13 @@ def _read(lines: Sequence[str]) -> Iterator[Diagnostic]:
                 if current:
                     yield current
                 extra, column_, shown = _edg_source(lines, index)
-                text = _tidy(match["text"]) + (f" ({'; '.join(extra)})" if extra else "")
+                message = _tidy(match["message"]) + (f" ({'; '.join(extra)})" if extra else "")
                 current = Diagnostic(
-                    text, [Place(match["file"], int(match["line"]), column_, shown)]
+                    message, [Location(match["file"], int(match["line"]), column_, shown)]
                 )
         elif is_error and current and (match := _EDG_CONTEXT.fullmatch(line)):
-            file = match["file"] or current.places[0].file
-            current.places.append(Place(file, int(match["line"])))
+            file = match["file"] or current.locations[0].file
+            current.locations.append(Location(file, int(match["line"])))
     if current:
         yield current
 
@@ -144,7 +146,7 @@ def _gnu_source(lines: Sequence[str], index: int) -> str | None:
     if index + 2 >= len(lines):
         return None
     if match := _GNU_SOURCE.fullmatch(lines[index + 1]):
-        return match["text"]
+        return match["source"]
     # Clang before 17 prints no line numbers.
     return lines[index + 1] if re.fullmatch(r"[ \t~]*\^[ \t~]*", lines[index + 2]) else None
 
@@ -162,23 +164,23 @@ def _edg_source(lines: Sequence[str], index: int) -> tuple[list[str], int | None
     return extra, None, None
 
 
-def _tidy(text: str) -> str:
+def _tidy(message: str) -> str:
     for curly, plain in (("\u2018", "'"), ("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"')):
-        text = text.replace(curly, plain)
-    return re.sub(r" \[-[fW][\w=+-]*\]$", "", text.strip()).removesuffix(".")
+        message = message.replace(curly, plain)
+    return re.sub(r" \[-[fW][\w=+-]*\]$", "", message.strip()).removesuffix(".")
 
 
-def _line_of(text: str, number: int) -> str:
-    lines = text.split("\n")
+def _line_of(source: str, number: int) -> str:
+    lines = source.split("\n")
     return lines[min(max(number, 1), len(lines)) - 1]
 
 
-def _column(place: Place, line: str) -> int | None:
-    """Return the one-based column (characters) of a place in the user's own line."""
-    if place.column is None:
+def _column(location: Location, line: str) -> int | None:
+    """Return the one-based column (characters) of a location in the user's own line."""
+    if location.column is None:
         return None
-    offset = place.column - 1
-    seen = place.shown
+    offset = location.column - 1
+    seen = location.shown
     # The template puts a blank for each brace around an expression.
     for own in (line, line.expandtabs(8)):
         if (
@@ -191,7 +193,7 @@ def _column(place: Place, line: str) -> int | None:
         ):
             seen = line
     if seen is not None and seen.rstrip() not in (line.rstrip(), line.expandtabs(8).rstrip()):
-        # A template may put text around the user's line, or indent it differently.
+        # A template may put source around the user's line, or indent it differently.
         content = line.strip()
         if content not in seen or not content:
             return None
@@ -204,39 +206,39 @@ def _column(place: Place, line: str) -> int | None:
     return len(data[:offset].decode(errors="ignore")) + 1
 
 
-def _user_place(error: Diagnostic, texts: Mapping[str, str]) -> tuple[Place, bool] | None:
-    """Return the place in the user's texts, and whether it is the error's own."""
-    for index, place in enumerate(error.places):
-        if place.file in texts:
-            return place, index == 0
+def _user_location(error: Diagnostic, sources: Mapping[str, str]) -> tuple[Location, bool] | None:
+    """Return the location in the user's sources, and whether it is the error's own."""
+    for index, location in enumerate(error.locations):
+        if location.file in sources:
+            return location, index == 0
     return None
 
 
-def _snippet(place: Place, texts: Mapping[str, str], label: str) -> Snippet:
-    text = texts[place.file]
-    # A place behind the text is in what the template puts there: its column is none of the text's.
-    behind = place.line > text.count("\n") + 1
-    column = None if behind else _column(place, _line_of(text, place.line))
-    return Snippet.at_line(place.file, text, place.line, column, label)
+def _snippet(location: Location, sources: Mapping[str, str], label: str) -> Snippet:
+    source = sources[location.file]
+    # Behind the source is what the template puts there: a column of that is none of the source's.
+    behind = location.line > source.count("\n") + 1
+    column = None if behind else _column(location, _line_of(source, location.line))
+    return Snippet.at_line(location.file, source, location.line, column, label)
 
 
-def _lone_bracket(texts: Mapping[str, str]) -> Snippet | None:
-    """Return the first bracket in the user's texts that is never closed, or never opened."""
+def _lone_bracket(sources: Mapping[str, str]) -> Snippet | None:
+    """Return the first bracket in the user's sources that is never closed, or never opened."""
     pairs = {")": "(", "]": "[", "}": "{"}
-    for name, text in texts.items():
-        if has_directives(text):
+    for name, source in sources.items():
+        if has_directives(source):
             continue  # what is left out may be half of a pair
         stack: list[tuple[str, int]] = []
-        for match in re.finditer(r"[()\[\]{}]", blanked(text)):
+        for match in re.finditer(r"[()\[\]{}]", blanked(source)):
             bracket = match[0]
             if bracket in "([{":
                 stack.append((bracket, match.start()))
             elif bracket in pairs and stack and stack[-1][0] == pairs[bracket]:
                 stack.pop()
             elif bracket in pairs and not stack:
-                return Snippet(name, text, match.start(), match.end(), "this was never opened")
+                return Snippet(name, source, match.start(), match.end(), "this was never opened")
         if stack:
-            return Snippet(name, text, stack[-1][1], stack[-1][1] + 1, "this is never closed")
+            return Snippet(name, source, stack[-1][1], stack[-1][1] + 1, "this is never closed")
     return None
 
 
@@ -256,33 +258,36 @@ _CONST = re.compile(
 _OF_REDUCTIONS = ("_type_reduce", "_in_ind", "_out_ind", "_J", "_i", "_j")
 
 
-def _undefined(text: str) -> str | None:
-    match = _UNDEFINED.search(text)
+def _undefined(message: str) -> str | None:
+    match = _UNDEFINED.search(message)
     return (match["name"] or match["name2"]) if match else None
 
 
 def _hint(
-    error: Diagnostic, errors: Sequence[Diagnostic], texts: Mapping[str, str], names: Sequence[str]
+    error: Diagnostic,
+    errors: Sequence[Diagnostic],
+    sources: Mapping[str, str],
+    names: Sequence[str],
 ) -> str:
-    wrong = _undefined(error.text)
+    wrong = _undefined(error.message)
     if wrong is not None:
-        known = dict.fromkeys((*names, *(_OF_REDUCTIONS if "map_expr" in texts else ())))
-        for text in texts.values():
-            known.update(dict.fromkeys(_IDENTIFIER.findall(text)))
+        known = dict.fromkeys((*names, *(_OF_REDUCTIONS if "map_expr" in sources else ())))
+        for source in sources.values():
+            known.update(dict.fromkeys(_IDENTIFIER.findall(source)))
         for other in errors:
-            known.pop(_undefined(other.text) or "", None)
+            known.pop(_undefined(other.message) or "", None)
         close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.65)
         if close:
             return f"did you mean '{close[0]}'?"
-    reduces = "map_expr" in texts
+    reduces = "map_expr" in sources
     if wrong in _ONLY_ON_GPUS:
         kind = "a reduction" if reduces else "an elementwise kernel"
         return f"'{wrong}' is there on GPUs only; a CPU runs {kind} without threads."
-    if _CONST.search(error.text):
+    if _CONST.search(error.message):
         if reduces:
             return "a reduction only reads its inputs; it writes its outputs, in 'post_map_expr'."
         return "an input is const: declare it as an output, or as '_non_const'."
-    suggestion = _SUGGESTION.search(error.text)
+    suggestion = _SUGGESTION.search(error.message)
     if suggestion and not suggestion["name"].startswith("_"):
         return f"did you mean '{suggestion['name']}'?"
     return ""
@@ -298,11 +303,11 @@ def compile_error_message(
     log : str
         What g++, clang, zig or NVRTC printed.
     origins : sequence of (str, str)
-        The user's texts by the names that ``#line`` gives them.
+        The user's sources by the names that ``#line`` gives them.
     kernel : str
         The kernel's name.
     names : sequence of str
-        Names that the user may have meant where one is undeclared; those in the user's own texts
+        Names that the user may have meant where one is undeclared; those in the user's own sources
         count anyway.
 
     Returns
@@ -319,51 +324,53 @@ def compile_error_message(
       operation: y = foo;
                      ^^^
     """
-    texts = dict(origins)
+    sources = dict(origins)
     errors = read_log(log)
-    found: dict[tuple[Place, str], tuple[Diagnostic, bool]] = {}
+    found: dict[tuple[Location, str], tuple[Diagnostic, bool]] = {}
     for error in errors:
-        if user := _user_place(error, texts):
-            found.setdefault((user[0], error.text), (error, user[1]))
+        if user := _user_location(error, sources):
+            found.setdefault((user[0], error.message), (error, user[1]))
     if not found:
-        return _generated_code_message(log, errors, texts, kernel)
+        return _generated_code_message(log, errors, sources, kernel)
 
     snippets: list[Snippet] = []
-    for (place, text), (_, is_own) in list(found.items())[:_MAX_SNIPPETS]:
+    for (location, message), (_, is_own) in list(found.items())[:_MAX_SNIPPETS]:
         label = "" if is_own else "from here"
         if snippets:
-            label = _SUGGESTION.sub("", text) + (f" ({label})" if label else "")
+            label = _SUGGESTION.sub("", message) + (f" ({label})" if label else "")
         if len(snippets) == _MAX_SNIPPETS - 1 and len(found) > _MAX_SNIPPETS:
             label = f"{label} (and {len(found) - _MAX_SNIPPETS} more)"
-        snippet = _snippet(place, texts, label)
-        if not snippets and text.startswith(("expected", "extraneous")):
-            snippet = _lone_bracket({place.file: texts[place.file]}) or snippet
+        snippet = _snippet(location, sources, label)
+        if not snippets and message.startswith(("expected", "extraneous")):
+            snippet = _lone_bracket({location.file: sources[location.file]}) or snippet
         snippets.append(snippet)
     first = next(iter(found.values()))[0]
     origin = snippets[0].origin
     subject = f"The {origin} of kernel" if origin.isidentifier() else "Kernel"
     return render_message(
-        f"{subject} '{kernel}' does not compile: {_SUGGESTION.sub('', first.text)}.",
+        f"{subject} '{kernel}' does not compile: {_SUGGESTION.sub('', first.message)}.",
         *snippets,
-        hint=_hint(first, errors, texts, names),
+        hint=_hint(first, errors, sources, names),
     )
 
 
 def _generated_code_message(
-    log: str, errors: Sequence[Diagnostic], texts: Mapping[str, str], kernel: str
+    log: str, errors: Sequence[Diagnostic], sources: Mapping[str, str], kernel: str
 ) -> str:
-    bracket = _lone_bracket(texts)
+    bracket = _lone_bracket(sources)
     snippets = [bracket] if bracket else []
     if errors and bracket and bracket.origin.isidentifier():
-        sentence = f"The {bracket.origin} of kernel '{kernel}' does not compile: {errors[0].text}."
+        sentence = (
+            f"The {bracket.origin} of kernel '{kernel}' does not compile: {errors[0].message}."
+        )
     elif errors:
-        place = errors[0].places[0]
+        location = errors[0].locations[0]
         sentence = (
             f"Kernel '{kernel}' does not compile, in generated or included code "
-            f"({place.file}:{place.line}): {errors[0].text}."
+            f"({location.file}:{location.line}): {errors[0].message}."
         )
     else:
-        sentence = f"Kernel '{kernel}' does not compile, and the compiler names no place."
+        sentence = f"Kernel '{kernel}' does not compile, and the compiler names no location."
     lines = [line.rstrip() for line in log.replace("\0", "").strip("\n").split("\n")]
     shown = [f"    {line}" for line in lines[:_MAX_LOG_LINES]]
     if len(lines) > _MAX_LOG_LINES:

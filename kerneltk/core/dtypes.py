@@ -45,14 +45,14 @@ _ROWS: dict[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class DtypeInfo:
-    """What generated text needs to know of a dtype.
+    """What generated source needs to know of a dtype.
 
     Parameters
     ----------
     ctype : str
         The C type's name.
     declaration : str
-        Text that declares it, for structured dtypes; empty otherwise.
+        Source that declares it, for structured dtypes; empty otherwise.
     format : str
         The ``struct`` format of a scalar argument; empty where scalars are not taken.
     headers : tuple of str
@@ -73,17 +73,17 @@ def dtype_names() -> tuple[str, ...]:
     return tuple(_ROWS)
 
 
-def as_dtype(text: object) -> np.dtype[Any]:
-    """Return the dtype that `text` names; ``"bfloat16"`` is `ml_dtypes`' type.
+def as_dtype(name: object) -> np.dtype[Any]:
+    """Return the dtype that `name` names; ``"bfloat16"`` is `ml_dtypes`' type.
 
     Raises
     ------
     TypeError
         NumPy does not know the name.
     """
-    if text == "bfloat16":
+    if name == "bfloat16":
         return bfloat16()
-    return np.dtype(text)  # type: ignore[call-overload, no-any-return]
+    return np.dtype(name)  # type: ignore[call-overload, no-any-return]
 
 
 def bfloat16() -> np.dtype[Any]:
@@ -125,7 +125,7 @@ def alignment_on(backend: Capabilities, dtype: np.dtype[Any]) -> int:
 
 @lru_cache(maxsize=1024)
 def describe(dtype: np.dtype[Any]) -> DtypeInfo:
-    """Return what generated text needs to know of `dtype`.
+    """Return the C type of `dtype`, and what declares it in generated source.
 
     Raises
     ------
@@ -193,19 +193,19 @@ def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
     digest = _digest(body + str(natural) + "".join(declarations))
     name = f"_kt_struct_{digest}"
     attribute = "" if natural else " __attribute__((packed))"
-    text = (
+    source = (
         f"struct{attribute} {name} {{ {body} }};\n"
         f'static_assert(sizeof({name}) == {dtype.itemsize}, "as in NumPy");'
     )
     guard = f"{name}_declared"
     declaration = "\n".join(
-        [*dict.fromkeys(declarations), f"#ifndef {guard}", f"#define {guard}", text, "#endif"]
+        [*dict.fromkeys(declarations), f"#ifndef {guard}", f"#define {guard}", source, "#endif"]
     )
     return DtypeInfo(name, declaration, "", tuple(headers), alignment if natural else 1)
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
 _CATEGORIES = {"b": "bool", "i": "signedinteger", "u": "unsignedinteger", "f": "floating"}

@@ -1,4 +1,4 @@
-"""What can be told of a body from its text alone: which names it uses, and how."""
+"""What can be told of a body from its source alone: which names it uses, and how."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ _CONTROL = frozenset(
 _LOOPS = frozenset(("for", "while", "do", "goto"))
 
 
-def without_comments(text: str) -> str:
-    """Return `text` with a space for each comment, text and character, and 0 for each number."""
-    return _NOISE.sub(lambda found: "0" if found[0][0].isdigit() else " ", text)
+def without_comments(source: str) -> str:
+    """Return `source` with a space for each comment, string and character, 0 for each number."""
+    return _NOISE.sub(lambda found: "0" if found[0][0].isdigit() else " ", source)
 
 
-def blanked(text: str) -> str:
-    """Return `text` with blanks in the place of comments, texts and characters: every other
+def blanked(source: str) -> str:
+    """Return `source` with blanks in the place of comments, strings and characters: every other
     character stays where it is.
     """
     return _NOISE.sub(
-        lambda found: found[0] if found[0][0].isdigit() else re.sub(r"[^\n]", " ", found[0]), text
+        lambda found: found[0] if found[0][0].isdigit() else re.sub(r"[^\n]", " ", found[0]), source
     )
 
 
-def identifiers(*texts: str) -> frozenset[str]:
-    """Return the identifiers in C++ texts, outside comments and literals."""
-    return frozenset(name for text in texts for name in _NAME.findall(without_comments(text)))
+def identifiers(*sources: str) -> frozenset[str]:
+    """Return the identifiers in C++ sources, outside comments and literals."""
+    return frozenset(name for source in sources for name in _NAME.findall(without_comments(source)))
 
 
 def uses_thread_state(names: Iterable[str]) -> bool:
@@ -73,13 +73,13 @@ def uses_thread_state(names: Iterable[str]) -> bool:
     return any(name in _THREAD_NAMES or name.startswith(_THREAD_PREFIXES) for name in names)
 
 
-def always_assigns(text: str, name: str) -> bool:
+def always_assigns(source: str, name: str) -> bool:
     """Return whether a body plainly writes `name` before anything else happens to it.
 
     True only for what can be told without understanding C++: the first mention of `name` begins
     a statement ``name = ...`` that does not read it, and no control flow comes before.
     """
-    tokens = _TOKEN.findall(without_comments(text))
+    tokens = _TOKEN.findall(without_comments(source))
     if name not in tokens:
         return False
     first = tokens.index(name)
@@ -95,26 +95,29 @@ def always_assigns(text: str, name: str) -> bool:
     return name not in tokens[first + 1 : end]
 
 
-def has_directives(*texts: str) -> bool:
-    """Return whether C++ texts hold a preprocessor's directive, so that names may mean anything."""
+def has_directives(*sources: str) -> bool:
+    """Return whether C++ sources hold a directive, so that names may mean anything."""
     return any(
-        _DIRECTIVE.search(text) or _DIRECTIVE.search(without_comments(text)) for text in texts
+        _DIRECTIVE.search(source) or _DIRECTIVE.search(without_comments(source))
+        for source in sources
     )
 
 
-def included_headers(*texts: str) -> frozenset[str]:
+def included_headers(*sources: str) -> frozenset[str]:
     """Return the names in ``#include`` lines, also behind a comment."""
     return frozenset(
         name
-        for text in texts
-        for form in (text, _COMMENT.sub(" ", text))
+        for source in sources
+        for form in (source, _COMMENT.sub(" ", source))
         for name in _INCLUDED.findall(form)
     )
 
 
-def foreign_headers(*texts: str) -> frozenset[str]:
+def foreign_headers(*sources: str) -> frozenset[str]:
     """Return the headers in ``#include`` lines that this package does not bring itself."""
-    return frozenset(name for name in included_headers(*texts) if not name.startswith(_OWN_HEADERS))
+    return frozenset(
+        name for name in included_headers(*sources) if not name.startswith(_OWN_HEADERS)
+    )
 
 
 def includes_by_option(options: Iterable[str]) -> bool:

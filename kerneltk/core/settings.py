@@ -40,7 +40,7 @@ class Settings:
         Where CUDA toolkits may be installed (``CUDA_HOME``, ``CUDA_PATH``, ``/usr/local/cuda``).
     nvcc_environment : str
         What nvcc takes from the environment by itself (``NVCC_CCBIN``, ``NVCC_PREPEND_FLAGS``,
-        ``NVCC_APPEND_FLAGS``), as one text; empty where that is nothing.
+        ``NVCC_APPEND_FLAGS``), as one string; empty where that is nothing.
     """
 
     cache_directory: Path | None

@@ -44,9 +44,9 @@ def parameter_types(symbol: str) -> tuple[str, ...]:
     address = library.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))
     if not address:
         return ()
-    text = ctypes.string_at(address).decode()
+    spelled = ctypes.string_at(address).decode()
     ctypes.CDLL(None).free(ctypes.c_void_p(address))
-    inside = re.search(r"\((.*)\)[^()]*\Z", text)
+    inside = re.search(r"\((.*)\)[^()]*\Z", spelled)
     types = [part.strip() for part in split_at_commas(inside[1])] if inside else []
     return tuple(types[:-1] if types and types[-1] in ("", "void") else types)
 
@@ -106,15 +106,15 @@ class BinaryProgram:
     def kernel(self, backend: Backend, symbol: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
         module, _ = self.module(backend)
-        place = (backend.device_key(), symbol)
-        if place not in self._kernels:
+        key = (backend.device_key(), symbol)
+        if key not in self._kernels:
             function = module.function(symbol)
-            places = backend.parameter_places(function)
-            signature = signature_of_sizes(symbol, places or (), types=parameter_types(symbol))
-            self._kernels[place] = LoadedKernel(
-                backend, place[0], function, signature, backend.limits(function)
+            layout = backend.parameter_places(function)
+            signature = signature_of_sizes(symbol, layout or (), types=parameter_types(symbol))
+            self._kernels[key] = LoadedKernel(
+                backend, key[0], function, signature, backend.limits(function)
             )
-        return self._kernels[place]
+        return self._kernels[key]
 
     def build(self, target: str) -> ObjectCode:
         """Raise ArgumentValueError: nothing can be compiled for another target."""
@@ -123,7 +123,7 @@ class BinaryProgram:
         )
 
     def declared_parameters(self, symbol: str) -> tuple[RawParameter, ...]:
-        """Return nothing: there is no text."""
+        """Return nothing: there is no source."""
         return ()
 
     def __reduce__(self) -> tuple[object, ...]:

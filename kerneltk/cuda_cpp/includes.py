@@ -1,4 +1,4 @@
-"""A text with the user's own headers in the place of the lines that include them.
+"""A source with the user's own headers instead of the lines that include them.
 
 What only the host has a use for is left blank in headers, too, and a compiler that reads them from
 disk would see it; and macros of one are known in the next. ``#line`` lines keep files and numbers
@@ -24,7 +24,7 @@ _OPENING = re.compile(r"(?:ifndef\s+|if\s+!\s*defined\s*\(?\s*)(\w+)\s*\)?\s*")
 
 
 def _is_guarded(code: str) -> bool:
-    """Return whether a header's whole text stands under ``#ifndef NAME`` ... ``#define NAME``."""
+    """Return whether a whole header stands under ``#ifndef NAME`` ... ``#define NAME``."""
     plain = _NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
     found = list(_DIRECTIVE.finditer(plain))
     if len(found) < 3 or plain[: found[0].start()].strip() or plain[found[-1].end() :].strip():
@@ -75,9 +75,9 @@ class _Expansion:
     markers: dict[str, str] = field(default_factory=dict)
 
     def expand(
-        self, source: RawSource, text: str, conditional: bool, around: tuple[str, ...]
+        self, source: RawSource, code: str, conditional: bool, around: tuple[str, ...]
     ) -> str:
-        lines = text.split("\n")
+        lines = code.split("\n")
         for include in source.summary.includes:
             row = include.line - 1
             header = self.find(source, include.name, include.is_quoted)
@@ -95,8 +95,8 @@ class _Expansion:
     def _body(self, header: Header, conditional: bool, around: tuple[str, ...]) -> str:
         if not conditional and header.is_single:
             self.seen.add(header.path)
-        text, count = _ONCE.subn("", header.source.code)
-        inner = self.expand(header.source, text, conditional, around)
+        code, count = _ONCE.subn("", header.source.code)
+        inner = self.expand(header.source, code, conditional, around)
         inner = f'#line 1 "{escaped(header.source.name)}"\n{inner}'
         if not count:
             return inner
@@ -110,7 +110,7 @@ def escaped(name: str) -> str:
 
 
 def with_headers(source: RawSource, find: Callable[[RawSource, str, bool], Header | None]) -> str:
-    """Return a text with its headers, and theirs, in it.
+    """Return a source with its headers, and theirs, in it.
 
     Parameters
     ----------

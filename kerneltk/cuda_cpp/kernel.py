@@ -187,7 +187,7 @@ class KernelDispatcher:
             if own is not None and not is_scalar:
                 owners[index] = own
             values.append(value)
-        chosen = self._place_of(owners)
+        chosen = self._backend_of(owners)
         if chosen is None:
             chosen = foreign_arrays.backend_named(wanted)
         elif wanted not in (None, chosen.name):
@@ -197,27 +197,27 @@ class KernelDispatcher:
             )
         return chosen, tuple(values), adoption
 
-    def _place_of(self, owners: dict[int, Backend]) -> Backend | None:
-        """Return the backend of the arrays among the arguments, by their places in the call.
+    def _backend_of(self, owners: dict[int, Backend]) -> Backend | None:
+        """Return the backend of the arrays among the arguments, by their indices in the call.
 
         A NumPy array that is a struct's or a vector's value may go to another backend as well.
         """
-        places = {own.name: own for own in owners.values()}
-        if len(places) < 2:
-            return next(iter(places.values()), None)
+        backends = {own.name: own for own in owners.values()}
+        if len(backends) < 2:
+            return next(iter(backends.values()), None)
         declared = self._program.declared_parameters(self.name)
         device = next(k for k, own in owners.items() if not own.capabilities.is_fallback)
         for index, own in owners.items():
             is_value = index < len(declared) and not set("*&[") & set(declared[index].declared)
             if own is not owners[device] and not (own.capabilities.is_fallback and is_value):
                 first, second = sorted((index, device))
-                raise self._mixed_places(first, owners[first], second, owners[second])
+                raise self._mixed_backends(first, owners[first], second, owners[second])
         return owners[device]
 
-    def _mixed_places(
+    def _mixed_backends(
         self, first: int, chosen: Backend, index: int, own: Backend
     ) -> ArgumentTypeError:
-        """Return the error for arrays in different places."""
+        """Return the error for arrays of different backends."""
         declared = self._program.declared_parameters(self.name)
         names = [declared[k].shown if k < len(declared) else f"#{k + 1}" for k in (first, index)]
         snippet = declared[index].snippet if index < len(declared) else None

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["bound_of", "has_bounds", "with_bounds"]
 
 
-def has_bounds(text: str) -> bool:
+def has_bounds(source: str) -> bool:
     """Return whether a source mentions launch bounds."""
-    return "__launch_bounds__" in text
+    return "__launch_bounds__" in source
 
 
 def _constant(kernel: DeclaredKernel) -> str:
@@ -36,15 +36,15 @@ def _bounded(kernels: Iterable[DeclaredKernel]) -> list[DeclaredKernel]:
     return [k for k in kernels if k.is_definition and k.launch_bounds and k.launch_bounds[0]]
 
 
-def with_bounds(text: str, kernels: Iterable[DeclaredKernel]) -> str:
+def with_bounds(source: str, kernels: Iterable[DeclaredKernel]) -> str:
     """Return a source with a constant before each kernel that has bounds; lines keep their numbers
     and columns.
 
     Parameters
     ----------
-    text : str
+    source : str
     kernels : iterable of DeclaredKernel
-        Those of this very text.
+        Those of this very source.
     """
     parts: list[str] = []
     position = 0
@@ -57,16 +57,16 @@ def with_bounds(text: str, kernels: Iterable[DeclaredKernel]) -> str:
             if kernel.template_parameters
             else ""
         )
-        line = text.count("\n", 0, kernel.start) + 1
-        column = kernel.start - text.rfind("\n", 0, kernel.start) - 1
+        line = source.count("\n", 0, kernel.start) + 1
+        column = kernel.start - source.rfind("\n", 0, kernel.start) - 1
         parts += (
-            text[position : kernel.start],
+            source[position : kernel.start],
             f"\n#define {name}_known\n{template}constexpr unsigned int {name} = "
             f"static_cast<unsigned int>({kernel.launch_bounds[0]});\n",
             f"#line {line}\n{' ' * column}",
         )
         position = kernel.start
-    return "".join((*parts, text[position:]))
+    return "".join((*parts, source[position:]))
 
 
 def bound_of(expression: str, symbol: str, kernels: Iterable[DeclaredKernel]) -> str:

@@ -1,4 +1,4 @@
-"""What a user's text is linked with: object code for GPUs, as bytes or from files."""
+"""Inputs of the linker beside a user's source: object code for GPUs, as bytes or from files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def checked_links(links: Any, compiler: str) -> tuple[LinkInput, ...]:
         One is of another type.
     ArgumentValueError
         A file cannot be read, an object code is not for GPUs, bytes are of no known kind, or the
-        text is compiled by nvcc.
+        source is compiled by nvcc.
     """
     if isinstance(links, str | bytes | os.PathLike | ObjectCode) or not isinstance(links, Sequence):
         raise ArgumentTypeError(

@@ -64,7 +64,7 @@ def _with_absolute_directories(options: Sequence[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def without_directives(options: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
     """Return the directives that options for macros and included files stand for, and the others.
 
     As directives they come behind the package's own headers, in which the names may mean something
@@ -82,8 +82,8 @@ def without_directives(options: Sequence[str]) -> tuple[list[str], tuple[str, ..
         if not value.strip():
             others += words
         elif directive == "define":
-            macro, equals, text = value.strip().partition("=")
-            lines.append(f"#define {macro} {text if equals else '1'}")
+            macro, equals, replacement = value.strip().partition("=")
+            lines.append(f"#define {macro} {replacement if equals else '1'}")
         elif directive == "undef":
             lines.append(f"#undef {value.strip()}")
         else:

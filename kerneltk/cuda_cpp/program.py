@@ -1,4 +1,4 @@
-"""A user's text in compiled form: its kernels and variables, on each backend and device."""
+"""A user's source in compiled form: its kernels and variables, on each backend and device."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Variable:
 
 
 class RawProgram:
-    """A text and what is asked of it.
+    """A source and what is asked of it.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class RawProgram:
         _programs.add(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A program is pickled as its text and what is asked of it."""
+        """A program is pickled as its source and what is asked of it."""
         wanted = (*self.offered, *self._added) if self._added else self.expressions
         return RawProgram, (self.source, wanted, self._c_names)
 
@@ -160,12 +160,12 @@ class RawProgram:
 
     def offering(self, expression: str) -> RawProgram:
         """Return a program that offers a kernel: this one, or where it is loaded another one of
-        the same text.
+        the same source.
 
         Raises
         ------
         ArgumentValueError
-            The text has nothing of that name; or it has variables and is loaded, and another
+            The source has nothing of that name; or it has variables and is loaded, and another
             module would have variables of its own.
         """
         with self._lock:
@@ -196,8 +196,8 @@ class RawProgram:
     def declared_parameters(
         self, expression: str, count: int | None = None
     ) -> tuple[RawParameter, ...]:
-        """Return a kernel's parameters as its text declares them, without types; empty if the
-        text does not show it. Of several kernels with that name, the one with `count` parameters.
+        """Return a kernel's parameters as its source declares them, without types; empty if the
+        source does not show it. Of several kernels with that name, the one with `count` parameters.
         """
         found = self.source.declared(expression, count)
         if found is None:
@@ -218,7 +218,7 @@ class RawProgram:
     # -- what is asked of the compiler ---------------------------------------------------------
 
     def requests(self) -> list[Request]:
-        """Return what the object code has to offer."""
+        """Return the kernels and variables that the object code has to offer."""
         kernels: dict[str, Request] = {}
         c_kernels: dict[str, Request] = {}
         variables: dict[str, Request] = {}
@@ -256,27 +256,27 @@ class RawProgram:
         return self.source.unit(backend, requests)
 
     def _refused_requests(self, error: CompileError) -> dict[str, str] | None:
-        """Return what the compiler did not know by name, and what it says of that; None if the
-        text itself is wrong.
+        """Return the names that the compiler did not know, and its message for each; None if the
+        source itself is wrong.
 
         A kernel may stand under a condition of the preprocessor that does not hold.
         """
         from kerneltk.core.diagnostics import read_log  # only who has an error needs it
 
         requests = [request.expression for request in self.requests()]
-        by_text = {"".join(name.split()): name for name in requests}
+        by_spelling = {"".join(name.split()): name for name in requests}
         refused: dict[str, str] = {}
         for found in read_log(error.log):
-            names = [requests[p.line - 1] for p in found.places if p.file == REQUESTS]
-            for place in found.places:
-                if place.file == _NVRTC_NAMES:
-                    asked = (place.shown or "").partition("nv_mangled_name")[2]
-                    name = by_text.get("".join(asked.split()).removeprefix("&"))
+            names = [requests[p.line - 1] for p in found.locations if p.file == REQUESTS]
+            for location in found.locations:
+                if location.file == _NVRTC_NAMES:
+                    asked = (location.shown or "").partition("nv_mangled_name")[2]
+                    name = by_spelling.get("".join(asked.split()).removeprefix("&"))
                     names += [name] if name else []
             if not names:
                 return None
             for name in names:
-                refused.setdefault(name, found.text)
+                refused.setdefault(name, found.message)
         return refused or None
 
     def build(self, target: str) -> ObjectCode:
@@ -307,19 +307,19 @@ class RawProgram:
         return make(self.unit(backend))
 
     def _explained(self, error: CompileError, backend: Capabilities) -> CompileError:
-        """Return a compiler's error, or where the text needs what CPU cores do not have, that."""
+        """Return a compiler's error, or where the source needs what CPU cores do not have, that."""
         if not backend.emulates_cuda:
             return error
         for source in (self.source, *self.source.included):
             for found in source.summary.unsupported:
-                place = Snippet.at_line(source.name, source.code, found.line, None)
-                if found.is_conditional or "#include" in place.render():
+                snippet = Snippet.at_line(source.name, source.code, found.line, None)
+                if found.is_conditional or "#include" in snippet.render():
                     continue  # headers say so themselves
                 return CompileError(
                     render_message(
                         f"'{source.name}' does not compile for CPU cores, which have no "
                         f"{_MISSING.get(found.kind, found.kind)}.",
-                        place,
+                        snippet,
                         hint="run this kernel on a GPU, or give CPU cores another way under "
                         "'#ifdef __KERNELTK_HOST__'.",
                     )
@@ -353,7 +353,7 @@ class RawProgram:
         )
 
     def _hint(self, expression: str) -> str:
-        """Return what may have been meant by a name expression that is none of a kernel."""
+        """Return a hint for a name expression that is none of a kernel."""
         import difflib
 
         known = [kernel.name for kernel in self.source.kernels]
@@ -377,25 +377,25 @@ class RawProgram:
         Raises
         ------
         CompileError
-            The compiler refused the text.
+            The compiler refused the source.
         BackendUnavailableError
             There is no compiler.
         """
-        place = (backend.name, backend.device_key())
+        key = (backend.name, backend.device_key())
         with self._lock:
-            if place not in self._modules:
-                self._modules[place] = self._leaving_out(
+            if key not in self._modules:
+                self._modules[key] = self._leaving_out(
                     backend.capabilities, lambda unit: pipeline.get_module(unit, backend)
                 )
-            return self._modules[place]
+            return self._modules[key]
 
     def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
-        place = (backend.name, backend.device_key(), expression)
-        loaded = self._kernels.get(place)
+        key = (backend.name, backend.device_key(), expression)
+        loaded = self._kernels.get(key)
         if loaded is None:
             with self._lock:
-                loaded = self._kernels[place] = self._load(backend, expression)
+                loaded = self._kernels[key] = self._load(backend, expression)
         return loaded
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
@@ -409,8 +409,8 @@ class RawProgram:
             symbol = expression
         function = module.function(symbol)
         reflected = dict(code.reflection).get(expression)
-        places = backend.parameter_places(function)
-        signature = self._signature(expression, reflected, places)
+        layout = backend.parameter_places(function)
+        signature = self._signature(expression, reflected, layout)
         return LoadedKernel(
             backend, backend.device_key(), function, signature, backend.limits(function)
         )
@@ -419,18 +419,18 @@ class RawProgram:
         self,
         expression: str,
         reflected: bytes | None,
-        places: tuple[tuple[int, int], ...] | None,
+        layout: tuple[tuple[int, int], ...] | None,
     ) -> KernelSignature:
         if reflected is None:
-            found = self.source.declared(expression, len(places) if places is not None else None)
-            return signature_of_sizes(expression, places or (), found and found[1])
+            found = self.source.declared(expression, len(layout) if layout is not None else None)
+            return signature_of_sizes(expression, layout or (), found and found[1])
         types = decode(reflected)
         offsets, size = layout_of(types)
-        if places is not None and places != tuple(
+        if layout is not None and layout != tuple(
             (offset, kind.size) for offset, kind in zip(offsets, types, strict=True)
         ):
             raise LaunchError(
-                f"The driver places the parameters of kernel '{expression}' at {places} (offset "
+                f"The driver places the parameters of kernel '{expression}' at {layout} (offset "
                 f"and size in bytes), and its compiler at {offsets}."
             )
         declared = self.declared_parameters(expression, len(types)) or tuple(
@@ -448,7 +448,7 @@ class RawProgram:
         Raises
         ------
         ArgumentValueError
-            The text has no such variable, or none that can be reached from outside.
+            The source has no such variable, or none that can be reached from outside.
         """
         module, code = self.module(backend)
         symbol = dict(code.symbols).get(f"&{name}")

@@ -1,4 +1,4 @@
-"""What a raw kernel declares: names from its text, types from its compiler, driver's sizes."""
+"""What a raw kernel declares: names from its source, types from its compiler, driver's sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RawParameter:
     Parameters
     ----------
     name : str
-        As declared; empty where no text is known.
+        As declared; empty where no source is known.
     declared : str
         Its type and name as the source spells them; the compiler's type where there is no source.
     type : ParameterType or None
@@ -84,7 +84,7 @@ def layout_of(types: Sequence[ParameterType]) -> tuple[tuple[int, ...], int]:
 
 def signature_of_sizes(
     kernel: str,
-    places: Sequence[tuple[int, int]],
+    layout: Sequence[tuple[int, int]],
     declared: DeclaredKernel | None = None,
     types: Sequence[str] = (),
 ) -> KernelSignature:
@@ -93,7 +93,7 @@ def signature_of_sizes(
     Parameters
     ----------
     kernel : str
-    places : sequence of (int, int)
+    layout : sequence of (int, int)
     declared : DeclaredKernel, optional
         Names the parameters if it has as many.
     types : sequence of str
@@ -101,9 +101,9 @@ def signature_of_sizes(
     """
     names = [f"{p.type} {p.name}" for p in declared.parameters] if declared else list(types)
     parameters = []
-    for k, (offset, size) in enumerate(places):
-        shown = names[k] if len(names) == len(places) else f"{size} bytes"
-        name = declared.parameters[k].name if declared and len(names) == len(places) else ""
+    for k, (offset, size) in enumerate(layout):
+        shown = names[k] if len(names) == len(layout) else f"{size} bytes"
+        name = declared.parameters[k].name if declared and len(names) == len(layout) else ""
         parameters.append(RawParameter(name, shown, None, offset, size))
-    end = max((offset + size for offset, size in places), default=0)
+    end = max((offset + size for offset, size in layout), default=0)
     return KernelSignature(kernel, tuple(parameters), end)

@@ -1,6 +1,6 @@
-"""A user's own CUDA C++ text, and the translation units that are made of it.
+"""A user's own CUDA C++ source, and the translation units that are made of it.
 
-The text itself stays as it is, byte for byte. What is put around it asks for the kernels: on the
+The source itself stays as it is, byte for byte. What is put around it asks for the kernels: on the
 host an entry point for each, on both backends a description of its parameters.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -98,12 +99,12 @@ class Request:
 
 @dataclass(frozen=True)
 class RawSource:
-    """CUDA C++ text and how it is compiled.
+    """CUDA C++ source and how it is compiled.
 
     Parameters
     ----------
     code : str
-        The text.
+        The source.
     name : str
         What messages call it: a file's name, or ``"code"``.
     options : tuple of str
@@ -112,9 +113,9 @@ class RawSource:
     directory : str
         Where names in quotes are looked for first; empty for the working directory.
     has_host_code : bool
-        Whether functions that run on the host may stand in the text, which are left out.
+        Whether functions that run on the host may stand in the source, which are left out.
     links : tuple of LinkInput
-        Object code for GPUs that the text is linked with.
+        Object code for GPUs that the source is linked with.
     """
 
     code: str
@@ -127,7 +128,7 @@ class RawSource:
 
     @cached_property
     def summary(self) -> SourceSummary:
-        """What the text declares."""
+        """What the source declares."""
         from kerneltk.cuda_cpp.syntax.reader import read_source  # loads the parser
 
         return read_source(self.code)
@@ -154,9 +155,9 @@ class RawSource:
         """Return the path of a header that is the user's own: beside the file, or found by its
         name in quotes in a directory that the options name.
         """
-        if not is_quoted or any((place / name).is_file() for place in _SHIMS):
+        if not is_quoted or any((directory / name).is_file() for directory in _SHIMS):
             return None
-        own = [place for place in (source.directory, self.directory) if place] or [os.getcwd()]
+        own = [path for path in (source.directory, self.directory) if path] or [os.getcwd()]
         for directory in (*own, *named_in_options(self.options)[0]):
             path = os.path.normpath(os.path.join(directory, name))
             if os.path.isfile(path):
@@ -171,7 +172,7 @@ class RawSource:
 
     @property
     def kernels(self) -> tuple[DeclaredKernel, ...]:
-        """The kernels that the text and its own headers declare."""
+        """The kernels that the source and its own headers declare."""
         return tuple(
             kernel for source in (self, *self.included) for kernel in source.summary.kernels
         )
@@ -179,7 +180,7 @@ class RawSource:
     def declared(
         self, expression: str, count: int | None
     ) -> tuple[RawSource, DeclaredKernel] | None:
-        """Return the declaration that a name expression means, and the text that it is in.
+        """Return the declaration that a name expression means, and the source that it is in.
 
         Of several with that name, the one with `count` parameters.
         """
@@ -196,49 +197,62 @@ class RawSource:
         return None
 
     def may_declare(self, name: str) -> bool:
-        """Return whether the text could declare something of a name in a way that is not seen: by
+        """Return whether the source could declare something of a name in a way that is not seen: by
         a macro that makes names, in a header that is not read.
         """
-        texts = [source.code for source in (self, *self.included)]
+        sources = [source.code for source in (self, *self.included)]
         last = re.escape(name.rpartition("::")[2])
         pattern = re.compile(rf"(?<!\w){last}(?!\w)|##")
-        return any(pattern.search(text) for text in (*texts, *self.options))
+        return any(pattern.search(code) for code in (*sources, *self.options))
 
     @cached_property
-    def _text(self) -> str:
-        """The text as it is compiled."""
+    def _device_source(self) -> str:
+        """The source as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
         from kerneltk.cuda_cpp.syntax.host_code import blank_host_code
         from kerneltk.cuda_cpp.syntax.reader import read_source
 
-        text = with_headers(self, self._find_header)
-        summary = self.summary if text == self.code else read_source(text)
-        return blank_host_code(text, summary).removeprefix(_BYTE_ORDER_MARK)
+        source = with_headers(self, self._find_header)
+        summary = self.summary if source == self.code else read_source(source)
+        return blank_host_code(source, summary).removeprefix(_BYTE_ORDER_MARK)
 
     @cached_property
-    def _host_text(self) -> str:
-        """The text as it is compiled for CPU cores, but for meeting points."""
-        text = self._text
-        if not self.has_host_code and any(
-            "volatile" in header.code or has_bounds(header.code) for header in self.included
-        ):
-            text = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
-        if has_bounds(text):
+    def _host_source(self) -> str:
+        """The source as it is compiled for CPU cores, but for meeting points."""
+        source = self._device_source
+        headers = [header.code for header in self.included]
+        # A template in a header may be called with volatile memory.
+        is_volatile = any("volatile" in code for code in (self.code, *self.options, *headers))
+        if not self.has_host_code and (is_volatile or any(map(has_bounds, headers))):
+            source = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
+        if has_bounds(source):
             from kerneltk.cuda_cpp.syntax.reader import read_source
 
-            summary = self.summary if text == self.code else read_source(text)
-            text = with_bounds(text, summary.kernels)
-        return _NO_INLINE.sub("_kt_noinline", text)
+            summary = self.summary if source == self.code else read_source(source)
+            source = with_bounds(source, summary.kernels)
+        return _NO_INLINE.sub("_kt_noinline", source)
 
-    @cached_property
-    def _meeting_text(self) -> str:
-        """The same with points where the lanes of a warp meet."""
-        if "volatile" not in self._host_text:
-            return self._host_text
+    def _with_meetings(
+        self, directives: Sequence[str], requests: Sequence[Request]
+    ) -> tuple[Sequence[str], str]:
+        """Return the directives and the source with points where the lanes of a warp meet."""
+        asked = [request.expression for request in requests if "volatile" in request.expression]
+        if not asked and not any("volatile" in code for code in (*directives, self._host_source)):
+            return directives, self._host_source
         from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 
-        return with_meetings(self._host_text)
+        names = [plain_name(expression).rpartition("::")[2] for expression in asked]
+        found = with_meetings(self._host_source, directives, names)
+        for access in found.unmarked:
+            warnings.warn(
+                f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
+                f"before an access to volatile memory {access.reason}, and do not run in step "
+                "there.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return found.directives, found.source
 
     def unit(self, backend: Capabilities, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""
@@ -264,7 +278,7 @@ class RawSource:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
             head.append("#include <_kt_implicit.h>")
-        body = self.code if by_nvcc else self._text
+        body = self.code if by_nvcc else self._device_source
         return TranslationUnit(
             backend.name,
             self._assembled(head, self.name, body, lines),
@@ -318,10 +332,11 @@ class RawSource:
         name = self.name
         if not self.directory and "symbols" in get_settings().host_debug:
             name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
+        plain = self._assembled([*head, *directives], name, self._host_source, lines)
+        directives, body = self._with_meetings(directives, requests)
         head += directives
-        plain, body = self._host_text, self._meeting_text
-        unmet = "" if body == plain else self._assembled(head, name, plain, lines)
-        if unmet:
+        is_plain = self._assembled(head, name, body, lines) == plain
+        if not is_plain:
             head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
             backend,
@@ -333,14 +348,14 @@ class RawSource:
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
-            plain=unmet,
+            plain="" if is_plain else plain,
         )
 
     def _options(self) -> tuple[str, ...]:
         return self.options + ((f"-I{self.directory}",) if self.directory else ())
 
     def _assembled(self, head: Sequence[str], name: str, body: str, lines: Sequence[str]) -> str:
-        """Return what comes before the user's text, the text, and what comes behind it."""
+        """Return a unit's source: its head, the user's source and the lines behind it."""
         return "\n".join([*head, f'#line 1 "{escaped(name)}"', body, *lines, ""])
 
     def _origins(self, name: str) -> tuple[tuple[str, str], ...]:
@@ -349,12 +364,12 @@ class RawSource:
 
 
 def _renamed(name: str) -> str:
-    """Return what takes the place of a name that means something to linkers."""
+    """Return a name for one that means something to linkers."""
     return f"_kt_own{name}"
 
 
 def _title(requests: Sequence[Request], name: str) -> str:
-    """Return what messages call a unit: its only kernel's name, or the text's."""
+    """Return a unit's name in messages: its only kernel's, or the source's."""
     kernels = [request.expression for request in requests if not request.is_variable]
     return kernels[0] if len(kernels) == 1 else name
 
@@ -366,7 +381,7 @@ def read_file(
     compiler: str = "nvrtc",
     links: tuple[LinkInput, ...] = (),
 ) -> RawSource:
-    """Read a text from a file.
+    """Read a source from a file.
 
     Raises
     ------

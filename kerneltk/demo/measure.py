@@ -46,7 +46,7 @@ class Machine:
 
     @property
     def rival(self) -> str:
-        """What the times are compared with: NumPy, or CuPy, its class if it takes the same text."""
+        """The library that times are compared with: CuPy by its class if that takes the source."""
         return "CuPy" if self.on_gpu else "NumPy"
 
     @property

@@ -46,7 +46,7 @@ class Step:
         What it computes; what of kerneltk it shows.
     build : callable
         Makes the kernel from a module that has the front-ends: ``kerneltk``, or ``cupy`` for
-        CuPy's own class, from the same text.
+        CuPy's own class, from the same source.
     arguments : tuple of str
         Fields that it reads, arrays or scalars, in the kernel's order.
     results : mapping of str to dtype
@@ -58,7 +58,7 @@ class Step:
     rtol, atol : float
         Tolerances of the comparison; both 0 asks for equal values.
     rival : callable, optional
-        The same by functions of CuPy's, if its class does not take the text.
+        The same by functions of CuPy's, if its class does not take the source.
     same_as : tuple of str
         Fields of earlier steps that its results must equal too, within the tolerances.
     """
@@ -278,7 +278,7 @@ def _grey_numpy(
 
 # Cells that are not known (NaN) do not count; where none is known, nor are the results. The rule by
 # which two sets are put together is that of Chan, Golub and LeVeque (1979). CuPy's class takes this
-# text too: it has no INFINITY, and makes the last expression a macro, on one line.
+# source too: it has no INFINITY, and makes the last expression a macro, on one line.
 _MOMENTS = """
 struct moments {
     double count, mean, squares;  // squares: the sum of those of the distances from the mean

@@ -81,7 +81,7 @@ def _unreadable(value: Any, name: str, problem: str) -> ArgumentTypeError:
 
 
 def attempt(value: Any, name: str, action: Callable[[], T]) -> T:
-    """Return what another library's code returns; raises ArgumentTypeError where that raises."""
+    """Call another library's code; raises ArgumentTypeError where that raises."""
     try:
         return action()
     except KernelToolkitError:
@@ -103,7 +103,7 @@ _MOST_BYTES = 2**63
 
 
 def cuda_memory(value: Any, interface: Any) -> tuple[Memory, int | None]:
-    """Return what ``__cuda_array_interface__`` says, and the handle of the stream in it, if any.
+    """Return an array's ``__cuda_array_interface__``, and the handle of the stream in it, if any.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def viewed(memory: Memory) -> np.ndarray[Any, Any]:
 
 
 def host_array(value: Any) -> np.ndarray[Any, Any]:
-    """Return what ``__array_interface__`` describes as NumPy's array, without a copy.
+    """Return a NumPy array of the memory that ``__array_interface__`` describes, without a copy.
 
     Raises
     ------

@@ -17,11 +17,12 @@ _HINT = (
     "\n  Hint: pass a stream of CuPy, torch or numba, an object with '__cuda_stream__', or a "
     "stream's handle."
 )
+_LIBRARIES = frozenset(("cuda", "cupy", "kerneltk", "numba", "torch"))
 _NAMED = 3  # handles below are CUDA's names of the default streams
 
 
 def stream_handle(stream: Any) -> int:
-    """Return the handle of what a call gives as its stream: the only rule for all kernels.
+    """Return the handle of the stream that a call gives: the only rule for all kernels.
 
     Parameters
     ----------
@@ -36,7 +37,8 @@ def stream_handle(stream: Any) -> int:
         No stream has this handle.
     """
     given = stream
-    names = ("cuda_stream",) if _is_other_pointer(stream) else ("ptr", "cuda_stream")
+    is_known, is_other = _known(stream)
+    names = ("cuda_stream",) if is_other else ("ptr", "cuda_stream")
     try:
         for name in names:
             found = getattr(stream, name, None)
@@ -58,19 +60,23 @@ def stream_handle(stream: Any) -> int:
         )
     handle = int(given)
     # A driver reads what is behind a handle, and ends the process where that is nothing.
-    if handle < 0 or (given is stream and handle >= _NAMED and not is_mapped(handle, 8)):
+    if handle < 0 or (handle >= _NAMED and not is_known and not is_mapped(handle, 8)):
         raise ArgumentValueError(
             f"'stream' must be a stream, and none has the handle {handle}.{_HINT}"
         )
     return handle
 
 
-def _is_other_pointer(value: object) -> bool:
-    """Return whether a value is CuPy's and no stream: its events, modules and memory have a ``ptr``
-    as well, which a driver would take for a stream.
+def _known(value: object) -> tuple[bool, bool]:
+    """Return whether a value is a stream of a library whose handles are good, and whether it is
+    CuPy's and no stream: events, modules and memory have a ``ptr`` as well, which a driver would
+    take for a stream.
     """
-    kinds = [kind for kind in type(value).__mro__ if kind.__module__.startswith("cupy.")]
-    return bool(kinds) and not any(kind.__name__.endswith("Stream") for kind in kinds)
+    kinds = type(value).__mro__
+    own = [kind for kind in kinds if kind.__module__.startswith("cupy.")]
+    is_other = bool(own) and not any(kind.__name__.endswith("Stream") for kind in own)
+    is_known = any(kind.__module__.partition(".")[0] in _LIBRARIES for kind in kinds)
+    return is_known and not is_other, is_other
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class ElfFile:
         """Return the bytes of the section of a name; nothing if there is none."""
         names = self._bytes_of(self._names, "sections")
         for section in self.sections:
-            if self._text(names, section.name, "sections") == name:
+            if self._string(names, section.name, "sections") == name:
                 return self.content(section)
         return b""
 
@@ -127,7 +127,7 @@ class ElfFile:
         if len(content) % _SYMBOL.size:
             raise self._damaged("symbols")
         return [
-            Symbol(self._text(names, name, "symbols"), section, value, size, info & 15)
+            Symbol(self._string(names, name, "symbols"), section, value, size, info & 15)
             for name, info, _, section, value, size in _SYMBOL.iter_unpack(content)
         ]
 
@@ -137,7 +137,7 @@ class ElfFile:
             raise self._damaged(table)
         return self.content(self.sections[number])
 
-    def _text(self, names: bytes, start: int, table: str) -> str:
+    def _string(self, names: bytes, start: int, table: str) -> str:
         end = names.find(b"\0", start)
         if end < 0:
             raise self._damaged(table)

@@ -293,44 +293,44 @@ def _split_names(spelled: str, count: int) -> list[str]:
     """
     if count == 0:
         return []
-    text = spelled.strip().removesuffix("]").strip()
-    parts = re.split(r"[,;] _kt_P ?= ?", text)
+    spelled = spelled.strip().removesuffix("]").strip()
+    parts = re.split(r"[,;] _kt_P ?= ?", spelled)
     if len(parts) != count or count == 1:
-        if text[:1] in ("{", "<") and _matching(text) == len(text) - 1:
-            text = text[1:-1]
-        parts = split_at_commas(text)
+        if spelled[:1] in ("{", "<") and _matching(spelled) == len(spelled) - 1:
+            spelled = spelled[1:-1]
+        parts = split_at_commas(spelled)
     if len(parts) == count:
         return parts
     # A type's own name may hold what looks like a separator: sizes and flags say enough.
     return ["?"] * count
 
 
-def _matching(text: str) -> int:
-    """Return where the bracket that `text` begins with is closed."""
+def _matching(spelled: str) -> int:
+    """Return where the bracket that `spelled` begins with is closed."""
     depth = 0
-    for index, character in enumerate(text):
+    for index, character in enumerate(spelled):
         if character in "(<[{":
             depth += 1
-        elif character in ")]}" or (character == ">" and text[index - 1 : index] != "-"):
+        elif character in ")]}" or (character == ">" and spelled[index - 1 : index] != "-"):
             depth -= 1
             if depth == 0:
                 return index
     return -1
 
 
-def split_at_commas(text: str) -> list[str]:
+def split_at_commas(spelled: str) -> list[str]:
     """Split a list of types at its outermost commas."""
     parts: list[str] = []
     depth = start = 0
-    for index, character in enumerate(text):
+    for index, character in enumerate(spelled):
         if character in "(<[{":
             depth += 1
-        elif character in ")]}" or (character == ">" and text[index - 1 : index] != "-"):
+        elif character in ")]}" or (character == ">" and spelled[index - 1 : index] != "-"):
             depth -= 1
         elif character == "," and depth == 0:
-            parts.append(text[start:index])
+            parts.append(spelled[start:index])
             start = index + 1
-    return [*parts, text[start:]]
+    return [*parts, spelled[start:]]
 
 
 def _tail(name: str) -> str:
@@ -467,7 +467,7 @@ _PTX_VARIABLE = re.compile(
 )
 
 
-def read_ptx(text: str, symbols: Iterable[str]) -> dict[str, bytes]:
+def read_ptx(ptx: str, symbols: Iterable[str]) -> dict[str, bytes]:
     """Return the initial contents of variables in PTX, for those of `symbols` that it has.
 
     Raises
@@ -477,7 +477,7 @@ def read_ptx(text: str, symbols: Iterable[str]) -> dict[str, bytes]:
     """
     wanted = set(symbols)
     found: dict[str, bytes] = {}
-    for bits, name, extent, listed, single in _PTX_VARIABLE.findall(text):
+    for bits, name, extent, listed, single in _PTX_VARIABLE.findall(ptx):
         if name not in wanted:
             continue
         width = int(bits) // 8

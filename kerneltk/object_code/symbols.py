@@ -32,10 +32,10 @@ def read_cubin_addresses(data: bytes, constants: Iterable[str]) -> dict[str, str
         if part.kind not in _RELOCATIONS:
             continue
         symbols = file.table(part.link)
-        places = {(s.section, s.value): s.name for s in symbols if s.name in wanted}
+        names = {(s.section, s.value): s.name for s in symbols if s.name in wanted}
         try:
             for offset, info, *_ in _RELOCATIONS[part.kind].iter_unpack(file.content(part)):
-                constant = places.get((part.info, offset))
+                constant = names.get((part.info, offset))
                 if constant is not None:
                     found[constant] = symbols[info >> 32].name
         except (struct.error, IndexError) as error:
@@ -43,7 +43,7 @@ def read_cubin_addresses(data: bytes, constants: Iterable[str]) -> dict[str, str
     return found
 
 
-def read_ptx_addresses(text: str, constants: Iterable[str]) -> dict[str, str]:
+def read_ptx_addresses(ptx: str, constants: Iterable[str]) -> dict[str, str]:
     """Return the symbols that constants of PTX hold the addresses of."""
     wanted = set(constants)
-    return {name: symbol for name, symbol in _PTX_ADDRESS.findall(text) if name in wanted}
+    return {name: symbol for name, symbol in _PTX_ADDRESS.findall(ptx) if name in wanted}

@@ -41,7 +41,7 @@ class DeclaredParameter:
     type : str
         Its type as written, without name, comments and line breaks; an array is a pointer.
     start, end : int
-        The declaration's characters in the text.
+        The declaration's characters in the source.
     """
 
     name: str
@@ -72,7 +72,7 @@ class DeclaredKernel:
     line : int
         One-based line of its name.
     start, end : int
-        The whole declaration's characters in the text.
+        The whole declaration's characters in the source.
     guard : str
         The condition, for ``#if``, under which the compiler sees it; empty where always.
     """
@@ -130,7 +130,7 @@ class DynamicShared:
     type : str
         The elements' type, as written; a template's parameter where it stands in a template.
     scope : tuple of str
-        The namespaces around it; empty text for an anonymous one.
+        The namespaces around it; an empty name for an anonymous one.
     symbol : str
         The variable's name for the linker, as g++ and clang have it.
     line : int
@@ -197,12 +197,12 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """What a text of CUDA C++ declares.
+    """What CUDA C++ source declares.
 
     Parameters
     ----------
     kernels : tuple of DeclaredKernel
-        In the text's order. One in several branches of a conditional comes several times.
+        In the source's order. One in several branches of a conditional comes several times.
     symbols : tuple of DeclaredSymbol
     dynamic_shared : tuple of DynamicShared
         One for each variable.

@@ -1,7 +1,7 @@
 """Tells code that only the host runs, in a ``.cu`` file, from what kernels may need.
 
 Such a file launches its own kernels, reads arguments and prints results. A compiler that makes
-device code alone takes none of that, and nothing of it runs here: its place is left blank.
+device code alone takes none of that, and nothing of it runs here: it is blanked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DEVICE_STD = (
     r"|l?l?r(?:ound|int)f?|nearbyintf?|nextafterf?|remainderf?|remquof?|copysignf?|ilogbf?|ldexpf?"
     r"|modff?|scalbl?nf?|complex"
 )
-_HOST_TEXT = re.compile(
+_HOST_SOURCE = re.compile(
     r"<<<"
     rf"|\bstd\s*::\s*(?!(?:{_DEVICE_STD})\b)\w"
     r"|\bcuda[A-Z]\w*\s*(?:<[^<>;{}()]*>)?\s*\("
@@ -91,7 +91,7 @@ _MAY_NAME_HOST = frozenset(
 )
 
 
-def _is_host_source(text: str) -> bool:
+def _is_host_source(source: str) -> bool:
     """Return whether a piece of C++ without comments names what there is on the host only.
 
     Examples
@@ -99,7 +99,7 @@ def _is_host_source(text: str) -> bool:
     >>> _is_host_source("std::vector<int> v;"), _is_host_source("return std::sqrt(x);")
     (True, False)
     """
-    return _HOST_TEXT.search(text) is not None
+    return _HOST_SOURCE.search(source) is not None
 
 
 def has_unknown_macro(head: str) -> bool:
@@ -159,14 +159,14 @@ class HostCode:
     def leave_out_prototypes(self) -> None:
         """Leave out the prototypes of functions that only code of the host calls."""
         names = set(self.prototypes.values())
-        places = sorted((*self.spans, *self.prototypes))
-        starts = [start for start, _ in places]
+        spans = sorted((*self.spans, *self.prototypes))
+        starts = [start for start, _ in spans]
         used = names & self._macro_words
         for word in re.finditer(r"\b[A-Za-z_]\w*", self.prepared.plain) if names else ():
             if word[0] in names and word[0] not in used:
                 offset = self.prepared.start_of(word.start())
                 index = bisect_left(starts, offset + 1)
-                if not any(offset < end for _, end in places[max(index - 8, 0) : index]):
+                if not any(offset < end for _, end in spans[max(index - 8, 0) : index]):
                     used.add(word[0])
         self.spans.update(
             (span, None) for span, name in self.prototypes.items() if name not in used
@@ -272,10 +272,10 @@ class HostReader:
 
         Constants stay, since device code may use them.
         """
-        text = self.tree.plain[node.start_byte : node.end_byte]
+        source = self.tree.plain[node.start_byte : node.end_byte]
         head = self.tree.plain[node.start_byte : declarators[0].start_byte]
         name = declared_name(declarators[0])
-        if _is_host_source(text):
+        if _is_host_source(source):
             self._leave_out(node, scope)
         elif (
             name is None
@@ -318,19 +318,19 @@ class HostReader:
             self._leave_out(node, scope)
 
 
-def blank_host_code(text: str, summary: SourceSummary) -> str:
+def blank_host_code(source: str, summary: SourceSummary) -> str:
     r"""Return a source with blanks for code that only the host has a use for; lines stay.
 
     Parameters
     ----------
-    text : str
+    source : str
     summary : SourceSummary
         What :func:`read_source` returned for this very source.
 
     Examples
     --------
-    >>> text = "__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n"
-    >>> blank_host_code(text, read_source(text)).rstrip()
+    >>> source = "__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n"
+    >>> blank_host_code(source, read_source(source)).rstrip()
     '__global__ void k() {}'
     """
     parts: list[str] = []
@@ -338,21 +338,21 @@ def blank_host_code(text: str, summary: SourceSummary) -> str:
     for start, end in summary.host_code:
         if end > max(start, position):
             start = max(start, position)
-            parts += text[position:start], _blanked(text[start:end])
+            parts += source[position:start], _blanked(source[start:end])
             position = end
-    return "".join((*parts, text[position:]))
+    return "".join((*parts, source[position:]))
 
 
-def _blanked(text: str) -> str:
-    """Return blanks for a text; of conditionals that begin or end outside of it, what is inside
+def _blanked(source: str) -> str:
+    """Return blanks for a source; of conditionals that begin or end outside of it, what is inside
     stays.
     """
-    pieces = _CONDITIONAL.split(text)
+    pieces = _CONDITIONAL.split(source)
     depth, is_whole = 0, True
     for word in pieces[2::3]:
         depth += {"if": 1, "endif": -1}.get(word, 0)
         is_whole = is_whole and depth >= (0 if word in ("if", "endif") else 1)
     if is_whole and depth == 0:
-        return _BLACK.sub(" ", text)
+        return _BLACK.sub(" ", source)
     blank = [_BLACK.sub(" ", piece) for piece in pieces[::3]]
     return "".join(a + b for a, b in zip(blank, [*pieces[1::3], ""], strict=True))

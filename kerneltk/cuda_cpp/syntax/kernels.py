@@ -34,7 +34,7 @@ class KernelReader:
     ----------
     tree : SourceTree
     found : dict
-        Where the kernels go, by name and place; those of other branches are in there already.
+        Where the kernels go, by name and position; those of other branches are in there already.
     """
 
     def __init__(self, tree: SourceTree, found: dict[tuple[str, int], DeclaredKernel]) -> None:
@@ -201,21 +201,21 @@ def _kernel_name(name: str) -> str:
 
 
 def _doc_above(prepared: Prepared, start: int) -> str:
-    """Return the comments that end on the line above a place, without their marks."""
-    text = prepared.text
+    """Return the comments that end on the line above a character, without their marks."""
+    source = prepared.source
     begins = [comment[0] for comment in prepared.comments]
     index = bisect_left(begins, start)
     found: list[str] = []
     while index > 0:
         begin, end = prepared.comments[index - 1]
-        between = text[end:start]
-        line = text[text.rfind("\n", 0, begin) + 1 : begin]
+        between = source[end:start]
+        line = source[source.rfind("\n", 0, begin) + 1 : begin]
         if between.strip() or between.count("\n") > 1 or line.strip():
             break
-        is_block = text.startswith("/*", begin)
+        is_block = source.startswith("/*", begin)
         if found and is_block:
             break
-        found.insert(0, text[begin:end])
+        found.insert(0, source[begin:end])
         start, index = begin, index - 1
         if is_block:
             break

@@ -1,9 +1,9 @@
-"""CUDA C++ text made ready for a parser that knows no preprocessor.
+"""CUDA C++ source made ready for a parser that knows no preprocessor.
 
-Comments, directives and the contents of literals become blanks; macros of the same text that stand
-for attributes of functions and variables (``#define KERNEL extern "C" __global__ void``) are
+Comments, directives and the contents of literals become blanks; macros of the same source that
+stand for attributes of functions and variables (``#define KERNEL extern "C" __global__ void``) are
 replaced by what they stand for; CUDA's attributes themselves become blanks too and are listed.
-What is left is plain C++, in which each character knows its place in the user's text.
+What is left is plain C++, in which each character knows its position in the user's source.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
 _NAME = re.compile(r"[^\W\d]\w*")
+_TYPE = re.compile(r"[\w\s:<>,*&]+")
 _PIECE = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^\W\d]\w*|\d[\w.]*|##?|\s+|.", re.DOTALL
 )
@@ -74,7 +75,7 @@ class Directive:
     argument : str
         The rest, without comments, on one line.
     start, end : int
-        Its characters in the text.
+        Its characters in the source.
     """
 
     name: str
@@ -85,14 +86,14 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Text between two conditional directives.
+    """Source between two conditional directives.
 
     Parameters
     ----------
     start, end : int
-        Its characters in the text.
+        Its characters in the source.
     guard : str
-        The condition as an expression for ``#if``; empty where the text always counts.
+        The condition as an expression for ``#if``; empty where the source always counts.
     group, branch : int
         Which conditional it belongs to, and its number in there.
     is_dead : bool
@@ -109,7 +110,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """An attribute of CUDA, as a place in :attr:`Prepared.shown`.
+    """An attribute of CUDA, as a position in :attr:`Prepared.shown`.
 
     Parameters
     ----------
@@ -132,11 +133,11 @@ class _Macro:
 
 @dataclass(slots=True)
 class Prepared:
-    """What :func:`prepare` makes of a text.
+    """A source made ready for the parser.
 
     Parameters
     ----------
-    text : str
+    source : str
         The user's.
     shown : str
         Without comments and directives, macros for attributes expanded.
@@ -145,13 +146,13 @@ class Prepared:
     words : list of Word
         The attributes, in order.
     comments : list of (int, int)
-        Characters of each comment in `text`.
+        Characters of each comment in `source`.
     directives : list of Directive
     regions : list of Region
         An outer one comes before those inside.
     """
 
-    text: str
+    source: str
     shown: str
     plain: str
     words: list[Word]
@@ -163,28 +164,28 @@ class Prepared:
     _lines: list[int] = field(repr=False)
 
     def start_of(self, position: int) -> int:
-        """Return where in the text the character at `position` of `shown` begins."""
+        """Return where in the source the character at `position` of `shown` begins."""
         index = bisect_right(self._shown_starts, position) - 1
         shown, start, end = self._pieces[index]
         return start if end >= 0 else start + position - shown
 
     def end_of(self, position: int) -> int:
-        """Return where in the text what ends before `position` of `shown` ends."""
+        """Return where in the source what ends before `position` of `shown` ends."""
         index = bisect_right(self._shown_starts, max(position - 1, 0)) - 1
         shown, start, end = self._pieces[index]
         return end if end >= 0 else start + position - shown
 
     def line_of(self, position: int) -> int:
-        """Return the one-based line of a place in the text."""
+        """Return the one-based line of a position in the source."""
         return bisect_right(self._lines, position)
 
     def guard_of(self, position: int) -> str:
-        """Return the condition under which the compiler sees a place in the text."""
+        """Return the condition under which the compiler sees a position in the source."""
         guards = [r.guard for r in self.regions if r.guard and r.start <= position < r.end]
         return " && ".join(dict.fromkeys(guards))
 
     def is_dead(self, position: int) -> bool:
-        """Return whether a place in the text is under ``#if 0``."""
+        """Return whether a position in the source is under ``#if 0``."""
         return any(r.is_dead and r.start <= position < r.end for r in self.regions)
 
     def variants(self) -> Iterator[tuple[str, list[Word]]]:
@@ -212,23 +213,29 @@ class Prepared:
             yield _blank_spans(self.plain, hidden), words
 
     def _shown(self, offset: int) -> int:
-        """Return where the text's character at `offset` is in `shown`."""
+        """Return where the source's character at `offset` is in `shown`."""
         starts = [start for _, start, _ in self._pieces]
         shown, start, end = self._pieces[max(bisect_right(starts, offset) - 1, 0)]
         return min(shown if end >= 0 else shown + offset - start, len(self.shown))
 
 
-def prepare(text: str) -> Prepared:
-    """Return `text` without what belongs to the preprocessor, and where everything was.
+def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
+    """Return a source without what belongs to the preprocessor, and where everything was.
 
-    Any text is taken; nothing is raised.
+    Any source is taken; nothing is raised.
+
+    Parameters
+    ----------
+    source : str
+    types : re.Pattern, optional
+        Macros are expanded too that stand for a type in which it finds something.
     """
-    code, comments, directives = _read_noise(text)
-    macros = _attribute_macros(directives)
+    code, comments, directives = _read_noise(source)
+    macros = _attribute_macros(directives, types)
     shown: list[str] = []
     pieces: list[tuple[int, int, int]] = []
     length = position = 0
-    budget = _MAX_GROWTH + len(text)
+    budget = _MAX_GROWTH + len(source)
     if macros:
         pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, macros))})(?!\w)")
         for found in pattern.finditer(code):
@@ -252,51 +259,51 @@ def prepare(text: str) -> Prepared:
     if not plain.isascii():
         plain = re.sub(r"[^\x00-\x7f]", "u", plain)  # so that bytes are characters
     return Prepared(
-        text=text,
+        source=source,
         shown=whole,
         plain=plain.replace("\0", " "),
         words=words,
         comments=comments,
         directives=directives,
-        regions=_find_regions(directives, len(text)),
+        regions=_find_regions(directives, len(source)),
         _shown_starts=[piece[0] for piece in pieces],
         _pieces=pieces,
-        _lines=[0, *(found.end() for found in re.finditer("\n", text))],
+        _lines=[0, *(found.end() for found in re.finditer("\n", source))],
     )
 
 
-def split_arguments(text: str) -> list[str]:
+def split_arguments(source: str) -> list[str]:
     """Split at commas outside brackets; ``<`` and ``>`` are no brackets here."""
     parts: list[str] = []
     depth = start = 0
-    for index, character in enumerate(text):
+    for index, character in enumerate(source):
         if character in "([{":
             depth += 1
         elif character in ")]}":
             depth -= 1
         elif character == "," and depth == 0:
-            parts.append(text[start:index])
+            parts.append(source[start:index])
             start = index + 1
-    return [*parts, text[start:]]
+    return [*parts, source[start:]]
 
 
-def _blank(text: str) -> str:
-    return _VISIBLE.sub(" ", text)
+def _blank(source: str) -> str:
+    return _VISIBLE.sub(" ", source)
 
 
-def _blank_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def _blank_spans(source: str, spans: Iterable[tuple[int, int]]) -> str:
     parts: list[str] = []
     position = 0
     for start, end in sorted(spans):
         start = max(start, position)
         if end > start:
-            parts += text[position:start], _blank(text[start:end])
+            parts += source[position:start], _blank(source[start:end])
             position = end
-    return "".join((*parts, text[position:])) if parts else text
+    return "".join((*parts, source[position:])) if parts else source
 
 
-def _read_noise(text: str) -> tuple[str, list[tuple[int, int]], list[Directive]]:
-    """Return the text with blanks, its comments and its directives."""
+def _read_noise(source: str) -> tuple[str, list[tuple[int, int]], list[Directive]]:
+    """Return the source with blanks, its comments and its directives."""
     comments: list[tuple[int, int]] = []
     directives: list[Directive] = []
 
@@ -321,7 +328,7 @@ def _read_noise(text: str) -> tuple[str, list[tuple[int, int]], list[Directive]]
             )
         return _blank(content)
 
-    code = _NOISE.sub(replace, text)
+    code = _NOISE.sub(replace, source)
     return re.sub(r"\\(?=\r?\n)", " ", code), comments, directives
 
 
@@ -341,7 +348,9 @@ def included_name(directive: Directive) -> tuple[str, bool] | None:
     return (found[1][1:-1], found[1][0] == '"') if found else None
 
 
-def _attribute_macros(directives: list[Directive]) -> dict[str, _Macro]:
+def _attribute_macros(
+    directives: list[Directive], types: re.Pattern[str] | None
+) -> dict[str, _Macro]:
     """Return the macros that stand for attributes, directly or through others, or for scopes."""
     known: dict[str, _Macro] = {}
     chosen: dict[str, _Macro] = {}
@@ -372,14 +381,20 @@ def _attribute_macros(directives: list[Directive]) -> dict[str, _Macro]:
         tokens = re.findall(r'"C"|\S+', macro.replacement)
         if macro.parameters is None and all(token in _QUALIFIERS for token in tokens):
             chosen.setdefault(name, macro)
+        elif (
+            types is not None
+            and types.search(macro.replacement)
+            and _TYPE.fullmatch(macro.replacement)
+        ):
+            chosen[name] = macro
     return {name: macro for name, macro in chosen.items() if name not in _WORDS}
 
 
 def _matters(macro: _Macro, chosen: dict[str, _Macro]) -> bool:
-    text = macro.replacement
-    if text.count("{") != text.count("}"):
+    source = macro.replacement
+    if source.count("{") != source.count("}"):
         return True
-    names = _NAME.findall(text)
+    names = _NAME.findall(source)
     return any(
         name in _WORDS or name in chosen or name in ("namespace", "extern") for name in names
     )
@@ -388,7 +403,7 @@ def _matters(macro: _Macro, chosen: dict[str, _Macro]) -> bool:
 def _expand_use(
     code: str, name: str, end: int, macros: dict[str, _Macro], budget: int
 ) -> tuple[str, int] | None:
-    """Return what a macro's use stands for, and where the use ends; None where it is no use."""
+    """Return the expansion of a macro's use, and where the use ends; None where it is no use."""
     arguments: list[str] = []
     if macros[name].parameters is not None:
         opening = re.compile(r"\s*\(").match(code, end)
@@ -398,7 +413,7 @@ def _expand_use(
         arguments = split_arguments(code[opening.end() : closing])
         end = closing + 1
     pieces = _expand(name, arguments, macros, (name,), [budget])
-    # Newlines would be where the text has none.
+    # Newlines would be where the source has none.
     return None if pieces is None else (" " + " ".join(pieces.split()) + " ", end)
 
 
@@ -411,31 +426,31 @@ def _expand(
 ) -> str | None:
     """Return a macro's replacement with its arguments, and the macros in there expanded too."""
     macro = macros[name]
-    text = _substitute(macro, arguments)
-    budget[0] -= len(text)
+    source = _substitute(macro, arguments)
+    budget[0] -= len(source)
     if len(active) > _MAX_DEPTH or budget[0] < 0:
         return None
     parts: list[str] = []
     position = 0
-    for found in _NAME.finditer(text):
+    for found in _NAME.finditer(source):
         inner = found[0]
         if found.start() < position or inner not in macros or inner in active:
             continue
         end = found.end()
         inner_arguments: list[str] = []
         if macros[inner].parameters is not None:
-            opening = re.compile(r"\s*\(").match(text, end)
-            closing = closing_of(text, opening.end() - 1) if opening else -1
+            opening = re.compile(r"\s*\(").match(source, end)
+            closing = closing_of(source, opening.end() - 1) if opening else -1
             if opening is None or closing < 0:
                 continue
-            inner_arguments = split_arguments(text[opening.end() : closing])
+            inner_arguments = split_arguments(source[opening.end() : closing])
             end = closing + 1
         expanded = _expand(inner, inner_arguments, macros, (*active, inner), budget)
         if expanded is None:
             return None
-        parts += text[position : found.start()], expanded
+        parts += source[position : found.start()], expanded
         position = end
-    return "".join((*parts, text[position:]))
+    return "".join((*parts, source[position:]))
 
 
 def _substitute(macro: _Macro, arguments: list[str]) -> str:
@@ -465,19 +480,19 @@ def _substitute(macro: _Macro, arguments: list[str]) -> str:
     return "".join(parts)
 
 
-def _mask_literals(text: str) -> str:
+def _mask_literals(source: str) -> str:
     def replace(found: re.Match[str]) -> str:
         if found[0][0] == "'":
             return "0"
         return found[0] if found[0] in ('""', '"C"', '"C++"') else '" "'
 
-    return re.sub(r"\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])*'", replace, text)
+    return re.sub(r"\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])*'", replace, source)
 
 
-def closing_of(text: str, opening: int) -> int:
+def closing_of(source: str, opening: int) -> int:
     """Return where the parenthesis at `opening` is closed, or -1."""
     depth = 0
-    for found in re.compile(r"[()]").finditer(text, opening):
+    for found in re.compile(r"[()]").finditer(source, opening):
         depth += 1 if found[0] == "(" else -1
         if depth == 0:
             return found.start()
@@ -513,7 +528,7 @@ def _find_words(code: str) -> list[Word]:
 
 
 def _find_regions(directives: list[Directive], length: int) -> list[Region]:
-    """Return what lies between conditional directives."""
+    """Return the regions between conditional directives."""
     regions: list[Region] = []
     # Per open conditional: its number, conditions so far, branch, start, guard, dead.
     stack: list[_Open] = []
@@ -566,7 +581,7 @@ class _Open:
 
 def _enter(conditional: _Open, condition: str) -> None:
     """Begin a branch: it is seen where its condition holds and none before it does."""
-    known: Callable[[str], bool] = lambda text: text in ("0", "false")  # noqa: E731
+    known: Callable[[str], bool] = lambda source: source in ("0", "false")  # noqa: E731
     conditional.is_dead = known(condition) or any(c in ("1", "true") for c in conditional.before)
     parts = [f"!({c})" for c in conditional.before if not known(c)]
     if condition not in ("1", "true"):

@@ -30,7 +30,7 @@ __all__ = ["read_source"]
 _SCOPES = frozenset(("translation_unit", "declaration_list", "ERROR"))
 
 
-def read_source(text: str) -> SourceSummary:
+def read_source(source: str) -> SourceSummary:
     """Return what CUDA C++ source declares.
 
     What the grammar does not understand is left out; nothing is raised for it.
@@ -41,7 +41,7 @@ def read_source(text: str) -> SourceSummary:
     >>> [(p.type, p.name) for p in summary.kernels[0].parameters]
     [('float*', 'x'), ('int', 'n')]
     """
-    prepared = prepare(text)
+    prepared = prepare(source)
     found = _Found(prepared)
     for plain, words in prepared.variants():
         _Branch(found, plain, words).read()

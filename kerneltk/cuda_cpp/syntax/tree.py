@@ -137,7 +137,7 @@ class SourceTree:
         return node is None
 
     def span(self, node: Node, scope: Scope) -> tuple[int, int]:
-        """Return the characters in the text of a declaration, with what belongs to it."""
+        """Return the characters in the source of a declaration, with what belongs to it."""
         begin = scope.start if scope.start >= 0 else self.head_start(node)
         end = node.end_byte
         behind = re.compile(r"\s*;").match(self.plain, end)
@@ -146,10 +146,10 @@ class SourceTree:
         return self.prepared.start_of(begin), self.prepared.end_of(end)
 
 
-def closing_parenthesis(text: str, opening: int) -> int:
+def closing_parenthesis(source: str, opening: int) -> int:
     """Return the position behind the parenthesis that closes the one at `opening`, or -1."""
     depth = 0
-    for found in re.compile(r"[();{}]").finditer(text, opening):
+    for found in re.compile(r"[();{}]").finditer(source, opening):
         if found[0] == "(":
             depth += 1
         elif found[0] == ")":
@@ -199,15 +199,15 @@ def declared_name(node: Node) -> Node | None:
     return None
 
 
-def type_source(text: str) -> str:
+def type_source(source: str) -> str:
     """Return a type as messages spell it."""
-    text = collapse(re.sub(r"\b(?:register|typename)\b", " ", text))
-    text = re.sub(r"\s*([*&])\s*", r"\1", text)
-    text = re.sub(r"([*&])(?=\w)", r"\1 ", text)
-    text = re.sub(r"(?<=[\w>])\(", " (", text)
-    return re.sub(r"\s*(\[|\]|\)|,)", r"\1", text).strip()
+    source = collapse(re.sub(r"\b(?:register|typename)\b", " ", source))
+    source = re.sub(r"\s*([*&])\s*", r"\1", source)
+    source = re.sub(r"([*&])(?=\w)", r"\1 ", source)
+    source = re.sub(r"(?<=[\w>])\(", " (", source)
+    return re.sub(r"\s*(\[|\]|\)|,)", r"\1", source).strip()
 
 
-def collapse(text: str) -> str:
+def collapse(source: str) -> str:
     """Return a source on one line, with single blanks."""
-    return " ".join(text.split())
+    return " ".join(source.split())

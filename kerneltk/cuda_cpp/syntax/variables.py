@@ -39,7 +39,7 @@ def mangled_name(name: str, scope: tuple[str, ...] = (), *, is_extern_c: bool = 
     name : str
         Without namespaces.
     scope : tuple of str
-        The namespaces around it; empty text for an anonymous one.
+        The namespaces around it; an empty name for an anonymous one.
     is_extern_c : bool
         Whether it has C linkage.
 

@@ -11,7 +11,7 @@ from cuda.bindings import nvrtc
 
 from kerneltk.backends.host import toolchain
 from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.core.diagnostics import Place, compile_error_message, read_log
+from kerneltk.core.diagnostics import Location, compile_error_message, read_log
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import CompileError
 
@@ -236,11 +236,11 @@ def test_the_way_gcc_inlined_to_an_error() -> None:
         "      |   ~~~~~^~\n"
     )
     (error,) = read_log(log)
-    assert error.text == "call to 'wrong' declared with attribute error: no"
-    assert error.places == [
-        Place("header.hpp", 10, 9, "  wrong();"),
-        Place("k.cpp", 1),
-        Place("operation", 2, 7),
+    assert error.message == "call to 'wrong' declared with attribute error: no"
+    assert error.locations == [
+        Location("header.hpp", 10, 9, "  wrong();"),
+        Location("k.cpp", 1),
+        Location("operation", 2, 7),
     ]
 
 
@@ -285,7 +285,7 @@ def test_repeated_errors_are_told_once() -> None:
 
 def test_a_log_without_a_place() -> None:
     assert compile_error_message("cc1plus: out of memory\n", (("operation", "y = x;"),), "k") == (
-        "Kernel 'k' does not compile, and the compiler names no place.\n"
+        "Kernel 'k' does not compile, and the compiler names no location.\n"
         "  The compiler's log:\n"
         "    cc1plus: out of memory"
     )

@@ -175,7 +175,7 @@ def test_other_misuse(tmp_path: Path) -> None:
         linked([host])
     path = tmp_path / "library.cubin"
     path.write_bytes(library("sm_90").code)
-    with pytest.raises(ArgumentValueError, match="'link' needs a text"):
+    with pytest.raises(ArgumentValueError, match="'link' needs a source"):
         kerneltk.RawModule(path=path, link=[library("lto_90")])
 
 

@@ -18,7 +18,9 @@ from kerneltk import (
     ArgumentTypeError,
     ArgumentValueError,
     ElementwiseKernel,
+    KernelToolkitError,
     LaunchError,
+    RawKernel,
     ReductionKernel,
     jit,
 )
@@ -46,14 +48,15 @@ class Raising:
 
 
 MAPPED = ctypes.create_string_buffer(64)
+NAMED = ctypes.addressof(MAPPED)
+"""A handle that a call names: memory lies there, as behind a stream's."""
 
 
 def test_streams_of_all_kinds_have_a_handle() -> None:
-    address = ctypes.addressof(MAPPED)
-    assert stream_handle(SimpleNamespace(ptr=7)) == 7
-    assert stream_handle(SimpleNamespace(cuda_stream=8)) == 8
-    assert stream_handle(Protocol(9)) == 9
-    for handle in (0, 1, 2, np.int64(2), address):
+    assert stream_handle(SimpleNamespace(ptr=NAMED)) == NAMED
+    assert stream_handle(SimpleNamespace(cuda_stream=NAMED)) == NAMED
+    assert stream_handle(Protocol(NAMED)) == NAMED
+    for handle in (0, 1, 2, np.int64(2), NAMED):
         assert stream_handle(handle) == handle
 
 
@@ -74,6 +77,12 @@ NO_STREAMS = {
     "no address": (12345, ArgumentValueError, "none has the handle 12345"),
     "more than an address": (2**64, ArgumentValueError, "none has the handle"),
     "a handle of the wrong type": (Protocol("s"), ArgumentTypeError, "of type 'Protocol'"),
+    "a pointer of another type": (
+        SimpleNamespace(ptr="s"), ArgumentTypeError, "of type 'SimpleNamespace'",
+    ),
+    "a pointer to nothing": (
+        SimpleNamespace(ptr=12345), ArgumentValueError, "none has the handle 12345",
+    ),
     "a negative handle inside": (Protocol(-1), ArgumentValueError, "the handle -1"),
     "a property that raises": (Raising(), ArgumentTypeError, "ZeroDivisionError: here"),
     "a protocol of something else": (
@@ -90,6 +99,25 @@ def test_what_is_no_stream_is_refused_alike(make: Any, given: str) -> None:
     with pytest.raises(kind, match=said):
         make()(x, y, stream=stream)
     assert y[0] == 0
+
+
+@pytest.mark.parametrize("rest", [(True,), (False,), (0, True), (True, 0), (True, True)])
+def test_a_bool_in_brackets_is_neither_stream_nor_size(rest: tuple[Any, ...]) -> None:
+    @jit.rawkernel()
+    def of_jit(x):  # type: ignore[no-untyped-def]
+        x[0] = 1
+
+    @jit.cuda.jit
+    def of_numba(x):  # type: ignore[no-untyped-def]
+        x[0] = 1
+
+    of_source = RawKernel("__global__ void f(int* x) { x[0] = 1; }", "f")
+    x = np.zeros(1, np.int32)
+    for kernel in (of_jit, of_numba, of_source):
+        for _ in range(2):
+            with pytest.raises(KernelToolkitError, match=r"stream|shared"):
+                kernel[(1, 4, *rest)](x)
+    assert x[0] == 0
 
 
 def test_memory_of_cupy_is_no_stream(gpu: DryGpu) -> None:  # noqa: F811
@@ -129,12 +157,12 @@ def test_the_current_stream_of_the_arrays_library(make: Any, gpu: DryGpu) -> Non
 def test_the_stream_that_a_call_names(make: Any, gpu: DryGpu) -> None:  # noqa: F811
     size = size_of_output(make)
     launch = make()
-    for stream in (SimpleNamespace(ptr=5), SimpleNamespace(cuda_stream=5), Protocol(5)):
+    for stream in (SimpleNamespace(ptr=NAMED), SimpleNamespace(cuda_stream=NAMED), Protocol(NAMED)):
         launch(gpu.array(4), gpu.array(size), stream=stream)
-        assert order(gpu) == [("launch", 5)]
+        assert order(gpu) == [("launch", NAMED)]
         gpu.log.clear()
         launch(gpu.tensor(4), gpu.tensor(size), stream=stream)
-        assert order(gpu) == [("launch", 5)]
+        assert order(gpu) == [("launch", NAMED)]
         gpu.log.clear()
 
 
@@ -186,9 +214,9 @@ def test_a_stream_that_an_array_names(gpu: DryGpu) -> None:  # noqa: F811
     assert order(gpu) == [("launch", 0)]
     gpu.log.clear()
     # What the protocol asks for is done on any stream.
-    twice(ByInterface(4, stream=7), ByInterface(4, stream=7), stream=SimpleNamespace(ptr=5))
+    twice(ByInterface(4, stream=7), ByInterface(4, stream=7), stream=SimpleNamespace(ptr=NAMED))
     assert order(gpu) == [
-        ("record", 7), ("wait", 5), ("launch", 5), ("record", 5), ("wait", 7),
+        ("record", 7), ("wait", NAMED), ("launch", NAMED), ("record", NAMED), ("wait", 7),
     ]  # fmt: skip
     gpu.log.clear()
     twice(ByInterface(4, stream=7), gpu.tensor(4))
@@ -311,9 +339,9 @@ def test_results_for_tensors_are_torchs_memory(gpu: DryGpu) -> None:  # noqa: F8
             assert allocations(gpu) == [("torch", TORCH)]
             assert launches(gpu) == [TORCH]
         gpu.log.clear()
-        call(*args, stream=SimpleNamespace(ptr=5))
-        assert allocations(gpu) == [("torch", 5)]
-        assert launches(gpu) == [5]
+        call(*args, stream=SimpleNamespace(ptr=NAMED))
+        assert allocations(gpu) == [("torch", NAMED)]
+        assert launches(gpu) == [NAMED]
         gpu.log.clear()
     assert gpu.current == {"cupy": CUPY, "torch": TORCH}
 

@@ -17,7 +17,9 @@ from kerneltk.jit.ir.types import PY_INT, Array, number
 from kerneltk.jit.ir.verifier import IrError
 
 SPAN = ir.Span(1, 0, 1, 1)
-ALL = ["memory that outlives its block", "value ranges", "float32 parameters"]
+ALL = [
+    "memory that outlives its block", "size of warps", "value ranges", "float32 parameters",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 // GPUs before Volta run the lanes of a warp in step, and programs for them exchange values through
 // volatile memory without a barrier: s[t] += s[t + 32]. Here a lane comes to a meeting point before each
 // load and each store, and goes on when all of its warp have come to one, or wait for something else
-// (fibers.c). Which expressions access memory a pass over the source finds (volatile_source.py); which
-// of them are volatile their types tell.
+// (fibers.c). A pass over the source finds the accesses (cuda_cpp/syntax/volatile.py); their types tell
+// which of them are volatile.
 //
 // A position says how far in the text a lane is: 20 bits are a number in a function, and those of the
 // calls that lead there come first. The lowest four bits count these calls. In functions that are

@@ -341,7 +341,7 @@ def test_a_failing_compiler_names_no_place(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("KERNELTK_CXX", str(path))
     with pytest.raises(CompileError) as caught:
         toolchain.compile_unit(unit(SAXPY))
-    assert "the compiler names no place" in str(caught.value)
+    assert "the compiler names no location" in str(caught.value)
     assert "ended with status 3" in str(caught.value)
 
 

@@ -170,6 +170,63 @@ extern "C" __global__ void pass_on(const int* x, int* y) {
 }
 """
 
+# Accesses that are found by what templates, macros and options make of them.
+INDIRECT = r"""
+#define SWAP(k, n) { int v = s##k[t ^ n]; s##k[t] = v + 1; }
+#define HALVES STEP(16) STEP(8)
+#define LAST HALVES STEP(4) STEP(2) STEP(1)
+template <class T> __device__ void folded(T* s, int t) {
+    for (int n = 16; n; n /= 2) s[t] += s[(t + n) % 32];
+}
+template <class T> __global__ void asked(T* s) { folded(s, threadIdx.x); }
+template <class T> struct View { T* data; __device__ int next(int t) { return data[t ^ 1]; } };
+extern "C" __global__ void deduced(int* y) {
+    __shared__ volatile int s[32];
+    int t = threadIdx.x;
+    s[t] = 1;
+    folded(s, t);
+    View<volatile int> view{s};
+    s[t] = t + view.next(t);
+    y[t] = s[t];
+}
+extern "C" __global__ void pasted(int* y) {
+    __shared__ volatile int s1[32];
+    int t = threadIdx.x;
+    s1[t] = t;
+    SWAP(1, 1)
+    SWAP(1, 2)
+    y[t] = s1[t];
+}
+extern "C" __global__ void backwards(int* y) {
+    __shared__ volatile int s[33];
+    int t = threadIdx.x;
+    t[s] = t;
+    t[s] = (t ^ 1)[s];
+    y[t] = t[s + 0];
+}
+extern "C" __global__ void by_options(int* y) {
+    __shared__ SHARED_INT s[32];
+    int t = threadIdx.x;
+    s[t] = 1;
+    if (t < 32) { STEP(16) STEP(8) STEP(4) STEP(2) STEP(1) }
+    y[t] = s[t];
+}
+extern "C" __global__ void nested(int* y) {
+    __shared__ VOL int s[32];
+    int t = threadIdx.x;
+    s[t] = 1;
+    if (t < 32) { LAST }
+    y[t] = s[t];
+}
+"""
+OPTIONS = ("-DVOL=volatile", "-DSHARED_INT=volatile int", "-DSTEP(n)=s[t] += s[(t + n) % 32];")
+
+
+@pytest.fixture(scope="module")
+def indirect() -> Any:
+    names = ["asked<volatile int>"]
+    return kerneltk.RawModule(code=INDIRECT, options=OPTIONS, name_expressions=names)
+
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
@@ -312,3 +369,41 @@ def test_headers_are_followed(tmp_path: Path) -> None:
     x = np.ones(32, np.int32)
     kerneltk.load(tmp_path / "k.cu").get_function("f")(1, 32, (x,))
     assert (x == 32).all()
+
+
+@pytest.mark.parametrize("name", ["by_options", "nested"])
+def test_macros_lead_to_volatile_memory(indirect: Any, name: str) -> None:
+    y = np.zeros(32, np.int32)
+    indirect.get_function(name)(1, 32, (y,))
+    assert (y == 32).all()
+
+
+def test_templates_lead_to_volatile_memory(indirect: Any) -> None:
+    y = np.ones(32, np.int32)
+    indirect.get_function("asked<volatile int>")(1, 32, (y,))
+    assert (y == 32).all()
+    indirect.get_function("deduced")(1, 32, (y,))
+    assert np.array_equal(y, np.arange(32) + 32)
+
+
+def test_pasted_names_and_pointers_as_indices(indirect: Any) -> None:
+    t, y = np.arange(32), np.zeros(32, np.int32)
+    indirect.get_function("pasted")(1, 32, (y,))
+    assert np.array_equal(y, (t ^ 3) + 2)
+    indirect.get_function("backwards")(1, 32, (y,))
+    assert np.array_equal(y, t ^ 1)
+
+
+def test_an_access_that_is_not_marked_is_told() -> None:
+    code = """struct Next { int value;
+    __device__ Next(volatile int* s) : value(s[1]) {}
+};
+extern "C" __global__ void f(int* y) { __shared__ volatile int s[4];
+    s[1] = 3; y[0] = Next(s).value; }
+"""
+    y = np.zeros(1, np.int32)
+    kernel = kerneltk.RawKernel(code, "f")
+    with pytest.warns(RuntimeWarning, match="'code', line 2: lanes of a warp do not meet before an "
+                      "access to volatile memory in a constructor's initializers"):  # fmt: skip
+        kernel(1, 1, (y,))
+    assert y[0] == 3

@@ -10,7 +10,7 @@ from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 def inside(body: str, head: str = "") -> str:
     """Return what becomes of a kernel's body."""
     text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
-    return with_meetings(text).partition("_KT_KERNEL(1) ")[2].removesuffix(" }") or body
+    return with_meetings(text).source.partition("_KT_KERNEL(1) ")[2].removesuffix(" }") or body
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,9 @@ def inside(body: str, head: str = "") -> str:
             "if (int v = _KT_LOAD(0, x[1])) _KT_TARGET(1, x[0]) = v;",
         ),
         ("auto& r = x[1]; r = 2;", "auto& r = _KT_LOAD(0, x[1]); _KT_TARGET(1, r) = 2;"),
+        ("1[x] = 2;", "_KT_TARGET(0, 1[x]) = 2;"),
+        ("y[0] = (y[1] + 1)[x];", "y[0] = _KT_LOAD(0, (y[1] + 1)[x]);"),
+        ("y[0] = y[2][x + 1];", "y[0] = _KT_LOAD(0, y[2][x + 1]);"),
     ],
 )
 def test_accesses_are_found(body: str, expected: str) -> None:
@@ -66,14 +69,15 @@ def test_what_is_no_others_is_left_alone(body: str) -> None:
 
 def test_a_text_without_the_word_is_itself() -> None:
     text = "__global__ void f(int* x) { while (x[0]) {} }"
-    assert with_meetings(text) is text
+    assert with_meetings(text).source is text
 
 
 def test_calls_tell_where_they_are() -> None:
     head = "__device__ void g(volatile int* x) { x[0] = 1; } __device__ void h(int* y) { g(y); } "
     assert inside("h(y);", head) == "_KT_CALL(0, h(y));"
-    assert "h(int* y) { _KT_FUNCTION(1) _KT_CALL(0, g(y)); }" in with_meetings(
-        f"{head} __global__ void f(int* y) {{ h(y); }}"
+    assert (
+        "h(int* y) { _KT_FUNCTION(1) _KT_CALL(0, g(y)); }"
+        in with_meetings(f"{head} __global__ void f(int* y) {{ h(y); }}").source
     )
 
 
@@ -94,7 +98,7 @@ __global__ void f(volatile int* x) {
     STEP(x, 2)
     x[0] = 1;
 }"""
-    assert with_meetings(text).split("\n") == [
+    assert with_meetings(text).source.split("\n") == [
         "#define STEP(s, n) _KT_TARGET((__LINE__ - _kt_first_line) * 256 + 97, s[t]) += \\",
         "    _KT_LOAD((__LINE__ - _kt_first_line) * 256 + 96, s[t + n]);",
         "__global__ void f(volatile int* x) { _KT_KERNEL(3)",
@@ -107,8 +111,8 @@ __global__ void f(volatile int* x) {
 
 def test_lines_are_counted_as_the_compiler_does() -> None:
     text = '#line 50 "a.cuh"\n__global__ void f(volatile int* x) {\n    x[0] = 1;\n}'
-    assert "{ _KT_KERNEL(50)" in with_meetings(text)
-    assert "_KT_TARGET(256, x[0]) = 1;" in with_meetings(text)
+    assert "{ _KT_KERNEL(50)" in with_meetings(text).source
+    assert "_KT_TARGET(256, x[0]) = 1;" in with_meetings(text).source
 
 
 def test_each_branch_of_a_conditional_is_read() -> None:
@@ -120,6 +124,154 @@ def test_each_branch_of_a_conditional_is_read() -> None:
 #endif
     x[2] = 1;
 }"""
-    found = with_meetings(text)
+    found = with_meetings(text).source
     for number, element in ((512, 0), (1024, 1), (1536, 2)):
         assert f"_KT_TARGET({number}, x[{element}]) = 1;" in found
+
+
+STEP = "template <class T> __device__ void step(T* s, int t) { s[t] += s[t + 1]; } "
+MARKED = "_KT_TARGET(1, s[t]) += _KT_LOAD(0, s[t + 1]);"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "step(x, 1);",
+        "step((volatile int*)y, 1);",
+        "step<volatile int>(y, 1);",
+        "volatile int* p = x + 1; step(p, 1);",
+        "outer(x);",
+    ],
+)
+def test_templates_that_get_volatile_types_are_marked(body: str) -> None:
+    outer = "template <class U> __device__ void outer(U* s) { step(s, 0); } "
+    kernel = f"__global__ void f(volatile int* x, int* y) {{ {body} }}"
+    assert MARKED in with_meetings(f"{STEP}{outer}{kernel}").source
+
+
+def test_templates_that_get_no_volatile_types_stay() -> None:
+    kernel = "__global__ void f(volatile int* x, int* y) { step(y, 1); x[0] = 1; }"
+    assert STEP in with_meetings(STEP + kernel).source
+
+
+def test_templates_that_are_asked_for_with_volatile_types_are_marked() -> None:
+    assert with_meetings(STEP).source is STEP
+    assert MARKED in with_meetings(STEP, instantiated=["step"]).source
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        ("", "auto g = [&](auto p, int t) { p[t] = 1; }; g(x, 1);", "_KT_TARGET(0, p[t]) = 1;"),
+        (
+            "template <class T> struct S { T* p; __device__ void g() { p[0] = 1; } }; ",
+            "S<volatile int> s{x}; s.g();",
+            "_KT_TARGET(0, p[0]) = 1;",
+        ),
+        (
+            "template <class T> __device__ void g(T s) { s[1] = *s; } ",
+            "g(x);",
+            "_KT_TARGET(1, s[1]) = _KT_LOAD(0, *s);",
+        ),
+        (
+            "template <class T> __device__ void g(T& s) { s = 1; } ",
+            "g(x[2]);",
+            "_KT_TARGET(0, s) = 1;",
+        ),
+        ("typedef volatile int* P; ", "P p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+        ("using P = volatile int*; ", "P p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+        ("#define VINT volatile int\n", "VINT* p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+        ("#define P volatile int*\n", "P p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+        ("#define V(T) volatile T\n", "V(int)* p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+    ],
+)
+def test_types_that_lead_to_volatile_memory(head: str, body: str, expected: str) -> None:
+    text = f"{head}__global__ void f(volatile int* x) {{ {body} }}"
+    assert expected in with_meetings(text).source
+
+
+def test_macros_of_options_are_read() -> None:
+    directives = ["#define SHARED volatile int", "#define SET(s, n) s[t] = n;", "#define N 4"]
+    text = "__global__ void f(SHARED* x) { int t = N; SET(x, 2) x[1] = 3; }"
+    found = with_meetings(text, directives)
+    number = "(__LINE__ - _kt_first_line) * 256 + 96"
+    assert found.directives == (directives[0], f"#define SET(s, n) _KT_TARGET({number}, s[t]) = n;",
+                                directives[2])  # fmt: skip
+    assert found.source == (
+        "__global__ void f(SHARED* x) { _KT_KERNEL(1) int t = N; SET(x, 2) "
+        "_KT_TARGET(192, x[1]) = 3; }"
+    )
+
+
+def test_macros_that_paste_names_have_points() -> None:
+    text = "#define STEP(k) s##k[t] += #k[0];\n__global__ void f(volatile int* s1) { STEP(1) }"
+    assert with_meetings(text).source.startswith(
+        "#define STEP(k) _KT_TARGET((__LINE__ - _kt_first_line) * 256 + 96, s##k[t]) += #k[0];\n"
+    )
+
+
+@pytest.mark.parametrize("behind", [" }", "}", " // done\n}"])
+def test_macros_for_statements_need_no_semicolon(behind: str) -> None:
+    text = f"""#define STEP(n) s[t] += s[t + n];  // and so on
+#define BOTH STEP(2) s[t] = 1; STEP(1)
+__global__ void f(volatile int* s) {{ int t; s[1] = 0; if (t < 2) {{ BOTH{behind} s[0] = 1; }}"""
+    found = with_meetings(text)
+    assert not found.unmarked
+    lines = found.source.split("\n")
+    assert "_KT_TARGET((__LINE__ - _kt_first_line) * 256 + 96, s[t]) = 1; STEP(1)" in lines[1]
+    assert "_KT_KERNEL(3) int t; _KT_TARGET(0, s[1]) = 0; if (t < 2) { BOTH" in lines[2]
+    assert f"_KT_TARGET({256 if '//' in behind else 192}, s[0]) = 1; }}" in lines[-1]
+
+
+def test_loops_have_points_whatever_stands_in_them() -> None:
+    text = """#define EMPTY
+__global__ void f(volatile int* x) {
+    while (x[0]) { EMPTY x[1] = 1; }
+    while (x[2]) {
+#pragma unroll
+        for (int i = 0; i < 3; ++i) x[i] = 1;
+    }
+}"""
+    found = with_meetings(text).source
+    assert "{ _KT_KERNEL(2)\n" in found
+    assert found.count("while (_KT_MEET(") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        (
+            "struct S { int a;\n __device__ S(volatile int* p) : a(p[0]) {} };",
+            2,
+            "in a constructor's initializers",
+        ),
+        (
+            "__global__ void f(volatile int* x) {\n\n x[([] { return 1; })()] = 1; }",
+            3,
+            "with a lambda in it",
+        ),
+        (
+            "__global__ void f(volatile int* x) { int t;\n x[\n#ifdef A\n1\n#else\n2\n#endif\n"
+            "] = 1; }",
+            2,
+            "around a line of the preprocessor",
+        ),
+        (
+            "#define OPEN if (t < 2) { s[t] += s[t + 1];\n"
+            "__global__ void f(volatile int* s) { int t; OPEN } }",
+            1,
+            "in a macro that is no statement",
+        ),
+    ],
+)
+def test_what_cannot_be_marked_is_told(text: str, line: int, reason: str) -> None:
+    (found,) = {(u.file, u.line, u.reason) for u in with_meetings(text).unmarked}
+    assert found == ("", line, reason)
+
+
+def test_macros_of_other_things_are_no_accesses() -> None:
+    text = """#define VOL volatile
+#define FOR_ALL for (int i = 0; i < n; ++i)
+#define BEGIN {
+__global__ void f(VOL int* x, int n) { FOR_ALL BEGIN x[i] = 1; } }"""
+    assert not with_meetings(text).unmarked

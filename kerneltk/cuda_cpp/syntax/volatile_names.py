@@ -1,0 +1,427 @@
+"""The names in CUDA C++ source that lead to volatile memory, by the function that declares them.
+
+The compiler knows each expression's type; a name that leads elsewhere costs nothing. A thread's own
+variables are left out: no other lane reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kerneltk.cuda_cpp.syntax.preprocess import Word
+from kerneltk.cuda_cpp.syntax.tree import CLASSES
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = [
+    "FUNCTIONS",
+    "VOLATILE",
+    "Edit",
+    "Key",
+    "Names",
+    "Scope",
+    "declarators",
+    "has_volatile",
+    "is_volatile",
+    "last_name",
+    "names_in",
+    "source_of",
+    "within",
+]
+
+VOLATILE = re.compile(r"(?<!asm )(?<!asm__ )(?<!\w)(?:__volatile__|__volatile|volatile)(?!\w)")
+_KERNEL = frozenset(("__global__",))
+_SHARED = frozenset(("__shared__", "__device__", "__constant__", "__managed__"))
+FUNCTIONS = frozenset(("function_definition", "lambda_expression"))
+
+Key = tuple[float, ...]
+
+
+def has_volatile(source: str) -> bool:
+    """Return whether a source mentions volatile memory, in whatever way."""
+    return VOLATILE.search(source) is not None
+
+
+@dataclass(slots=True)
+class Edit:
+    """A macro around an expression.
+
+    Parameters
+    ----------
+    start, end : int
+        The expression's characters.
+    macro : str
+    key : tuple of float
+        Orders the points of a function.
+    """
+
+    start: int
+    end: int
+    macro: str
+    key: Key
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names that a function declares, and the points in it."""
+
+    name: str
+    outer: Scope | None
+    shared: set[str] = field(default_factory=set)
+    private: set[str] = field(default_factory=set)
+    edits: list[Edit] = field(default_factory=list)
+    calls: list[tuple[str, int, int, Key]] = field(default_factory=list)
+    loops: list[tuple[int, int, Edit]] = field(default_factory=list)
+    start: int = 0  # its characters in the source
+    end: int = 0
+    is_macro: bool = False
+    is_kernel: bool = False
+
+
+def source_of(node: Node) -> str:
+    """Return a node's source."""
+    return (node.text or b"").decode("ascii")
+
+
+def is_volatile(node: Node) -> bool:
+    """Return whether a node's source has the word."""
+    return VOLATILE.search(source_of(node)) is not None
+
+
+def within(node: Node) -> Iterator[Node]:
+    """Yield a node and what is in it."""
+    yield node
+    for child in node.children:
+        yield from within(child)
+
+
+def names_in(node: Node) -> Iterator[str]:
+    """Yield the names in a node."""
+    for inner in within(node):
+        if inner.type in ("identifier", "field_identifier", "type_identifier"):
+            yield source_of(inner)
+
+
+def declarators(node: Node) -> Iterator[Node]:
+    """Yield the declarators of a declaration."""
+    yield from node.children_by_field_name("declarator")
+
+
+def _declared(node: Node) -> tuple[str, frozenset[str]]:
+    """Return the name that a declarator declares, and the kinds of declarators around it."""
+    kinds = set()
+    current: Node | None = node
+    while current is not None:
+        kinds.add(current.type)
+        if current.type in ("identifier", "field_identifier", "type_identifier"):
+            return source_of(current), frozenset(kinds)
+        inner = current.child_by_field_name("declarator")
+        if inner is None:
+            kept = [
+                c
+                for c in current.named_children
+                if "declarator" in c.type or c.type.endswith("identifier")
+            ]
+            inner = kept[-1] if kept and current.type.endswith("declarator") else None
+        current = inner
+    return "", frozenset(kinds)
+
+
+class Names:
+    """The names that are declared with ``volatile``, by the function that declares them."""
+
+    def __init__(self, instantiated: Iterable[str] = ()) -> None:
+        self.types: set[str] = set()
+        self.pointer_types: set[str] = set()
+        # Templates that get volatile types: what is declared by their parameters may be volatile.
+        self.instantiated = set(instantiated)
+        self._templates: set[str] = set()
+        self._calls: list[tuple[str, Node, Scope | None]] = []
+        self.everywhere: set[str] = set()
+        self.bit_fields: set[str] = set()
+        self.qualified: set[str] = set()  # volatile themselves, not only leading there
+        self.leading: set[str] = set()  # which are pointers or arrays
+        self.scopes: dict[int, Scope] = {}
+
+    @property
+    def all(self) -> set[str]:
+        """The names that lead to volatile memory in some function."""
+        return self.everywhere.union(*(scope.shared for scope in self.scopes.values()))
+
+    def scope(self, node: Node, outer: Scope | None, name: str) -> Scope:
+        """Return a function's scope; the same in each variant of the source."""
+        found = self.scopes.get(node.start_byte)
+        if found is None:
+            found = self.scopes[node.start_byte] = Scope(name, outer)
+        return found
+
+    def read_all(self, roots: Sequence[tuple[Node, Sequence[Word]]]) -> None:
+        """Read the declarations of a source's branches, each with CUDA's attributes in it."""
+        known = -1
+        while known < len(
+            self.instantiated
+        ):  # what a template is called with may come from another
+            known = len(self.instantiated)
+            for root, words in roots:
+                self._read_root(root, words)
+            for name, arguments, scope in self._calls:
+                if name in self._templates and (
+                    is_volatile(arguments)
+                    or any(
+                        _is_shared(inner, scope) or inner in self.everywhere
+                        for inner in names_in(arguments)
+                    )
+                ):
+                    self.instantiated.add(name)
+            self._calls.clear()
+
+    def _read_root(self, root: Node, words: Sequence[Word]) -> None:
+        self._words = words
+        for node in within(root):
+            if node.type in ("type_definition", "alias_declaration") and self._mentions(node):
+                declared = node.child_by_field_name("declarator") or node.child_by_field_name(
+                    "name"
+                )
+                if declared is not None:
+                    name, kinds = _declared(declared)
+                    self.types.add(name)
+                    if "pointer_declarator" in kinds or self._is_pointer(
+                        node.child_by_field_name("type")
+                    ):
+                        self.pointer_types.add(name)
+        self._read(root, None, frozenset(), False)
+
+    def _is_pointer(self, head: Node | None) -> bool:
+        """Return whether a type is a pointer, or names one."""
+        if head is None or head.type == "type_identifier":
+            return head is not None and source_of(head) in self.pointer_types
+        declarator = head.child_by_field_name("declarator")
+        is_pointer = declarator is not None and declarator.type == "abstract_pointer_declarator"
+        return head.type == "type_descriptor" and (
+            is_pointer or self._is_pointer(head.child_by_field_name("type"))
+        )
+
+    def _mentions(self, node: Node) -> bool:
+        return is_volatile(node) or any(name in self.types for name in names_in(node))
+
+    def _read(
+        self, node: Node, scope: Scope | None, template: frozenset[str], is_meant: bool
+    ) -> None:
+        """Read a node.
+
+        Parameters
+        ----------
+        node : Node
+        scope : Scope or None
+            The function around it.
+        template : frozenset of str
+            The type parameters of the templates around it, and ``auto`` in a parameter list.
+        is_meant : bool
+            Whether one of these templates gets volatile types.
+        """
+        if node.type == "template_declaration":
+            template |= _type_parameters(node)
+        elif node.type in FUNCTIONS or node.type in CLASSES:
+            names = set(_names_of_template(node))
+            if template or _has_auto(node):
+                self._templates |= names
+            is_meant = is_meant or not self.instantiated.isdisjoint(names)
+        elif node.type in ("template_type", "template_function", "template_method"):
+            named, given = node.child_by_field_name("name"), node.child_by_field_name("arguments")
+            if named is not None and given is not None:
+                inner = set(names_in(given))
+                if is_volatile(given) or inner & self.types or (is_meant and inner & template):
+                    self.instantiated.add(source_of(named))
+        elif node.type == "call_expression":
+            function, given = (
+                node.child_by_field_name("function"),
+                node.child_by_field_name("arguments"),
+            )
+            if function is not None and given is not None:
+                self._calls.append((last_name(function), given, scope))
+        self._parameters = template | {"auto"} if is_meant else frozenset()
+        if node.type in FUNCTIONS:
+            scope = self.scope(node, scope, _function_name(node))
+            body = node.child_by_field_name("body")
+            end = body.start_byte if body is not None else node.end_byte
+            scope.is_kernel = self._has_words(node, end, _KERNEL)
+            head = node.child_by_field_name("type")
+            returned = node.child_by_field_name("declarator")
+            if head is not None and returned is not None and self._qualified(node, returned):
+                name, kinds = _declared(returned)
+                if kinds & {"pointer_declarator", "reference_declarator"}:
+                    self.everywhere.add(name)
+        elif node.type in ("declaration", "field_declaration") or node.type.endswith(
+            "parameter_declaration"
+        ):
+            self._declare(node, scope)
+        for child in node.children:
+            self._read(child, scope, template, is_meant)
+
+    def _qualified(self, node: Node, declarator: Node) -> bool:
+        """Return whether a declaration's own type, or one of its declarators, is volatile."""
+        own = [c for c in node.children if c.end_byte <= declarator.start_byte]
+        if any(self._names_parameter(c) for c in own):
+            return True
+        value = declarator.child_by_field_name("value")
+        return (
+            any(map(self._mentions, own))
+            or VOLATILE.search(
+                source_of(declarator)[: value.start_byte - declarator.start_byte if value else None]
+            )
+            is not None
+        )
+
+    def _names_parameter(self, node: Node) -> bool:
+        """Return whether a type is named by a parameter of a template that gets volatile types."""
+        return bool(self._parameters) and not self._parameters.isdisjoint(
+            map(source_of, within(node))
+        )
+
+    def _declare(self, node: Node, scope: Scope | None) -> None:
+        for declarator in declarators(node):
+            name, kinds = _declared(declarator)
+            if any(child.type == "bitfield_clause" for child in node.children):
+                self.bit_fields.add(name)
+            value = declarator.child_by_field_name("value")
+            is_auto = value is not None and source_of(node).lstrip().startswith(
+                ("auto", "const auto")
+            )
+            known = scope is not None and (name in scope.shared)
+            if is_auto and value is not None:
+                found = is_volatile(value) or any(
+                    inner in self.everywhere or _is_shared(inner, scope)
+                    for inner in names_in(value)
+                )
+                kinds |= {"pointer_declarator"}  # whatever it is: it may lead there
+            else:
+                found = self._qualified(node, declarator)
+            if not name or not found:
+                continue
+            is_reference = "reference_declarator" in kinds
+            head = node.child_by_field_name("type")
+            if self._is_pointer(head):
+                kinds |= {"pointer_declarator"}
+            if head is not None and self._names_parameter(head):
+                # Whatever the parameter is: it may be a pointer, and it may be volatile itself.
+                is_memory = node.type == "field_declaration" or self._is_memory(node, kinds)
+                if is_memory and not kinds & {"pointer_declarator", "array_declarator"}:
+                    self.qualified.add(name)
+                kinds |= {"pointer_declarator"}
+            leads = kinds & {"pointer_declarator", "array_declarator"}
+            if leads:
+                self.leading.add(name)
+            if is_reference or not leads or VOLATILE.search(source_of(declarator)):
+                self.qualified.add(name)
+            if scope is None or node.type == "field_declaration":
+                self.everywhere.add(name)
+            elif known or self._is_memory(node, kinds):
+                scope.shared.add(name)
+                scope.private.discard(name)
+            else:
+                scope.private.add(name)
+
+    def _is_memory(self, node: Node, kinds: frozenset[str]) -> bool:
+        """Return whether what a function declares may be memory that threads share."""
+        if kinds & {"pointer_declarator", "reference_declarator"}:
+            return True
+        if node.type.endswith("parameter_declaration"):
+            return "array_declarator" in kinds
+        if any(c.type == "storage_class_specifier" for c in node.children):
+            return True
+        return self._has_words(node, node.end_byte, _SHARED)
+
+    def _has_words(self, node: Node, end: int, words: frozenset[str]) -> bool:
+        """Return whether an attribute of a declaration is among some words: there are blanks in it
+        or before it.
+        """
+        at: Node | None = node
+        while at is not None and at.prev_sibling is None and at.start_byte == node.start_byte:
+            at = at.parent
+        before = at.prev_sibling if at is not None else None
+        begin = before.end_byte if before is not None else 0
+        return any(begin <= word.start < end and word.name in words for word in self._words)
+
+    def is_candidate(self, name: str, scope: Scope) -> bool:
+        """Return whether a name may mean volatile memory in a function."""
+        at: Scope | None = scope
+        while at is not None:
+            if name in at.shared:
+                return True
+            if name in at.private:
+                return False
+            at = at.outer
+        return name in self.everywhere
+
+
+def _is_shared(name: str, scope: Scope | None) -> bool:
+    at = scope
+    while at is not None:
+        if name in at.shared:
+            return True
+        at = at.outer
+    return False
+
+
+def _type_parameters(node: Node) -> set[str]:
+    """Return the names of a template's parameters that are types."""
+    parameters = node.child_by_field_name("parameters")
+    found = set()
+    for parameter in parameters.named_children if parameters is not None else ():
+        name = next((c for c in parameter.named_children if c.type == "type_identifier"), None)
+        if name is not None and "type_parameter_declaration" in parameter.type:
+            found.add(source_of(name))
+    return found
+
+
+def _has_auto(node: Node) -> bool:
+    """Return whether a function's parameters have the type ``auto``: it is a template."""
+    declared = node.child_by_field_name("declarator")
+    return declared is not None and re.search(r"\bauto\b", source_of(declared)) is not None
+
+
+def _names_of_template(node: Node) -> Iterator[str]:
+    """Yield the names by which a function or a class may be instantiated: for a member those of
+    its classes too.
+    """
+    if node.type in CLASSES:
+        name = node.child_by_field_name("name")
+        yield from names_in(name) if name is not None else ()
+        return
+    yield _function_name(node)
+    declared = node.child_by_field_name("declarator")
+    for inner in within(declared) if declared is not None else ():
+        if inner.type == "template_type":
+            name = inner.child_by_field_name("name")
+            yield source_of(name) if name is not None else ""
+
+
+def _function_name(node: Node) -> str:
+    """Return a function's name; of a lambda, the variable that it initializes."""
+    if node.type == "lambda_expression":
+        around = node.parent
+        declared = around.child_by_field_name("declarator") if around is not None else None
+        is_named = around is not None and around.type == "init_declarator" and declared is not None
+        return _declared(declared)[0] if is_named and declared is not None else ""
+    declared = node.child_by_field_name("declarator")
+    while declared is not None and declared.type != "function_declarator":
+        declared = declared.child_by_field_name("declarator") or next(
+            (c for c in declared.named_children if "declarator" in c.type), None
+        )
+    inner = declared.child_by_field_name("declarator") if declared is not None else None
+    return last_name(inner) if inner is not None else ""
+
+
+def last_name(node: Node) -> str:
+    """Return the last name of a qualified one, without template arguments: ``f`` of ``a::f<2>``."""
+    if node.type in ("template_function", "qualified_identifier", "template_method"):
+        inner = node.child_by_field_name("name")
+        return last_name(inner) if inner is not None else ""
+    if node.type == "field_expression":
+        inner = node.child_by_field_name("field")
+        return last_name(inner) if inner is not None else ""
+    return source_of(node) if node.type in ("identifier", "field_identifier") else ""
