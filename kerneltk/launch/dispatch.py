@@ -193,7 +193,7 @@ class Dispatcher:
         if aligned is not args:
             return run(*aligned, stream, extra)
         plan = self._plan(pattern, backend, resolved, types, extra)
-        if not backend.dialect.scratch:
+        if backend.loop_call.scratch is None:
             self._held += plan.scratch
         if len(plans) >= MAX_PLANS or self._held > _MOST_HELD:
             for others in self._plans:
@@ -301,7 +301,7 @@ class Dispatcher:
                 pattern.arrays, types, resolved.binding.dtypes, strict=False
             )
         )
-        behind = 0 if backend.dialect.scratch else lowered.scratch
+        behind = lowered.scratch if backend.loop_call.scratch is None else 0
         return Plan(
             function.handle,
             lowered.grid,

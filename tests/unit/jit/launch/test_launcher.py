@@ -17,7 +17,7 @@ import pytest
 
 from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.backends.base import Backend, LaunchMode, ResultOf
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -942,7 +942,7 @@ def test_memory_that_is_gone(monkeypatch: pytest.MonkeyPatch, before: str) -> No
     z = np.zeros(10, np.float32)
     gone = np.zeros(10, np.float32)
     backend = foreign_arrays.host_backend()
-    describe, dialect = backend.describe, backend.grid_dialect
+    describe = backend.describe
     monkeypatch.setattr(
         backend,
         "describe",
@@ -950,12 +950,9 @@ def test_memory_that_is_gone(monkeypatch: pytest.MonkeyPatch, before: str) -> No
         raising=False,
     )
 
-    def read_by_description(mode: LaunchMode, kernel: str) -> Any:
-        made = dialect(mode, kernel)
-        names = {**made.names, "describe": backend.describe}
-        return dataclasses.replace(made, names=names, read="{p} = describe({a})[1]")
-
-    monkeypatch.setattr(backend, "grid_dialect", read_by_description, raising=False)
+    by_description = ResultOf(lambda array: backend.describe(array)[1])
+    arrays = dataclasses.replace(backend.arrays, address=by_description)
+    monkeypatch.setattr(backend, "arrays", arrays, raising=False)
     if before == "a launch":
         add(1, 16, (x32, x32, z, 10))
     for _ in range(2):
