@@ -18,9 +18,7 @@ from kerneltk.interop.streams import Home
 
 __all__ = [
     "Access",
-    "Allocator",
     "ArrayAccess",
-    "Attribute",
     "Backend",
     "BlocksOf",
     "Bound",
@@ -32,9 +30,6 @@ __all__ = [
     "LaunchMode",
     "LaunchValue",
     "Module",
-    "ParameterHead",
-    "PointerAt",
-    "ResultOf",
     "make_block",
     "record_bytes",
 ]
@@ -79,82 +74,58 @@ class Module(Protocol):
 # -- how arrays are read and kernels are launched --------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """What an object has under a name, or what that has under another.
-
-    Parameters
-    ----------
-    path : str
-        Names with dots between them.
-    """
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class PointerAt:
-    """The pointer in an object's own memory, `offset` bytes behind its ``id``."""
-
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class ResultOf:
-    """What a function returns for an object."""
-
-    function: Callable[[Any], Any]
-
-
-Access = Attribute | PointerAt | ResultOf
-
-
-@dataclass(frozen=True, slots=True)
-class Allocator:
-    """How outputs are made.
-
-    Parameters
-    ----------
-    array : callable
-        Takes shape, dtype and order; behind `memory` it takes shape, dtype and the memory, and, if
-        the order is not C's, None and the order.
-    memory : callable, optional
-        Takes the number of bytes.
-    """
-
-    array: Callable[..., Any]
-    memory: Callable[[int], Any] | None = None
+Access = str | int | Callable[[Any], Any]
+"""What is read from an object: an attribute, the pointer so many bytes behind its ``id``, or what
+a function returns for it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayAccess:
-    """How launchers read arrays of one class: they have ``dtype``, ``shape``, ``strides`` and
-    ``nbytes``.
+    """How launchers read and make a backend's arrays and the structured scalars for its kernels.
+
+    Arrays have ``dtype``, ``shape``, ``strides`` and ``nbytes``. Strings name other attributes,
+    with dots between those of attributes.
 
     Parameters
     ----------
-    type : type
     address : Access
         The address of the first element, or 0 where there is no memory.
-    dense : Attribute
+    dense : str
         Whether the elements fill their memory, in the order of C or Fortran.
-    contiguous : Attribute or None
-        Where it is true, the shape tells the strides: it is read sooner than they are.
-    writable : Attribute or None
-        Whether the memory can be written; None where all can.
-    memory : Attribute or None
-        The object that `address` and `device` are read from; None if that is the array.
-    device : Attribute or None
-        The number of the array's device; None where there is one device.
+    contiguous : str
+        Where it is true, the shape tells the strides, and it is read sooner than they are; or "".
+    writable : str
+        Whether the memory can be written; "" where all can.
+    memory : str
+        The object that `address` and `device` are read from; "" if that is the array.
+    device : str
+        The number of the array's device; "" where there is one device.
+    allocate : callable
+        Makes an array of a shape, a dtype and an order; behind `allocate_memory` of a shape, a
+        dtype, the memory and, if the order is not C's, None and the order.
+    allocate_memory : callable or None
+        Takes a number of bytes.
+    record : Access or None
+        The address of a structured scalar; None if kernels cannot use that memory.
+    lend : callable
+        Takes a structured scalar, an alignment (bytes) and a stream or None; returns an array with
+        a copy of its bytes, for a kernel on that stream, by default the current one.
+    take_back : callable
+        Takes that array, the scalar and the stream; copies the bytes back once the kernel is done.
     """
 
-    type: type
     address: Access
-    dense: Attribute
-    contiguous: Attribute | None = None
-    writable: Attribute | None = None
-    memory: Attribute | None = None
-    device: Attribute | None = None
+    dense: str
+    allocate: Callable[..., Any]
+    lend: Callable[[Any, int, int | None], Any]
+    take_back: Callable[[Any, Any, int | None], None]
+    contiguous: str = ""
+    writable: str = ""
+    memory: str = ""
+    device: str = ""
+    allocate_memory: Callable[[int], Any] | None = None
+    record: Access | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,24 +156,6 @@ the bytes of shared memory.
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterHead:
-    """What lies before the parameters in their block.
-
-    Parameters
-    ----------
-    format : str
-        Of ``struct``.
-    size : int
-        Bytes; a multiple of 16.
-    values : tuple of LaunchValue
-    """
-
-    format: str = ""
-    size: int = 0
-    values: tuple[LaunchValue, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class LaunchCall:
     """How a kernel is launched: the call, and what it needs beside the kernel's parameters.
 
@@ -225,7 +178,9 @@ class LaunchCall:
         Takes a stream's handle and a number of bytes; returns the address of as much memory that a
         launch on the stream may use, the counters in front being zero. If None, it lies behind the
         block of parameters.
-    head : ParameterHead
+    head_format, head_values
+        What lies before the parameters in their block: its ``struct`` format, of a multiple of 16
+        bytes, and its values.
     note : callable or None
         Takes the bytes of the whole block and, for each argument that is an array, the parameter's
         name and whether it may be written. What it returns is called before each launch, with the
@@ -242,7 +197,8 @@ class LaunchCall:
     current_stream: Callable[[], Any] | None = None
     current_device: Callable[[], int] | None = None
     scratch: Callable[[int, int], int] | None = None
-    head: ParameterHead = ParameterHead()
+    head_format: str = ""
+    head_values: tuple[LaunchValue, ...] = ()
     note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
     kept: Any = None
 
@@ -327,15 +283,7 @@ class Backend(Compiler, Protocol):
 
     @property
     def arrays(self) -> ArrayAccess:
-        """How launchers read its arrays."""
-
-    @property
-    def allocator(self) -> Allocator:
-        """How launchers make outputs."""
-
-    @property
-    def record_address(self) -> Access | None:
-        """The address of a structured scalar; None if kernels cannot use that memory."""
+        """How launchers read and make its arrays."""
 
     @property
     def loop_call(self) -> LaunchCall:
@@ -373,14 +321,6 @@ class Backend(Compiler, Protocol):
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
-
-    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
-        """Return a copy of a structured scalar's bytes at a multiple of `alignment`, for a kernel
-        on `stream`, by default the current one.
-        """
-
-    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
-        """Put the copy that `lend` returned into the structured scalar, once the kernel is done."""
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""

@@ -97,7 +97,7 @@ def guards_of(parameter: RawParameter, written: bool, arrays: ArrayAccess) -> tu
     those that do not pass.
     """
     guards: list[Guard] = ["dtype", "dense", "memory"]
-    if arrays.device is not None:
+    if arrays.device:
         guards.append("device")
     kind = parameter.type
     if kind is not None and kind.pointee is not None:
@@ -106,7 +106,7 @@ def guards_of(parameter: RawParameter, written: bool, arrays: ArrayAccess) -> tu
         # Where an element is what is pointed to, there is a whole number of them.
         if kind.pointee.kind in ("struct", "vector", "complex") or "(*)" in kind.name:
             guards.append(MultipleOf("nbytes", _unit_of(kind)))
-    if written and arrays.writable is not None:
+    if written and arrays.writable:
         guards.append("writable")
     return tuple(guards)
 

@@ -12,8 +12,8 @@ from typing import Any
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall, LaunchMode
 from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, guards_of
 from kerneltk.cuda_cpp.signature import KernelSignature
-from kerneltk.launch.launch_config import GridShapes
-from kerneltk.launch.launcher_spec import Argument, GridPlan, LauncherSpec, SlowPaths
+from kerneltk.launch.launch_config import GridLaunches, GridShapes
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec, SlowPaths
 from kerneltk.launch.launcher_writer import write_launcher
 
 __all__ = ["LoadedKernel", "make_launcher"]
@@ -39,58 +39,45 @@ class LoadedKernel:
     limits: GridLimits
 
 
-class _Loaded:
-    """What the launches of a raw kernel with arguments of some types ask off their fast path;
-    implements `kerneltk.launch.launcher_spec.LoadedLaunch`.
-    """
+class _RawLaunches(GridLaunches):
+    """Launches of a raw kernel with arguments of some types."""
 
     def __init__(
         self,
         loaded: LoadedKernel,
         passings: Sequence[Passing],
         call: LaunchCall,
-        written: list[bool],
+        written: Sequence[bool],
     ) -> None:
         signature = self._signature = loaded.signature
-        self._backend, self._passings = loaded.backend, tuple(passings)
-        head, self._size = call.head, call.head.size + signature.size
-        self._offsets = [head.size + parameter.offset for parameter in signature.parameters]
-        format_, end = f"<{head.format}", head.size
-        for offset, passing in zip(self._offsets, passings, strict=True):
-            format_ += f"{offset - end}x{passing.format}"
-            end = offset + struct.calcsize("<" + passing.format)
+        self._passings = tuple(passings)
+        layout, end = "", 0
+        for parameter, passing in zip(signature.parameters, passings, strict=True):
+            layout += f"{parameter.offset - end}x{passing.format}"
+            end = parameter.offset + struct.calcsize("<" + passing.format)
+        offsets = [parameter.offset for parameter in signature.parameters]
         shapes = GridShapes(signature.kernel, loaded.backend, loaded.function, loaded.limits)
-        self.configure = shapes.configure
-        self.note: Callable[[int, Any], None] | None = None
+        super().__init__(shapes, call, layout, signature.size, offsets)
         if call.note is not None:
-            named = zip(signature.parameters, passings, written, strict=True)
-            self.note = call.note(
-                self._size,
-                [
-                    (parameter.name or f"#{k + 1}", is_written)
-                    for k, (parameter, passing, is_written) in enumerate(named)
-                    if passing.is_array
-                ],
-            )
-        pack_into = struct.Struct(format_).pack_into
-        self.plan = GridPlan(None, loaded.function.handle, shapes, [], pack_into, self)
+            named = [
+                (parameter.name or f"#{k + 1}", written[k])
+                for k, parameter in enumerate(signature.parameters)
+                if passings[k].is_array
+            ]
+            self.note = call.note(self.size, named)
 
-    def new_buffer(self) -> Any:
-        """Return a block of parameters."""
-        return self._backend.make_parameters(self._size, self._offsets)
-
-    def check(self, args: tuple[Any, ...]) -> None:
+    def check(self, args: Sequence[Any]) -> None:
         """Raise for an array that cannot be passed."""
-        signature, backend = self._signature, self._backend
+        signature, backend = self._signature, self.backend
         triples = zip(signature.parameters, self._passings, args, strict=True)
         for k, (parameter, passing, array) in enumerate(triples):
             if passing.is_array:
                 check_array(signature, parameter, array, backend.describe(array)[1])
                 backend.check_usable(array, parameter.name or f"#{k + 1}", False)
 
-    def refuse_number(self, args: tuple[Any, ...]) -> None:
+    def refuse_number(self, args: Sequence[Any]) -> None:
         """Raise for the first number that is not packed."""
-        check_values(self._signature, self._passings, args)
+        check_values(self._signature, self._passings, tuple(args))
 
 
 def make_launcher(
@@ -138,7 +125,7 @@ def make_launcher(
         backend.arrays,
         call,
         SlowPaths(mistyped),
-        bound=_Loaded(loaded, passings, call, written).plan,
+        bound=_RawLaunches(loaded, passings, call, written),
         device=loaded.device,
     )
-    return write_launcher(spec)
+    return write_launcher(spec)[0]

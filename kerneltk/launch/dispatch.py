@@ -24,6 +24,7 @@ from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, NotCompiledError, Snippet, render_message
 from kerneltk.launch import call_arguments
+from kerneltk.launch.launcher_spec import SlowPaths
 from kerneltk.launch.plan import MAX_PLANS, Pattern, Plan, make_launcher, overlap_pairs
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
@@ -163,7 +164,8 @@ class Dispatcher:
         self._plans.append(plans)
         missed = functools.partial(self._missed, pattern, backend, plans, types)
         overlapped = functools.partial(self._overlapped, pattern, backend)
-        run = make_launcher(pattern, backend, plans, types, missed, overlapped, self.dispatch)
+        slow = SlowPaths(self.dispatch, missed, overlapped)
+        run = make_launcher(pattern, backend, plans, types, slow)
         self._launchers[key] = run
         return run
 

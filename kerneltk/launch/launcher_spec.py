@@ -17,19 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal
 
-from kerneltk.backends.base import Access, Allocator, ArrayAccess, LaunchCall
-from kerneltk.launch.launch_config import GridShape, GridShapes
+from kerneltk.backends.base import ArrayAccess, LaunchCall
+from kerneltk.launch.launch_config import GridLaunches
 
 __all__ = [
     "Argument",
-    "GridPlan",
     "Guard",
     "LauncherSpec",
-    "LoadedLaunch",
     "MultipleOf",
-    "Records",
     "SlowPaths",
     "Structure",
 ]
@@ -104,68 +101,6 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
-    """How records reach a kernel that takes their address.
-
-    Parameters
-    ----------
-    address : Access or None
-        Of the record's own memory; None if kernels cannot use that.
-    lend : callable
-        Takes a record, an alignment (bytes) and a stream; returns an array with its bytes.
-    take_back : callable
-        Takes that array, the record and the stream; copies the bytes back.
-    """
-
-    address: Access | None
-    lend: Callable[..., Any]
-    take_back: Callable[..., None]
-
-
-class LoadedLaunch(Protocol):
-    """What a grid's launcher asks off its fast path."""
-
-    note: Callable[[int, Any], None] | None
-
-    def new_buffer(self) -> Any:
-        """Return a block of parameters."""
-
-    def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
-        """Check a shape that is not known; None for one that `SlowPaths.large_grid` launches."""
-
-    def check(self, args: tuple[Any, ...]) -> None:
-        """Raise for an array or a record that cannot be passed, after one failed a guard."""
-
-    def refuse_number(self, args: tuple[Any, ...]) -> None:
-        """Raise for the first number that ``struct`` does not pack."""
-
-
-class GridPlan(NamedTuple):
-    """What launches over a caller's grid need of one kernel, and of one set of arrays.
-
-    Parameters
-    ----------
-    run : callable
-        The launcher that the plan is for.
-    function : object
-        The backend's handle.
-    shapes : GridShapes
-    buffers : list
-        Blocks of parameters that no launch uses.
-    pack_into : callable
-        Of ``struct.Struct``.
-    loaded : LoadedLaunch
-    """
-
-    run: Callable[..., None] | None
-    function: Any
-    shapes: GridShapes
-    buffers: list[Any]
-    pack_into: Callable[..., None]
-    loaded: LoadedLaunch
-
-
-@dataclass(frozen=True, slots=True)
 class SlowPaths:
     """Who does what a launcher cannot. Each is called with the launcher's own arguments.
 
@@ -178,7 +113,7 @@ class SlowPaths:
     overlapped : callable, optional
         An output overlaps an input: also takes the launcher in front.
     large_grid : callable, optional
-        A shape for which :meth:`LoadedLaunch.configure` returned None.
+        A shape for which :meth:`GridLaunches.configure` returned None.
     """
 
     dispatch: Callable[..., Any]
@@ -202,15 +137,13 @@ class LauncherSpec:
     call : LaunchCall
     slow : SlowPaths
     plans : dict or None
-        Rows by keys, which slow paths fill: of `GridPlan` and the arguments' extents, or of `Plan`.
-        None if there is one `bound` row.
+        Rows by keys, which slow paths fill: of `GridLaunches` or of `Plan`; None if there is one
+        row, which is `bound`'s.
     shares_plans : bool
         Whether `plans` has other launchers' rows, too.
-    bound : GridPlan or None
+    bound : GridLaunches or None
     device : int or None
         The device that it is for; None if the key tells.
-    records : Records or None
-    allocator : Allocator or None
     packed : tuple of int
         The arguments by their order in the block of parameters; empty for their own order.
     overlaps : tuple of (int, int)
@@ -229,10 +162,8 @@ class LauncherSpec:
     slow: SlowPaths
     plans: dict[Any, tuple[Any, ...]] | None = None
     shares_plans: bool = False
-    bound: GridPlan | None = None
+    bound: GridLaunches | None = None
     device: int | None = None
-    records: Records | None = None
-    allocator: Allocator | None = None
     packed: tuple[int, ...] = ()
     overlaps: tuple[tuple[int, int], ...] = ()
     has_scratch: bool = False

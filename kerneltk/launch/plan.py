@@ -141,9 +141,7 @@ def make_launcher(
     backend: Backend,
     plans: dict[Any, tuple[Any, ...]],
     types: Sequence[type],
-    missed: Callable[..., Any],
-    overlapped: Callable[..., Any],
-    mistyped: Callable[..., Any],
+    slow: SlowPaths,
 ) -> Callable[..., Any]:
     """Return the launcher of a pattern: ``run(*arguments, stream=None, extra=None)``.
 
@@ -152,17 +150,11 @@ def make_launcher(
     pattern : Pattern
     backend : Backend
     plans : dict
-        Rows of plans by key; filled by the caller when `missed` is called.
+        Rows of plans by key; filled when ``slow.missed`` is called.
     types : sequence of type
-        The arguments' types, which the launcher checks.
-    missed : callable
-        Called with the launcher, the arguments (a tuple), the stream, the extra key and the plan's
-        key when no plan fits; its result is the call's result.
-    overlapped : callable
-        Called with the launcher, the arguments, the stream and the extra key when an output
-        overlaps an input.
-    mistyped : callable
-        Called with the arguments, the stream and the extra key when one is of another type.
+        The arguments' types.
+    slow : SlowPaths
+        Called with the arguments (a tuple), the stream and the extra key.
     """
     total = pattern.nin + pattern.nout
     outputs = tuple(range(pattern.nin, total))
@@ -184,13 +176,12 @@ def make_launcher(
         arguments,
         backend.arrays,
         backend.loop_call,
-        SlowPaths(mistyped, missed, overlapped),
+        slow,
         plans,
-        allocator=backend.allocator,
         packed=(*raws, *arrays, *(k for k in range(pattern.nin) if not is_array[k])),
         overlaps=tuple(overlap_pairs(pattern)),
         has_scratch=pattern.has_scratch,
         returns=pattern.returns,
         outputs=outputs,
     )
-    return write_launcher(spec)
+    return write_launcher(spec)[0]

@@ -22,10 +22,7 @@ from cuda.bindings import driver
 from cupy.cuda.compiler import CompileException
 
 from kerneltk.backends.base import (
-    Access,
-    Allocator,
     ArrayAccess,
-    Attribute,
     Function,
     GridLimits,
     LaunchCall,
@@ -117,7 +114,6 @@ class CudaBackend:
 
     name: BackendName = "cuda"
     array_type: type = cupy.ndarray
-    record_address: Access | None = None
 
     def __init__(self) -> None:
         try:
@@ -125,16 +121,18 @@ class CudaBackend:
         except cupy.cuda.runtime.CUDARuntimeError as error:
             raise BackendUnavailableError(f"CuPy finds no GPU that it can use: {error}.") from error
         # CuPy keeps whether an array is C-contiguous; then its strides follow from its shape.
-        kept = Attribute("_c_contiguous") if hasattr(cupy.ndarray, "_c_contiguous") else None
+        contiguous = "_c_contiguous" if hasattr(cupy.ndarray, "_c_contiguous") else ""
         self.arrays = ArrayAccess(
+            "ptr",
+            contiguous or "flags.forc",
             cupy.ndarray,
-            Attribute("ptr"),
-            dense=kept or Attribute("flags.forc"),
-            contiguous=kept,
-            memory=Attribute("data"),
-            device=Attribute("device_id") if several else None,
+            self.lend,
+            self.take_back,
+            contiguous,
+            memory="data",
+            device="device_id" if several else "",
+            allocate_memory=cupy.cuda.alloc,
         )
-        self.allocator = Allocator(cupy.ndarray, cupy.cuda.alloc)
         self._device = cupy.cuda.runtime.getDevice if several else None
         extents: tuple[LaunchValue, ...] = ("grid", "chunk", 1, "block", 1, 1, 0)
         self.loop_call = LaunchCall(

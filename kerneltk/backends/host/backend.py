@@ -14,10 +14,7 @@ from typing import Any, Never
 import numpy as np
 
 from kerneltk.backends.base import (
-    Access,
-    Allocator,
     ArrayAccess,
-    Attribute,
     BlocksOf,
     Bound,
     Function,
@@ -25,9 +22,6 @@ from kerneltk.backends.base import (
     LaunchCall,
     LaunchMode,
     LaunchValue,
-    ParameterHead,
-    PointerAt,
-    ResultOf,
     make_block,
     record_bytes,
 )
@@ -159,18 +153,17 @@ class HostBackend:
     name: BackendName = "host"
     array_type: type = np.ndarray
 
-    arrays = ArrayAccess(
-        np.ndarray,
-        PointerAt(_DATA_OFFSET) if address_of is _address_by_struct else ResultOf(address_of),
-        dense=Attribute("flags.forc"),
-        writable=Attribute("flags.writeable"),
-    )
-    allocator = Allocator(np.empty)
-    record_address: Access | None = (
-        PointerAt(_RECORD_OFFSET)
-        if record_address is _record_address_by_struct
-        else ResultOf(record_address)
-    )
+    def __init__(self) -> None:
+        reads_records = record_address is _record_address_by_struct
+        self.arrays = ArrayAccess(
+            _DATA_OFFSET if address_of is _address_by_struct else address_of,
+            "flags.forc",
+            np.empty,
+            self.lend,
+            self.take_back,
+            writable="flags.writeable",
+            record=_RECORD_OFFSET if reads_records else record_address,
+        )
 
     @property
     def loop_call(self) -> LaunchCall:
@@ -293,8 +286,15 @@ class HostBackend:
 
             note = partial(ArrayNotes, runtime.note_arrays())
         extents: tuple[LaunchValue, ...] = ("gx", "gy", "gz", "bx", "by", "bz", "shared")
-        head = ParameterHead("8I2Q", 48, (*extents, *map(Bound, constants)))
-        return LaunchCall(function, arguments, self.launch_failed, head=head, note=note, kept=name)
+        return LaunchCall(
+            function,
+            arguments,
+            self.launch_failed,
+            head_format="8I2Q",
+            head_values=(*extents, *map(Bound, constants)),
+            note=note,
+            kept=name,
+        )
 
     def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:
         """Return a block of a head and parameters."""

@@ -7,7 +7,6 @@ its extents, whether the arrays may be used at all.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,16 +34,20 @@ from kerneltk.jit.launch.marshalling import (
     type_of,
 )
 from kerneltk.jit.lowering.references import value_type
-from kerneltk.launch.launch_config import GridShape, GridShapes, as_extents, grid_extents
+from kerneltk.launch.launch_config import (
+    GridLaunches,
+    GridShape,
+    GridShapes,
+    as_extents,
+    grid_extents,
+)
 from kerneltk.launch.launcher_spec import (
     Argument,
-    GridPlan,
     LauncherSpec,
-    Records,
     SlowPaths,
     Structure,
 )
-from kerneltk.launch.launcher_writer import write_keyed_launcher
+from kerneltk.launch.launcher_writer import write_launcher
 
 __all__ = ["MAX_PLANS", "CompiledKernel", "FrontEnd", "Launcher"]
 
@@ -105,8 +108,8 @@ class FrontEnd(Protocol):
 # -- a compiled kernel and how it is launched ------------------------------------------------------
 
 
-class _Variant:
-    """A compiled kernel, with what all its launches share."""
+class _Variant(GridLaunches):
+    """Launches of a compiled kernel."""
 
     def __init__(
         self,
@@ -117,9 +120,8 @@ class _Variant:
         needs_small_grid: bool,
         place_of: Callable[[int], Place],
     ) -> None:
-        self.backend, self.types, self.kernel = backend, types, kernel
+        self.types, self.kernel, self._name = types, kernel, name
         self._needs_small_grid = needs_small_grid
-        self.call = backend.grid_call(kernel.mode, name)
         self._place_of = place_of
         self._places: dict[tuple[Any, ...], Place] = {}
         passed = kernel.passed or types
@@ -127,16 +129,12 @@ class _Variant:
         pairs = zip(passed, types, strict=True)
         self._narrowed = tuple(isinstance(a, Number) and a != b for a, b in pairs)
         offsets, layout = members_of(passed, backend.name)
-        head = self.call.head
-        self._size = head.size + layout.size
-        self._offsets = [head.size + offset for offset in offsets if offset is not None]
-        self._pack_into = struct.Struct(f"<{head.format}{layout.format}").pack_into
-        self.launchers: dict[Any, _Written] = {}
-        self._buffers: list[Any] = []
-        self.new_buffer()  # raises here for parameters that a launch has no capacity for
+        present = [offset for offset in offsets if offset is not None]
+        call = backend.grid_call(kernel.mode, name)
         shapes = GridShapes(name, backend, kernel.function, kernel.limits)
-        self._shapes, self._name = shapes, name
-        self.note: Callable[[int, Any], None] | None = None
+        super().__init__(shapes, call, layout.format, layout.size, present)
+        self.launchers: dict[Any, _Written] = {}
+        self.new_buffer()  # raises here for parameters that a launch has no capacity for
 
     def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
         """Check a launch's shape that is not known yet; None for a grid that another kernel is
@@ -152,13 +150,9 @@ class _Variant:
         if self._needs_small_grid:
             pairs = grid_extents(grid, self._name), as_extents(block, "block", self._name)
             if not is_small(blocks * threads for blocks, threads in zip(*pairs, strict=True)):
-                self._shapes.checked(grid, block, shared)  # before anything is compiled for it
+                self.shapes.checked(grid, block, shared)  # before anything is compiled for it
                 return None
-        return self._shapes.configure(grid, block, shared)
-
-    def new_buffer(self) -> Any:
-        """Return a block of parameters."""
-        return self.backend.make_parameters(self._size, self._offsets)
+        return super().configure(grid, block, shared)
 
     def leaves(self, values: Sequence[Any]) -> list[Leaf]:
         """Return the leaves of a call's arguments."""
@@ -194,12 +188,10 @@ class _Variant:
             return Argument(form, "lent", written, extents)
         return Argument(form, "float32" if narrowed else marshal_of(form))
 
-    def row(self, run: Callable[..., None], leaves: Sequence[Leaf]) -> tuple[Any, ...]:
+    def plan(self, run: Callable[..., None], leaves: Sequence[Leaf]) -> tuple[Any, ...]:
         """Return the plan for a call's arguments; raises for those that cannot be passed."""
         self._prepare(leaves)
-        numbers = (number for leaf in leaves for number in self._numbers(leaf))
-        handle = self.kernel.function.handle
-        return *GridPlan(run, handle, self._shapes, self._buffers, self._pack_into, self), *numbers
+        return self.row(run, *(number for leaf in leaves for number in self._numbers(leaf)))
 
     def _numbers(self, leaf: Leaf) -> tuple[int, ...]:
         """Return the numbers that a plan has for a leaf: of an array those that are passed with its
@@ -231,7 +223,7 @@ class _Variant:
                 )
         if self.call.note is not None and self.note is None:
             named = [(self.place(leaf).name, written[leaf.argument]) for leaf in memory]
-            self.note = self.call.note(self._size, named)
+            self.note = self.call.note(self.size, named)
 
     def _check(self, leaf: Leaf, written: bool) -> None:
         array, place = leaf.value, self.place(leaf)
@@ -367,10 +359,10 @@ class Launcher:
         own = self._written(variant, device, leaves, values, is_vast)
         key = own.key_of(values)
         if key not in own.plans:
-            row = variant.row(own.run, leaves)
+            plan = variant.plan(own.run, leaves)
             if len(own.plans) >= MAX_PLANS:
                 own.plans.clear()
-            own.plans[key] = row
+            own.plans[key] = plan
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
         if not is_vast and (has_arrays or backend.name == "cuda"):
             self.run = own.run
@@ -423,9 +415,9 @@ class Launcher:
                 plans,
                 shares_plans=True,
                 device=device,
-                records=Records(backend.record_address, backend.lend, backend.take_back),
             )
-            own = self._launchers[key] = _Written(*write_keyed_launcher(spec), plans)
+            run, key_of = write_launcher(spec)
+            own = self._launchers[key] = _Written(run, key_of, plans)
         variant.launchers[forms, is_vast] = own
         return own
 

@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.backends.base import Allocator, ArrayAccess, Attribute, LaunchCall
+from kerneltk.backends.base import ArrayAccess, LaunchCall
+from kerneltk.launch.launcher_spec import SlowPaths
 from kerneltk.launch.plan import Pattern, Plan, make_launcher, overlap_pairs
 
 
 class FaultError(Exception):
     pass
+
+
+def _no_record(*arguments: Any) -> None:
+    raise FaultError
 
 
 @dataclass
@@ -28,13 +33,7 @@ class Recorder:
     fail: bool = False
     array_type: type = np.ndarray
 
-    arrays = ArrayAccess(
-        np.ndarray,
-        Attribute("ctypes.data"),
-        Attribute("flags.forc"),
-        Attribute("flags.c_contiguous"),
-    )
-    allocator = Allocator(np.zeros)
+    arrays = ArrayAccess("ctypes.data", "flags.forc", np.zeros, _no_record, _no_record)
 
     @property
     def loop_call(self) -> LaunchCall:
@@ -108,7 +107,8 @@ def launcher(
         calls.mistyped.append(arguments)
         return "mistyped"
 
-    run = make_launcher(kind, recorder, plans, types, missed, overlapped, mistyped)  # type: ignore[arg-type]
+    slow = SlowPaths(mistyped, missed, overlapped)
+    run = make_launcher(kind, recorder, plans, types, slow)  # type: ignore[arg-type]
     return run, calls
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend, LaunchMode, ResultOf
+from kerneltk.backends.base import Backend, LaunchMode
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -950,8 +950,7 @@ def test_memory_that_is_gone(monkeypatch: pytest.MonkeyPatch, before: str) -> No
         raising=False,
     )
 
-    by_description = ResultOf(lambda array: backend.describe(array)[1])
-    arrays = dataclasses.replace(backend.arrays, address=by_description)
+    arrays = dataclasses.replace(backend.arrays, address=lambda array: backend.describe(array)[1])
     monkeypatch.setattr(backend, "arrays", arrays, raising=False)
     if before == "a launch":
         add(1, 16, (x32, x32, z, 10))
