@@ -161,20 +161,20 @@ class LaunchCall:
 
     Parameters
     ----------
-    function : callable
-        Raises one of `errors` or returns what is true if the launch failed.
+    launch : callable
+        Raises one of `errors` or returns what is true if it failed.
     arguments : tuple of LaunchValue
-    failed : callable
-        Called with the failure, `function` and its arguments; returns if it has launched.
+    launch_failed : callable
+        Called with the failure, `launch` and its arguments; returns if it has launched.
     is_late : bool
-        Whether `function` makes, without arguments, the function to call.
+        Whether `launch`, without arguments, makes the function to call.
     errors : tuple of exception types
     current_stream : callable or None
         Returns the stream where a call names none; its handle is ``ptr``. None where there are no
         streams.
     current_device : callable or None
         Returns the current device's number; None where there is one.
-    scratch : callable or None
+    scratch_for : callable or None
         Takes a stream's handle and a number of bytes; returns the address of as much memory that a
         launch on the stream may use, the counters in front being zero. If None, it lies behind the
         block of parameters.
@@ -189,14 +189,14 @@ class LaunchCall:
         What must live as long as the call.
     """
 
-    function: Callable[..., Any]
+    launch: Callable[..., Any]
     arguments: tuple[LaunchValue, ...]
-    failed: Callable[[Any, Any, tuple[Any, ...]], None]
+    launch_failed: Callable[[Any, Any, tuple[Any, ...]], None]
     is_late: bool = False
     errors: tuple[type[Exception], ...] = ()
     current_stream: Callable[[], Any] | None = None
     current_device: Callable[[], int] | None = None
-    scratch: Callable[[int, int], int] | None = None
+    scratch_for: Callable[[int, int], int] | None = None
     head_format: str = ""
     head_values: tuple[LaunchValue, ...] = ()
     note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None

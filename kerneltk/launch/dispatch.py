@@ -195,7 +195,7 @@ class Dispatcher:
         if aligned is not args:
             return run(*aligned, stream, extra)
         plan = self._plan(pattern, backend, resolved, types, extra)
-        if backend.loop_call.scratch is None:
+        if backend.loop_call.scratch_for is None:
             self._held += plan.scratch
         if len(plans) >= MAX_PLANS or self._held > _MOST_HELD:
             for others in self._plans:
@@ -303,7 +303,7 @@ class Dispatcher:
                 pattern.arrays, types, resolved.binding.dtypes, strict=False
             )
         )
-        behind = lowered.scratch if backend.loop_call.scratch is None else 0
+        behind = lowered.scratch if backend.loop_call.scratch_for is None else 0
         return Plan(
             function.handle,
             lowered.grid,

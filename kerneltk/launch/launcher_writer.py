@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from functools import lru_cache
 from marshal import dumps
 from types import CodeType
@@ -50,7 +51,7 @@ def run({parameters}):
     {stream}
     try:
         failure = launch({launched})
-    except LaunchErrors as error:
+    except errors as error:
         failure = error
     if failure:
         launch_failed(failure, launch, ({launched}))
@@ -155,7 +156,8 @@ def compiled(source: str) -> CodeType:
 
 
 class _Writer:
-    """The parts of one launcher's source, and the objects that it refers to.
+    """The parts of one launcher's source, and the objects that it refers to: the fields of what its
+    spec is made of, by their own names.
 
     Variables of an argument are named by its path: of ``a1_0``, the address is ``pa1_0``, the
     object that the address is read from ``ma1_0``, a copy that lies where the kernel finds it
@@ -163,30 +165,13 @@ class _Writer:
     """
 
     def __init__(self, spec: LauncherSpec) -> None:
-        call, slow = spec.call, spec.slow
         self.spec, self.is_grid = spec, spec.entry == "grid"
-        self.names: dict[str, Any] = {
-            **_NAMES,
-            "spec": spec,  # some of what it holds is known to the launcher by its address alone
-            "plans": spec.plans,
-            "last": (None, None),
-            "launch": call.function,
-            "launch_failed": call.failed,
-            "LaunchErrors": call.errors,
-            "current_stream": call.current_stream,
-            "device": call.current_device,
-            "own_device": spec.device,
-            "scratch_for": call.scratch,
-            "dispatch": slow.dispatch,
-            "missed": slow.missed,
-            "overlapped": slow.overlapped,
-            "large_grid": slow.large_grid,
-            "lend": spec.arrays.lend,
-            "take_back": spec.arrays.take_back,
-            "allocate": spec.arrays.allocate,
-            "allocate_memory": spec.arrays.allocate_memory,
-            **dict(zip(_GRID_COLUMNS, spec.bound.row(None) if spec.bound else (), strict=False)),
-        }
+        # Some of what a spec holds is known to the launcher by its address alone.
+        self.names: dict[str, Any] = {**_NAMES, "spec": spec, "last": (None, None)}
+        for part in (spec.arrays, spec.call, spec.slow, spec):
+            self.names |= {field.name: getattr(part, field.name) for field in fields(part)}
+        if spec.bound is not None:
+            self.names |= zip(_GRID_COLUMNS, spec.bound.row(None), strict=True)
         self._unpacking: list[str] = []
         self._types: list[str] = []
         self._leaves: list[tuple[str, Argument]] = []
@@ -202,7 +187,7 @@ class _Writer:
         self._arrays = [(a, leaf) for a, leaf in self._leaves if leaf.marshal == "address"]
         self._read = [(a, leaf) for a, leaf in self._arrays if leaf.is_given]
         self._lent = [(a, leaf) for a, leaf in self._leaves if leaf.marshal == "lent"]
-        self._takes_scratch = spec.has_scratch and call.scratch is not None
+        self._takes_scratch = spec.has_scratch and spec.call.scratch_for is not None
 
     def _take_apart(self, variable: str, argument: Argument | Structure) -> None:
         if isinstance(argument, Argument):
@@ -217,8 +202,8 @@ class _Writer:
         items = [f"{variable}_{k}" for k in range(len(argument.items))]
         if issubclass(argument.type, tuple):
             self._unpacking.append(f"{_tuple(items)} = {variable}")
-        fields = zip(items, argument.fields, strict=False)
-        self._unpacking += [f"{item} = {variable}.{field}" for item, field in fields]
+        named = zip(items, argument.fields, strict=False)
+        self._unpacking += [f"{item} = {variable}.{field}" for item, field in named]
         for item, inner in zip(items, argument.items, strict=True):
             self._take_apart(item, inner)
 
@@ -264,7 +249,7 @@ class _Writer:
             key += [f"{a}.{arrays.writable}" for a, leaf in self._read if leaf.written]
         key += [f"{a}.dtype" for a, leaf in self._leaves if leaf.marshal in ("bytes", "lent")]
         if not self.is_grid:
-            key += ["device()", "extra"] if self.spec.call.current_device else ["extra"]
+            key += ["current_device()", "extra"] if self.spec.call.current_device else ["extra"]
         if self._read:
             every = " | ".join(f"p{a}" for a, _ in self._read)
             key.append(f"({every}) & 15 and {_tuple(f'p{a} & 15' for a, _ in self._read)}")
@@ -279,7 +264,7 @@ class _Writer:
             "dtype": f"{a}.dtype is not dtype_{a}",
             "dense": f"not {a}.{self.spec.arrays.dense}",
             "memory": f"not p{a}",
-            "device": f"{self._device(a)} != own_device",
+            "device": f"{self._device(a)} != device",
             "writable": f"not {a}.{self.spec.arrays.writable}",
         }[guard]
 
@@ -308,7 +293,7 @@ class _Writer:
         parts = self._grid_parts() if self.is_grid else self._loop_parts(packed)
         differs = [f"type({variable}) is not type_{variable}" for variable in self._types]
         if spec.device is not None and call.current_device is not None:
-            differs.append("device() != own_device")
+            differs.append("current_device() != device")
         dtypes = [f"dtype_{a}" for a, leaf in self._arrays if "dtype" in leaf.guards]
         changing = [*dtypes, *(["last"] if spec.plans is not None else [])]
         stream = ["if stream is None:", "    stream = current_stream().ptr"]
@@ -443,7 +428,7 @@ def write_launcher(spec: LauncherSpec) -> tuple[Callable[..., Any], Any]:
     if spec.call.is_late:
 
         def first(*values: Any) -> Any:
-            names["launch"] = spec.call.function()
+            names["launch"] = spec.call.launch()
             return names["launch"](*values)
 
         names["launch"] = first

@@ -142,7 +142,7 @@ class CudaBackend:
             errors=(cupy.cuda.driver.CUDADriverError,),
             current_stream=cupy.cuda.get_current_stream,
             current_device=self._device,
-            scratch=_scratch_for,
+            scratch_for=_scratch_for,
         )
 
     def target(self, unit: TranslationUnit | None = None) -> Target:

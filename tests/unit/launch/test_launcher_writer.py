@@ -106,7 +106,7 @@ def run(grid, block, args, shared=0, stream=None):
         return None
     try:
         failure = launch(function, buffer[1], gx * gy * gz, 1024 // (bx * by * bz) or 1, THREADS)
-    except LaunchErrors as error:
+    except errors as error:
         failure = error
     if failure:
         launch_failed(failure, launch, (function, buffer[1], gx * gy * gz, 1024 // (bx * by * bz) or 1, THREADS))
@@ -118,7 +118,7 @@ def run(grid, block, args, shared=0, stream=None):
 def named(source: str, names: dict[str, Any]) -> str:
     """Return a source with the names of bound objects as a reader would say them."""
     for name, value in names.items():
-        if name.startswith("bound"):
+        if name[5:].isdigit():
             source = source.replace(name, getattr(value, "__name__", value))
     return source
 
@@ -153,7 +153,7 @@ def run(a0, a1, stream=None, extra=None):
     if type(a0) is not type_a0 or type(a1) is not type_a1:
         return dispatch((a0, a1, ), stream, extra)
     ma0 = a0.data; pa0 = ma0.ptr
-    key = (a0.dtype, a0.shape, a0._c_contiguous or a0.strides, ma0.device_id, device(), extra, (pa0) & 15 and (pa0 & 15, ), )
+    key = (a0.dtype, a0.shape, a0._c_contiguous or a0.strides, ma0.device_id, current_device(), extra, (pa0) & 15 and (pa0 & 15, ), )
     last_key, plan = last
     if key != last_key:
         plan = plans.get(key)
@@ -180,7 +180,7 @@ def run(a0, a1, stream=None, extra=None):
         pack_checked(buffer[0], 0, own_scratch, pa0, *ea0, pa2, a1)
     try:
         failure = launch(function, grid, chunk, 1, block, 1, 1, 0, stream, buffer[1], 0)
-    except LaunchErrors as error:
+    except errors as error:
         failure = error
     if failure:
         launch_failed(failure, launch, (function, grid, chunk, 1, block, 1, 1, 0, stream, buffer[1], 0))
@@ -205,7 +205,7 @@ def test_a_loop_that_allocates(sources: list[str]) -> None:
             nothing,
             current_stream=nothing,
             current_device=lambda: 0,
-            scratch=lambda stream, size: 0,
+            scratch_for=lambda stream, size: 0,
         ),
         SlowPaths(nothing, missed=nothing),
         plans={},
@@ -226,7 +226,7 @@ def run(grid, block, args, shared=0, stream=None):
         (a0_0, a0_1, ) = a0
     except (ValueError, TypeError, AttributeError):
         return dispatch(grid, block, args, shared, stream)
-    if type(a0) is not type_a0 or type(a0_0) is not type_a0_0 or type(a0_1) is not type_a0_1 or type(a1) is not type_a1 or device() != own_device:
+    if type(a0) is not type_a0 or type(a0_0) is not type_a0_0 or type(a0_1) is not type_a0_1 or type(a1) is not type_a1 or current_device() != device:
         return dispatch(grid, block, args, shared, stream)
     pa0_0 = address_of(a0_0)
     key = (a0_0.dtype, a0_0.shape, a0_0.strides, a0_0.flags.writeable, a1.dtype, (pa0_0) & 15 and (pa0_0 & 15, ), )
@@ -273,7 +273,7 @@ def run(grid, block, args, shared=0, stream=None):
     loaded.note(buffer[1], [a0_0, record_bytes(a1) if ra1 is None else ra1])
     try:
         failure = launch(function, buffer[1])
-    except LaunchErrors as error:
+    except errors as error:
         failure = error
     if failure:
         launch_failed(failure, launch, (function, buffer[1]))
