@@ -34,6 +34,7 @@ from first_calls import FRONT_ENDS, first_calls
 import kerneltk
 from kerneltk.backends.cuda import nvrtc
 from kerneltk.backends.host import toolchain
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.dtypes import as_dtype
@@ -305,7 +306,7 @@ def _nvrtc_raw(report: Report, targets: Table) -> None:
     }
 
     def build(source: RawSource, reflected: bool) -> Callable[[], Call]:
-        unit = RawProgram(source, None).unit("cuda")
+        unit = RawProgram(source, None).unit(capabilities_of("cuda"))
         if not reflected:
             unit = replace(unit, source=source.code, exports=(), reflected=())
         return lambda: _compiled_by_nvrtc(unit)

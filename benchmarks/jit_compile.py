@@ -15,6 +15,7 @@ from common import Call, Report, Table, host_clock, judge, paired_ratio, race, s
 
 from kerneltk import jit
 from kerneltk.backends.cuda import nvrtc
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.dtypes import as_dtype
@@ -64,7 +65,7 @@ _FLOAT = Number(np.dtype("float32"))
 
 def _unit(kernel: Any, types: tuple[Type, ...]) -> TranslationUnit:
     definition = kernel._definition
-    return definition.unit(definition.program(types, small=True), "cuda", _SHAPES)  # type: ignore[no-any-return]
+    return definition.unit(definition.program(types, small=True), capabilities_of("cuda"), _SHAPES)  # type: ignore[no-any-return]
 
 
 def _element_unit() -> TranslationUnit:
@@ -126,7 +127,7 @@ def _whole(which: str, backend: Any) -> Call:
 
     def call() -> None:
         definition = Definition(function)
-        definition.unit(definition.program(types, small=True), backend, _SHAPES)
+        definition.unit(definition.program(types, small=True), capabilities_of(backend), _SHAPES)
 
     return call
 

@@ -37,6 +37,7 @@ from first_calls import first_calls
 
 import kerneltk
 from kerneltk.backends.host import toolchain
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource, read_file
 
@@ -422,7 +423,7 @@ def _compiles(report: Report, targets: Table) -> None:
     sources["raw_host.cu (11 kernels)"] = read_file(_FILE)
 
     def build(source: RawSource) -> Callable[[], Call]:
-        unit = RawProgram(source, None).unit("host")
+        unit = RawProgram(source, None).unit(capabilities_of("host"))
         return lambda: lambda: toolchain.compile_unit(unit)
 
     results = race(

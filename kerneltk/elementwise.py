@@ -6,12 +6,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name, check_options, check_text
 from kerneltk.codegen.elementwise import ElementwiseDefinition, specialize_elementwise
 from kerneltk.codegen.rendered import translation_unit_of
 from kerneltk.codegen.specialization import Lowered
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher, FrontEnd
@@ -280,13 +282,12 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('scale', True)
         """
-        if backend not in ("cuda", "host"):
-            raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
+        target = capabilities_of(backend)
         options = call_arguments.read_options({"size": size, "block_size": block_size})
         args = call_arguments.arrange(self.name, self._definition.signature, args, named)
         specs = [call_arguments.spec_of(argument) for argument in args]
         resolved = _resolve(self._definition, specs, args[: self.nin], options.plan_key)
-        lowered = _lower(self._definition, resolved, backend, 1, options.plan_key)
+        lowered = _lower(self._definition, resolved, target, 1, options.plan_key)
         if lowered is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
         return translation_unit_of(lowered.specialization)
@@ -305,7 +306,7 @@ def _resolve(
 def _lower(
     definition: ElementwiseDefinition,
     resolved: Resolved,
-    backend: BackendName,
+    backend: Capabilities,
     units: int,
     extra: _Extra,
 ) -> Lowered | None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from kerneltk.backends import foreign_arrays
+from kerneltk.backends import registry
 from kerneltk.backends.base import Backend, Compiler, Function, Module
 from kerneltk.cache.fingerprint import fingerprint
 from kerneltk.cache.store import get_cache
@@ -79,7 +79,7 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
     ----------
     unit : TranslationUnit
     target : str
-        A CUDA architecture such as ``"sm_90"``, or ``"host"``.
+        An architecture such as ``"sm_90"``, or ``"host"``.
 
     Raises
     ------
@@ -90,11 +90,7 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
     BackendUnavailableError
         The compiler is not installed.
     """
-    if unit.backend == "host":
-        return build(unit, foreign_arrays.host_backend(), foreign_arrays.host_backend().target())
-    from kerneltk.backends.cuda import compilers  # a call on arrays never needs it by itself
-
-    return build(unit, compilers, compilers.target_for(target, unit))
+    return build(unit, *registry.compiler_for(unit, target))
 
 
 def _loaded(

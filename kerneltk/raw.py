@@ -1,7 +1,643 @@
-"""Kernels from CUDA C++: from text, from ``.cu`` files and from compiled modules."""
+"""Kernels from CUDA C++: from source, from ``.cu`` files and from compiled modules."""
 
-from kerneltk.cuda_cpp.files import CudaFile, KernelTemplate, load
-from kerneltk.cuda_cpp.kernel import RawKernel
-from kerneltk.cuda_cpp.module import RawModule
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import LaunchMode
+from kerneltk.core.artifacts import BackendName, ObjectCode
+from kerneltk.core.compile_log import written_to
+from kerneltk.cuda_cpp.attributes import FunctionAttributes
+from kerneltk.cuda_cpp.binary import BinaryProgram
+from kerneltk.cuda_cpp.files import read_programs, template_argument
+from kerneltk.cuda_cpp.kernel import KernelDispatcher
+from kerneltk.cuda_cpp.link_inputs import checked_links
+from kerneltk.cuda_cpp.module import ModulePrograms
+from kerneltk.cuda_cpp.options import checked_compiler, checked_names, checked_options
+from kerneltk.cuda_cpp.program import RawProgram
+from kerneltk.cuda_cpp.source import RawSource
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.launch.launch_config import as_extents, covering_grid
 
 __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
+
+
+class _MadeFromSource:
+    """What a kernel or a module was made from."""
+
+    _program: RawProgram | BinaryProgram
+
+    @property
+    def code(self) -> str | None:
+        """The source; None for a compiled module."""
+        return self._program.source.code if isinstance(self._program, RawProgram) else None
+
+    @property
+    def file_path(self) -> str | None:
+        """The path of a compiled module; None for a source."""
+        return str(self._program.path) if isinstance(self._program, BinaryProgram) else None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The compile options."""
+        return self._program.source.options if isinstance(self._program, RawProgram) else ()
+
+    @property
+    def backend(self) -> str:
+        """The compiler for GPUs: ``"nvrtc"`` or ``"nvcc"``."""
+        return self._program.source.compiler if isinstance(self._program, RawProgram) else "nvrtc"
+
+
+class RawKernel(_MadeFromSource, FunctionAttributes):
+    """A kernel from CUDA C++ text.
+
+    Called with CuPy arrays it is compiled by NVRTC and runs on the current GPU; called with NumPy
+    arrays it is compiled for this machine and runs on its cores, barriers, shared memory, warp
+    functions and atomics included. Every launch is checked against the kernel's own signature
+    before anything is touched.
+
+    Parameters
+    ----------
+    code : str
+        CUDA C++ text.
+    name : str
+        The kernel's name, or a name expression: ``"saxpy"``, ``"ns::f"``, ``"scale<float, 4>"``.
+    options : tuple of str
+        Compile options as NVRTC (or nvcc) takes them, for example ``("-DN=4",)``. The standard is
+        C++17 where none is given.
+    backend : {"nvrtc", "nvcc"}
+        The compiler for GPUs.
+    translate_cucomplex : bool
+        Kept for programs written for CuPy: ``cuComplex.h`` is taken as it is on both backends.
+    enable_cooperative_groups : bool
+        Whether every launch is cooperative, so that ``grid.sync()`` works.
+    jitify : bool, optional
+        Kept for programs written for CuPy: has no effect.
+    checks : bool
+        Whether launches check their arguments (keyword only).
+    exited_threads : {"error", "arrive"}
+        What a thread that has left the kernel means at a barrier that others wait at, on the host:
+        CUDA leaves it undefined; GPUs count it as arrived.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        A parameter has a type or a value that it cannot have. Errors in the text come when the
+        kernel is compiled, at its first launch or by :meth:`compile`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> saxpy = RawKernel(r'''
+    ... extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
+    ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...     if (i < n) y[i] = a * x[i] + y[i];
+    ... }
+    ... ''', "saxpy")
+    >>> x = np.arange(5, dtype=np.float32)
+    >>> y = np.ones(5, np.float32)
+    >>> saxpy((1,), (8,), (5, 2, x, y))
+    >>> y
+    array([1., 3., 5., 7., 9.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: Sequence[str] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        *,
+        enable_cooperative_groups: bool = False,
+        jitify: bool | None = None,
+        checks: bool = True,
+        exited_threads: Literal["error", "arrive"] = "error",
+    ) -> None:
+        if not isinstance(code, str) or not isinstance(name, str):
+            raise ArgumentTypeError("'code' and 'name' must be str.")
+        source = RawSource(code, "code", checked_options(options), checked_compiler(backend))
+        self._set_up(
+            RawProgram(source, [name]),
+            name,
+            bool(enable_cooperative_groups),
+            checks,
+            exited_threads,
+            translate_cucomplex,
+        )
+
+    def _set_up(
+        self,
+        program: RawProgram | BinaryProgram,
+        name: str,
+        cooperative: bool,
+        checks: bool,
+        exited_threads: str,
+        translate_cucomplex: bool = False,
+    ) -> None:
+        if exited_threads not in ("error", "arrive"):
+            raise ArgumentValueError(
+                f"'exited_threads' must be 'error' or 'arrive', not {exited_threads!r}."
+            )
+        self._program = program
+        self.name = name
+        self.enable_cooperative_groups = cooperative
+        self.translate_cucomplex = bool(translate_cucomplex)
+        self._exited_threads = exited_threads
+        mode = LaunchMode(cooperative, exited_arrive=exited_threads == "arrive")
+        self._dispatcher = KernelDispatcher(program, name, mode, checks)
+
+    @classmethod
+    def _of(cls, *settings: Any) -> RawKernel:
+        kernel = cls.__new__(cls)
+        kernel._set_up(*settings)
+        return kernel
+
+    @property
+    def checks(self) -> bool:
+        """Whether launches check their arguments; can be set."""
+        return self._dispatcher.checks
+
+    @checks.setter
+    def checks(self, value: bool) -> None:
+        # Launchers have the checks in them: all are made anew.
+        self._dispatcher = KernelDispatcher(self._program, self.name, self._dispatcher.mode, value)
+
+    # -- launching ---------------------------------------------------------------------------------
+
+    def __call__(
+        self,
+        grid: Any,
+        block: Any,
+        args: Any,
+        *,
+        shared_mem: int = 0,
+        stream: Any = None,
+        **mode: Any,
+    ) -> None:
+        """Launch the kernel.
+
+        Parameters
+        ----------
+        grid : int or tuple of int
+            Blocks along x, y and z; at least one along each.
+        block : int or tuple of int
+            Threads of a block along x, y and z.
+        args : tuple
+            One argument a parameter: arrays (for pointers; C- or Fortran-contiguous), None (a null
+            pointer), Python and NumPy numbers, structured scalars, complex numbers, textures.
+        shared_mem : int
+            Dynamic shared memory of a block (bytes).
+        stream : optional
+            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
+            library whose arrays they are. The host runs at once.
+        cooperative, programmatic : bool
+            Whether all blocks are resident at once; whether the grid may begin while the one
+            before it ends.
+        cluster : int or tuple of int
+            Blocks of a thread block cluster.
+        exited_arrive : bool
+            As ``exited_threads="arrive"`` for this launch.
+        checks : bool
+            Whether the arguments of this launch are checked.
+        backend : {"host", "cuda"}
+            Where a launch without arrays runs.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Wrong number of arguments, a wrong dtype or type, arrays in the wrong place.
+        ArgumentValueError
+            An array with gaps, read-only, freed or on another device; a grid, a block or shared
+            memory that the device does not have.
+        ScalarOverflowError
+            A number is beyond the range of its parameter.
+        CompileError
+            The text does not compile.
+        LaunchError
+            The launch failed, or on the host: a barrier that not all threads reach, an access
+            outside of memory, a failed assertion.
+        """
+        handle = stream if stream is None else stream_handle(stream)
+        run = self._dispatcher.variant(mode) if mode else self._dispatcher.recent
+        run(grid, block, args, shared_mem, handle)
+
+    # -- other ways to say the grid ------------------------------------------------------------
+
+    def __getitem__(self, configuration: Any) -> Callable[..., None]:
+        """Return a function of the kernel's arguments: ``kernel[grid, block](x, y, n)``.
+
+        As in numba, the configuration is ``grid, block[, stream[, shared_mem]]``.
+        """
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' is configured by [grid, block], "
+                "[grid, block, stream] or [grid, block, stream, shared_mem]."
+            )
+        grid, block, *rest = configuration
+        stream = stream_in_brackets(rest[0] if rest else None)
+        shared = rest[1] if len(rest) > 1 else 0
+
+        def launch(*args: Any, **words: Any) -> None:
+            self(grid, block, args, shared_mem=shared, stream=stream, **words)
+
+        return launch
+
+    def over(self, threads: Any, block: Any = None) -> Callable[..., None]:
+        """Return a function of the kernel's arguments that launches at least so many threads.
+
+        Parameters
+        ----------
+        threads : int or tuple of int
+            Threads along x, y and z.
+        block : int or tuple of int, optional
+            Threads of a block; by default chosen by the occupancy calculator, along x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> code = r'''
+        ... extern "C" __global__ void twice(float* x, int n) {
+        ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+        ...     if (i < n) x[i] *= 2;
+        ... }
+        ... '''
+        >>> x = np.ones(1000, np.float32)
+        >>> RawKernel(code, "twice").over(1000)(x, 1000)
+        >>> x.sum()
+        np.float32(2000.0)
+        """
+        wanted = as_extents(threads, "number of threads", self.name, 0)
+
+        def launch(*args: Any, **words: Any) -> None:
+            extents = block
+            if extents is None:
+                shared = words.get("shared_mem", 0)
+                extents = self._dispatcher.suggest_block(args, shared, words.get("backend"))
+            shape = as_extents(extents, "block", self.name)
+            self(covering_grid(wanted, shape), shape, args, **words)
+
+        return launch
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    def compile(
+        self, log_stream: TextIO | None = None, *, backend: BackendName | None = None
+    ) -> None:
+        """Compile the kernel and load it, which a launch does by itself.
+
+        Parameters
+        ----------
+        log_stream : file object, optional
+            Where the compiler's messages are written, warnings included; a kernel that comes from
+            a cache has none.
+        backend : {"host", "cuda"}, optional
+            By default the GPU where CuPy is imported and has one, else the host.
+        """
+        with written_to(log_stream):
+            self._loaded(backend)
+
+    def compile_for(self, target: str) -> ObjectCode:
+        """Return object code for ``"sm_90"`` (cubin), ``"compute_90"`` (PTX), ``"lto_90"``
+        (LTO-IR) or ``"host"``, without a device.
+        """
+        return self._program.build(target)
+
+    @property
+    def signature(self) -> str:
+        """The kernel's name and parameters, as the source declares them."""
+        declared = self._program.declared_parameters(self.name)
+        return f"{self.name}({', '.join(parameter.declared for parameter in declared)})"
+
+    @property
+    def comment(self) -> str:
+        """The comment above the kernel in its text."""
+        if not isinstance(self._program, RawProgram):
+            return ""
+        found = self._program.source.declared(self.name, None)
+        return found[1].doc if found else ""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.signature}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Kernels are pickled as what they were made from."""
+        return RawKernel._of, (
+            self._program, self.name, self.enable_cooperative_groups, self.checks,
+            self._exited_threads, self.translate_cucomplex,
+        )  # fmt: skip
+
+
+class RawModule(_MadeFromSource):
+    """Kernels and variables from one CUDA C++ text, or from a compiled module.
+
+    Parameters
+    ----------
+    code : str, optional
+        CUDA C++ text.
+    path : str or os.PathLike, optional
+        PTX or a cubin instead; these run on GPUs only.
+    options, backend, translate_cucomplex, enable_cooperative_groups, jitify, checks,
+    exited_threads
+        As for `RawKernel`.
+    name_expressions : sequence of str, optional
+        The kernels that the module offers, templates with their arguments. By default all kernels
+        that are not templates.
+    link : sequence of ObjectCode, bytes, str or os.PathLike
+        Object code for GPUs that defines what the text only declares (``extern "C" __device__
+        float f(float);``): what ``compile_for`` returned, what ``numba.cuda.compile(...,
+        abi="c", output="ltoir")[0]`` returned, or paths of ``.ltoir``, ``.ptx``, ``.cubin``,
+        ``.fatbin``, ``.o`` and ``.a``. It is linked, and optimized where it is LTO-IR, as one
+        program with the text. PTX and cubins must be relocatable (``-rdc=true``).
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        A parameter has a type or a value that it cannot have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> module = RawModule(code=r'''
+    ... template <class T, int N> __global__ void scale(T* x) { x[threadIdx.x] *= N; }
+    ... ''', name_expressions=["scale<int, 3>"])
+    >>> x = np.arange(4, dtype=np.int32)
+    >>> module.get_function("scale<int, 3>")((1,), (4,), (x,))
+    >>> x
+    array([0, 3, 6, 9], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        code: str | None = None,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        options: Sequence[str] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        name_expressions: Sequence[str] | None = None,
+        jitify: bool | None = None,
+        link: Sequence[Any] = (),
+        checks: bool = True,
+        exited_threads: Literal["error", "arrive"] = "error",
+    ) -> None:
+        if (code is None) == (path is None):
+            raise ArgumentTypeError("Exactly one of 'code' and 'path' must be given.")
+        program: RawProgram | BinaryProgram
+        if path is not None:
+            if name_expressions:
+                raise ArgumentValueError("'name_expressions' need a text, not a compiled module.")
+            if link:
+                raise ArgumentValueError("'link' needs a text, not a compiled module.")
+            program = BinaryProgram(Path(path))
+        else:
+            if not isinstance(code, str):
+                raise ArgumentTypeError("'code' must be a str.")
+            compiler = checked_compiler(backend)
+            links = checked_links(link, compiler)
+            source = RawSource(code, "code", checked_options(options), compiler, links=links)
+            program = RawProgram(source, checked_names(name_expressions), c_names=True)
+        self._set_up(
+            [program], enable_cooperative_groups, checks, exited_threads, translate_cucomplex
+        )
+
+    def _set_up(
+        self,
+        programs: Sequence[RawProgram | BinaryProgram],
+        cooperative: bool,
+        checks: bool,
+        exited_threads: str,
+        translate_cucomplex: bool = False,
+    ) -> None:
+        self._programs = ModulePrograms(programs)
+        self._program = programs[0]
+        self._functions: dict[str, RawKernel] = {}
+        self.enable_cooperative_groups = bool(cooperative)
+        self.translate_cucomplex = bool(translate_cucomplex)
+        self.checks = bool(checks)
+        self._exited_threads = exited_threads
+
+    def get_function(self, name: str) -> RawKernel:
+        """Return a kernel by its name or name expression.
+
+        Raises
+        ------
+        ArgumentValueError
+            The module was made without it.
+        """
+        kernel = self._functions.get(name)
+        if kernel is None:
+            kernel = self._functions[name] = RawKernel._of(
+                self._programs.owner(name),
+                name,
+                self.enable_cooperative_groups,
+                self.checks,
+                self._exited_threads,
+                self.translate_cucomplex,
+            )
+        return kernel
+
+    def get_global(self, name: str, *, backend: BackendName | None = None) -> Any:
+        """Return a pointer to a ``__constant__`` or ``__device__`` variable on the current device:
+        on a GPU a `cupy.cuda.MemoryPointer`, on the host its array (see :meth:`get_array`).
+        """
+        chosen = foreign_arrays.backend_named(backend)
+        if chosen.capabilities.in_host_memory:
+            return self.get_array(name, backend=chosen.name)
+        variable = self._programs.variable(chosen, name)
+        return chosen.variable_pointer(variable.address, variable.size, self)
+
+    def get_array(self, name: str, *, backend: BackendName | None = None) -> Any:
+        """Return a ``__constant__`` or ``__device__`` variable as an array that shares its memory.
+
+        Each backend and each device has variables of its own.
+
+        Parameters
+        ----------
+        name : str
+        backend : {"host", "cuda"}, optional
+            By default the GPU where CuPy is imported and has one, else the host.
+
+        Returns
+        -------
+        array
+            Of the variable's type and extents; of bytes where these are not known. On the host
+            that of a const variable is read-only.
+
+        Raises
+        ------
+        ArgumentValueError
+            There is no such variable.
+        """
+        chosen = foreign_arrays.backend_named(backend)
+        variable = self._programs.variable(chosen, name)
+        dtype, shape = variable.as_array()
+        array = chosen.variable_array(variable.address, dtype, shape, self)
+        if variable.is_const and chosen.capabilities.in_host_memory:
+            array.flags.writeable = False  # it may lie in memory that cannot be written
+        return array
+
+    def compile(
+        self, log_stream: TextIO | None = None, *, backend: BackendName | None = None
+    ) -> None:
+        """Compile the module and load it. Parameters as for `RawKernel.compile`."""
+        chosen = foreign_arrays.backend_named(backend)
+        with written_to(log_stream):
+            for program in self._programs.all:
+                program.module(chosen)
+
+    def compile_for(self, target: str) -> ObjectCode:
+        """Return object code for ``"sm_90"`` (cubin), ``"compute_90"`` (PTX), ``"lto_90"``
+        (LTO-IR) or ``"host"``, without a device.
+        """
+        return self._programs.build(target)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels that the module offers; of a text only."""
+        return self._programs.offered
+
+    @property
+    def name_expressions(self) -> tuple[str, ...] | None:
+        """The kernels that were asked for; None for all."""
+        return self._program.expressions if isinstance(self._program, RawProgram) else None
+
+    @property
+    def module(self) -> Any:
+        """The loaded module on the current device."""
+        return self._program.module(foreign_arrays.default_backend())[0]
+
+
+class KernelTemplate:
+    """A template of kernels in a ``.cu`` file: ``template["float", 4]`` is a kernel."""
+
+    def __init__(self, module: CudaFile, name: str, parameters: tuple[str, ...]) -> None:
+        self._module = module
+        self.name = name
+        self.parameters = parameters
+
+    def __getitem__(self, arguments: Any) -> RawKernel:
+        """Return the kernel with these template arguments: types (C spellings, or dtypes) and
+        constants.
+        """
+        given = arguments if isinstance(arguments, tuple) else (arguments,)
+        spelled = ", ".join(map(template_argument, given))
+        return self._module.get_function(f"{self.name}<{spelled}>")
+
+    def __call__(self, *args: Any, **words: Any) -> None:
+        """Raise ArgumentTypeError: a template is no kernel yet."""
+        raise ArgumentTypeError(
+            f"'{self.name}' is a template of <{', '.join(self.parameters)}>.\n"
+            f"  Hint: name its arguments: {self.name.rpartition('::')[2]}['float'](...)."
+        )
+
+    def __repr__(self) -> str:
+        return f"<template <{', '.join(self.parameters)}> {self.name}>"
+
+
+class CudaFile(RawModule):
+    """The kernels of ``.cu`` files as attributes; made by :func:`load`."""
+
+    def __init__(self, programs: Sequence[RawProgram], **settings: Any) -> None:
+        self._set_up(programs, **settings)
+
+    def get_function(self, name: str) -> RawKernel:
+        """Return a kernel by its name or name expression.
+
+        Raises
+        ------
+        ArgumentValueError
+            There is no such kernel, or several files have one; or it is a template, the file has
+            variables and is in use, and its arguments were not named when it was loaded.
+        """
+        kernel = super().get_function(name)
+        kernel.__doc__ = "\n\n".join(filter(None, (kernel.signature, kernel.comment)))
+        return kernel
+
+    def __getitem__(self, name: str) -> Any:
+        """Return what the attribute of that name is; kernels whose names this class has itself,
+        such as ``options``, are found here only.
+        """
+        return self._member(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_programs" not in self.__dict__:
+            raise AttributeError(name)
+        member = self.__dict__[name] = self._member(name)
+        return member
+
+    def _member(self, name: str) -> Any:
+        kernel = self._programs.declared(name)
+        if kernel.template_parameters:
+            return KernelTemplate(self, kernel.name, kernel.template_parameters)
+        return self.get_function(kernel.name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._programs.last_names})
+
+    def __repr__(self) -> str:
+        return f"<kernels of {self._programs.title}: {', '.join(self.kernels)}>"
+
+
+def load(
+    *paths: str | os.PathLike[str],
+    options: Sequence[str] = (),
+    backend: str = "nvrtc",
+    enable_cooperative_groups: bool = False,
+    name_expressions: Sequence[str] | None = None,
+    checks: bool = True,
+    exited_threads: Literal["error", "arrive"] = "error",
+    link: Sequence[Any] = (),
+) -> CudaFile:
+    """Return the kernels of ``.cu`` files as attributes of one object.
+
+    Functions that run on the host (``main``, what launches with ``<<<...>>>``) may stand in the
+    files; they are left out. A call after a file or one of its headers has changed compiles anew,
+    and what was returned before stays as it was.
+
+    Parameters
+    ----------
+    *paths : str or os.PathLike
+        One or more files; each is a translation unit of its own.
+    options : sequence of str
+        Compile options; the file's directory is searched for headers first.
+    backend, enable_cooperative_groups, checks, exited_threads
+        As for `RawKernel`.
+    name_expressions : sequence of str, optional
+        Templates with their arguments that are wanted beside the kernels that are none.
+    link : sequence of ObjectCode, bytes, str or os.PathLike
+        As for `RawModule`; each file is linked with all of them.
+
+    Returns
+    -------
+    CudaFile
+        Its attributes are the kernels by their names, its templates are subscripted:
+        ``module.scale["float", 4]``.
+
+    Raises
+    ------
+    ArgumentValueError
+        A file cannot be read.
+    """
+    if not paths:
+        raise ArgumentTypeError("'load' needs the path of a file.")
+    compiler = checked_compiler(backend)
+    programs = read_programs(
+        paths,
+        checked_options(options),
+        compiler,
+        checked_links(link, compiler),
+        checked_names(name_expressions) or (),
+    )
+    return CudaFile(
+        programs,
+        cooperative=enable_cooperative_groups,
+        checks=checks,
+        exited_threads=exited_threads,
+    )

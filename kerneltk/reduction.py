@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name, check_options, check_text
 from kerneltk.codegen.reduction import ReductionDefinition, specialize_reduction
@@ -18,6 +19,7 @@ from kerneltk.codegen.rendered import translation_unit_of
 from kerneltk.codegen.specialization import Lowered
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.lexer import identifiers
 from kerneltk.elementwise import copy_array
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError, render_message
@@ -393,8 +395,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('total', True)
         """
-        if backend not in ("cuda", "host"):
-            raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
+        target = capabilities_of(backend)
         options = call_arguments.read_options({"size": size})
         args = self._arranged(args, out, named)
         definition = self._definition
@@ -405,7 +406,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         specs = [call_arguments.spec_of(argument) for argument in args]
         extra = _extra_of(axis, keepdims, options.size)
         resolved = _resolve(definition, specs, args[:nin], extra)
-        lowered = _lower(definition, resolved, backend, DEFAULT_UNITS, extra)
+        lowered = _lower(definition, resolved, target, DEFAULT_UNITS, extra)
         if lowered is None:
             raise ArgumentValueError(
                 f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."
@@ -513,7 +514,7 @@ def _resolve(
 def _lower(
     definition: ReductionDefinition,
     resolved: Resolved,
-    backend: BackendName,
+    backend: Capabilities,
     units: int,
     extra: _Extra,
 ) -> Lowered | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 
@@ -271,11 +272,15 @@ class Compiler(Protocol):
 
 
 class Backend(Compiler, Protocol):
-    """A place where kernels run."""
+    """What loads and launches kernels."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What code relies on there."""
 
     @property
     def name(self) -> BackendName:
-        """``"cuda"`` or ``"host"``."""
+        """That of its capabilities."""
 
     @property
     def array_type(self) -> type:

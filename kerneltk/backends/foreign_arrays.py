@@ -8,21 +8,19 @@ kind of array.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kerneltk.backends.base import Backend, DeviceBackend
-from kerneltk.core.artifacts import BackendName
+from kerneltk.backends.registry import backend_named, backend_of, default_backend
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    BackendUnavailableError,
     Snippet,
     render_message,
 )
@@ -38,15 +36,12 @@ from kerneltk.interop.protocols import (
 from kerneltk.interop.streams import Home
 
 __all__ = [
-    "PLACES",
     "Adoption",
     "Caller",
     "Imported",
     "backend_named",
     "backend_of",
-    "cuda_backend",
     "default_backend",
-    "host_backend",
     "import_array",
     "own_array",
 ]
@@ -54,75 +49,22 @@ __all__ = [
 Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""
 
-PLACES: dict[BackendName, str] = {"host": "host memory", "cuda": "a GPU"}
-"""What messages call the place of a backend's arrays."""
-
 _HOST_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
 _CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
-@cache
-def host_backend() -> Backend:
-    """Return the host backend."""
-    from kerneltk.backends.host.backend import HostBackend
-
-    return HostBackend()
+def _cuda_backend() -> DeviceBackend:
+    """Return the backend of arrays on GPUs. Raises as `backend_named`."""
+    backend: Any = backend_named("cuda")
+    return backend  # type: ignore[no-any-return]
 
 
-@cache
-def cuda_backend() -> DeviceBackend:
-    """Return the CUDA backend.
-
-    Raises
-    ------
-    BackendUnavailableError
-        CuPy or the driver's bindings are not installed.
-    """
-    try:
-        from kerneltk.backends.cuda.backend import CudaBackend
-    except ImportError as error:
-        raise BackendUnavailableError(
-            f"Arrays on a GPU need CuPy and the CUDA bindings: {error}.\n"
-            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
-        ) from error
-    return CudaBackend()
-
-
-def backend_named(name: BackendName | None) -> Backend:
-    """Return the backend of a name; without one, that of :func:`default_backend`.
-
-    Raises as :func:`cuda_backend`.
-    """
-    if not name:
-        return default_backend()
-    return host_backend() if name == "host" else cuda_backend()
-
-
-def default_backend() -> Backend:
-    """Return where a kernel without any array argument runs.
-
-    That is the GPU in a program that has imported CuPy and has one, as CuPy's own kernels would,
-    and the host elsewhere.
-    """
-    if "cupy" in sys.modules:
-        with suppress(BackendUnavailableError):
-            return cuda_backend()
-    return host_backend()
+def _host_backend() -> Backend:
+    return backend_named("host")
 
 
 def _root(value: object) -> str:
     return type(value).__module__.partition(".")[0]
-
-
-def backend_of(value: object) -> Backend | None:
-    """Return the backend whose own arrays `value` is one of, or None."""
-    if isinstance(value, np.ndarray):
-        return host_backend()
-    # An instance of CuPy's class means that CuPy is imported already.
-    cupy = sys.modules.get("cupy")
-    if cupy is not None and isinstance(value, cupy.ndarray):
-        return cuda_backend()
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +129,7 @@ def import_array(value: Any) -> Imported | None:
         return _import_dlpack(value)
     if kind in _HOST_DEVICES:
         # NumPy's own conversion knows JAX's dtypes.
-        take = np.asarray if _root(value) in _JAX else host_backend().adopt
+        take = np.asarray if _root(value) in _JAX else _host_backend().adopt
         return Imported(attempt(value, "__dlpack__", lambda: take(value)), _way_back(value))
     if interface is not MISSING:
         return _import_cuda(value, interface)
@@ -212,8 +154,8 @@ def _import_tensor(tensor: Any) -> Imported:
     lock = torch_tensors.lock_of(tensor)
     note = partial(torch_tensors.note_write, tensor)
     if kind == "cpu":
-        return Imported(host_backend().wrap(memory), _to_torch, None, lock, note)
-    array = cuda_backend().wrap(memory, device)
+        return Imported(_host_backend().wrap(memory), _to_torch, None, lock, note)
+    array = _cuda_backend().wrap(memory, device)
     # What stands for a lazy view was computed in torch's order, and is nobody's afterwards.
     is_copy = memory.owner is not tensor
     home = Home(_TORCH.current_stream(device), device, _TORCH, asked=is_copy)
@@ -224,7 +166,7 @@ _TORCH = torch_tensors.TorchLibrary()
 
 
 def _import_cuda(value: Any, interface: Any) -> Imported:
-    backend = cuda_backend()
+    backend = _cuda_backend()
     memory, stream = cuda_memory(value, interface)
     array = backend.wrap(memory)
     home = backend.home(array)
@@ -238,7 +180,7 @@ def _import_cuda(value: Any, interface: Any) -> Imported:
 
 
 def _import_dlpack(value: Any) -> Imported:
-    backend = cuda_backend()
+    backend = _cuda_backend()
     array = attempt(value, "__dlpack__", lambda: backend.adopt(value))
     own = backend.home(array)  # the stream that the producer's work was ordered before
     home = Home(own.stream, own.device, asked=True, kept=array)
@@ -287,11 +229,11 @@ class Adoption:
         """
         own = backend_of(value)
         if own is not None and (
-            own.name == "cuda"
+            not own.capabilities.is_fallback
             or type(value) is np.ndarray
             or (keep_subclasses and not isinstance(value, np.ma.MaskedArray))
         ):
-            if own.name == "cuda":
+            if not own.capabilities.in_host_memory:
                 self._own_on_gpu = value
             self._given.append((value, value))
             return own, value
@@ -343,7 +285,7 @@ class Adoption:
         if not self._homes:
             yield stream
         else:
-            backend = cuda_backend()
+            backend = _cuda_backend()
             homes = list(self._homes)
             if self._own_on_gpu is not None:
                 homes.append(backend.home(self._own_on_gpu))
@@ -387,7 +329,7 @@ def _to_torch(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         return torch_tensors.on_host(array)
     # What is allocated for tensors is torch's own memory.
-    block = cuda_backend().owner_of(array)
+    block = _cuda_backend().owner_of(array)
     return torch_tensors.new_tensor(block, array.dtype, array.shape, array.strides)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
 from kerneltk.core.lexer import (
     has_directives,
@@ -85,13 +85,13 @@ class KernelDefinition(ABC):
             return self.names
         return identifiers(*self._inner)
 
-    def entry(self, backend: BackendName) -> str:
+    def entry(self, backend: Capabilities) -> str:
         """Return the entry point's name.
 
         On a GPU, where profilers show it, it is the kernel's, unless the text has that name for
         other things. On the host it is one that means nothing to linkers, loaders and libraries.
         """
-        if backend == "host":
+        if backend.emulates_cuda:
             return f"_kt_entry_{self.name}"
         taken = {parameter.type_variable for parameter in self.signature.parameters}
         taken.update(self.names & identifiers(self.preamble))

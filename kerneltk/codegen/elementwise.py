@@ -20,7 +20,7 @@ from kerneltk.codegen.specialization import (
     visited,
 )
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import always_assigns, uses_thread_state
 from kerneltk.schedule.elementwise import (
@@ -134,7 +134,7 @@ class ElementwiseSpecialization:
     Parameters
     ----------
     definition : ElementwiseDefinition
-    backend : {"cuda", "host"}
+    backend : Capabilities
     binding : Binding
     is_array : tuple of bool
         One a parameter: whether its argument is an array.
@@ -157,7 +157,7 @@ class ElementwiseSpecialization:
     """
 
     definition: ElementwiseDefinition
-    backend: BackendName
+    backend: Capabilities
     binding: Binding
     is_array: tuple[bool, ...]
     raw: tuple[RawView | None, ...]
@@ -185,12 +185,12 @@ class ElementwiseSpecialization:
     @cached_property
     def divisor_count(self) -> int:
         """How many divisors the decomposition of an element's or a tile's number needs."""
-        return 0 if self.backend == "host" else self.ndim - 1
+        return 0 if self.backend.walks_chunks else self.ndim - 1
 
     @cached_property
     def strided(self) -> tuple[bool, ...]:
         """Which accesses need run-time steps."""
-        if self.backend == "host":
+        if self.backend.walks_chunks:
             return tuple(True for _ in self.accesses)
         return tuple(access.kind not in ("flat", "uniform") for access in self.accesses)
 
@@ -241,7 +241,7 @@ class ElementwiseSpecialization:
 
 def _operands(
     definition: ElementwiseDefinition,
-    backend: BackendName,
+    backend: Capabilities,
     arrays: Sequence[ArraySpec | None],
     shape: tuple[int, ...],
 ) -> list[Operand]:
@@ -275,7 +275,7 @@ def _index_shape(
 
 def specialize_elementwise(
     definition: ElementwiseDefinition,
-    backend: BackendName,
+    backend: Capabilities,
     binding: Binding,
     arrays: Sequence[ArraySpec | None],
     shape: tuple[int, ...],
@@ -286,7 +286,7 @@ def specialize_elementwise(
     Parameters
     ----------
     definition : ElementwiseDefinition
-    backend : {"cuda", "host"}
+    backend : Capabilities
     binding : Binding
     arrays : sequence of ArraySpec or None
         One a parameter, outputs included; None for scalars.
@@ -304,7 +304,7 @@ def specialize_elementwise(
         direct = True
     if not operands:
         layout = Layout("direct", 1, total > 2**31 - 2**21, (), Loop((total,), ()))
-    elif backend == "cuda":
+    elif not backend.walks_chunks:
         layout = plan_cuda(shape, operands, direct=direct)
         if layout.variant == "tile" and block_size is not None:
             layout = plan_cuda(shape, operands, direct=False, tiles=False)
@@ -314,7 +314,7 @@ def specialize_elementwise(
     index_shape: tuple[int, ...] | None = None
     if definition.uses_index_space:
         index_shape = _index_shape(definition, operands, shape)
-    block = 1 if backend == "host" else block_size or DEFAULT_BLOCK
+    block = 1 if backend.walks_chunks else block_size or DEFAULT_BLOCK
     specialization = ElementwiseSpecialization(
         definition,
         backend,
@@ -326,7 +326,7 @@ def specialize_elementwise(
         layout.wide_index,
         layout.shift > 0,
         _is_exact(layout, block),
-        backend == "host" and definition.overwrites and _has_dense_results(layout, operands),
+        backend.streaming_stores and definition.overwrites and _has_dense_results(layout, operands),
         layout.ndim,
         layout.accesses,
         None if index_shape is None else len(index_shape),
@@ -336,7 +336,7 @@ def specialize_elementwise(
         specialization, layout, total, total * sum(o.itemsize for o in operands), index_shape
     )
     grid, grain = _launch_size(specialization, layout, total)
-    lasting = backend == "host" and may_last(total, definition)
+    lasting = backend.is_interruptible and may_last(total, definition)
     return Lowered(specialization, constants, raw_geometry, grid, grain, may_last=lasting)
 
 
@@ -410,7 +410,7 @@ def _launch_size(
     specialization: ElementwiseSpecialization, layout: Layout, total: int
 ) -> tuple[int, int]:
     shape = layout.loop.shape
-    if specialization.backend == "host":
+    if specialization.backend.walks_chunks:
         if layout.variant == "tile":
             across, down = _tiles(shape, HOST_TILE)
             return math.prod(shape[:-2]) * across * down, max(1, HOST_GRAIN // HOST_TILE**2)

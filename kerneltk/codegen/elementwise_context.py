@@ -49,13 +49,13 @@ def elementwise_context(specialization: ElementwiseSpecialization) -> dict[str, 
         "exact": specialization.exact,
         "streams": specialization.streams,
         # Written once and never left by a return, the operation needs no function of its own.
-        "inline": specialization.backend == "cuda"
+        "inline": not specialization.backend.walks_chunks
         and (specialization.exact or specialization.variant != "pack")
         and definition.stays_in_place,
         "direct_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
         "ndim": specialization.ndim,
         "block": specialization.block,
-        "tile": TILE if specialization.backend == "cuda" else HOST_TILE,
+        "tile": HOST_TILE if specialization.backend.walks_chunks else TILE,
         "per_element": specialization.per_element,
         "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),
         "index_type": "long long" if specialization.wide_index else "int",

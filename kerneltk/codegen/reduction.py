@@ -20,7 +20,7 @@ from kerneltk.codegen.specialization import (
     visited,
 )
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import always_assigns
 from kerneltk.schedule.elementwise import Access, Operand
@@ -122,7 +122,7 @@ class ReductionSpecialization:
     Parameters
     ----------
     definition : ReductionDefinition
-    backend : {"cuda", "host"}
+    backend : Capabilities
     binding : Binding
     is_array : tuple of bool
         One a parameter: whether its argument is an array.
@@ -144,7 +144,7 @@ class ReductionSpecialization:
     """
 
     definition: ReductionDefinition
-    backend: BackendName
+    backend: Capabilities
     binding: Binding
     is_array: tuple[bool, ...]
     raw: tuple[RawView | None, ...]
@@ -184,7 +184,7 @@ class ReductionSpecialization:
     @cached_property
     def divisor_counts(self) -> tuple[int, int]:
         """How many divisors take apart the number of an output, and of a pack or an element."""
-        if self.backend == "host":
+        if self.backend.walks_chunks:
             return 0, 0
         return self.kept_ndim - 1, self.reduced_ndim - 1
 
@@ -212,7 +212,7 @@ class ReductionSpecialization:
         dynamic = dynamic_fields(
             self.definition.signature.parameters, self.is_array, self.raw, self.binding
         )
-        if self.backend == "cuda":
+        if not self.backend.walks_chunks:
             dynamic.insert(0, Field("char* _kt_scratch", "P"))
         constant = [
             Field("long long _kt_outputs", "q"),
@@ -249,7 +249,7 @@ class ReductionSpecialization:
 
 def _geometry(
     definition: ReductionDefinition,
-    backend: BackendName,
+    backend: Capabilities,
     arrays: Sequence[ArraySpec | None],
     shape: tuple[int, ...],
     axes: Sequence[int],
@@ -295,7 +295,7 @@ def _without_kept_ones(
 
 def specialize_reduction(
     definition: ReductionDefinition,
-    backend: BackendName,
+    backend: Capabilities,
     binding: Binding,
     arrays: Sequence[ArraySpec | None],
     shape: tuple[int, ...],
@@ -307,7 +307,7 @@ def specialize_reduction(
     Parameters
     ----------
     definition : ReductionDefinition
-    backend : {"cuda", "host"}
+    backend : Capabilities
     binding : Binding
     arrays : sequence of ArraySpec or None
         One a parameter, outputs included; None for scalars.
@@ -322,7 +322,7 @@ def specialize_reduction(
     size = definition.accumulator.size(binding)
     if not definition.identity:  # a total says whether there is a value
         size += min(size, 16)
-    if backend == "cuda":
+    if not backend.walks_chunks:
         layout = plan_reduction_cuda(geometry, size, units)
     else:
         layout = plan_reduction_host(geometry, size)
@@ -368,7 +368,7 @@ def specialize_reduction(
             values += [total, *extents, *(0 for _ in extents)]
     values += view_numbers
     constants = specialization.arguments.constant.pack(*values)
-    if backend == "cuda":
+    if not backend.walks_chunks:
         grid, grain = layout.tiles, layout.split
     else:
         grid = layout.tiles * layout.split
@@ -376,11 +376,11 @@ def specialize_reduction(
     scratch = 0
     if layout.split > 1:
         room = -(-size // 16) * 16
-        slots = layout.shared_slots if backend == "cuda" else geometry.outputs
+        slots = geometry.outputs if backend.walks_chunks else layout.shared_slots
         partial = slots * layout.split * room
-        counters = COUNTERS * 4 if backend == "cuda" else layout.tiles * 4 + MOST_BYTES
+        counters = layout.tiles * 4 + MOST_BYTES if backend.walks_chunks else COUNTERS * 4
         scratch = counters + partial
-    lasting = backend == "host" and may_last(geometry.outputs * geometry.length, definition)
+    lasting = backend.is_interruptible and may_last(geometry.outputs * geometry.length, definition)
     return Lowered(specialization, constants, raw_geometry, grid, grain, scratch, lasting)
 
 
@@ -442,7 +442,7 @@ def _numbers(
         *layout.kept.shape,
         *layout.reduced.shape,
     ]
-    if specialization.backend == "cuda":
+    if not specialization.backend.walks_chunks:
         bits = 64 if layout.wide_index else 32
         kept = list(reversed(layout.kept.shape[1:]))
         reduced = list(reversed(layout.reduced.shape[1:]))

@@ -36,8 +36,8 @@ class _View:
 
 def reduction_headers(specialization: ReductionSpecialization) -> set[str]:
     """Return the package's headers that the kind of loop needs."""
-    cuda = specialization.backend == "cuda"
-    wanted = {"memory.hpp", "reduce.hpp" if cuda else "host_reduce.hpp"}
+    walks_chunks = specialization.backend.walks_chunks
+    wanted = {"memory.hpp", "host_reduce.hpp" if walks_chunks else "reduce.hpp"}
     if any(specialization.raw) or specialization.views:
         wanted.add("array_view.hpp")
     if specialization.in_ndim is not None or specialization.out_ndim is not None:
@@ -79,7 +79,7 @@ def reduction_context(specialization: ReductionSpecialization) -> dict[str, Any]
     }
     by_name = {p.name: p for p in definition.signature.parameters}
     index = "long long" if specialization.wide_index else "int"
-    on_host = specialization.backend == "host"
+    on_host = specialization.backend.walks_chunks
     inputs = [a for a in arrays if a.is_const]
     mask = [a for a in inputs if definition.mask and a.name == "_kt_where"]
     return {

@@ -45,7 +45,7 @@ def translation_unit_of(specialization: Specialization) -> TranslationUnit:
         text = data.decode("utf-8", "surrogatepass")
     definition = specialization.definition
     return TranslationUnit(
-        specialization.backend,
+        specialization.backend.name,
         text,
         definition.entry(specialization.backend),
         definition.options,

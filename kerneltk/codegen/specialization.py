@@ -9,7 +9,7 @@ from typing import Protocol
 from kerneltk.codegen.argument_block import ArgumentBlock, Field
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.type_binding import Binding
@@ -37,8 +37,8 @@ class Specialization(Protocol):
         """What the user wrote."""
 
     @property
-    def backend(self) -> BackendName:
-        """``"cuda"`` or ``"host"``."""
+    def backend(self) -> Capabilities:
+        """What it may rely on there."""
 
     @property
     def binding(self) -> Binding:

@@ -72,7 +72,11 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
     definition = specialization.definition
     wanted = set(own)
     opaque = definition.opaque
-    if specialization.backend == "host" or opaque or any(map(_CORE_NAMES.match, definition.names)):
+    if (
+        specialization.backend.emulates_cuda
+        or opaque
+        or any(map(_CORE_NAMES.match, definition.names))
+    ):
         wanted.add("core.hpp")
     for dtype in specialization.binding.dtypes:
         wanted.update(describe(dtype).headers)
@@ -85,7 +89,10 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
     ):
         if name in names:
             wanted.add(header)
-    if any(name.startswith("atomic") for name in names) and specialization.backend == "cuda":
+    if (
+        any(name.startswith("atomic") for name in names)
+        and not specialization.backend.emulates_cuda
+    ):
         wanted.add("atomics.hpp")
     if "complex.hpp" in wanted:
         wanted.update(header for header, own in _COMPLEX_NAMES if opaque or own & names)
@@ -122,10 +129,10 @@ def template_input(specialization: Specialization) -> TemplateInput:
         "raws": names_of(specialization, scalars=False),
         **own_context(specialization),
     }
-    on_gpu = specialization.backend == "cuda"
-    has_halves = on_gpu and any(map(_HALF_NAMES.match, definition.names))
+    backend = specialization.backend
+    has_halves = not backend.emulates_cuda and any(map(_HALF_NAMES.match, definition.names))
     return TemplateInput(
-        f"{specialization.template}.{'cu' if on_gpu else 'host'}.j2",
+        f"{specialization.template}.{backend.template_suffix}.j2",
         context,
         "#include <cuda_fp16.h>\n" if has_halves else "",
         f"#line @{digest.hexdigest()}",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 __all__ = [
+    "BOUNDS_SUFFIX",
     "INCLUDE_DIRECTORY",
     "LinkInput",
     "ObjectCode",
@@ -23,7 +24,11 @@ __all__ = [
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "templates" / "include"
 """Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
 
-BackendName = Literal["cuda", "host"]
+BOUNDS_SUFFIX = "_threads"
+"""What the symbol of a kernel's launch bounds has behind that of its entry, on the host."""
+
+BackendName = str
+"""``"cuda"``, ``"host"`` or the name of another backend that is registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class Target:
 
     Parameters
     ----------
-    backend : {"cuda", "host"}
+    backend : str
     architecture : str
         ``"sm_90"`` for CUDA; for the host a name of the CPU and its features.
     compiler : str
@@ -89,10 +94,10 @@ class TranslationUnit:
 
     Parameters
     ----------
-    backend : {"cuda", "host"}
-        The backend whose dialect the text is written in.
+    backend : str
+        The backend whose dialect the source is written in.
     source : str
-        The text. Package headers are included by ``#include <kerneltk/...>``.
+        Package headers are included by ``#include <kerneltk/...>``.
     entry : str
         The ``extern "C"`` name of the entry point.
     options : tuple of str

@@ -1,4 +1,4 @@
-"""What compilers say of texts that they take: warnings, and what options make them print."""
+"""The logs of compilers: warnings, errors, and what options make them print."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TextIO
 
+from kerneltk.errors import CompileError
+
 __all__ = ["report", "written_to"]
 
 _stream: ContextVar[TextIO | None] = ContextVar("kerneltk_compile_log", default=None)
@@ -14,13 +16,17 @@ _stream: ContextVar[TextIO | None] = ContextVar("kerneltk_compile_log", default=
 
 @contextmanager
 def written_to(stream: TextIO | None) -> Iterator[None]:
-    """Return a context in which this thread's compilers write their logs to `stream`.
+    """Return a context in which this thread's compilers write their logs to `stream`, if any.
 
     Object code that comes from a cache has no log.
     """
     token = _stream.set(stream)
     try:
         yield
+    except CompileError as error:
+        if stream is not None:
+            stream.write(error.log)
+        raise
     finally:
         _stream.reset(token)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.errors import ArgumentTypeError
 
@@ -113,13 +114,13 @@ def is_supported(dtype: np.dtype[Any]) -> bool:
     return True
 
 
-def alignment_on(backend: str, dtype: np.dtype[Any]) -> int:
-    """Return at multiples of what (bytes) a backend's code finds the elements of `dtype`.
+def alignment_on(backend: Capabilities, dtype: np.dtype[Any]) -> int:
+    """Return the alignment (bytes) that a backend's code takes for granted of elements of `dtype`.
 
     A GPU moves a complex number as one word; a CPU needs its parts aligned, as NumPy does.
     """
     alignment = describe(dtype).alignment
-    return alignment if backend == "cuda" or dtype.kind != "c" else alignment // 2
+    return alignment if backend.aligns_complex_whole or dtype.kind != "c" else alignment // 2
 
 
 @lru_cache(maxsize=1024)

@@ -283,7 +283,7 @@ def passing_of(
         The parameter takes no argument of this type.
     """
     wanted = parameter.type
-    if is_packed(kind) and backend.name == "host":
+    if is_packed(kind) and backend.capabilities.in_host_memory:
         raise mismatch(signature, parameter, kind, "it describes an array on a GPU.")
     is_array = issubclass(kind, backend.array_type)
     if wanted is not None and wanted.kind != "pointer":

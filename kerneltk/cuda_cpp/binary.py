@@ -93,7 +93,7 @@ class BinaryProgram:
         LaunchError
             The driver refuses the file.
         """
-        if backend.name == "host":
+        if not backend.capabilities.loads_binaries:
             raise BackendUnavailableError(
                 f"'{self.path.name}' is compiled for GPUs and cannot run on CPU cores.\n"
                 "  Hint: load its source instead."
@@ -115,6 +115,12 @@ class BinaryProgram:
                 backend, place[0], function, signature, backend.limits(function)
             )
         return self._kernels[place]
+
+    def build(self, target: str) -> ObjectCode:
+        """Raise ArgumentValueError: nothing can be compiled for another target."""
+        raise ArgumentValueError(
+            f"'compile_for' needs a source, and '{self.path.name}' is compiled."
+        )
 
     def declared_parameters(self, symbol: str) -> tuple[RawParameter, ...]:
         """Return nothing: there is no text."""

@@ -1,11 +1,19 @@
-"""Compile options of a user's text: those that name directories, and those that are directives."""
+"""What a caller gives beside a source: options, the compiler, name expressions."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
-__all__ = ["with_absolute_directories", "without_directives"]
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = [
+    "checked_compiler",
+    "checked_names",
+    "checked_options",
+    "without_directives",
+]
 
 _DIRECTORIES = ("-I", "--include-path", "-isystem", "--system-include", "-iquote")
 _MACROS = {
@@ -43,7 +51,7 @@ def _split(options: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, 
             yield name, option[len(name) :].removeprefix("="), [option]
 
 
-def with_absolute_directories(options: Sequence[str]) -> tuple[str, ...]:
+def _with_absolute_directories(options: Sequence[str]) -> tuple[str, ...]:
     """Return the options with directories that mean the same from another working directory."""
     result: list[str] = []
     for name, value, words in _split(options, _DIRECTORIES):
@@ -82,3 +90,30 @@ def without_directives(options: Sequence[str]) -> tuple[list[str], tuple[str, ..
             path = os.path.abspath(value) if os.path.exists(value) else value
             lines.append(f'#include "{path}"')
     return lines, tuple(others)
+
+
+def checked_options(options: Any) -> tuple[str, ...]:
+    """Return compile options as a tuple, directories in them as they are found from here; raises
+    ArgumentTypeError where they are none.
+    """
+    if not isinstance(options, Sequence) or isinstance(options, str):
+        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
+    if not all(isinstance(option, str) for option in options):
+        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
+    return _with_absolute_directories(options)
+
+
+def checked_compiler(backend: Any) -> Literal["nvrtc", "nvcc"]:
+    """Return the compiler for GPUs; raises ArgumentValueError for another."""
+    if backend not in ("nvrtc", "nvcc"):
+        raise ArgumentValueError(f"'backend' must be 'nvrtc' or 'nvcc', not {backend!r}.")
+    return "nvcc" if backend == "nvcc" else "nvrtc"
+
+
+def checked_names(names: Any) -> tuple[str, ...] | None:
+    """Return name expressions as a tuple; raises ArgumentTypeError where they are none."""
+    if names is None:
+        return None
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise ArgumentTypeError(f"'name_expressions' must be a sequence of str, not {names!r}.")
+    return tuple(names)

@@ -14,7 +14,9 @@ import numpy as np
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module
+from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
@@ -243,9 +245,9 @@ class RawProgram:
         kernels.update((name, Request(name)) for name in self._added)
         return [*kernels.values(), *variables.values()]
 
-    def unit(self, backend: BackendName) -> TranslationUnit:
+    def unit(self, backend: Capabilities) -> TranslationUnit:
         """Return the translation unit for a backend."""
-        left_out = self._left_out.get(backend, {})
+        left_out = self._left_out.get(backend.name, {})
         requests = [
             replace(request, symbol=self._c_symbols.get(request.expression, ""))
             for request in self.requests()
@@ -281,32 +283,32 @@ class RawProgram:
         """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
         ``"host"``), without a device. Raises as `pipeline.compile_ahead`.
         """
-        backend: BackendName = "host" if target == "host" else "cuda"
+        backend = capabilities_of_target(target)
         return self._leaving_out(backend, lambda unit: pipeline.compile_ahead(unit, target))
 
-    def _leaving_out(self, backend: BackendName, make: Callable[[TranslationUnit], T]) -> T:
+    def _leaving_out(self, backend: Capabilities, make: Callable[[TranslationUnit], T]) -> T:
         """Call `make` with the unit, and again without what the compiler does not find."""
         for _ in range(_MOST_TRIES):
             try:
                 return make(self.unit(backend))
             except CompileError as error:
                 refused = self._refused_requests(error)
-                known = self._left_out.get(backend, {})
+                known = self._left_out.get(backend.name, {})
                 if refused is None or refused.keys() <= known.keys():
                     raise self._explained(error, backend) from None
-                overloaded = self._overloaded(refused, error) if backend == "cuda" else {}
+                overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
                 if overloaded and not self._c_symbols:
                     self._c_symbols = overloaded
                     continue
                 for name in self.expressions or ():
                     if name in refused:
                         raise self._unknown(name, refused[name], error) from None
-                self._left_out[backend] = {**known, **refused}
+                self._left_out[backend.name] = {**known, **refused}
         return make(self.unit(backend))
 
-    def _explained(self, error: CompileError, backend: BackendName) -> CompileError:
+    def _explained(self, error: CompileError, backend: Capabilities) -> CompileError:
         """Return a compiler's error, or where the text needs what CPU cores do not have, that."""
-        if backend == "cuda":
+        if not backend.emulates_cuda:
             return error
         for source in (self.source, *self.source.included):
             for found in source.summary.unsupported:
@@ -383,7 +385,7 @@ class RawProgram:
         with self._lock:
             if place not in self._modules:
                 self._modules[place] = self._leaving_out(
-                    backend.name, lambda unit: pipeline.get_module(unit, backend)
+                    backend.capabilities, lambda unit: pipeline.get_module(unit, backend)
                 )
             return self._modules[place]
 
@@ -401,7 +403,7 @@ class RawProgram:
         symbol = dict(code.symbols).get(expression)
         if symbol is None:
             reason = self._left_out.get(backend.name, {}).get(expression, "")
-            if reason or backend.name == "host":
+            if reason or backend.capabilities.emulates_cuda:
                 missing = "its compilation leaves it out, or names it otherwise"
                 raise self._unknown(expression, reason or missing)
             symbol = expression

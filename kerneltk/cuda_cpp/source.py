@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from kerneltk.cache.fingerprint import named_in_options
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
-from kerneltk.core.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
+from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import without_directives
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
@@ -127,7 +128,7 @@ class RawSource:
     @cached_property
     def summary(self) -> SourceSummary:
         """What the text declares."""
-        from kerneltk.cuda_cpp.syntax.declarations import read_source  # loads the parser
+        from kerneltk.cuda_cpp.syntax.reader import read_source  # loads the parser
 
         return read_source(self.code)
 
@@ -208,7 +209,8 @@ class RawSource:
         """The text as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
-        from kerneltk.cuda_cpp.syntax.declarations import blank_host_code, read_source
+        from kerneltk.cuda_cpp.syntax.host_code import blank_host_code
+        from kerneltk.cuda_cpp.syntax.reader import read_source
 
         text = with_headers(self, self._find_header)
         summary = self.summary if text == self.code else read_source(text)
@@ -223,7 +225,7 @@ class RawSource:
         ):
             text = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
         if has_bounds(text):
-            from kerneltk.cuda_cpp.syntax.declarations import read_source
+            from kerneltk.cuda_cpp.syntax.reader import read_source
 
             summary = self.summary if text == self.code else read_source(text)
             text = with_bounds(text, summary.kernels)
@@ -238,10 +240,10 @@ class RawSource:
 
         return with_meetings(self._host_text)
 
-    def unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
+    def unit(self, backend: Capabilities, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""
-        if backend == "host":
-            return self._host_unit(requests)
+        if backend.emulates_cuda:
+            return self._host_unit(backend.name, requests)
         # Object codes that are linked to one another must not share a name.
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
@@ -264,7 +266,7 @@ class RawSource:
             head.append("#include <_kt_implicit.h>")
         body = self.code if by_nvcc else self._text
         return TranslationUnit(
-            "cuda",
+            backend.name,
             self._assembled(head, self.name, body, lines),
             "",
             options,
@@ -277,7 +279,7 @@ class RawSource:
             links=self.links,
         )
 
-    def _host_unit(self, requests: Sequence[Request]) -> TranslationUnit:
+    def _host_unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
         if self.links:
             raise BackendUnavailableError(
                 f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
@@ -322,7 +324,7 @@ class RawSource:
         if unmet:
             head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
-            "host",
+            backend,
             self._assembled(head, name, body, lines),
             "",
             options,

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kerneltk
+from kerneltk.backends.registry import array_library
+from kerneltk.core.artifacts import BackendName
 from kerneltk.core.settings import get_settings
 from kerneltk.demo.steps import STEPS, Step, prepare, tile_side
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.tools.libraries import array_library
 
 __all__ = ["Machine", "Outcome", "Run", "choose_machine"]
 
@@ -30,23 +31,28 @@ class Machine:
 
     Parameters
     ----------
-    backend : {"host", "cuda"}
+    backend : str
     xp : module
         NumPy for the host, CuPy for CUDA.
     """
 
-    backend: Literal["host", "cuda"]
+    backend: BackendName
     xp: ModuleType
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether its arrays are CuPy's."""
+        return self.xp is not np
 
     @property
     def rival(self) -> str:
         """What the times are compared with: NumPy, or CuPy, its class if it takes the same text."""
-        return "NumPy" if self.backend == "host" else "CuPy"
+        return "CuPy" if self.on_gpu else "NumPy"
 
     @property
     def label(self) -> str:
         """What it is, for titles."""
-        if self.backend == "cuda":
+        if self.on_gpu:
             device = self.xp.cuda.Device()
             name = self.xp.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
             return f"the GPU ({name})"
@@ -56,7 +62,7 @@ class Machine:
     @property
     def pixels(self) -> int:
         """Elements that make an array too large for any cache."""
-        return 2**24 if self.backend == "host" else 2**26
+        return 2**26 if self.on_gpu else 2**24
 
     def upload(self, value: Any) -> Any:
         """Return an array of this machine for a NumPy array; scalars are returned unchanged."""
@@ -64,7 +70,7 @@ class Machine:
 
     def download(self, value: Any) -> Any:
         """Return a NumPy array for an array of this machine; scalars are returned unchanged."""
-        if self.backend == "cuda" and isinstance(value, self.xp.ndarray):
+        if self.on_gpu and isinstance(value, self.xp.ndarray):
             return self.xp.asnumpy(value)
         return value
 
@@ -86,7 +92,7 @@ class Machine:
         """
         if not warm:
             call()
-        timer = self._time_on_device if self.backend == "cuda" else _time_on_host
+        timer = self._time_on_device if self.on_gpu else _time_on_host
         times: list[float] = []
         begin = time.perf_counter()
         while len(times) < least or (time.perf_counter() - begin < enough and len(times) < 50):
@@ -111,13 +117,12 @@ def choose_machine(backend: Literal["auto", "host", "cuda"] = "auto") -> Machine
     BackendUnavailableError
         `backend` is ``"cuda"``, and CuPy or a device is missing.
     """
-    if backend != "host":
-        try:
-            return Machine("cuda", array_library("cuda"))
-        except BackendUnavailableError:
-            if backend == "cuda":
-                raise
-    return Machine("host", np)
+    if backend != "auto":
+        return Machine(backend, array_library(backend))
+    try:
+        return Machine("cuda", array_library("cuda"))
+    except BackendUnavailableError:
+        return Machine("host", np)
 
 
 def _time_on_host(call: Callable[[], object]) -> float:
@@ -234,7 +239,7 @@ class Run:
         plain = [machine.download(argument) for argument in arguments]
         with np.errstate(all="ignore"):  # no-data cells are compared, not complained about
             expected = step.reference(*plain)
-            if machine.backend == "host":
+            if not machine.on_gpu:
                 rival_seconds = machine.seconds(lambda: step.reference(*plain), least=3, warm=True)
             elif step.rival is not None:
                 rival_seconds = machine.seconds(functools.partial(step.rival, *arguments))

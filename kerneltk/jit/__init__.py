@@ -29,8 +29,11 @@ __all__ = ["ElementKernel", "Intrinsic", "JitKernel", "kernel", "range", "rawker
 __all__ += [name for table in _TABLES for name in table]
 
 
+_SUBMODULES = ("cg", "cub", "cuda")
+
+
 def __getattr__(name: str) -> Any:  # intrinsics, too, for type checkers
-    if name in ("cg", "cub", "cuda"):
+    if name in _SUBMODULES:
         import importlib
 
         return importlib.import_module(f"kerneltk.jit.{name}")

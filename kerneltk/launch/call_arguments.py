@@ -10,6 +10,7 @@ import numpy as np
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
@@ -83,8 +84,8 @@ def read_options(named: dict[str, Any]) -> CallOptions:
             )
         block_size = int(block_size)
     backend = named.pop("backend", None)
-    if backend not in (None, "host", "cuda"):
-        raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
+    if backend is not None:
+        capabilities_of(backend)
     stream = named.pop("stream", None)
     handle = None if stream is None else stream_handle(stream)
     return CallOptions(size, handle, block_size, backend)
@@ -224,8 +225,8 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
             shown = [name.removeprefix("_kt_") for name in names]  # a mask's is the call's word
             raise ArgumentTypeError(
                 render_message(
-                    f"'{shown[0]}' is in {foreign_arrays.PLACES[chosen.name]}, "
-                    f"but '{shown[1]}' is in {foreign_arrays.PLACES[own.name]}.",
+                    f"'{shown[0]}' is in {chosen.capabilities.location}, "
+                    f"but '{shown[1]}' is in {own.capabilities.location}.",
                     *([signature.snippet(index)] if shown[1] == names[1] else []),
                     hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
                 )

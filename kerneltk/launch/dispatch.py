@@ -21,6 +21,7 @@ from kerneltk.codegen.rendered import translation_unit_of
 from kerneltk.codegen.specialization import Lowered, Specialization
 from kerneltk.core.arrays import ArraySpec, byte_extent
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, NotCompiledError, Snippet, render_message
 from kerneltk.launch import call_arguments
@@ -64,7 +65,7 @@ class FrontEnd:
 
     definition: KernelDefinition
     resolve: Callable[[Sequence[ArraySpec | None], Sequence[Any], Any], Resolved]
-    lower: Callable[[Resolved, BackendName, int, Any], Lowered | None]
+    lower: Callable[[Resolved, Capabilities, int, Any], Lowered | None]
     by_reference: Callable[[Resolved], tuple[bool, ...]]
     copy: Callable[[Any], Any]
     returns: Literal["none", "one", "tuple"]
@@ -244,14 +245,14 @@ class Dispatcher:
         copied = False
         for index, spec in enumerate(resolved.specs[: len(args)]):
             parameter = definition.signature.parameters[index]
-            if spec is None or not by_reference[index] or is_aligned(spec, backend.name):
+            if spec is None or not by_reference[index] or is_aligned(spec, backend.capabilities):
                 continue
             if not parameter.is_const:
                 raise ArgumentValueError(
                     render_message(
                         f"The array for {'raw ' if parameter.raw else ''}parameter "
                         f"'{parameter.name}' is written by references, but its elements are not at "
-                        f"multiples of {alignment_on(backend.name, spec.dtype)} bytes.",
+                        f"multiples of {alignment_on(backend.capabilities, spec.dtype)} bytes.",
                         definition.signature.snippet(index),
                         hint="pass a copy.",
                     )
@@ -269,7 +270,9 @@ class Dispatcher:
         types: tuple[type, ...],
         extra: Any,
     ) -> Plan:
-        lowered = self._front_end.lower(resolved, backend.name, backend.multiprocessors(), extra)
+        lowered = self._front_end.lower(
+            resolved, backend.capabilities, backend.multiprocessors(), extra
+        )
         outputs = resolved.binding.dtypes[self._nin :]
         limits = tuple(
             overlap_limits(

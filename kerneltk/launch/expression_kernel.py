@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from kerneltk import pipeline
+from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.launch.dispatch import Dispatcher
@@ -115,6 +116,6 @@ class ExpressionKernel(ABC, Generic[D]):
         BackendUnavailableError
             The compiler is not installed.
         """
-        backend: BackendName = "host" if target == "host" else "cuda"
+        backend = capabilities_of_target(target).name
         unit = self.translation_unit(*args, backend=backend, **named)
         return pipeline.compile_ahead(unit, target)

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kerneltk.core.arrays import Loop, merge_in_order
+from kerneltk.core.capabilities import COUNTERS
 from kerneltk.schedule.elementwise import Access, Operand, alignment_of, collapse_by, element_chunk
 
 __all__ = [
@@ -40,9 +41,6 @@ __all__ = [
     "merged_index_shape",
     "plan_reduction_cuda",
 ]
-
-COUNTERS = 16384
-"""Outputs, or groups of them, that several blocks may share in one launch; each has a counter."""
 
 DEFAULT_UNITS = 132
 """Multiprocessors that are assumed where there is no device to ask."""

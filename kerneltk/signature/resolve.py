@@ -14,7 +14,7 @@ from kerneltk.core.arrays import (
     is_c_contiguous,
     is_f_contiguous,
 )
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.errors import ArgumentValueError, render_message
 from kerneltk.signature.parameters import Signature
@@ -185,7 +185,7 @@ def result_order(shape: tuple[int, ...], specs: Sequence[ArraySpec]) -> Literal[
     return "F" if fortran and all(fortran) else "C"
 
 
-def is_aligned(spec: ArraySpec, backend: BackendName) -> bool:
+def is_aligned(spec: ArraySpec, backend: Capabilities) -> bool:
     """Return whether every element lies at a multiple of what its C type needs."""
     needed = alignment_on(backend, spec.dtype)
     steps = [step for step, extent in zip(spec.strides, spec.shape, strict=True) if extent > 1]

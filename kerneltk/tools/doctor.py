@@ -12,13 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 import kerneltk
-from kerneltk.backends.cuda import nvrtc
 from kerneltk.backends.host.toolchain import find_compiler
+from kerneltk.backends.registry import array_library, compiler_for
 from kerneltk.cache.store import Cache
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.tools.libraries import array_library
 
 __all__ = ["Finding", "examine"]
 
@@ -116,8 +115,9 @@ def _cuda_compiler() -> Finding:
     subject = "CUDA compiler"
     source = 'extern "C" __global__ void doctor(float* x) { x[threadIdx.x] *= 2.0f; }'
     try:
-        target = nvrtc.target_for("sm_90")
-        code = nvrtc.compile(TranslationUnit("cuda", source, "doctor"), target)
+        unit = TranslationUnit("cuda", source, "doctor")
+        compiler, target = compiler_for(unit, "sm_90")
+        code = compiler.compile(unit, target)
     except BackendUnavailableError as error:
         return Finding(subject, "absent", _sentence(error), _INSTALL_CUDA)
     except Exception as error:  # whatever a broken installation raises is what is to be told

@@ -16,6 +16,7 @@ from kerneltk import (
     KernelToolkitError,
     ScalarOverflowError,
 )
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.errors import NotCompiledError
 
 X = np.arange(4, dtype=np.float32)
@@ -465,6 +466,7 @@ def test_arrays_of_two_backends(monkeypatch: pytest.MonkeyPatch, first: int, sec
 
     class Gpu:
         name = "cuda"
+        capabilities = capabilities_of("cuda")
 
     gpu, own = Gpu(), foreign_arrays.backend_of
     monkeypatch.setattr(
@@ -486,16 +488,15 @@ def test_a_gpu_array_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     from kerneltk import BackendUnavailableError
-    from kerneltk.backends import foreign_arrays
+    from kerneltk.backends import registry
 
     class Exporter:
         __cuda_array_interface__ = None
 
-    foreign_arrays.cuda_backend.cache_clear()
+    monkeypatch.delitem(registry._loaded, "cuda", raising=False)
     monkeypatch.setitem(sys.modules, "kerneltk.backends.cuda.backend", None)
     with pytest.raises(BackendUnavailableError) as caught:
         K(X, Exporter(), 1)
-    foreign_arrays.cuda_backend.cache_clear()
     lines = str(caught.value).split("\n")
     assert lines[0].startswith("Arrays on a GPU need CuPy and the CUDA bindings: ")
     assert lines[1] == "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."

@@ -18,6 +18,7 @@ from kerneltk import (
     ScalarOverflowError,
     SignatureError,
 )
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.errors import NotCompiledError
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -363,6 +364,7 @@ def test_masks_of_another_backend(monkeypatch: pytest.MonkeyPatch, first: str) -
 
     class Gpu:
         name = "cuda"
+        capabilities = capabilities_of("cuda")
 
     gpu, own = Gpu(), foreign_arrays.backend_of
     monkeypatch.setattr(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
+from kerneltk.backends.registry import capabilities_of
 
 from .numbers_differences import DIFFERENCES, RAISED
 from .numbers_table import (
@@ -123,7 +124,7 @@ def test_vector_functions_at_special_values(backend: Any, name: str) -> None:
 @pytest.mark.parametrize("name", COMPILED)
 def test_functions_compile_for_gpus(name: str) -> None:
     definition = batch(name).definition
-    unit = definition.unit(definition.program(batch(name).kinds), "cuda")
+    unit = definition.unit(definition.program(batch(name).kinds), capabilities_of("cuda"))
     assert pipeline.compile_ahead(unit, "sm_90").code
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from kerneltk import jit, pipeline
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.jit import ir
 from kerneltk.jit.codegen import translation_unit
 from kerneltk.jit.frontends import kernel, rawkernel
@@ -55,7 +56,7 @@ def test_ir(name: str, golden: Callable[[str, str], None]) -> None:
 @pytest.mark.parametrize(("backend", "ending"), [("cuda", "cu"), ("host", "cpp")])
 def test_text(name: str, backend: Any, ending: str, golden: Callable[[str, str], None]) -> None:
     made = lowered(name, on_gpu=backend == "cuda")
-    unit = TABLE[name][0].unit(made, backend)
+    unit = TABLE[name][0].unit(made, capabilities_of(backend))
     golden(f"jit/{name}.{ending}", placeless(unit.source, made))
     for target in ("sm_75", "sm_90") if backend == "cuda" else ("host",):
         assert pipeline.compile_ahead(unit, target).code
@@ -238,7 +239,7 @@ def test_a_fault_of_any_pass_is_found(
     )
     monkeypatch.setattr(module, name, lambda *args, **named: with_a_fault(own(*args, **named)))
     with pytest.raises(IrError):
-        definition.unit(definition.program(kinds), backend)
+        definition.unit(definition.program(kinds), capabilities_of(backend))
 
 
 @pytest.mark.parametrize("name", ["lower_program", "for_gpus"])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.reduction import ReductionSpecialization
 from kerneltk.codegen.specialization import Lowered
 from kerneltk.core.arrays import ArraySpec, byte_extent
@@ -47,7 +48,7 @@ class Target:
     @classmethod
     def of(cls, spec: ArraySpec) -> Target:
         low, high = byte_extent(spec.shape, spec.strides, spec.dtype.itemsize)
-        alignment = alignment_on("cuda", spec.dtype)
+        alignment = alignment_on(capabilities_of("cuda"), spec.dtype)
         return cls(spec.dtype.itemsize, spec.offset, alignment, low, high)
 
 

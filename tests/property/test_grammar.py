@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.elementwise import ElementwiseDefinition, specialize_elementwise
 from kerneltk.codegen.render import render
 from kerneltk.codegen.template_input import template_input
@@ -137,7 +138,7 @@ def rendered(signature: Signature, backend: Any) -> str:
     dtypes = [None if spec is None else spec.dtype for spec in specs]
     binding = bind_types(signature, dtypes, [1.0] * len(values))
     definition = ElementwiseDefinition(signature, "kernel", "", (), "")
-    lowered = specialize_elementwise(definition, backend, binding, specs, (40, 36))
+    lowered = specialize_elementwise(definition, capabilities_of(backend), binding, specs, (40, 36))
     return render(template_input(lowered.specialization))
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.divisors import multiplier_and_shift
 from kerneltk.codegen.elementwise import ElementwiseDefinition, Lowered, specialize_elementwise
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
@@ -55,7 +56,9 @@ def lowered_for(
 ) -> Lowered:  # fmt: skip
     definition = definition_of(len(specs), index=index, direct=direct)
     binding = bind_types(definition.signature, [spec.dtype for spec in specs])
-    return specialize_elementwise(definition, backend, binding, specs, shape, block)
+    return specialize_elementwise(
+        definition, capabilities_of(backend), binding, specs, shape, block
+    )
 
 
 def check(
@@ -159,7 +162,7 @@ def test_direct_loops_keep_the_order(
 ) -> None:
     specs, shape = loop
     for spec in specs:  # a body that works on the arrays themselves needs aligned elements
-        unit = alignment_on("cuda", spec.dtype)
+        unit = alignment_on(capabilities_of("cuda"), spec.dtype)
         assume(not any(value % unit for value in (spec.offset, *spec.strides)))
     lowered = lowered_for(specs, shape, backend, index=index, direct=True)
     assert lowered.specialization.variant == "direct"

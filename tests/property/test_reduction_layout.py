@@ -15,6 +15,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen import divisors
 from kerneltk.codegen import reduction as lowering
 from kerneltk.codegen.accumulator import parse_accumulator
@@ -114,7 +115,7 @@ def lowered_for(case: Case) -> Lowered:
     definition = definition_of(case)
     binding = bind_types(definition.signature, [spec.dtype for spec in case.specs])
     return specialize_reduction(
-        definition, "cuda", binding, case.specs, case.shape, case.axes, case.units
+        definition, capabilities_of("cuda"), binding, case.specs, case.shape, case.axes, case.units
     )
 
 

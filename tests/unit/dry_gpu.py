@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
-from kerneltk.backends import foreign_arrays
+from kerneltk.backends import registry
 from kerneltk.backends.base import Function, GridLimits
 
 from . import fake_torch
@@ -83,7 +83,7 @@ class DryGpu:
         patch.setattr(backend, "parameter_places", lambda own, function: None)
         patch.setattr(backend, "allow_shared", lambda own, function, size: None)
         made = backend()
-        patch.setattr(foreign_arrays, "cuda_backend", lambda: made)
+        patch.setitem(registry._loaded, "cuda", made)
         self.torch = fake_torch.module()
         self.torch.cuda = SimpleNamespace(
             current_stream=lambda device: SimpleNamespace(cuda_stream=self.current["torch"]),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kerneltk
+from kerneltk.backends import registry
 
 PACKAGE = Path(kerneltk.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -64,3 +65,70 @@ def test_imports_make_no_circle() -> None:
 def test_no_file_is_long() -> None:
     lengths = {name: len(path.read_text().splitlines()) for name, path in MODULES.items()}
     assert {name: length for name, length in lengths.items() if length > 1000} == {}
+
+
+def names_backend(node: ast.AST | None) -> bool:
+    """Whether an expression is a backend's name, or lists one."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return any(map(names_backend, node.elts))
+    return isinstance(node, ast.Constant) and node.value in registry.names()
+
+
+def is_mode(node: ast.expr) -> bool:
+    """Whether it is the mode of type promotion, whose words are "cuda" and "numpy"."""
+    return "mode" in (getattr(node, "id", ""), getattr(node, "attr", ""))
+
+
+def asks_which_backend(node: ast.AST) -> bool:
+    """Whether a node tells cases apart by a backend's name."""
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        return any(map(names_backend, sides)) and not any(map(is_mode, sides))
+    if isinstance(node, ast.MatchValue):
+        return names_backend(node.value)
+    if isinstance(node, ast.Dict):
+        return any(map(names_backend, node.keys))
+    if isinstance(node, ast.Subscript):  # of a table; a type's, `Literal["host", "cuda"]`, is none
+        return isinstance(node.slice, ast.Constant) and names_backend(node.slice)
+    return False
+
+
+def questions(source: str) -> list[int]:
+    """The lines of a source that ask which backend it is."""
+    return [node.lineno for node in ast.walk(ast.parse(source)) if asks_which_backend(node)]
+
+
+def test_nothing_above_the_backends_asks_which_one_it_is() -> None:
+    above = {n: p for n, p in MODULES.items() if not n.startswith("kerneltk.backends")}
+    found = {name: questions(path.read_text()) for name, path in above.items()}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'if backend.name == "cuda": pass',
+        'x = 1 if "host" != backend else 2',
+        'backend in ("host", "cuda")',
+        'backend not in {None, "host"}',
+        'match backend:\n    case "cuda": pass',
+        'match backend:\n    case "cuda" | "other": pass',
+        'place = {"host": 1, "cuda": 2}[backend]',
+        'device = backends["cuda"]',
+    ],
+)
+def test_a_question_for_the_backend_is_found(source: str) -> None:
+    assert questions(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'low.mode == "cuda"',
+        'backend_named("cuda")',
+        'target == "sm_90"',
+        'backend: Literal["host", "cuda"]',
+    ],
+)
+def test_what_is_no_question_for_the_backend(source: str) -> None:
+    assert not questions(source)

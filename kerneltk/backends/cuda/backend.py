@@ -33,8 +33,10 @@ from kerneltk.backends.base import (
 )
 from kerneltk.backends.cuda import compilers, nvrtc, streams
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
+from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
+from kerneltk.core.capabilities import COUNTERS
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -45,7 +47,6 @@ from kerneltk.errors import (
 from kerneltk.interop.mapped import is_mapped
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
-from kerneltk.schedule.reduction_cuda import COUNTERS
 
 __all__ = ["CudaBackend", "CudaCompileError", "CudaLaunchError"]
 
@@ -112,7 +113,8 @@ def _multiprocessors(device: int) -> int:
 class CudaBackend:
     """CuPy arrays on GPUs; implements `kerneltk.backends.base.Backend`."""
 
-    name: BackendName = "cuda"
+    capabilities = capabilities_of("cuda")
+    name = capabilities.name
     array_type: type = cupy.ndarray
 
     def __init__(self) -> None:

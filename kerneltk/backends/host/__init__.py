@@ -1,1 +1,56 @@
 """Kernels on the cores of this machine: the compiler, the runtime and its thread pool."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+
+from kerneltk.backends.base import Backend, Compiler
+from kerneltk.backends.registry import Registration, backend_named, register
+from kerneltk.core.artifacts import Target, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
+
+
+def _load() -> Backend:
+    from kerneltk.backends.host.backend import HostBackend
+
+    return HostBackend()
+
+
+def _compiler(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
+    backend = backend_named(unit.backend)
+    return backend, backend.target(unit)
+
+
+def _array_library() -> ModuleType:
+    return np
+
+
+register(
+    Registration(
+        Capabilities(
+            name="host",
+            location="host memory",
+            template_suffix="host",
+            warp_size=32,
+            is_fallback=True,
+            in_host_memory=True,
+            emulates_cuda=True,
+            walks_chunks=True,
+            short_indices=False,
+            aligns_complex_whole=False,
+            streaming_stores=True,
+            is_interruptible=True,
+            takes_launch_bounds=False,
+            takes_fast_math=False,
+            loads_binaries=False,
+            has_architectures=False,
+        ),
+        library="numpy",
+        array_type="ndarray",
+        load=_load,
+        compiler=_compiler,
+        array_library=_array_library,
+    )
+)

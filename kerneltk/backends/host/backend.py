@@ -26,9 +26,14 @@ from kerneltk.backends.base import (
     record_bytes,
 )
 from kerneltk.backends.host import runtime, toolchain
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
-from kerneltk.core.launch_bounds import BOUNDS_SUFFIX
+from kerneltk.core.artifacts import (
+    BOUNDS_SUFFIX,
+    ObjectCode,
+    Target,
+    TranslationUnit,
+)
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
@@ -150,7 +155,8 @@ class HostModule:
 class HostBackend:
     """NumPy arrays on CPU cores; implements `kerneltk.backends.base.Backend`."""
 
-    name: BackendName = "host"
+    capabilities = capabilities_of("host")
+    name = capabilities.name
     array_type: type = np.ndarray
 
     def __init__(self) -> None:

@@ -7,8 +7,24 @@ device code alone takes none of that, and nothing of it runs here: its place is 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING
 
-__all__ = ["is_host_header", "is_host_text", "is_test_macro"]
+from kerneltk.cuda_cpp.syntax.declarations import SourceSummary
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared
+from kerneltk.cuda_cpp.syntax.tree import (
+    CLASSES,
+    Scope,
+    SourceTree,
+    closing_parenthesis,
+    declared_name,
+    function_declarator,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["HostCode", "HostReader", "blank_host_code", "has_unknown_macro"]
 
 # What the package's own headers for NVRTC have of the namespace std, and what any compiler has.
 _DEVICE_STD = (
@@ -53,24 +69,290 @@ _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
     r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
 )
+_ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
+_MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
+_BLACK = re.compile(r"[^\r\n\t ]")
+_CONDITIONAL = re.compile(
+    r"^([ \t]*#[ \t]*(if|elif|else|endif)\w*\b(?:[^\n]*\\\r?\n)*[^\n]*)", re.MULTILINE
+)
 
 
-def is_host_text(text: str) -> bool:
+_BUILTIN_TYPES = frozenset(
+    ("void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned",
+     "auto", "decltype")
+)  # fmt: skip
+_HEAD_WORDS = _BUILTIN_TYPES | {
+    "static", "inline", "extern", "const", "volatile", "constexpr", "consteval", "register",
+    "struct", "class", "enum", "union", "typename", "friend", "virtual", "explicit", "operator",
+    "restrict", "__restrict__", "__restrict", "thread_local",
+}  # fmt: skip
+_MAY_NAME_HOST = frozenset(
+    ("type_definition", "alias_declaration", "using_declaration", "expression_statement")
+)
+
+
+def _is_host_source(text: str) -> bool:
     """Return whether a piece of C++ without comments names what there is on the host only.
 
     Examples
     --------
-    >>> is_host_text("std::vector<int> v;"), is_host_text("return std::sqrt(x);")
+    >>> _is_host_source("std::vector<int> v;"), _is_host_source("return std::sqrt(x);")
     (True, False)
     """
     return _HOST_TEXT.search(text) is not None
 
 
-def is_host_header(name: str) -> bool:
-    """Return whether a header declares what there is on the host only, and is of no use here."""
-    return _HOST_HEADER.fullmatch(name) is not None
+def has_unknown_macro(head: str) -> bool:
+    """Return whether more stands before a function's name than attributes and one type: a macro,
+    which may say where the function runs.
+    """
+    head = re.sub(r"\b(?:extern\s*\"C(?:\+\+)?\"|template\s*<[^;{}]*>)", " ", head)
+    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)", " ", head)) != head:
+        head = shorter
+    names = re.findall(r"[\w:]+", re.sub(r"\s*::\s*", "::", head))
+    builtin = any(name in _BUILTIN_TYPES for name in names)
+    return sum(name not in _HEAD_WORDS for name in names) + builtin > 1
 
 
-def is_test_macro(name: str) -> bool:
-    """Return whether a block behind this macro's name is a test or a module of a host library."""
-    return _TEST_MACRO.fullmatch(name) is not None
+class HostCode:
+    """What the branches of one source have for the host alone.
+
+    Attributes
+    ----------
+    functions : dict of (int, int)
+        The characters of each function at namespace scope.
+    spans : dict of (int, int)
+        The characters of all that is left out.
+    classes : set of str
+        The names of its classes.
+    prototypes : dict of (int, int) to str
+        The characters of each prototype without an annotation, and its name.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.functions: dict[tuple[int, int], None] = {}
+        self.spans: dict[tuple[int, int], None] = {}
+        self.classes: set[str] = set()
+        self.prototypes: dict[tuple[int, int], str] = {}
+        self._macro_words: set[str] = set()
+        self.macros = self._find_macros()
+
+    def is_in_function(self, offset: int) -> bool:
+        """Return whether a character of the source is in a function of the host."""
+        return any(start <= offset < end for start, end in self.functions)
+
+    def _find_macros(self) -> re.Pattern[str] | None:
+        """Return a pattern of the uses of macros that stand for code of the host."""
+        names = []
+        for directive in self.prepared.directives:
+            found = _MACRO.match(directive.argument) if directive.name == "define" else None
+            if found is None:
+                continue
+            self._macro_words.update(re.findall(r"\w+", found[3]))
+            is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
+            is_host = is_instantiation or _is_host_source(found[3])
+            if found[2] and is_host and not _ANNOTATED.search(found[3]):
+                names.append(found[1])
+        return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
+
+    def leave_out_prototypes(self) -> None:
+        """Leave out the prototypes of functions that only code of the host calls."""
+        names = set(self.prototypes.values())
+        places = sorted((*self.spans, *self.prototypes))
+        starts = [start for start, _ in places]
+        used = names & self._macro_words
+        for word in re.finditer(r"\b[A-Za-z_]\w*", self.prepared.plain) if names else ():
+            if word[0] in names and word[0] not in used:
+                offset = self.prepared.start_of(word.start())
+                index = bisect_left(starts, offset + 1)
+                if not any(offset < end for _, end in places[max(index - 8, 0) : index]):
+                    used.add(word[0])
+        self.spans.update(
+            (span, None) for span, name in self.prototypes.items() if name not in used
+        )
+
+    def read_header(self, name: str, start: int, end: int) -> bool:
+        """Leave out an include of a header that only the host has a use for; False for another."""
+        is_host = _HOST_HEADER.fullmatch(name) is not None or self._is_unused_library(name)
+        if is_host:
+            self.spans[start, end] = None
+        return is_host
+
+    def _is_unused_library(self, header: str) -> bool:
+        """Return whether a header's library is named by nothing but code of the host."""
+        found = re.match(r"(thrust|cub)/", header)
+        if found is None or not self.spans:
+            return False
+        return not any(
+            not any(start <= self.prepared.start_of(use.start()) < end for start, end in self.spans)
+            for use in re.finditer(rf"\b{found[1]}\b", self.prepared.plain)
+        )
+
+
+class HostReader:
+    """Finds the code of the host in one syntax tree.
+
+    Parameters
+    ----------
+    tree : SourceTree
+    host : HostCode
+        Where it goes.
+    """
+
+    def __init__(self, tree: SourceTree, host: HostCode) -> None:
+        self.tree = tree
+        self.host = host
+
+    def read_function(self, node: Node, declarator: Node, scope: Scope, start: int) -> None:
+        """Leave out a function without an annotation, if it is the host's."""
+        name_node = declared_name(declarator)
+        if name_node is None:
+            return
+        name = self.tree.slice(name_node)
+        if self._is_host_function(node, name_node, start):
+            span = self.tree.span(node, scope)
+            self.host.spans[span] = None
+            if scope.template is None:
+                self.host.functions[span] = None
+        elif name.partition("::")[0] in self.host.classes or (
+            _is_host_source(self.tree.plain[start : node.end_byte])
+        ):
+            self._leave_out(node, scope)
+
+    def _is_host_function(self, node: Node, name: Node, start: int) -> bool:
+        """Return whether a function without an annotation, that is no template, is the host's."""
+        spelled = self.tree.slice(name)
+        if spelled == "main":
+            return True
+        head = self.tree.plain[start : name.start_byte]
+        if name.type == "qualified_identifier" or re.search(r"\bconst(?:expr|eval)\b", head):
+            return False
+        if node.child_by_field_name("type") is None and name.type == "identifier":
+            # `KERNEL(name) {` may be a macro of an included file as well.
+            return _TEST_MACRO.fullmatch(spelled) is not None
+        return not has_unknown_macro(head)
+
+    def _leave_out(self, node: Node, scope: Scope) -> None:
+        self.host.spans[self.tree.span(node, scope)] = None
+
+    def read_instantiation(self, node: Node, scope: Scope) -> None:
+        """Leave out an explicit instantiation of a function: name expressions ask for kernels, and
+        what they call is instantiated anyway.
+        """
+        if function_declarator(node) is not None:
+            self._leave_out(node, scope)
+
+    def read_class(self, node: Node, scope: Scope) -> None:
+        """Leave out a class of the host, or the members that only the host can call."""
+        body = node.child_by_field_name("body")
+        if body is None:
+            return
+        names_host = _is_host_source(self.tree.plain[node.start_byte : node.end_byte])
+        words = self.tree.words_between(node.start_byte, node.end_byte)
+        if names_host and not words:
+            name = node.child_by_field_name("name")
+            if name is not None:
+                self.host.classes.add(self.tree.slice(name))
+            self._leave_out(node, scope)
+            return
+        if not names_host and not any(word.name == "__host__" for word in words):
+            return
+        for member in body.named_children:
+            found = self.tree.words_between(self.tree.head_start(member), member.end_byte)
+            names = {word.name for word in found}
+            if names.isdisjoint(("__device__", "__global__")) and (
+                "__host__" in names
+                or _is_host_source(self.tree.plain[member.start_byte : member.end_byte])
+            ):
+                self._leave_out(member, Scope())
+
+    def read_declaration(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
+        """Leave out a prototype or a variable without an annotation: the host's.
+
+        Constants stay, since device code may use them.
+        """
+        text = self.tree.plain[node.start_byte : node.end_byte]
+        head = self.tree.plain[node.start_byte : declarators[0].start_byte]
+        name = declared_name(declarators[0])
+        if _is_host_source(text):
+            self._leave_out(node, scope)
+        elif (
+            name is None
+            or re.search(r"\bconst(?:expr|eval|init)\b", head)
+            or has_unknown_macro(self.tree.plain[node.start_byte : name.start_byte])
+            or any(child.type in CLASSES for child in node.named_children)
+        ):
+            return
+        elif name.parent is not None and name.parent.type == "function_declarator":
+            self.host.prototypes[self.tree.span(node, scope)] = self.tree.slice(name)
+        else:
+            declared = [self.tree.plain[d.start_byte : d.end_byte] for d in declarators]
+            pointers = [d for d in declared if d.startswith("*")]
+            is_const = all(re.match(r"(?:\*\s*)+const\b", d) for d in pointers)
+            if scope.template is None and not (is_const and (pointers or "const" in head)):
+                self._leave_out(node, scope)
+
+    def read_macros(self) -> None:
+        """Leave out, at namespace scope, uses of macros that stand for code of the host."""
+        if self.host.macros is None:
+            return
+        for use in self.host.macros.finditer(self.tree.plain):
+            end = closing_parenthesis(self.tree.plain, use.end(1))
+            before = self.tree.plain[: use.start(1)].rstrip()[-1:]
+            if (
+                end > 0
+                and before in ("", ";", "}", "{", ")")
+                and self.tree.is_outside(use.start(1))
+            ):
+                behind = re.compile(r"[ \t]*;").match(self.tree.plain, end)
+                end = behind.end() if behind else end
+                span = self.tree.prepared.start_of(use.start(1)), self.tree.prepared.end_of(end)
+                self.host.spans[span] = None
+
+    def read_names(self, node: Node, scope: Scope) -> None:
+        """Leave out a typedef, an alias or a statement that names what the host alone has."""
+        if node.type in _MAY_NAME_HOST and _is_host_source(
+            self.tree.plain[node.start_byte : node.end_byte]
+        ):
+            self._leave_out(node, scope)
+
+
+def blank_host_code(text: str, summary: SourceSummary) -> str:
+    r"""Return a source with blanks for code that only the host has a use for; lines stay.
+
+    Parameters
+    ----------
+    text : str
+    summary : SourceSummary
+        What :func:`read_source` returned for this very source.
+
+    Examples
+    --------
+    >>> text = "__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n"
+    >>> blank_host_code(text, read_source(text)).rstrip()
+    '__global__ void k() {}'
+    """
+    parts: list[str] = []
+    position = 0
+    for start, end in summary.host_code:
+        if end > max(start, position):
+            start = max(start, position)
+            parts += text[position:start], _blanked(text[start:end])
+            position = end
+    return "".join((*parts, text[position:]))
+
+
+def _blanked(text: str) -> str:
+    """Return blanks for a text; of conditionals that begin or end outside of it, what is inside
+    stays.
+    """
+    pieces = _CONDITIONAL.split(text)
+    depth, is_whole = 0, True
+    for word in pieces[2::3]:
+        depth += {"if": 1, "endif": -1}.get(word, 0)
+        is_whole = is_whole and depth >= (0 if word in ("if", "endif") else 1)
+    if is_whole and depth == 0:
+        return _BLACK.sub(" ", text)
+    blank = [_BLACK.sub(" ", piece) for piece in pieces[::3]]
+    return "".join(a + b for a, b in zip(blank, [*pieces[1::3], ""], strict=True))

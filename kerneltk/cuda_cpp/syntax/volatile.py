@@ -23,8 +23,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kerneltk.cuda_cpp.syntax.declarations import parse
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, closing_of, prepare
+from kerneltk.cuda_cpp.syntax.tree import parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from kerneltk.core.artifacts import BackendName
 from kerneltk.jit.ir.types import Array, Type
-from kerneltk.jit.launch.marshalling import leaves_of
 
-__all__ = ["UNKNOWN", "Shapes", "is_small", "may_be_alike", "shapes_of"]
+__all__ = ["UNKNOWN", "Shapes", "is_small", "may_be_alike"]
 
 _MOST = 2**31 - 1
 
@@ -46,41 +42,3 @@ def is_small(numbers: Iterable[int]) -> bool:
 def may_be_alike(kind: Type) -> bool:
     """Return whether arrays of a type are among those that `Shapes.alike` speaks of."""
     return isinstance(kind, Array) and kind.ndim >= 2 and kind.layout == "C"
-
-
-def shapes_of(
-    values: Sequence[Any], kinds: Sequence[Type], backend: BackendName, *, is_vast: bool = False
-) -> Shapes:
-    """Return what is known of a launch.
-
-    Parameters
-    ----------
-    values : sequence
-        The arguments: arrays as the backend's own, or `ArraySpec`.
-    kinds : sequence of Type
-        Their types.
-    backend : str
-    is_vast : bool
-        Whether the grid has more threads along an axis than 32 bits count.
-    """
-    small = not is_vast and is_small(
-        number
-        for k, (value, kind) in enumerate(zip(values, kinds, strict=True))
-        for leaf in leaves_of(value, kind, k)
-        if isinstance(leaf.type, Array)
-        for number in (math.prod(leaf.value.shape), *leaf.value.shape)
-    )
-    # A CPU has nothing of shapes that are alike, and would compile for longer.
-    return Shapes(small, backend == "cuda" and _are_alike(values, kinds))
-
-
-def _are_alike(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
-    """Return whether `Shapes.alike` holds and says something: of two arrays, or more."""
-    shapes: dict[int, list[tuple[int, ...]]] = {}
-    for value, kind in zip(values, kinds, strict=True):
-        if may_be_alike(kind):
-            shapes.setdefault(len(value.shape), []).append(tuple(value.shape))
-    together = shapes.values()
-    return any(len(found) > 1 for found in together) and all(
-        found.count(found[0]) == len(found) for found in together
-    )

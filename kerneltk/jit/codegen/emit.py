@@ -33,7 +33,6 @@ _FUNCTIONS = {
     "**": "kerneltk::jit::power",
 }
 _NUMBERS = "jit_numbers.hpp"
-_COORDINATES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 _Text = tuple[str, int]
 
@@ -112,7 +111,8 @@ def _in_brackets(index: str) -> str:
 
 def _is_coordinate(node: Any) -> bool:
     """Return whether an expression is CUDA's variable for one, as a Python int."""
-    return isinstance(node, ir.Call) and node.operation.name.partition(".")[0] in _COORDINATES
+    coordinate = node.operation.coordinate if isinstance(node, ir.Call) else None
+    return coordinate is not None and coordinate.is_builtin
 
 
 def _is_small(kind: Type) -> bool:
@@ -582,7 +582,9 @@ class Emitter:
         for header in operation.headers:
             self.headers[header] = None
         texts = [
-            f"&{self._lvalue(argument, _UNARY)}" if k in operation.places else self.text(argument)
+            f"&{self._lvalue(argument, _UNARY)}"
+            if k in operation.by_reference
+            else self.text(argument)
             for k, argument in enumerate(node.arguments)
         ]
         for argument in node.arguments:
@@ -811,7 +813,7 @@ class Emitter:
             for item in ir.walk(*function.body):
                 if (
                     isinstance(item, ir.Assert)
-                    or (isinstance(item, ir.Call) and "thread" in item.operation.effects)
+                    or (isinstance(item, ir.Call) and ir.Effect.THREAD in item.operation.effects)
                     or (isinstance(item, ir.Invoke) and item.function in found)
                 ):
                     found.add(function.name)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes
 from kerneltk.jit.codegen.emit import emit_program
@@ -19,7 +20,7 @@ _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 
 def unit_of(
     program: ir.Program,
-    backend: BackendName,
+    backend: Capabilities,
     options: tuple[str, ...] = (),
     launch_bounds: str = "",
     shapes: Shapes = UNKNOWN,
@@ -29,7 +30,7 @@ def unit_of(
     Parameters
     ----------
     program : Program
-    backend : {"cuda", "host"}
+    backend : Capabilities
     options : tuple of str
         Compile options.
     launch_bounds : str
@@ -44,11 +45,12 @@ def unit_of(
     entry = program.kernel.name
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())
-    if backend == "cuda":
-        program = for_gpus(program, small=shapes.small)
+    if not backend.emulates_cuda:
+        program = for_gpus(program, small=shapes.small) if backend.short_indices else program
         verify(program)
         headers, text = emit_program(program, launch_bounds, shapes)
-        return TranslationUnit("cuda", _assembled(headers, text), entry, options, origins, entry)
+        source = _assembled(headers, text)
+        return TranslationUnit(backend.name, source, entry, options, origins, entry)
     split = split_program(program)
     is_split = not isinstance(split, NotSplit)
     program = program if isinstance(split, NotSplit) else split
@@ -58,7 +60,7 @@ def unit_of(
     symbol = f"_kt_entry_{entry}"
     macro = "KERNELTK_BLOCK_ENTRY" if is_split else "KERNELTK_ENTRY"
     return TranslationUnit(
-        "host",
+        backend.name,
         _assembled((*host, *headers), f"{text}\n\n{macro}({symbol}, ({entry}))"),
         "",
         options,

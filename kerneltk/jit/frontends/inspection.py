@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk import pipeline
+from kerneltk.backends import registry
 from kerneltk.backends.disassembly import disassemble
 from kerneltk.core.arrays import ArraySpec, c_strides
 from kerneltk.core.artifacts import TranslationUnit
@@ -52,7 +53,7 @@ def shown(unit: TranslationUnit, target: str) -> str:
     CompileError, BackendUnavailableError, ValueError
         As `pipeline.compile_ahead` and `disassemble` do.
     """
-    if target in ("cuda", "host"):
+    if target in registry.names():
         return unit.source
     return disassemble(pipeline.compile_ahead(unit, target))
 

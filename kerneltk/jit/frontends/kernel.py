@@ -18,6 +18,7 @@ from typing import Any, overload
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
+from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit
@@ -51,7 +52,7 @@ __all__ = ["ElementKernel", "kernel"]
 
 _OPTIONS = ("shape", "size", "stream", "block_size", "backend")
 # What a function of one element has no threads for.
-_OF_THREADS = frozenset(("barrier", "waits", "thread"))
+_OF_THREADS = frozenset((ir.Effect.BARRIER, ir.Effect.WAITS, ir.Effect.THREAD))
 
 
 @dataclass(frozen=True)
@@ -294,7 +295,7 @@ class ElementKernel(Decorated):
                 )
         small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
-        on_gpu = any(owner is not None and owner.name == "cuda" for owner in owners)
+        on_gpu = any(owner is not None and owner.capabilities.short_indices for owner in owners)
         key = (
             tuple(map(_kind, own, self._is_raw)),
             tuple(array.dtype for array in own_outputs) if outputs else (),
@@ -515,7 +516,7 @@ class ElementKernel(Decorated):
                 if not isinstance(node, ir.Call):
                     continue
                 effects = node.operation.effects
-                if effects & _OF_THREADS and not node.operation.places:
+                if effects & _OF_THREADS and not node.operation.by_reference:
                     raise UnsupportedError(
                         render_message(
                             f"'{node.operation.name}' cannot be used in a '@jit.kernel': its "
@@ -586,13 +587,13 @@ class ElementKernel(Decorated):
             ),
             entry if not identifier_problem(entry) else f"{entry}_kernel",
             "\n".join([*head, text]),
-            self._definition.all_options("cuda"),
+            self._definition.all_options(),
             operation,
             reduce_dims=False,
             reads_index=function.index_ndim > 0,
             reads_coordinates=function.index_ndim > 1,
             works_directly=any(
-                isinstance(node, ir.Call) and node.operation.places
+                isinstance(node, ir.Call) and node.operation.by_reference
                 for f in program.functions
                 for node in ir.walk(*f.body)
             ),
@@ -636,7 +637,7 @@ class ElementKernel(Decorated):
             given += [ArraySpec.make(dtype, shape) for dtype in dtypes]
             options = {} if dtypes else {"size": math.prod(shape)}
         unit = typed.translation_unit(
-            *given, backend="host" if target == "host" else "cuda", **options
+            *given, backend=capabilities_of_target(target).name, **options
         )
         return unit, target
 

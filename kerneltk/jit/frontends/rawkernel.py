@@ -18,7 +18,9 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -29,11 +31,12 @@ from kerneltk.errors import (
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes, shapes_of
+from kerneltk.jit.codegen.assumptions import UNKNOWN, Shapes
 from kerneltk.jit.codegen.translation_unit import unit_of
 from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import Place, type_of
+from kerneltk.jit.launch.shapes import shapes_of
 from kerneltk.jit.lowering.program import lower_program
 from kerneltk.jit.lowering.record_parameters import pass_by_value, referred_type
 from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
@@ -137,17 +140,17 @@ class Definition:
                 )
             ) from None
 
-    def all_options(self, backend: BackendName) -> tuple[str, ...]:
-        """Return the compile options for a backend."""
-        fast = self.fastmath and backend == "cuda"
+    def all_options(self, backend: Capabilities | None = None) -> tuple[str, ...]:
+        """Return the compile options for a backend, or for whichever comes."""
+        fast = self.fastmath and (backend is None or backend.takes_fast_math)
         return (*self.options, "--use_fast_math") if fast else self.options
 
     def unit(
-        self, program: ir.Program, backend: BackendName, shapes: Shapes = UNKNOWN
+        self, program: ir.Program, backend: Capabilities, shapes: Shapes = UNKNOWN
     ) -> TranslationUnit:
         """Return a program's translation unit."""
         options = self.all_options(backend)
-        bounds = ", ".join(map(str, self._bounds(program))) if backend == "cuda" else ""
+        bounds = ", ".join(map(str, self._bounds(program))) if backend.takes_launch_bounds else ""
         before = f"__launch_bounds__({bounds}) " if bounds else ""
         with self._within_depth():
             return unit_of(program, backend, options, before, shapes)
@@ -394,9 +397,9 @@ class JitKernel(Decorated):
     def compiled(self, backend: Backend, types: tuple[Type, ...], shapes: Shapes) -> CompiledKernel:
         """Return the kernel for argument types on the current device."""
         self._check_count(len(types))
-        on_gpu = backend.name == "cuda"
+        on_gpu = not backend.capabilities.in_host_memory
         program = self._definition.program(types, small=shapes.small, on_gpu=on_gpu)
-        unit = self._definition.unit(program, backend.name, shapes)
+        unit = self._definition.unit(program, backend.capabilities, shapes)
         self._units[backend.name, types, shapes] = unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
@@ -435,10 +438,10 @@ class JitKernel(Decorated):
         found = [self._described(value, index) for index, value in enumerate(args)]
         backends = [name for _, _, name in found if name is not None]
         target = target or (backends[0] if backends else foreign_arrays.default_backend().name)
-        backend: BackendName = "host" if target == "host" else "cuda"
+        backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = shapes_of(values, kinds, backend)
-        on_gpu = backend == "cuda"
+        on_gpu = not backend.in_host_memory
         program = self._definition.program(kinds, small=shapes.small, on_gpu=on_gpu)
         return self._definition.unit(program, backend, shapes), target
 

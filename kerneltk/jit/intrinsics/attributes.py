@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Operation, Static, Value
+from kerneltk.jit.intrinsics.base import BoundMethod, Builder, Operation, Static, Value
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Record, Tuple
-
-if TYPE_CHECKING:
-    from kerneltk.jit.lowering.operators import Operators
 
 __all__ = ["FIELD_VIEW", "STRIDE", "array_attribute", "extent", "number_attribute"]
 
@@ -46,13 +43,13 @@ def extent(array: ir.Expression, axis: int, span: ir.Span) -> Value:
     return ir.Extent(array, axis, span)
 
 
-def _shape(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
+def _shape(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     kind = array.type
     assert isinstance(kind, Array)
     return low.make_tuple([extent(array, axis, span) for axis in range(kind.ndim)], span)
 
 
-def _size(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
+def _size(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     kind = array.type
     assert isinstance(kind, Array)
     size: Value = Static(1)
@@ -65,7 +62,7 @@ def _size(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
     return size
 
 
-def _strides(low: Operators, array: ir.Expression, span: ir.Span) -> Value:
+def _strides(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     kind = array.type
     assert isinstance(kind, Array)
     if kind.layout == "fixed":
@@ -85,7 +82,7 @@ def _element_dtype(kind: Array) -> np.dtype[np.generic]:
     return kind.element.dtype
 
 
-_ARRAY: dict[str, Callable[[Operators, ir.Expression, ir.Span], Value]] = {
+_ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "shape": _shape,
     "size": _size,
     "strides": _strides,
@@ -101,7 +98,7 @@ _ARRAY: dict[str, Callable[[Operators, ir.Expression, ir.Span], Value]] = {
 }
 
 
-def array_attribute(low: Operators, array: ir.Expression, name: str, span: ir.Span) -> Value:
+def array_attribute(low: Builder, array: ir.Expression, name: str, span: ir.Span) -> Value:
     """Return an attribute of an array."""
     rule = _ARRAY.get(name)
     if rule is None:
@@ -114,7 +111,7 @@ def array_attribute(low: Operators, array: ir.Expression, name: str, span: ir.Sp
     return rule(low, array, span)
 
 
-def number_attribute(low: Operators, value: ir.Expression, name: str, span: ir.Span) -> Value:
+def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Span) -> Value:
     """Return an attribute of a number."""
     kind = value.type
     assert isinstance(kind, Number)
@@ -127,8 +124,6 @@ def number_attribute(low: Operators, value: ir.Expression, name: str, span: ir.S
             return ir.Call(IMAG, (value,), _part(kind), span)
         return low.cast(ir.Literal_(0, PY_INT, span), PY_INT if kind == BOOL else kind)
     if name == "conjugate":
-        from kerneltk.jit.lowering.values import BoundMethod
-
         return Static(
             BoundMethod(
                 value,

@@ -8,11 +8,24 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
+from kerneltk.jit.ir.operations import Operation
 
 if TYPE_CHECKING:
+    import ast
+
     from kerneltk.jit.ir.types import Number, Type
 
-__all__ = ["Builder", "CallSite", "Intrinsic", "Operation", "Rule", "Static", "Value"]
+__all__ = [
+    "BoundMethod",
+    "Builder",
+    "CallSite",
+    "Intrinsic",
+    "Operation",
+    "Rule",
+    "Signature",
+    "Static",
+    "Value",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,36 +41,6 @@ class Static:
 
 
 Value: TypeAlias = "ir.Expression | Static"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Operation:
-    """What an intrinsic's call is in the IR and in the text.
-
-    Parameters
-    ----------
-    name : str
-        For messages and for passes that know it.
-    text : str or callable
-        C++ text with ``{0}``, ``{1}``, ... for the arguments, ``{type}`` for the result's C type,
-        ``{type0}`` for that of an argument, and ``{static0}`` for a static fact.
-    effects : frozenset of str
-        ``"barrier"``: a plain barrier of the block. ``"waits"``: waits for other threads in another
-        way. ``"thread"``: depends on which thread asks. ``"memory"``: reads or writes memory.
-    headers : tuple of str
-        Package headers that the text needs.
-    places : tuple of int
-        Arguments, elements or fields, whose address is passed.
-    writes : tuple of int
-        Of these, those that may be written to.
-    """
-
-    name: str
-    text: str | Callable[..., str]
-    effects: frozenset[str] = frozenset()
-    headers: tuple[str, ...] = ()
-    places: tuple[int, ...] = ()
-    writes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +75,24 @@ class CallSite:
         """Return the places of the arguments by the names of the parameters."""
         given = dict(zip(names, self.spans, strict=False))
         return {name: given.get(name) or self.keyword_spans.get(name, self.span) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function that was lowered.
+
+    Parameters
+    ----------
+    name : str
+        In the IR.
+    result : Type
+    is_pure : bool
+        Whether a call neither writes to memory nor waits.
+    """
+
+    name: str
+    result: Type
+    is_pure: bool
 
 
 class Builder(Protocol):
@@ -150,11 +151,42 @@ class Builder(Protocol):
     def emit(self, statement: ir.Statement) -> None:
         """Add a statement before the one that is being lowered."""
 
-    def call(self, function: Any, arguments: tuple[Value, ...], site: CallSite) -> Value:
-        """Call a Python function or another intrinsic."""
-
     def binary(self, op: str, left: Value, right: Value, span: ir.Span) -> Value:
         """Return an operation with Python's meaning."""
+
+    def compare(self, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
+        """Return a comparison with Python's meaning."""
+
+    def make_tuple(self, values: Sequence[Value], span: ir.Span) -> Value:
+        """Return a tuple of values."""
+
+    def items_of(self, value: Value, span: ir.Span) -> list[Value]:
+        """Return the items of a tuple; raises for anything else."""
+
+    def index(self, ndim: int, span: ir.Span) -> tuple[ir.Local, ...]:
+        """Return the index of the element that the function computes."""
+
+    def lowered(
+        self, function: Any, arguments: tuple[Value, ...], site: CallSite
+    ) -> tuple[Signature, tuple[ir.Expression, ...]] | None:
+        """Lower a Python function for these arguments; return it with the arguments of a call of
+        it, captured variables included. None for another object.
+        """
+
+    def describe(self, value: Value) -> str:
+        """Return the words for a value at the beginning of a sentence."""
+
+    def phrase(self, value: Value) -> str:
+        """Return the words for a value within a sentence."""
+
+    def not_computed(
+        self,
+        error: Exception,
+        operands: Sequence[Any],
+        span: ir.Span,
+        spans: Sequence[ir.Span] | None = None,
+    ) -> Exception:
+        """Return the error for constants that Python itself cannot compute with."""
 
 
 Rule: TypeAlias = "Callable[[Builder, CallSite], Value]"
@@ -186,14 +218,27 @@ class Intrinsic:
         return f"<intrinsic {self.__name__}>"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        return _named, (self.__name__,)
+        import pkgutil  # only who pickles needs it
+
+        return pkgutil.resolve_name, (f"kerneltk.jit:{self.__name__}",)
 
 
-def _named(name: str) -> Any:
-    """Return an intrinsic by its name: what a pickle refers to."""
-    from kerneltk import jit
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundMethod:
+    """A method of a value that exists at run time.
 
-    found: Any = jit
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+    Parameters
+    ----------
+    value : Expression
+    rule : callable
+    name : str
+    """
+
+    value: ir.Expression
+    rule: Rule
+    name: str
+
+    @property
+    def __name__(self) -> str:
+        """What messages call it."""
+        return self.name

@@ -25,9 +25,15 @@ from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Tuple
 __all__ = ["TABLE", "absolute"]
 
 _HEADERS = ("jit_numbers.hpp",)
-ABSOLUTE = Operation("abs", "kerneltk::jit::absolute({0})", headers=_HEADERS)
-MIN = Operation("min", "kerneltk::jit::py_min({0}, {1})", headers=_HEADERS)
-MAX = Operation("max", "kerneltk::jit::py_max({0}, {1})", headers=_HEADERS)
+ABSOLUTE = Operation(
+    "abs", "kerneltk::jit::absolute({0})", headers=_HEADERS, arithmetic=ir.Arithmetic.ABSOLUTE
+)
+MIN = Operation(
+    "min", "kerneltk::jit::py_min({0}, {1})", headers=_HEADERS, arithmetic=ir.Arithmetic.MINIMUM
+)
+MAX = Operation(
+    "max", "kerneltk::jit::py_max({0}, {1})", headers=_HEADERS, arithmetic=ir.Arithmetic.MAXIMUM
+)
 ROUND = Operation("round", "kerneltk::jit::rint({0})", headers=_HEADERS)
 # Of a dtype's numbers as NumPy's scalars do it, by a product; of Python's to the nearest decimal.
 ROUND_DIGITS = Operation(
@@ -80,7 +86,7 @@ def _extreme(operation: Operation, function: Any) -> Rule:
                 raise low.refuse(
                     f"'{site.name}' of one value needs a tuple.", site.span, "write the loop."
                 )
-            values = low.items_of(only, site.span)  # type: ignore[attr-defined]
+            values = low.items_of(only, site.span)
         numbers = [low.as_number(value, site.span_of(k)) for k, value in enumerate(values)]
         if not numbers:
             raise count_error(low, site, "two arguments or more")
@@ -121,7 +127,7 @@ def _len(low: Builder, site: CallSite) -> Value:
         return extent(value, 0, site.span)
     if isinstance(value.type, Tuple):
         return Static(len(value.type.items))
-    raise low.fail(f"{low.describe(value)} has no length.", site.span)  # type: ignore[attr-defined]
+    raise low.fail(f"{low.describe(value)} has no length.", site.span)
 
 
 def _divmod(low: Builder, site: CallSite) -> Value:
@@ -132,7 +138,7 @@ def _divmod(low: Builder, site: CallSite) -> Value:
     a = low.temporary(low.as_number(values["a"], site.span_of(0)))
     b = low.temporary(low.as_number(values["b"], site.span_of(1)))
     parts = [low.binary(op, a, b, site.span) for op in ("//", "%")]
-    return low.make_tuple(parts, site.span)  # type: ignore[attr-defined, no-any-return]
+    return low.make_tuple(parts, site.span)
 
 
 def _pow(low: Builder, site: CallSite) -> Value:
@@ -173,15 +179,15 @@ def _sum(low: Builder, site: CallSite) -> Value:
     if isinstance(only, Static) or not isinstance(only.type, Tuple):
         raise low.refuse("'sum' needs a tuple in a kernel.", site.span, "write the loop.")
     found = values["start"]
-    for item in low.items_of(only, site.span):  # type: ignore[attr-defined]
+    for item in low.items_of(only, site.span):
         found = low.binary("+", found, item, site.span)
     return found
 
 
 def _tuple(low: Builder, site: CallSite) -> Value:
     values = arguments_of(low, site, ("iterable",), {"iterable": ()})
-    items = low.items_of(values["iterable"], site.span_of(0))  # type: ignore[attr-defined]
-    return low.make_tuple(items, site.span)  # type: ignore[attr-defined, no-any-return]
+    items = low.items_of(values["iterable"], site.span_of(0))
+    return low.make_tuple(items, site.span)
 
 
 def _range(low: Builder, site: CallSite) -> Value:

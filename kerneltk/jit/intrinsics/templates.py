@@ -114,14 +114,9 @@ class Template(Intrinsic):
         return f"<class template {self.__name__}>"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        return _template, (self.__name__,)
+        import pkgutil  # only who pickles needs it
 
-
-def _template(name: str) -> Any:
-    """Return a template by its name: what a pickle refers to."""
-    from kerneltk.jit import cub
-
-    return getattr(cub, name)
+        return pkgutil.resolve_name, (f"kerneltk.jit.cub:{self.__name__}",)
 
 
 class Collective(Intrinsic):

@@ -12,8 +12,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.ir.promotion import common_type
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number, Record, Type
-from kerneltk.jit.lowering.values import element_type
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number, Record, Type, element_type
 
 __all__ = [
     "all_static",
@@ -96,7 +95,7 @@ def element_of(low: Builder, value: Value, span: ir.Span) -> Number | Record:
             dtype = as_dtype("bfloat16" if named else found)
     except (TypeError, ValueError):
         raise low.fail(
-            f"{low.describe(value)} is no dtype.",  # type: ignore[attr-defined]
+            f"{low.describe(value)} is no dtype.",
             span,
             "for example 'np.float32'.",
         ) from None

@@ -13,12 +13,13 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
+from kerneltk.jit.source.location import Span
 
 if TYPE_CHECKING:
-    from kerneltk.jit.intrinsics.base import Operation
+    from kerneltk.jit.ir.operations import Operation
     from kerneltk.jit.source.function_source import FunctionSource
 
 __all__ = [
@@ -67,15 +68,6 @@ __all__ = [
     "taken_out",
     "walk",
 ]
-
-
-class Span(NamedTuple):
-    """A place in a function's text: one-based lines, zero-based columns (characters)."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
 
 
 # -- expressions ----------------------------------------------------------------------------------

@@ -221,7 +221,9 @@ class _Shower:
     def _call(self, node: ir.Call) -> str:
         static = f"<{', '.join(map(_fact, node.static))}>" if node.static else ""
         texts = [
-            f"&{self._operand(argument)}" if k in node.operation.places else self._text(argument)
+            f"&{self._operand(argument)}"
+            if k in node.operation.by_reference
+            else self._text(argument)
             for k, argument in enumerate(node.arguments)
         ]
         return f"{node.operation.name}{static}({', '.join(texts)})"

@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from kerneltk.core.dtypes import describe
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.dtypes import alignment_on, describe
 
 __all__ = [
     "BOOL",
@@ -29,7 +30,10 @@ __all__ = [
     "Tuple",
     "Type",
     "Void",
+    "alignment_of",
+    "element_type",
     "number",
+    "value_type",
 ]
 
 Space = Literal["global", "shared", "local", "constant"]
@@ -219,3 +223,36 @@ PY_COMPLEX = Number(np.dtype(np.complex128), True)
 def number(dtype: Any) -> Number:
     """Return the strong number of a dtype."""
     return Number(np.dtype(dtype))
+
+
+def element_type(dtype: np.dtype[Any], *, packed: bool = False) -> Number | Record | Array:
+    """Return the type of a value of a dtype; a field with a shape is a fixed array, `packed` as
+    the record that it is in.
+    """
+    if dtype.shape:
+        inner = element_type(dtype.base)
+        assert isinstance(inner, Number | Record)
+        return Array(inner, len(dtype.shape), "fixed", dtype.shape, "local", packed=packed)
+    return Record(dtype) if dtype.names is not None else Number(dtype)
+
+
+def value_type(kind: Type) -> Type:
+    """Return the type of what is exchanged between threads: records themselves, no references."""
+    if isinstance(kind, Reference):
+        return kind.element
+    if isinstance(kind, Tuple):
+        return replace(kind, items=tuple(map(value_type, kind.items)))
+    return kind
+
+
+@lru_cache(maxsize=1024)
+def alignment_of(dtype: np.dtype[Any], backend: Capabilities) -> int:
+    """Return at multiples of what (bytes) a backend's code finds elements of `dtype`, records
+    included: a struct has the alignment of its members, one that is packed has none.
+    """
+    if dtype.fields is None:
+        return alignment_on(backend, dtype)
+    if describe(dtype).alignment == 1:
+        return 1
+    fields = (field[0].base for field in dtype.fields.values())
+    return max(1 if field.kind == "S" else alignment_of(field, backend) for field in fields)

@@ -471,7 +471,7 @@ class _Checker:
                 self.fail(node, f"an argument of '{operation.name}' has no value")
         if not isinstance(node.static, tuple):
             self.fail(node, f"the static facts of '{operation.name}' are no tuple")
-        for number in operation.places:
+        for number in operation.by_reference:
             place: Any = node.arguments[number] if number < len(node.arguments) else None
             if not isinstance(place, ir.Element) and not isinstance(place, ir.Field):
                 self.fail(node, f"argument {number} of '{operation.name}' is no place in memory")

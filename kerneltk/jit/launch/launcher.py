@@ -16,13 +16,12 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchMode
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import stream_handle
-from kerneltk.jit.codegen.assumptions import Shapes, is_small, shapes_of
-from kerneltk.jit.ir.types import Array, Number, Record, Type
+from kerneltk.jit.codegen.assumptions import Shapes, is_small
+from kerneltk.jit.ir.types import Array, Number, Record, Type, alignment_of, value_type
 from kerneltk.jit.launch.marshalling import (
     Form,
     Leaf,
     Place,
-    alignment_of,
     field_names,
     form_of,
     items_of,
@@ -33,7 +32,7 @@ from kerneltk.jit.launch.marshalling import (
     refuse_number,
     type_of,
 )
-from kerneltk.jit.lowering.references import value_type
+from kerneltk.jit.launch.shapes import shapes_of
 from kerneltk.launch.launch_config import (
     GridLaunches,
     GridShape,
@@ -55,7 +54,6 @@ MAX_PLANS = 4096
 """Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
 
 _MAX_LAUNCHERS = 1024
-_PLACES = {"host": "host memory", "cuda": "a GPU"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ class _Variant(GridLaunches):
         self._lent = tuple(value_type(kind) != kind for kind in passed)
         pairs = zip(passed, types, strict=True)
         self._narrowed = tuple(isinstance(a, Number) and a != b for a, b in pairs)
-        offsets, layout = members_of(passed, backend.name)
+        offsets, layout = members_of(passed, backend.capabilities)
         present = [offset for offset in offsets if offset is not None]
         call = backend.grid_call(kernel.mode, name)
         shapes = GridShapes(name, backend, kernel.function, kernel.limits)
@@ -198,7 +196,7 @@ class _Variant(GridLaunches):
         address, of a record whose address is passed the bits that it must not have.
         """
         if self.is_lent(leaf):
-            return (alignment_of(leaf.value.dtype, self.backend.name) - 1,)
+            return (alignment_of(leaf.value.dtype, self.backend.capabilities) - 1,)
         if not isinstance(leaf.type, Array):
             return ()
         extents: tuple[int, ...] = leaf.value.shape
@@ -231,7 +229,7 @@ class _Variant(GridLaunches):
             return
         address = self.backend.describe(array)[1]
         problem, hint = "", "pass a copy."
-        alignment = alignment_of(array.dtype, self.backend.name)
+        alignment = alignment_of(array.dtype, self.backend.capabilities)
         steps = zip(array.shape, array.strides, strict=True)
         if not address:
             problem, hint = f"has {array.size} elements and no memory: it was freed", ""
@@ -352,7 +350,7 @@ class Launcher:
             type_of(value, backend.array_type, self._place(k)) for k, value in enumerate(values)
         )
         device = backend.device_key()
-        shapes = shapes_of(values, types, backend.name, is_vast=is_vast)
+        shapes = shapes_of(values, types, backend.capabilities, is_vast=is_vast)
         variant = self._variant(backend, device, types, shapes)
         adoption.check_writes(lambda way: variant.kernel.written[way[0]], self._named)
         leaves = variant.leaves(values)
@@ -364,7 +362,7 @@ class Launcher:
                 own.plans.clear()
             own.plans[key] = plan
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
-        if not is_vast and (has_arrays or backend.name == "cuda"):
+        if not is_vast and (has_arrays or not backend.capabilities.is_fallback):
             self.run = own.run
         with adoption.launching(stream) as handle:
             own.run(grid, block, values, shared, handle)
@@ -457,13 +455,13 @@ class Launcher:
         """Return the error for arrays in different places."""
         names = [self._place(one.argument).at(*one.path).name for one in (first, second)]
         hint = "move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
-        if all(one.array.ndim == 0 for one in found if one.backend.name == "host"):
+        if all(one.array.ndim == 0 for one in found if one.backend.capabilities.is_fallback):
             hint = "pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
         return ArgumentTypeError(
             self._place(second.argument).message(
                 f"The array for parameter '{names[0]}' of kernel '{self._front_end.name}' is in "
-                f"{_PLACES[first.backend.name]}, and the one for '{names[1]}' is in "
-                f"{_PLACES[second.backend.name]}.",
+                f"{first.backend.capabilities.location}, and the one for '{names[1]}' is in "
+                f"{second.backend.capabilities.location}.",
                 hint,
             )
         )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.artifacts import BackendName
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -36,6 +36,7 @@ from kerneltk.jit.ir.types import (
     Tuple,
     Type,
     Void,
+    alignment_of,
 )
 from kerneltk.launch.launcher_spec import Marshal, Structure
 
@@ -44,7 +45,6 @@ __all__ = [
     "Layout",
     "Leaf",
     "Place",
-    "alignment_of",
     "field_names",
     "form_of",
     "items_of",
@@ -300,7 +300,7 @@ class Layout:
 
 
 @lru_cache(maxsize=4096)
-def layout_of(type_: Type, backend: BackendName) -> Layout:
+def layout_of(type_: Type, backend: Capabilities) -> Layout:
     """Return the layout of a value.
 
     Raises
@@ -325,7 +325,7 @@ def layout_of(type_: Type, backend: BackendName) -> Layout:
 
 
 def members_of(
-    items: tuple[Type, ...], backend: BackendName
+    items: tuple[Type, ...], backend: Capabilities
 ) -> tuple[tuple[int | None, ...], Layout]:
     """Return the offset of each member of a struct (bytes; None for what has none), and the
     struct's own layout, padding at its end included.
@@ -347,19 +347,6 @@ def members_of(
     return tuple(offsets), Layout(text + (f"{rest}x" if rest else ""), end + rest, alignment)
 
 
-@lru_cache(maxsize=1024)
-def alignment_of(dtype: np.dtype[Any], backend: BackendName) -> int:
-    """Return at multiples of what (bytes) a backend's code finds elements of `dtype`, records
-    included: a struct has the alignment of its members, one that is packed has none.
-    """
-    if dtype.fields is None:
-        return alignment_on(backend, dtype)
-    if describe(dtype).alignment == 1:
-        return 1
-    fields = (field[0].base for field in dtype.fields.values())
-    return max(1 if field.kind == "S" else alignment_of(field, backend) for field in fields)
-
-
 def marshal_of(kind: type) -> Marshal:
     """Return how a leaf of a Python type, which is no array, is packed."""
     if kind is type(None):
@@ -368,7 +355,8 @@ def marshal_of(kind: type) -> Marshal:
         return "complex"
     if issubclass(kind, np.void):
         return "bytes"
-    return "bits" if kind.__name__ == "bfloat16" else "number"
+    is_bfloat16 = issubclass(kind, np.generic) and kind.__name__ == "bfloat16"
+    return "bits" if is_bfloat16 else "number"
 
 
 def refuse_number(type_: Type, value: Any, place: Place) -> None:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Static, Value
+from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
 from kerneltk.jit.lowering.subscripts import Subscripts
 from kerneltk.jit.lowering.unsupported import REFUSED_CALLS
-from kerneltk.jit.lowering.values import BoundMethod
 
 if TYPE_CHECKING:
     from kerneltk.jit.lowering.program import ProgramBuilder
@@ -158,6 +157,10 @@ class Expressions(Subscripts):
         if function in (np.array, np.empty, np.zeros, np.ones, np.full):
             hint = "declare 'jit.local_memory(dtype, shape)', or pass an array."
         raise self.refuse(f"'{site.name}' is no function that kernels can call.", site.span, hint)
+
+    def lowered(self, function: Any, arguments: tuple[Value, ...], site: CallSite) -> Any:
+        """Lower a Python function for these arguments."""
+        return self.program.lowered(self, function, arguments, site)
 
     def _print(self, node: ast.Call, span: ir.Span) -> Value:
         raise NotImplementedError

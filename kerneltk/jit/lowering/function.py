@@ -639,7 +639,7 @@ def _has_effect(statement: Any) -> bool:
                 root = root.value
             if isinstance(root, ir.Element):
                 return True
-        if isinstance(node, ir.Call) and node.operation.effects - {"thread"}:
+        if isinstance(node, ir.Call) and not node.operation.is_repeatable:
             return True
         if isinstance(node, ir.Evaluate):
             return True

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics import is_range
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.intrinsics.registry import is_range
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Tuple
 from kerneltk.jit.lowering.names import Names
 

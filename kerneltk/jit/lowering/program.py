@@ -14,8 +14,8 @@ import numpy as np
 from kerneltk.core.identifiers import CXX_KEYWORDS, is_library_name, stem_of
 from kerneltk.errors import KernelToolkitError, Snippet, TypingError, UnsupportedError
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics import rule_of
-from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Signature, Static, Value
+from kerneltk.jit.intrinsics.registry import rule_of
 from kerneltk.jit.ir.promotion import join_numbers
 from kerneltk.jit.ir.types import VOID, Array, Number, Reference, Tuple, Type
 from kerneltk.jit.lowering.references import joined_references, record_at
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kerneltk.jit.lowering.function import FunctionLowering
     from kerneltk.jit.lowering.names import Names
 
-__all__ = ["LocalFunction", "ProgramBuilder", "Signature", "identifier", "lower_program"]
+__all__ = ["LocalFunction", "ProgramBuilder", "identifier", "lower_program"]
 
 _MOST_PASSES = 16  # over one function's types; each pass widens at least one of them
 
@@ -55,24 +55,6 @@ class LocalFunction:
     def __name__(self) -> str:
         """Its name."""
         return self.source.name
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """What a function was lowered to.
-
-    Parameters
-    ----------
-    name : str
-        In the IR.
-    result : Type
-    is_pure : bool
-        Whether a call neither writes to memory nor waits.
-    """
-
-    name: str
-    result: Type
-    is_pure: bool
 
 
 def identifier(name: str, taken: Callable[[str], bool]) -> str:

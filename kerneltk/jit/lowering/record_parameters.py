@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import Record, Reference, Tuple, Type, Void
+from kerneltk.jit.ir.types import Record, Reference, Tuple, Type, Void, value_type
 from kerneltk.jit.lowering.program import identifier
-from kerneltk.jit.lowering.references import ADDRESS, value_type
+from kerneltk.jit.lowering.references import ADDRESS
 from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.jit.passes.uniformity import assignments
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kerneltk.core.dtypes import describe
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
-from kerneltk.jit.ir.types import Array, Record, Reference, Tuple, Type
+from kerneltk.jit.ir.types import Array, Record, Reference, Tuple, Type, value_type
 
 if TYPE_CHECKING:
     from kerneltk.jit.lowering.values import Values
@@ -27,7 +27,6 @@ __all__ = [
     "memory_of",
     "record_at",
     "reference_to",
-    "value_type",
 ]
 
 ADDRESS = Operation("address", lambda emitter, node, texts: _address_text(emitter, node, texts))
@@ -129,12 +128,3 @@ def hint_for(first: Type, second: Type) -> str:
     if first == second or value_type(first) != value_type(second):
         return ""
     return "one of them is a record of an array, and the other a copy: use 'x[i].copy()'."
-
-
-def value_type(kind: Type) -> Type:
-    """Return the type of what is exchanged between threads: records themselves, no references."""
-    if isinstance(kind, Reference):
-        return kind.element
-    if isinstance(kind, Tuple):
-        return replace(kind, items=tuple(map(value_type, kind.items)))
-    return kind

@@ -13,12 +13,22 @@ from kerneltk.core.dtypes import describe
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import FIELD_VIEW, array_attribute, number_attribute
-from kerneltk.jit.intrinsics.base import CallSite, Static, Value
+from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type
+from kerneltk.jit.ir.types import (
+    BOOL,
+    PY_INT,
+    Array,
+    Number,
+    Opaque,
+    Record,
+    Tuple,
+    Type,
+    element_type,
+)
 from kerneltk.jit.lowering.conditions import Conditions
 from kerneltk.jit.lowering.references import memory_of
-from kerneltk.jit.lowering.values import BoundMethod, element_type, is_object, name_of, reason_of
+from kerneltk.jit.lowering.values import is_object, name_of, reason_of
 
 __all__ = ["Subscripts"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from kerneltk.core.dtypes import as_dtype, describe, is_supported
 from kerneltk.errors import ArgumentTypeError, TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
+from kerneltk.jit.intrinsics.base import BoundMethod, Intrinsic, Static, Value
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -29,6 +29,7 @@ from kerneltk.jit.ir.types import (
     Tuple,
     Type,
     Void,
+    value_type,
 )
 from kerneltk.jit.lowering.references import (
     is_part,
@@ -36,7 +37,6 @@ from kerneltk.jit.lowering.references import (
     memory_of,
     record_at,
     reference_to,
-    value_type,
 )
 from kerneltk.jit.lowering.unsupported import refusal_of
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kerneltk.jit.lowering.program import ProgramBuilder
     from kerneltk.jit.source.function_source import FunctionSource
 
-__all__ = ["BoundMethod", "Values", "element_type", "reason_of", "type_of_annotation"]
+__all__ = ["Values", "reason_of", "type_of_annotation"]
 
 
 def is_object(value: Value) -> bool:
@@ -59,17 +59,6 @@ def name_of(value: Any) -> str:
 def reason_of(error: Exception) -> str:
     """Return what an exception of Python's says, as the end of a sentence."""
     return str(error).rstrip(".")
-
-
-def element_type(dtype: np.dtype[Any], *, packed: bool = False) -> Number | Record | Array:
-    """Return the type of a value of a dtype; a field with a shape is a fixed array, `packed` as
-    the record that it is in.
-    """
-    if dtype.shape:
-        inner = element_type(dtype.base)
-        assert isinstance(inner, Number | Record)
-        return Array(inner, len(dtype.shape), "fixed", dtype.shape, "local", packed=packed)
-    return Record(dtype) if dtype.names is not None else Number(dtype)
 
 
 def type_of_annotation(value: Any) -> Number | None:
@@ -241,7 +230,7 @@ class Values:
         if isinstance(value, ir.Extent):
             return value
         if isinstance(value, ir.Call) and not value.arguments:
-            is_coordinate = value.operation.effects <= {"thread"}
+            is_coordinate = value.operation.is_repeatable
             return value if is_coordinate else self.temporary(value)
         if isinstance(value, ir.Local) and self.is_constant(value.name):
             return value
@@ -630,24 +619,3 @@ class Values:
         if isinstance(value, Static):
             return isinstance(value.value, tuple)
         return isinstance(value.type, Tuple)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class BoundMethod:
-    """A method of a value that exists at run time.
-
-    Parameters
-    ----------
-    value : Expression
-    rule : callable
-    name : str
-    """
-
-    value: ir.Expression
-    rule: Callable[[Any, CallSite], Value]
-    name: str
-
-    @property
-    def __name__(self) -> str:
-        """What messages call it."""
-        return self.name

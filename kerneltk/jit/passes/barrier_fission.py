@@ -33,7 +33,6 @@ __all__ = [
 _MOST_BYTES = 8192  # of a thread, across barriers; a block may have 1024 threads
 _MOST_NODES = 24  # of an expression that is computed again in each loop
 _CHEAP_OPERATIONS = ("+", "-", "*", "/", "<<", ">>", "&", "|", "^")
-_CHEAP_CALLS = ("abs", "max", "min")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def _is_barrier(statement: ir.Statement) -> bool:
     return (
         isinstance(statement, ir.Evaluate)
         and isinstance(statement.value, ir.Call)
-        and "barrier" in statement.value.operation.effects
+        and ir.Effect.BARRIER in statement.value.operation.effects
     )
 
 
@@ -123,9 +122,9 @@ def _refuse_waits(body: tuple[ir.Statement, ...], callees: Mapping[str, ir.Funct
     for node in ir.walk(*body):
         if isinstance(node, ir.Call):
             operation = node.operation
-            if "waits" in operation.effects or operation.name == "nanosleep":
+            if ir.Effect.WAITS in operation.effects:
                 raise _Refusal(f"'{operation.name}' waits for other threads", node.span)
-            if "barrier" in operation.effects and id(node) not in plain:
+            if ir.Effect.BARRIER in operation.effects and id(node) not in plain:
                 raise _Refusal("a barrier is part of an expression", node.span)
         elif isinstance(node, ir.Invoke) and _waits(callees[node.function], callees):
             raise _Refusal(f"'{node.function}' waits for other threads", node.span)
@@ -157,7 +156,7 @@ def _is_read(read: set[str], *nodes: Any) -> bool:
     """Return whether expressions depend on memory, or on variables in `read`."""
     return any(
         isinstance(node, ir.Element | ir.Invoke)
-        or (isinstance(node, ir.Call) and "memory" in node.operation.effects)
+        or (isinstance(node, ir.Call) and ir.Effect.MEMORY in node.operation.effects)
         or (isinstance(node, ir.Local) and node.name in read)
         for node in ir.walk(*nodes)
     )
@@ -197,7 +196,7 @@ def _leaves_by(body: tuple[ir.Statement, ...], read: set[str], depends: bool = F
 
 def _has_atomic(nodes: Iterable[Any], callees: Mapping[str, ir.Function]) -> bool:
     return any(
-        (isinstance(node, ir.Call) and "atomic" in node.operation.name)
+        (isinstance(node, ir.Call) and ir.Effect.ATOMIC in node.operation.effects)
         or (isinstance(node, ir.Invoke) and _has_atomic(callees[node.function].body, callees))
         for node in ir.walk(*nodes)
     )
@@ -629,7 +628,7 @@ class _Splitter:
             for node in ir.walk(store.value)
         ) and any(
             isinstance(node, ir.Return | ir.Element | ir.Invoke)
-            or (isinstance(node, ir.Call) and "memory" in node.operation.effects)
+            or (isinstance(node, ir.Call) and ir.Effect.MEMORY in node.operation.effects)
             for node in ir.walk(*pending)
         )
 
@@ -813,9 +812,8 @@ def is_cheap(node: Any) -> bool:
         return node.op in _CHEAP_OPERATIONS or (node.op in ("//", "%") and by_literal)
     if isinstance(node, ir.Call):
         operation = node.operation
-        if operation.effects - {"thread"} or operation.places or "clock" in operation.name:
-            return False
-        return not node.arguments or operation.name in _CHEAP_CALLS
+        is_register = not node.arguments
+        return operation.is_repeatable and (is_register or operation.arithmetic is not None)
     return not isinstance(node, ir.Element | ir.Invoke | ir.Construct)
 
 

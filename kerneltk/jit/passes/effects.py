@@ -65,7 +65,7 @@ def written_parameters(program: ir.Program) -> frozenset[str]:
 def needs_grid(program: ir.Program) -> bool:
     """Return whether blocks wait for each other: all of them must be resident."""
     return any(
-        isinstance(node, ir.Call) and "grid" in node.operation.effects
+        isinstance(node, ir.Call) and ir.Effect.GRID in node.operation.effects
         for function in program.functions
         for node in ir.walk(*function.body)
     )

@@ -19,7 +19,8 @@ __all__ = ["Guard", "guard_of"]
 _Slope = Literal["same", "up", "down"]
 _TURNED: dict[_Slope, _Slope] = {"same": "same", "up": "down", "down": "up"}
 _INVERSE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-_ALONG_X = ("threadIdx.x", "grid.x")
+_ALONG_X = (ir.Coordinate("threadIdx", "x"), ir.Coordinate("grid", "x"))
+_ALONG_OTHER_AXES = tuple(known._replace(axis=axis) for known in _ALONG_X for axis in ("y", "z"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,8 @@ def _mentions_x(node: Any) -> bool:
     """Return whether something may depend on where a thread is along x."""
     return any(
         isinstance(item, ir.Call)
-        and "thread" in item.operation.effects
-        and not item.operation.name.endswith((".y", ".z"))
+        and ir.Effect.THREAD in item.operation.effects
+        and item.operation.coordinate not in _ALONG_OTHER_AXES
         for item in ir.walk(node)
     )
 
@@ -152,7 +153,7 @@ def _slope(node: ir.Expression) -> _Slope | None:
     if not isinstance(kind, Number) or kind.dtype.kind != "i" or kind.dtype.itemsize < 4:
         return None
     if isinstance(node, ir.Call):
-        return "up" if node.operation.name in _ALONG_X else None
+        return "up" if node.operation.coordinate in _ALONG_X else None
     if isinstance(node, ir.Cast):
         source = node.operand.type
         widens = isinstance(source, Number) and source.dtype.itemsize <= kind.dtype.itemsize

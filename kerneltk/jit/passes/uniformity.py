@@ -94,7 +94,7 @@ def _written_arrays(function: ir.Function) -> frozenset[str] | None:
             if isinstance(node.value.type, Array):
                 places.append(node.value)  # another name for it
         elif isinstance(node, ir.Invoke) or (
-            isinstance(node, ir.Call) and "memory" in node.operation.effects
+            isinstance(node, ir.Call) and ir.Effect.MEMORY in node.operation.effects
         ):
             places += node.arguments
         elif isinstance(node, ir.Construct):
@@ -148,9 +148,7 @@ class Uniformity:
         """Return whether all threads that evaluate an expression get the same value."""
         if isinstance(expression, ir.Local):
             return expression.name not in self.varying
-        if isinstance(expression, ir.Call) and (
-            expression.operation.effects or expression.operation.places
-        ):
+        if isinstance(expression, ir.Call) and not expression.operation.is_uniform:
             return False
         if isinstance(expression, ir.Invoke):
             callee = self._callees.get(expression.function)

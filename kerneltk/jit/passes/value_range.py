@@ -39,47 +39,10 @@ for _letter in "bhilqBHILQ":
     _limits = np.iinfo(_letter)
     _WHOLE[_letter] = int(_limits.min), int(_limits.max)
 
-_MOST_THREADS = 1024
-_MOST_BLOCKS = (1 << 31) - 1
-_MOST_BLOCKS_YZ = 65535
-_MOST = _MOST_BLOCKS * _MOST_THREADS
-_CALLS: dict[str, Interval] = {
-    "threadIdx.x": (0, _MOST_THREADS - 1),
-    "threadIdx.y": (0, _MOST_THREADS - 1),
-    "threadIdx.z": (0, 63),
-    "blockIdx.x": (0, _MOST_BLOCKS - 1),
-    "blockIdx.y": (0, _MOST_BLOCKS_YZ - 1),
-    "blockIdx.z": (0, _MOST_BLOCKS_YZ - 1),
-    "blockDim.x": (1, _MOST_THREADS),
-    "blockDim.y": (1, _MOST_THREADS),
-    "blockDim.z": (1, 64),
-    "gridDim.x": (1, _MOST_BLOCKS),
-    "gridDim.y": (1, _MOST_BLOCKS_YZ),
-    "gridDim.z": (1, _MOST_BLOCKS_YZ),
-    "grid.x": (0, _MOST - 1),
-    "grid.y": (0, _MOST - 1),
-    "grid.z": (0, _MOST - 1),
-    "gridsize.x": (1, _MOST),
-    "gridsize.y": (1, _MOST),
-    "gridsize.z": (1, _MOST),
-    "laneid": (0, 31),
-    "warpsize": (32, 32),
-    "syncthreads_count": (0, _MOST_THREADS),
-    "size": _EXTENT,
-    "bitwise_count": (0, 64),
-    "popc": (0, 64),
-    "clz": (0, 64),
-    "ffs": (0, 64),
-}
-"""What the intrinsics return whose results have bounds of their own, by the operation's name."""
 _SMALL_PLACE = 0, _SMALL[1] - 1
 _SMALL_EXTENT = 1, _SMALL[1]
-_CALLS_OF_SMALL_GRIDS: dict[str, Interval] = {
-    **{f"grid.{axis}": _SMALL_PLACE for axis in "xyz"},
-    **{f"gridsize.{axis}": _SMALL_EXTENT for axis in "xyz"},
-}
-_PLACES_OF_BLOCKS = [{f"blockIdx.{axis}", f"blockDim.{axis}"} for axis in "xyz"]
-_EXTENTS_OF_GRIDS = [{f"gridDim.{axis}", f"blockDim.{axis}"} for axis in "xyz"]
+_OF_SMALL_GRIDS: dict[str, Interval] = {"grid": _SMALL_PLACE, "gridsize": _SMALL_EXTENT}
+_IN_THREADS: dict[str, Interval] = {"gridDim": _SMALL_EXTENT, "blockIdx": _SMALL}
 
 
 def narrow(function: ir.Function, *, small: bool = False) -> ir.Function:
@@ -197,26 +160,33 @@ def _binary(node: ir.Binary, env: Environment) -> Interval:
 
 
 def _of_grid(node: ir.Binary) -> Interval | None:
-    """Return what a thread's or a block's place in a small grid, or the grid's extent, can be where
-    it is computed from coordinates.
+    """Return what an index in a 32-bit grid, or the grid's extent, can be where it is computed from
+    coordinates.
     """
-    pair = {_coordinate(node.left), _coordinate(node.right)}
     if node.op == "*":
-        if pair in _EXTENTS_OF_GRIDS:
-            return _SMALL_EXTENT
-        return _SMALL if pair in _PLACES_OF_BLOCKS else None
+        for variable, interval in _IN_THREADS.items():
+            if _axis_in_threads(node, variable):
+                return interval
     if node.op == "+":
         for block, thread in ((node.left, node.right), (node.right, node.left)):
-            if isinstance(block, ir.Binary) and block.op == "*":
-                one, other = _coordinate(block.left), _coordinate(block.right)
-                axis = _coordinate(thread).removeprefix("threadIdx")
-                if {one, other} == {f"blockIdx{axis}", f"blockDim{axis}"}:
-                    return _SMALL_PLACE
+            axis = _axis_in_threads(block, "blockIdx")
+            if axis and _coordinate(thread) == ("threadIdx", axis):
+                return _SMALL_PLACE
     return None
 
 
-def _coordinate(node: Any) -> str:
-    return node.operation.name if isinstance(node, ir.Call) else ""
+def _axis_in_threads(node: Any, variable: str) -> str:
+    """Return the axis along which a coordinate in blocks is multiplied by the block's extent."""
+    if isinstance(node, ir.Binary) and node.op == "*":
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            found = _coordinate(one)
+            if found and found.variable == variable:
+                return found.axis if _coordinate(other) == ("blockDim", found.axis) else ""
+    return ""
+
+
+def _coordinate(node: Any) -> ir.Coordinate | None:
+    return node.operation.coordinate if isinstance(node, ir.Call) else None
 
 
 def _select(node: ir.Select, env: Environment) -> Interval:
@@ -245,31 +215,30 @@ def _field(node: ir.Field, env: Environment) -> Interval:
 
 
 def _call(node: ir.Call, env: Environment) -> Interval:
-    name = node.operation.name
-    kind: Any = node.type
-    found = _CALLS_OF_SMALL_GRIDS.get(name) if _EXTENTS in env else None
-    found = found or _CALLS.get(name)
-    if found is None and name in ("min", "max", "abs"):
-        found = _extremum(name, node.arguments, kind, env)
+    operation, kind = node.operation, node.type
+    assert isinstance(kind, Number)
+    found = operation.range
+    if operation.coordinate is not None and _EXTENTS in env:
+        found = _OF_SMALL_GRIDS.get(operation.coordinate.variable, found)
+    elif operation.arithmetic is not None:
+        found = _arithmetic(operation.arithmetic, node.arguments, kind, env)
     whole = _whole(kind)
     if found is not None and whole[0] <= found[0] and found[1] <= whole[1]:
         return found
     return whole
 
 
-def _extremum(
-    name: str, arguments: tuple[Any, ...], kind: Number, env: Environment
+def _arithmetic(
+    which: ir.Arithmetic, arguments: tuple[Any, ...], kind: Number, env: Environment
 ) -> Interval | None:
     if not arguments or any(argument.type != kind for argument in arguments):
         return None
     intervals = [_interval(argument, env) for argument in arguments]
     lows, highs = [low for low, _ in intervals], [high for _, high in intervals]
-    if name != "abs":
-        choose = min if name == "min" else max
+    if which is not ir.Arithmetic.ABSOLUTE:
+        choose = min if which is ir.Arithmetic.MINIMUM else max
         return choose(lows), choose(highs)
     low, high = intervals[0]
-    if len(intervals) != 1:
-        return None
     if not kind.weak and low == _whole(kind)[0] < 0:
         return None  # whose negative is itself
     return max(low, -high, 0), min(max(-low, high), _HIGH if kind.weak else _whole(kind)[1])
@@ -929,7 +898,11 @@ class _Narrower:
 
     def call(self, node: ir.Call, env: Environment) -> Any:
         arguments = self.several(node.arguments, env)
-        if self.short and node.operation.name in _EXTREMES and _are_short(env, *node.arguments):
+        if (
+            self.short
+            and node.operation.arithmetic in _EXTREMES
+            and _are_short(env, *node.arguments)
+        ):
             shorter = tuple(map(_as_int32, arguments))
             call = ir.Call(node.operation, shorter, _INT32, node.span, node.static)
             return ir.Cast(call, PY_INT, node.span)
@@ -946,7 +919,7 @@ class _Narrower:
 
 _TRUNCATING = {"//": "div", "%": "rem"}
 _SHORT_OPERATIONS = frozenset(("+", "-", "*", "div", "rem"))
-_EXTREMES = frozenset(("min", "max"))
+_EXTREMES = (ir.Arithmetic.MINIMUM, ir.Arithmetic.MAXIMUM)
 
 
 def _operands(node: ir.Binary | ir.Compare) -> tuple[Any, Any]:

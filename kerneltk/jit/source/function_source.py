@@ -34,7 +34,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
 from kerneltk.errors import Snippet, SourceError, render_message
-from kerneltk.jit.ir.nodes import Span
+from kerneltk.jit.source.location import Span
 
 __all__ = ["FunctionNode", "FunctionSource", "source_of", "words_for"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name, check_options, check_text
 from kerneltk.codegen.reduction import ReductionDefinition
@@ -147,8 +148,8 @@ def test_origins_are_the_texts_that_there_are() -> None:
 )  # fmt: skip
 def test_entries(name: str, entry: str) -> None:
     preamble = "struct helper {}; // k\nvoid helper_kernel();"
-    assert defined(name=name, preamble=preamble).entry("cuda") == entry
-    assert defined(name=name).entry("host") == f"_kt_entry_{name}"
+    assert defined(name=name, preamble=preamble).entry(capabilities_of("cuda")) == entry
+    assert defined(name=name).entry(capabilities_of("host")) == f"_kt_entry_{name}"
 
 
 @pytest.mark.parametrize("text", ["", "x", "x\ny\t\\", "ä → b", "\x7f", "x" * 10**5])

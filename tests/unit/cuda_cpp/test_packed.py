@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kerneltk.backends import foreign_arrays
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.cuda_cpp.arguments import passing_of
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.errors import ArgumentTypeError
@@ -34,6 +35,7 @@ class Gpu:
     """All that `passing_of` asks a backend for."""
 
     name = "cuda"
+    capabilities = capabilities_of("cuda")
     array_type = np.ndarray
 
 
@@ -69,4 +71,4 @@ def test_it_is_no_pointer_and_no_number() -> None:
 
 def test_it_is_not_for_the_host() -> None:
     with pytest.raises(ArgumentTypeError, match="an array on a GPU"):
-        passing(STRUCT, 24, foreign_arrays.host_backend())
+        passing(STRUCT, 24, foreign_arrays.backend_named("host"))

@@ -12,6 +12,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from kerneltk import ReductionKernel
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.specialization import Lowered
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.reduction import _lower, _resolve
@@ -243,7 +244,9 @@ def test_nothing_to_reduce() -> None:
 def lowered(kernel: ReductionKernel, *specs: ArraySpec, axis: int | None) -> Lowered:
     definition = kernel._definition
     extra = None if axis is None else (axis, False, None)
-    found = _lower(definition, _resolve(definition, specs, specs, extra), "host", 1, extra)
+    found = _lower(
+        definition, _resolve(definition, specs, specs, extra), capabilities_of("host"), 1, extra
+    )
     assert found is not None
     return found
 

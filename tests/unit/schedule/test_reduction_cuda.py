@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.schedule.elementwise import Operand
@@ -34,7 +35,7 @@ def plan(
     for spec in inputs or (make(dtype, shape),):
         steps = broadcast_strides(spec.shape, spec.strides, shape)
         row = *(steps[k] for k in kept), *(steps[k] for k in axes)
-        unit = alignment_on("cuda", spec.dtype)
+        unit = alignment_on(capabilities_of("cuda"), spec.dtype)
         operands.append(Operand(spec.dtype.itemsize, row, spec.offset, unit))
     none = tuple(0 for _ in axes)
     operands.append(Operand(4, (*c_strides(extents[0], 4), *none), 0, 4, True))

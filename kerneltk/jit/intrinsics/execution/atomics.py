@@ -11,7 +11,7 @@ from kerneltk.jit.ir.types import Array, Number
 
 __all__ = ["INTRINSICS", "NUMBA_ATOMICS"]
 
-_EFFECTS = frozenset(("memory", "thread"))
+_EFFECTS = frozenset((ir.Effect.ATOMIC, ir.Effect.MEMORY, ir.Effect.THREAD))
 _HEADERS = ("jit_atomics.hpp",)
 
 # What GPUs have instructions for, or loops of compare-and-swap.

@@ -33,7 +33,7 @@ from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Opaque, Tuple, Type
 
 __all__ = ["TEMPLATES"]
 
-_WAITS = frozenset(("waits", "memory", "thread"))
+_WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 _INT = Number(np.dtype(np.int32))
 
 

@@ -153,7 +153,7 @@ def combination_of(
             raise low.fail(f"'{functor.__name__}' cannot be computed for '{kind}'.", span, hint)
         return Combination(functor.text), ()
     places = [ir.Local(name, kind, span) for name in ("a", "b")]
-    lowered = low.program.lowered(low, found, tuple(places), site)
+    lowered = low.lowered(found, tuple(places), site)
     if lowered is None:
         raise low.fail(
             f"{low.describe(value)} is no operation of two values.",

@@ -116,12 +116,12 @@ def _number(make: Callable[[Any, ir.Span], Value]) -> Rule:
 _GRID_BARRIER = Operation(
     "sync of the grid",
     "kerneltk::jit::grid_barrier()",
-    frozenset(("waits", "grid", "memory", "thread")),
+    frozenset((ir.Effect.WAITS, ir.Effect.GRID, ir.Effect.MEMORY, ir.Effect.THREAD)),
     _GRID_HEADERS,
 )
 # A kernel that asks is launched so that its blocks can wait for each other.
 _IS_VALID = Operation(
-    "is_valid", "kerneltk::jit::grid_can_wait()", frozenset(("grid",)), _GRID_HEADERS
+    "is_valid", "kerneltk::jit::grid_can_wait()", frozenset((ir.Effect.GRID,)), _GRID_HEADERS
 )
 
 
@@ -143,7 +143,7 @@ def _is_valid(low: Any, owner: ir.Expression, site: CallSite) -> Value:
 
 # -- tiles ----------------------------------------------------------------------------------------
 
-_THREAD = frozenset(("thread",))
+_THREAD = frozenset((ir.Effect.THREAD,))
 _LANE_HEADERS = ("jit_threads.hpp",)
 _LANE = Operation("lane of tile", "(KERNELTK_LANE & {static0})", _THREAD, _LANE_HEADERS)
 _TILE_MASK = Operation(
@@ -214,7 +214,9 @@ def _of_warp(name: str, parameters: tuple[str, ...]) -> Rule:
 
 
 _SYNC_TILE = Operation(
-    "sync of a tile", "__syncwarp({0})", frozenset(("waits", "memory", "thread"))
+    "sync of a tile",
+    "__syncwarp({0})",
+    frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD)),
 )
 
 
@@ -364,7 +366,7 @@ def _wait_prior(low: Any, site: CallSite) -> Value:
 _COPY = Operation(
     "memcpy_async",
     "kerneltk::jit::copy_part<{static0}>({0}, {1}, {2}, {3}, {4})",
-    frozenset(("memory", "thread")),
+    frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)),
     _HEADERS,
     (0, 1),
     (0,),

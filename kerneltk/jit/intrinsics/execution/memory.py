@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.core.dtypes import describe
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import (
@@ -16,7 +17,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
     static_value,
 )
 from kerneltk.jit.ir.types import Number, Record
-from kerneltk.jit.launch.marshalling import alignment_of
 
 __all__ = ["INTRINSICS", "array_like", "local_array", "shared_array"]
 
@@ -33,7 +33,7 @@ def _alignment(low: Any, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> i
         raise low.fail(f"An alignment is a power of two (bytes), not {found!r}.", span)
     if found > _MOST_ALIGNMENT:
         raise low.fail(f"An alignment is at most {_MOST_ALIGNMENT} bytes, not {found}.", span)
-    return 0 if found <= alignment_of(dtype, "cuda") else int(found)
+    return 0 if found <= describe(dtype).alignment else int(found)
 
 
 def _declared(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
 
 __all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier"]
 
-_THREAD = frozenset(("thread",))
+_THREAD = frozenset((ir.Effect.THREAD,))
 _UINT = Number(np.dtype(np.uint32))
 
 
@@ -38,12 +39,12 @@ class DeviceValue:
 
     def __init__(self, name: str, operation: Operation, kind: Type = PY_INT) -> None:
         self.__name__ = name
-        self._operation = operation
+        self.operation = operation
         self._kind = kind
 
     def value_rule(self, low: Builder, span: ir.Span) -> ir.Expression:
         """Return the value as an expression."""
-        return ir.Call(self._operation, (), self._kind, span)
+        return ir.Call(self.operation, (), self._kind, span)
 
     def __repr__(self) -> str:
         return f"<{self.__name__} of a thread>"
@@ -66,40 +67,70 @@ class Coordinates:
         Along each axis (threads or blocks).
     """
 
-    def __init__(self, name: str, effects: frozenset[str]) -> None:
+    def __init__(
+        self, name: Any, ranges: dict[Any, tuple[int, int]], effects: Iterable[ir.Effect] = ()
+    ) -> None:
         self.__name__ = name
         self.instead = f"take '{name}.x', '{name}.y' or '{name}.z'."
-        for axis in "xyz":
-            operation = Operation(f"{name}.{axis}", f"(long long){name}.{axis}", effects)
+        for axis, limits in ranges.items():
+            operation = Operation(
+                f"{name}.{axis}",
+                f"(long long){name}.{axis}",
+                frozenset(effects),
+                range=limits,
+                coordinate=ir.Coordinate(name, axis),
+            )
             setattr(self, axis, DeviceValue(f"{name}.{axis}", operation))
 
     def __repr__(self) -> str:
         return f"<{self.__name__} of a thread>"
 
 
-threadIdx = Coordinates("threadIdx", _THREAD)  # noqa: N816 (CUDA's names)
-blockIdx = Coordinates("blockIdx", frozenset())  # noqa: N816
-blockDim = Coordinates("blockDim", frozenset())  # noqa: N816
-gridDim = Coordinates("gridDim", frozenset())  # noqa: N816
-warpsize = DeviceValue("warpsize", Operation("warpsize", "32ll"))
-_LANE = Operation("laneid", "KERNELTK_LANE", _THREAD, ("jit_threads.hpp",))
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+_MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
+_MOST_BLOCKS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
+_MOST_OF_GRID = _MOST_THREADS["x"] * _MOST_BLOCKS["x"]
+
+
+def _indices(most: dict[str, int]) -> dict[str, tuple[int, int]]:
+    return {axis: (0, count - 1) for axis, count in most.items()}
+
+
+def _extents(most: dict[str, int]) -> dict[str, tuple[int, int]]:
+    return {axis: (1, count) for axis, count in most.items()}
+
+
+threadIdx = Coordinates("threadIdx", _indices(_MOST_THREADS), _THREAD)  # noqa: N816 (CUDA's names)
+blockIdx = Coordinates("blockIdx", _indices(_MOST_BLOCKS))  # noqa: N816
+blockDim = Coordinates("blockDim", _extents(_MOST_THREADS))  # noqa: N816
+gridDim = Coordinates("gridDim", _extents(_MOST_BLOCKS))  # noqa: N816
+warpsize = DeviceValue("warpsize", Operation("warpsize", "32ll", range=(32, 32)))
+_LANE = Operation("laneid", "KERNELTK_LANE", _THREAD, ("jit_threads.hpp",), range=(0, 31))
 laneid_value = DeviceValue("laneid", _LANE)
 
-_GRID = {
-    axis: Operation(
+_AXES: tuple[Literal["x", "y", "z"], ...] = ("x", "y", "z")
+_GRID = [
+    Operation(
         f"grid.{axis}",
         f"((long long)blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis})",
         _THREAD,
+        range=(0, _MOST_OF_GRID - 1),
+        coordinate=ir.Coordinate("grid", axis),
     )
-    for axis in "xyz"
-}
-_GRID_SIZE = {
-    axis: Operation(f"gridsize.{axis}", f"((long long)gridDim.{axis} * blockDim.{axis})")
-    for axis in "xyz"
-}
+    for axis in _AXES
+]
+_GRID_SIZE = [
+    Operation(
+        f"gridsize.{axis}",
+        f"((long long)gridDim.{axis} * blockDim.{axis})",
+        range=(1, _MOST_OF_GRID),
+        coordinate=ir.Coordinate("gridsize", axis),
+    )
+    for axis in _AXES
+]
 
 
-def _along_axes(operations: dict[str, Operation]) -> Rule:
+def _along_axes(operations: list[Operation]) -> Rule:
     def rule(low: Any, site: CallSite) -> Value:
         value = arguments_of(low, site, ("ndim",))["ndim"]
         ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
@@ -107,7 +138,7 @@ def _along_axes(operations: dict[str, Operation]) -> Rule:
         if not known or not 1 <= ndim <= 3:
             shown = low.phrase(value)
             raise low.fail(f"'{site.name}' takes 1, 2 or 3, not {shown}.", site.span_of(0))
-        items = [ir.Call(operations[axis], (), PY_INT, site.span) for axis in "xyz"[:ndim]]
+        items = [ir.Call(operation, (), PY_INT, site.span) for operation in operations[:ndim]]
         return items[0] if ndim == 1 else low.make_tuple(items, site.span)
 
     return rule
@@ -131,13 +162,15 @@ def _plain(operation: Operation, kind: Type, names: tuple[str, ...] = ()) -> Rul
         if kind == VOID:
             low.emit(ir.Evaluate(found, site.span))
             return Static(None)
-        return low.temporary(found) if "memory" in operation.effects else found
+        return low.temporary(found) if ir.Effect.MEMORY in operation.effects else found
 
     return rule
 
 
-BARRIER = Operation("syncthreads", "__syncthreads()", frozenset(("barrier", "memory")))
-_WAITS = frozenset(("waits", "memory", "thread"))
+BARRIER = Operation(
+    "syncthreads", "__syncthreads()", frozenset((ir.Effect.BARRIER, ir.Effect.MEMORY))
+)
+_WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 
 
 def barrier(low: Builder, span: ir.Span) -> Static:
@@ -153,7 +186,8 @@ def _syncthreads(low: Builder, site: CallSite) -> Value:
 
 def _voting_barrier(name: str, kind: Number) -> Rule:
     text = f"__{name}({{0}})" + (" != 0" if kind == BOOL else "")
-    operation = Operation(name, f"({text})" if kind == BOOL else text, _WAITS)
+    text, count = (f"({text})", None) if kind == BOOL else (text, (0, _MOST_THREADS["x"]))
+    operation = Operation(name, text, _WAITS, range=count)
 
     def rule(low: Builder, site: CallSite) -> Value:
         value = arguments_of(low, site, ("predicate",))["predicate"]
@@ -192,15 +226,15 @@ def _nanosleep(low: Builder, site: CallSite) -> Value:
 
 
 def _fence(name: str) -> Rule:
-    return _plain(Operation(name, f"__{name}()", frozenset(("memory",))), VOID)
+    return _plain(Operation(name, f"__{name}()", frozenset((ir.Effect.MEMORY,))), VOID)
 
 
-_CLOCK = Operation("clock64", "clock64()", frozenset(("memory", "thread")))
-_CLOCK32 = Operation("clock", "(long long)clock()", frozenset(("memory", "thread")))
+_CLOCK = Operation("clock64", "clock64()", frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)))
+_CLOCK32 = Operation("clock", "(long long)clock()", frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)))
 _TIMER = Operation(
     "globaltimer",
     "kerneltk::jit::global_timer()",
-    frozenset(("memory", "thread")),
+    frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)),
     ("jit_threads.hpp",),
 )
 

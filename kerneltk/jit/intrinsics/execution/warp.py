@@ -14,7 +14,7 @@ from kerneltk.jit.ir.types import BOOL, PY_INT, Number, Record, Tuple
 
 __all__ = ["INTRINSICS"]
 
-_WAITS = frozenset(("waits", "memory", "thread"))
+_WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 _UINT = Number(np.dtype(np.uint32))
 _INT = Number(np.dtype(np.int32))
 
@@ -85,7 +85,10 @@ def _match(operation: Operation, kind: Number) -> Rule:
 
 _ACTIVE = Operation("activemask", "__activemask()", _WAITS)
 _LESS = Operation(
-    "lanemask_lt", "((1u << KERNELTK_LANE) - 1u)", frozenset(("thread",)), ("jit_threads.hpp",)
+    "lanemask_lt",
+    "((1u << KERNELTK_LANE) - 1u)",
+    frozenset((ir.Effect.THREAD,)),
+    ("jit_threads.hpp",),
 )
 
 

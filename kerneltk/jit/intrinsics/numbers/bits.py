@@ -23,7 +23,8 @@ _HEADERS = ("jit_bits.hpp",)
 
 
 def _bits(name: str, *, same_type: bool = False) -> Rule:
-    operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=_HEADERS)
+    count = None if same_type else (0, 64)
+    operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=_HEADERS, range=count)
 
     def rule(low: Builder, site: CallSite) -> Value:
         value = integer(low, arguments_of(low, site, ("x",))["x"], site.span_of(0), "The argument")

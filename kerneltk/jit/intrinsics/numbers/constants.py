@@ -29,7 +29,7 @@ def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
         with np.errstate(all="ignore"):
             return Static(function(*values))
     except Exception as error:
-        raise low.not_computed(error, values, site.span, site.spans) from error  # type: ignore[attr-defined]
+        raise low.not_computed(error, values, site.span, site.spans) from error
 
 
 def computed(

@@ -439,7 +439,9 @@ def _float_power(low: Builder, site: CallSite) -> Value:
     return low.binary("**", base, exponent, site.span)
 
 
-_POPCOUNT = Operation("bitwise_count", "__popcll(kerneltk::jit::magnitude({0}))", headers=_MORE)
+_POPCOUNT = Operation(
+    "bitwise_count", "__popcll(kerneltk::jit::magnitude({0}))", headers=_MORE, range=(0, 64)
+)
 
 
 def _bitwise_count(low: Builder, site: CallSite) -> Value:

@@ -25,6 +25,7 @@ __device__ __forceinline__ T copysign(T x, T y) {
 // the processor makes of it.
 template <class T>
 __device__ __forceinline__ T fmod(T x, T y) {
+    if constexpr (is_discrete<T>) hide_operands(x, y);
     if constexpr (is_signed_integer<T>) {
 #ifndef __CUDACC_RTC__
         if (y == T(-1)) return 0;

@@ -13,14 +13,10 @@ from hypothesis import strategies as st
 
 from kerneltk.backends.cuda import nvrtc
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
-from kerneltk.cuda_cpp.syntax.declarations import (
-    DeclaredKernel,
-    SourceSummary,
-    Unsupported,
-    blank_host_code,
-    mangled_name,
-    read_source,
-)
+from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary, Unsupported
+from kerneltk.cuda_cpp.syntax.host_code import blank_host_code
+from kerneltk.cuda_cpp.syntax.reader import read_source
+from kerneltk.cuda_cpp.syntax.variables import mangled_name
 
 
 def only_kernel(text: str) -> DeclaredKernel:
@@ -489,9 +485,7 @@ def test_deep_nesting(text: str) -> None:
 
 
 def test_the_parser_is_loaded_when_it_is_used() -> None:
-    code = (
-        "import sys, kerneltk.cuda_cpp.syntax.declarations; assert 'tree_sitter' not in sys.modules"
-    )
+    code = "import sys, kerneltk.cuda_cpp.syntax.reader; assert 'tree_sitter' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
@@ -29,7 +30,7 @@ def unit_of(program: Program) -> TranslationUnit:
     call = inspect.signature(program.function).bind(*program.make())
     call.apply_defaults()
     kinds = [type_of(argument, np.ndarray) for argument in call.arguments.values()]
-    return definition.unit(definition.program(kinds, on_gpu=True), "cuda")
+    return definition.unit(definition.program(kinds, on_gpu=True), capabilities_of("cuda"))
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

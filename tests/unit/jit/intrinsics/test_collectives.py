@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from kerneltk import jit, pipeline
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -51,7 +52,7 @@ def launch(
     """Compile a function for GPUs, launch it here, and return its arrays."""
     definition = Definition(function, "numpy", EXACT)  # type: ignore[arg-type]
     program = definition.program([type_of(argument, np.ndarray) for argument in arguments])
-    assert pipeline.compile_ahead(definition.unit(program, "cuda"), "sm_90").code
+    assert pipeline.compile_ahead(definition.unit(program, capabilities_of("cuda")), "sm_90").code
     arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
     copies = iter(backend.asarrays(*arrays))
     call = [next(copies) if isinstance(a, np.ndarray) else a for a in arguments]
@@ -830,4 +831,6 @@ def test_text_compiles_for_other_gpus(architecture: str) -> None:
     for options in ((), ("--device-debug",)):
         definition = Definition(kernel, options=options)  # type: ignore[arg-type]
         program = definition.program([type_of(np.zeros(64), np.ndarray)] * 2)
-        assert pipeline.compile_ahead(definition.unit(program, "cuda"), architecture).code
+        assert pipeline.compile_ahead(
+            definition.unit(program, capabilities_of("cuda")), architecture
+        ).code

@@ -40,7 +40,7 @@ CONSTANT = Array(FLOAT, 1, "fixed", (4,), "constant", writable=False)
 TILE = Array(FLOAT, 2, "fixed", (8, 4), "shared")
 PAIR = Tuple((PY_INT, FLOAT))
 REFERENCE = Reference(Record(POINT), 0)
-ADD = Operation("atomic_add", "", places=(0,), writes=(0,))
+ADD = Operation("atomic_add", "", by_reference=(0,), writes=(0,))
 THREAD = Operation("threadIdx.x", "")
 BARRIER = Operation("syncthreads", "")
 SOURCE: Any = None

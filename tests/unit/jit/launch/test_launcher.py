@@ -18,6 +18,7 @@ import pytest
 from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -50,6 +51,8 @@ from kerneltk.jit.launch.marshalling import (
     members_of,
     type_of,
 )
+
+HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
 
 PARTICLE = np.dtype([("id", np.int8), ("mass", np.float64), ("at", np.float32, 3)], align=True)
 PACKED = np.dtype([("tag", np.int8), ("value", np.float32)])
@@ -371,25 +374,25 @@ def test_without_a_place() -> None:
 def test_layouts(
     kind: Type, format_: str, on_host: tuple[int, int], on_cuda: tuple[int, int]
 ) -> None:
-    assert layout_of(kind, "host") == Layout(format_, *on_host)
-    assert layout_of(kind, "cuda") == Layout(format_, *on_cuda)
+    assert layout_of(kind, HOST) == Layout(format_, *on_host)
+    assert layout_of(kind, CUDA) == Layout(format_, *on_cuda)
     assert struct.calcsize("<" + format_) == on_host[0]
 
 
 def test_complex_members_are_aligned_otherwise_on_gpus() -> None:
     kinds = (BOOL, PY_COMPLEX, VOID, BOOL)
-    assert members_of(kinds, "host")[0] == (0, 8, None, 24)
-    assert members_of(kinds, "cuda")[0] == (0, 16, None, 32)
-    assert layout_of(Tuple(kinds), "host").format == "?7xdd?7x"
-    assert layout_of(Tuple(kinds), "cuda").format == "?15xdd?15x"
+    assert members_of(kinds, HOST)[0] == (0, 8, None, 24)
+    assert members_of(kinds, CUDA)[0] == (0, 16, None, 32)
+    assert layout_of(Tuple(kinds), HOST).format == "?7xdd?7x"
+    assert layout_of(Tuple(kinds), CUDA).format == "?15xdd?15x"
 
 
 def test_alignment_of_records() -> None:
     outer = np.dtype({"names": ["wave", "name"], "formats": [WAVE, "S3"], "itemsize": 48})
-    assert alignment_of(outer, "host") == 8
-    assert alignment_of(outer, "cuda") == 16
+    assert alignment_of(outer, HOST) == 8
+    assert alignment_of(outer, CUDA) == 16
     unnatural = np.dtype([("a", np.int8), ("b", PACKED)])
-    assert alignment_of(unnatural, "cuda") == 1
+    assert alignment_of(unnatural, CUDA) == 1
 
 
 CTYPES: dict[str, Type] = {
@@ -421,7 +424,7 @@ CTYPES: dict[str, Type] = {
 @pytest.mark.parametrize("target", ["host", "sm_90"])
 def test_layouts_are_the_compilers(target: str) -> None:
     """Each type behind a byte and before one, as members of a struct."""
-    backend: BackendName = "host" if target == "host" else "cuda"
+    backend = capabilities_of_target(target)
     lines = []
     for number, (ctype, kind) in enumerate(CTYPES.items()):
         name = f"probe{number}"
@@ -438,15 +441,15 @@ def test_layouts_are_the_compilers(target: str) -> None:
         ]
         assert struct.calcsize("<" + layout.format) == layout.size
     checks = "\n".join(lines)
-    unit = Text("int x", "", head=f"{STRUCTURES}\n{checks}").unit(backend, ())
+    unit = Text("int x", "", head=f"{STRUCTURES}\n{checks}").unit(backend.name, ())
     assert pipeline.compile_ahead(unit, target).code
 
 
 def test_groups_are_not_passed() -> None:
     with pytest.raises(ValueError, match="No argument is a grid"):
-        layout_of(Opaque("grid", "grid_group"), "host")
+        layout_of(Opaque("grid", "grid_group"), HOST)
     with pytest.raises(ValueError, match="No argument is a shared 1-d array"):
-        layout_of(Array(PY_INT, 1, space="shared"), "host")
+        layout_of(Array(PY_INT, 1, space="shared"), HOST)
 
 
 # -- what arrives ----------------------------------------------------------------------------------
@@ -941,7 +944,7 @@ def test_memory_that_is_gone(monkeypatch: pytest.MonkeyPatch, before: str) -> No
     add = adder()
     z = np.zeros(10, np.float32)
     gone = np.zeros(10, np.float32)
-    backend = foreign_arrays.host_backend()
+    backend = foreign_arrays.backend_named("host")
     describe = backend.describe
     monkeypatch.setattr(
         backend,
@@ -969,6 +972,7 @@ class _Elsewhere:
     """A backend that has no arrays on this machine."""
 
     name = "cuda"
+    capabilities = CUDA
 
 
 def test_arrays_in_both_places_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

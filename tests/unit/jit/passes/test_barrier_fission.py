@@ -25,14 +25,18 @@ from kerneltk.jit.passes.uniformity import Uniformity
 
 _AT = ir.Span(1, 0, 1, 1)
 _F32 = number(np.float32)
-_BARRIER = Operation("syncthreads", "__syncthreads()", frozenset({"barrier"}))
-_SHUFFLE = Operation("shfl_sync", "", frozenset({"waits"}))
+_BARRIER = Operation("syncthreads", "__syncthreads()", frozenset({ir.Effect.BARRIER}))
+_SHUFFLE = Operation("shfl_sync", "", frozenset({ir.Effect.WAITS}))
 _COORDINATES = {
-    "threadIdx.x": Operation("threadIdx.x", "threadIdx.x", frozenset({"thread"})),
-    "blockIdx.x": Operation("blockIdx.x", "blockIdx.x"),
-    "blockDim.x": Operation("blockDim.x", "blockDim.x"),
+    f"{found.variable}.x": Operation(f"{found.variable}.x", "", effects, coordinate=found)
+    for found, effects in (
+        (ir.Coordinate("threadIdx", "x"), frozenset({ir.Effect.THREAD})),
+        (ir.Coordinate("blockIdx", "x"), frozenset[ir.Effect]()),
+        (ir.Coordinate("blockDim", "x"), frozenset[ir.Effect]()),
+    )
 }
-_ADD = Operation("atomic_add", "", frozenset({"memory", "thread"}), places=(0,), writes=(0,))
+_ATOMIC = frozenset({ir.Effect.ATOMIC, ir.Effect.MEMORY, ir.Effect.THREAD})
+_ADD = Operation("atomic_add", "", _ATOMIC, by_reference=(0,), writes=(0,))
 _SINE = Operation("sin", "")
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
@@ -867,7 +871,7 @@ def test_whatever_else_waits() -> None:
 
 
 def test_loops_that_may_wait_for_another_thread() -> None:
-    taken = call(Operation("atomic_cas", "", frozenset({"memory", "thread"})), x[0], 0, 1)
+    taken = call(Operation("atomic_cas", "", _ATOMIC), x[0], 0, 1)
     assert reason(while_(taken.eq(1))) == "a loop may wait for what another thread writes"
     assert "may wait" in reason(while_(True, let(a, taken), if_(a.eq(0), stop)))
     # That ends whatever others do.

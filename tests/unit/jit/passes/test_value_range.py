@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Operation
+from kerneltk.jit.intrinsics import python
+from kerneltk.jit.intrinsics.execution import threads
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Array, Number, Tuple, number
 from kerneltk.jit.ir.verifier import verify
 from kerneltk.jit.passes.value_range import index_ranges, narrow
@@ -26,9 +27,12 @@ SPAN = ir.Span(1, 0, 1, 1)
 INT8, UINT8, INT32, FLOAT = (number(name) for name in ("int8", "uint8", "int32", "float32"))
 X = ir.Local("x", Array(INT8, 1), SPAN)
 OPERATIONS = {
-    name: Operation(name, "")
-    for name in ("min", "max", "abs", "threadIdx.x", "blockDim.x", "gridsize.x", "grid.x", "laneid")
-}
+    operation.name: operation
+    for operation in (
+        python.MIN, python.MAX, python.ABSOLUTE, threads.threadIdx.x.operation,
+        threads.blockDim.x.operation, threads._GRID[0], threads._GRID_SIZE[0], threads._LANE,
+    )
+}  # fmt: skip
 
 
 # -- a subset of Python, as IR: everything is a Python int, x is an array --------------------------

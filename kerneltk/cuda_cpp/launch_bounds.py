@@ -11,13 +11,12 @@ import zlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kerneltk.core.artifacts import BOUNDS_SUFFIX
+
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
 
-__all__ = ["BOUNDS_SUFFIX", "bound_of", "has_bounds", "with_bounds"]
-
-BOUNDS_SUFFIX = "_threads"
-"""What the symbol of a bound has behind that of the kernel's entry."""
+__all__ = ["bound_of", "has_bounds", "with_bounds"]
 
 
 def has_bounds(text: str) -> bool:

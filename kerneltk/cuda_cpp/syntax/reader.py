@@ -1,0 +1,182 @@
+"""Reads CUDA C++ source: which kernels and variables it declares, and what it holds beside them.
+
+Nothing here decides whether the source is valid: the compiler does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kerneltk.cuda_cpp.syntax.declarations import (
+    DeclaredKernel,
+    DeclaredSymbol,
+    DynamicShared,
+    Include,
+    SourceSummary,
+)
+from kerneltk.cuda_cpp.syntax.host_code import HostCode, HostReader
+from kerneltk.cuda_cpp.syntax.kernels import KernelReader, form_of
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, included_name, prepare
+from kerneltk.cuda_cpp.syntax.tree import CLASSES, Scope, SourceTree, collapse, function_declarator
+from kerneltk.cuda_cpp.syntax.unsupported import UnsupportedFeatures
+from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, read_symbols
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["read_source"]
+
+_SCOPES = frozenset(("translation_unit", "declaration_list", "ERROR"))
+
+
+def read_source(text: str) -> SourceSummary:
+    """Return what CUDA C++ source declares.
+
+    What the grammar does not understand is left out; nothing is raised for it.
+
+    Examples
+    --------
+    >>> summary = read_source("__global__ void scale(float* x, int n) { x[0] *= n; }")
+    >>> [(p.type, p.name) for p in summary.kernels[0].parameters]
+    [('float*', 'x'), ('int', 'n')]
+    """
+    prepared = prepare(text)
+    found = _Found(prepared)
+    for plain, words in prepared.variants():
+        _Branch(found, plain, words).read()
+    return found.summary()
+
+
+class _Found:
+    """Collects what the branches of one source hold."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.kernels: dict[tuple[str, int], DeclaredKernel] = {}
+        self.symbols: dict[tuple[str, int], DeclaredSymbol] = {}
+        self.shared: dict[tuple[tuple[str, ...], str], DynamicShared] = {}
+        self.host = HostCode(prepared)
+        self.unsupported = UnsupportedFeatures(prepared)
+
+    def summary(self) -> SourceSummary:
+        prepared = self.prepared
+        self.host.leave_out_prototypes()
+        includes: list[Include] = []
+        for directive in prepared.directives:
+            offset = directive.start
+            if prepared.is_dead(offset):
+                continue
+            if named := included_name(directive):
+                line = prepared.line_of(directive.end)
+                includes.append(Include(*named, line, prepared.guard_of(offset)))
+                if not self.host.read_header(named[0], directive.start, directive.end):
+                    self.unsupported.read_header(named[0], offset)
+            elif directive.name == "define":
+                self.unsupported.read_macro(directive.argument, offset)
+        kernels = sorted(self.kernels.values(), key=lambda kernel: (kernel.start, kernel.end))
+        defined = {kernel.name for kernel in kernels if kernel.is_definition}
+        declared = {form_of(k): k.launch_bounds for k in kernels if not k.is_definition}
+        return SourceSummary(
+            kernels=tuple(
+                replace(k, launch_bounds=k.launch_bounds or declared.get(form_of(k), ()))
+                for k in kernels
+                if k.is_definition or k.name not in defined
+            ),
+            symbols=tuple(sorted(self.symbols.values(), key=lambda symbol: symbol.line)),
+            dynamic_shared=tuple(sorted(self.shared.values(), key=lambda shared: shared.line)),
+            host_functions=tuple(sorted(self.host.functions)),
+            unsupported=tuple(
+                sorted(self.unsupported.found.values(), key=lambda u: (u.line, u.word))
+            ),
+            includes=tuple(includes),
+            host_code=tuple(sorted(self.host.spans)),
+        )
+
+
+class _Branch:
+    """Reads a source with one branch of each conditional."""
+
+    def __init__(self, found: _Found, plain: str, words: list[Word]) -> None:
+        self.found = found
+        self.tree = SourceTree(found.prepared, plain, words)
+        self.kernels = KernelReader(self.tree, found.kernels)
+        self.host = HostReader(self.tree, found.host)
+
+    def read(self) -> None:
+        stack = [(self.tree.root, Scope())]
+        while stack:
+            node, scope = stack.pop()
+            inner = self.visit(node, scope)
+            if inner is not None:
+                stack += ((child, inner) for child in reversed(node.children))
+        self.kernels.recover()
+        read_dynamic_shared(self.tree, self.found.shared)
+        self.found.unsupported.read(self.tree, self.found.host.is_in_function)
+        self.host.read_macros()
+
+    def visit(self, node: Node, scope: Scope) -> Scope | None:
+        """Read a node of namespace scope; return the scope of its children if they are, too."""
+        kind = node.type
+        if kind in _SCOPES:
+            return scope
+        if kind == "namespace_definition":
+            return Scope((*scope.names, *self.tree.namespace_names(node)), scope.is_extern_c)
+        if kind == "linkage_specification":
+            value = node.child_by_field_name("value")
+            is_c = value is not None and self.tree.slice(value) == '"C"'
+            body = node.child_by_field_name("body")
+            is_block = body is not None and body.type == "declaration_list"
+            return Scope(scope.names, is_c, None, -1 if is_block else self.tree.head_start(node))
+        if kind == "template_declaration":
+            found = node.child_by_field_name("parameters")
+            template = (
+                tuple(collapse(self.tree.slice(c)) for c in found.named_children) if found else ()
+            )
+            if scope.template:  # a member template of a template
+                template = scope.template + template
+            start = scope.start if scope.start >= 0 else self.tree.head_start(node)
+            return Scope(scope.names, scope.is_extern_c, template, start)
+        if kind == "function_definition":
+            self.read_function(node, scope)
+        elif kind == "declaration":
+            self.read_declaration(node, scope)
+        elif kind in CLASSES:
+            self.host.read_class(node, scope)
+        elif kind == "template_instantiation":
+            self.host.read_instantiation(node, scope)
+        else:
+            self.host.read_names(node, scope)
+        return None
+
+    def read_function(self, node: Node, scope: Scope) -> None:
+        declarator = function_declarator(node)
+        body = node.child_by_field_name("body")
+        if declarator is None:
+            return
+        start = self.tree.head_start(node)
+        words = self.tree.words_between(start, body.start_byte if body else node.end_byte)
+        names = {word.name for word in words}
+        if "__global__" in names:
+            self.kernels.add(node, declarator, scope, start, words, is_definition=True)
+        elif "__device__" not in names:
+            self.host.read_function(node, declarator, scope, start)
+
+    def read_declaration(self, node: Node, scope: Scope) -> None:
+        start = self.tree.head_start(node)
+        declarators = node.children_by_field_name("declarator")
+        if not declarators:
+            return
+        words = self.tree.words_between(start, declarators[0].end_byte)
+        names = {word.name for word in words}
+        if "__global__" in names:
+            declarator = function_declarator(node)
+            if declarator is not None:
+                self.kernels.add(node, declarator, scope, start, words, is_definition=False)
+            return
+        memory = memory_of(names)
+        if memory is None and "__shared__" not in names:
+            self.host.read_declaration(node, scope, declarators)
+        if memory is None or scope.template is not None or "__shared__" in names:
+            return
+        read_symbols(self.tree, node, memory, scope, self.found.symbols)

@@ -1,0 +1,213 @@
+"""The syntax tree of CUDA C++ source, and where its nodes are in the user's source.
+
+The source is parsed by tree-sitter's CUDA grammar, after
+:mod:`kerneltk.cuda_cpp.syntax.preprocess` has taken away what belongs to the preprocessor.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+__all__ = [
+    "CLASSES",
+    "Scope",
+    "SourceTree",
+    "closing_parenthesis",
+    "collapse",
+    "declared_name",
+    "function_declarator",
+    "inner_declarator",
+    "parse",
+    "type_source",
+]
+
+_IDENTIFIERS = frozenset(
+    ("identifier", "field_identifier", "type_identifier", "operator_name", "destructor_name")
+)
+_BODIES = frozenset(("function_definition", "field_declaration_list", "compound_statement"))
+CLASSES = frozenset(("class_specifier", "struct_specifier", "union_specifier"))
+
+
+@cache
+def _parser() -> Parser:
+    # Only who has a kernel in CUDA C++ needs it.
+    import tree_sitter_cuda
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_cuda.language()))
+
+
+def parse(plain: str) -> Node:
+    """Return the syntax tree of C++ that is all ASCII, so that its bytes are its characters."""
+    return _parser().parse(plain.encode("ascii")).root_node
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is around a declaration."""
+
+    names: tuple[str, ...] = ()
+    is_extern_c: bool = False
+    template: tuple[str, ...] | None = None
+    start: int = -1
+
+    def qualified(self, name: str) -> str:
+        """Return a name with its namespaces."""
+        return "::".join((*filter(None, self.names), name))
+
+
+class SourceTree:
+    """The syntax tree of a source with one branch of each conditional.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    plain : str
+    words : list of Word
+        As :meth:`Prepared.variants` yields them.
+    """
+
+    def __init__(self, prepared: Prepared, plain: str, words: list[Word]) -> None:
+        self.prepared = prepared
+        self.plain = plain
+        self.words = words
+        self.word_starts = [word.start for word in words]
+        self.root = parse(plain)
+
+    def slice(self, node: Node) -> str:
+        """Return the source of a node, attributes included."""
+        return self.prepared.shown[node.start_byte : node.end_byte]
+
+    def head_start(self, node: Node) -> int:
+        """Return where a declaration begins: at the attributes right before it, if any."""
+        start = node.start_byte
+        index = bisect_left(self.word_starts, start)
+        while index > 0:
+            word = self.words[index - 1]
+            if self.plain[word.start : start].strip():
+                break
+            start = word.start
+            index -= 1
+        return start
+
+    def words_between(self, start: int, end: int) -> list[Word]:
+        """Return the attributes that begin between two positions."""
+        low = bisect_left(self.word_starts, start)
+        return self.words[low : bisect_left(self.word_starts, end)]
+
+    def namespace_names(self, node: Node) -> list[str]:
+        """Return the names of a namespace definition; an empty one where it is anonymous."""
+        name = node.child_by_field_name("name")
+        if name is None:
+            return [""]
+        return [part.strip() for part in re.split(r"::(?:\s*inline\b)?", self.slice(name))]
+
+    def scope_at(self, position: int) -> tuple[Scope, list[Node]]:
+        """Return the scope at a position, and the functions around it, the innermost first."""
+        names: list[str] = []
+        is_extern_c = is_decided = False
+        functions: list[Node] = []
+        node = self.root.descendant_for_byte_range(position, position + 1)
+        while node is not None:
+            if node.type == "namespace_definition":
+                names[:0] = self.namespace_names(node)
+            elif node.type == "linkage_specification" and not is_decided:
+                value = node.child_by_field_name("value")
+                is_extern_c = value is not None and self.slice(value) == '"C"'
+                is_decided = True
+            elif node.type == "function_definition":
+                functions.append(node)
+            node = node.parent
+        return Scope(tuple(names), is_extern_c), functions
+
+    def is_outside(self, position: int) -> bool:
+        """Return whether a position is in no function and no class."""
+        node = self.root.descendant_for_byte_range(position, position + 1)
+        while node is not None and node.type not in _BODIES:
+            node = node.parent
+        return node is None
+
+    def span(self, node: Node, scope: Scope) -> tuple[int, int]:
+        """Return the characters in the text of a declaration, with what belongs to it."""
+        begin = scope.start if scope.start >= 0 else self.head_start(node)
+        end = node.end_byte
+        behind = re.compile(r"\s*;").match(self.plain, end)
+        if node.type in CLASSES and behind is not None:
+            end = behind.end()
+        return self.prepared.start_of(begin), self.prepared.end_of(end)
+
+
+def closing_parenthesis(text: str, opening: int) -> int:
+    """Return the position behind the parenthesis that closes the one at `opening`, or -1."""
+    depth = 0
+    for found in re.compile(r"[();{}]").finditer(text, opening):
+        if found[0] == "(":
+            depth += 1
+        elif found[0] == ")":
+            depth -= 1
+            if depth == 0:
+                return found.end()
+        else:
+            return -1
+    return -1
+
+
+def inner_declarator(node: Node) -> Node | None:
+    """Return the declarator in a declarator: the array in a pointer to it, the name in an array."""
+    inner = node.child_by_field_name("declarator")
+    if inner is not None:
+        return inner
+    if node.type in (
+        "reference_declarator",
+        "parenthesized_declarator",
+        "variadic_declarator",
+        "attributed_declarator",
+        "pointer_declarator",
+    ):
+        kept = [c for c in node.named_children if "declarator" in c.type or c.type in _IDENTIFIERS]
+        return kept[-1] if kept else None
+    return None
+
+
+def function_declarator(node: Node) -> Node | None:
+    """Return the part of a declaration that names a function and its parameters."""
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = inner_declarator(declarator)
+    return declarator
+
+
+def declared_name(node: Node) -> Node | None:
+    """Return the name that a declarator declares."""
+    current: Node | None = node
+    while current is not None:
+        if current.type in _IDENTIFIERS or current.type in (
+            "qualified_identifier",
+            "template_function",
+        ):
+            return current
+        current = inner_declarator(current)
+    return None
+
+
+def type_source(text: str) -> str:
+    """Return a type as messages spell it."""
+    text = collapse(re.sub(r"\b(?:register|typename)\b", " ", text))
+    text = re.sub(r"\s*([*&])\s*", r"\1", text)
+    text = re.sub(r"([*&])(?=\w)", r"\1 ", text)
+    text = re.sub(r"(?<=[\w>])\(", " (", text)
+    return re.sub(r"\s*(\[|\]|\)|,)", r"\1", text).strip()
+
+
+def collapse(text: str) -> str:
+    """Return a source on one line, with single blanks."""
+    return " ".join(text.split())
