@@ -314,7 +314,7 @@ class Launcher:
         Raises
         ------
         ArgumentTypeError
-            An argument that no kernel takes; arrays in different places.
+            An argument that no kernel takes; arrays in different locations.
         ArgumentValueError
             An array that is read-only and written, misaligned, freed or on another device; a
             grid, a block or shared memory that the device does not have.
@@ -446,24 +446,24 @@ class Launcher:
             return foreign_arrays.default_backend(), values, False
         for other in found:
             if other.backend.name != found[0].backend.name:
-                raise self._mixed_places(found[0], other, found)
+                raise self._in_different_locations(found[0], other, found)
         return found[0].backend, values, True
 
-    def _mixed_places(
+    def _in_different_locations(
         self, first: _Found, second: _Found, found: Sequence[_Found]
     ) -> ArgumentTypeError:
-        """Return the error for arrays in different places."""
-        names = [self._place(one.argument).at(*one.path).name for one in (first, second)]
-        hint = "move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
+        """Return the error for arrays in different locations."""
+        hint = foreign_arrays.MOVE_HINT
         if all(one.array.ndim == 0 for one in found if one.backend.capabilities.is_fallback):
             hint = "pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
-        return ArgumentTypeError(
-            self._place(second.argument).message(
-                f"The array for parameter '{names[0]}' of kernel '{self._front_end.name}' is in "
-                f"{first.backend.capabilities.location}, and the one for '{names[1]}' is in "
-                f"{second.backend.capabilities.location}.",
-                hint,
-            )
+        places = [self._place(one.argument).at(*one.path) for one in (first, second)]
+        shown = [f"'{place.name}'" for place in places]
+        return foreign_arrays.different_locations(
+            self._front_end.name,
+            (shown[0], first.backend),
+            (shown[1], second.backend),
+            places[1].snippet,
+            hint,
         )
 
 
