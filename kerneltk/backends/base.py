@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -81,7 +81,7 @@ a function returns for it.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ArrayAccess:
     """How launchers read and make a backend's arrays and the structured scalars for its kernels.
 
@@ -129,15 +129,13 @@ class ArrayAccess:
     record: Access | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """An object that a launcher refers to by a name; launchers for other objects share its code."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class BlocksOf:
+class BlocksOf(NamedTuple):
     """As many blocks as have `threads` threads together, at least one."""
 
     threads: int
@@ -156,7 +154,7 @@ the bytes of shared memory.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LaunchCall:
     """How a kernel is launched: the call, and what it needs beside the kernel's parameters.
 

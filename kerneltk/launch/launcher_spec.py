@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kerneltk.backends.base import ArrayAccess, LaunchCall
-from kerneltk.launch.launch_config import GridLaunches
+
+if TYPE_CHECKING:
+    from kerneltk.launch.launch_config import GridLaunches
 
 __all__ = [
     "Argument",
@@ -32,8 +34,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class MultipleOf:
+class MultipleOf(NamedTuple):
     """A guard: an array's address, or its bytes together, are a multiple of a number."""
 
     what: Literal["address", "nbytes"]
@@ -83,8 +84,7 @@ class Argument:
     convert: Callable[[Any], tuple[Any, ...]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
+class Structure(NamedTuple):
     """A tuple, a named tuple or an instance of a dataclass.
 
     Parameters
@@ -100,7 +100,7 @@ class Structure:
     items: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SlowPaths:
     """Who does what a launcher cannot. Each is called with the launcher's own arguments.
 
@@ -122,7 +122,7 @@ class SlowPaths:
     large_grid: Callable[..., Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LauncherSpec:
     """A launcher.
 

@@ -114,7 +114,7 @@ def _rounded(value: float) -> float:
 
 _NAMES = {
     "dumps": dumps,
-    "largest": float(np.finfo(np.float32).max),
+    "largest": (2 - 2**-23) * 2.0**127,  # float32
     "pointer_at": ctypes.c_void_p.from_address,
     "record_bytes": record_bytes,
     "rounded": _rounded,
