@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,14 +18,18 @@ from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 
 __all__ = [
+    "Access",
+    "ArrayAccess",
     "Backend",
+    "BlocksOf",
+    "Bound",
     "Compiler",
     "DeviceBackend",
     "Function",
-    "GridDialect",
     "GridLimits",
-    "LaunchDialect",
+    "LaunchCall",
     "LaunchMode",
+    "LaunchValue",
     "Module",
     "make_block",
     "record_bytes",
@@ -68,52 +72,134 @@ class Module(Protocol):
         """Return the address of a variable and its size (bytes; 0 if that is not known)."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchDialect:
-    """The pieces of Python text that a plan's launcher is assembled from.
+# -- how arrays are read and kernels are launched --------------------------------------------------
 
-    ``{a}`` stands for the array's variable, ``{p}`` for its address.
+
+Access = str | int | Callable[[Any], Any]
+"""What is read from an object: an attribute, the pointer so many bytes behind its ``id``, or what
+a function returns for it.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ArrayAccess:
+    """How launchers read and make a backend's arrays and the structured scalars for its kernels.
+
+    Arrays have ``dtype``, ``shape``, ``strides`` and ``nbytes``. Strings name other attributes,
+    with dots between those of attributes.
 
     Parameters
     ----------
-    names : dict
-        Names that the pieces use.
-    read : str
-        Statement that sets ``{p}`` from ``{a}``.
-    array_key : str
-        Expression of what a plan depends on for one array, comma separated.
-    output_key : str
-        The same for an array that is written, in addition.
-    call_key : str
-        Expression of what a plan depends on beside its arguments.
-    stream : str
-        Expression of the stream's handle where the caller gives none.
-    allocate : str
-        Statements that make an output ``{a}`` at ``{p}`` from ``shape``, ``{dtype}``, ``order``
-        and ``{size}`` (bytes).
-    launch : str
-        The arguments of the name ``launch``, out of ``function``, ``grid``, ``grain``, ``block``,
-        ``buffer`` and ``stream``. A call that fails raises one of `errors`, or does not return
-        zero or None.
-    scratch : str
-        Expression of the address of ``scratch`` bytes that the launch on ``stream`` may use, the
-        counters in front being zero; empty where they lie behind the argument block.
-    errors : tuple of exception types
-    late : dict
-        Names whose values are made when they are first called, by a function without arguments.
+    address : Access
+        The address of the first element, or 0 where there is no memory.
+    dense : str
+        Whether the elements fill their memory, in the order of C or Fortran.
+    contiguous : str
+        Where it is true, the shape tells the strides, and it is read sooner than they are; or "".
+    writable : str
+        Whether the memory can be written; "" where all can.
+    memory : str
+        The object that `address` and `device` are read from; "" if that is the array.
+    device : str
+        The number of the array's device; "" where there is one device.
+    allocate : callable
+        Makes an array of a shape, a dtype and an order; behind `allocate_memory` of a shape, a
+        dtype, the memory and, if the order is not C's, None and the order.
+    allocate_memory : callable or None
+        Takes a number of bytes.
+    record : Access or None
+        The address of a structured scalar; None if kernels cannot use that memory.
+    lend : callable
+        Takes a structured scalar, an alignment (bytes) and a stream or None; returns an array with
+        a copy of its bytes, for a kernel on that stream, by default the current one.
+    take_back : callable
+        Takes that array, the scalar and the stream; copies the bytes back once the kernel is done.
     """
 
-    names: dict[str, Any]
-    read: str
-    array_key: str
-    output_key: str
-    call_key: str
-    stream: str
-    allocate: str
-    launch: str
-    scratch: str = ""
+    address: Access
+    dense: str
+    allocate: Callable[..., Any]
+    lend: Callable[[Any, int, int | None], Any]
+    take_back: Callable[[Any, Any, int | None], None]
+    contiguous: str = ""
+    writable: str = ""
+    memory: str = ""
+    device: str = ""
+    allocate_memory: Callable[[int], Any] | None = None
+    record: Access | None = None
+
+
+class Bound(NamedTuple):
+    """An object that a launcher refers to by a name; launchers for other objects share its code."""
+
+    value: Any
+
+
+class BlocksOf(NamedTuple):
+    """As many blocks as have `threads` threads together, at least one."""
+
+    threads: int
+
+
+LaunchValue = (
+    Literal["function", "stream", "parameters", "grid", "chunk", "block"]
+    | Literal["gx", "gy", "gz", "bx", "by", "bz", "blocks", "shared"]
+    | int
+    | Bound
+    | BlocksOf
+)
+"""A value of a launch: the kernel's handle, the stream's, the address of the block of parameters;
+the grid, chunk size and block of a plan; the extents that a caller gives, the number of blocks, and
+the bytes of shared memory.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LaunchCall:
+    """How a kernel is launched: the call, and what it needs beside the kernel's parameters.
+
+    Parameters
+    ----------
+    launch : callable
+        Raises one of `errors` or returns what is true if it failed.
+    arguments : tuple of LaunchValue
+    launch_failed : callable
+        Called with the failure, `launch` and its arguments; returns if it has launched.
+    is_late : bool
+        Whether `launch`, without arguments, makes the function to call.
+    errors : tuple of exception types
+    current_stream : callable or None
+        Returns the stream where a call names none; its handle is ``ptr``. None where there are no
+        streams.
+    current_device : callable or None
+        Returns the current device's number; None where there is one.
+    scratch_for : callable or None
+        Takes a stream's handle and a number of bytes; returns the address of as much memory that a
+        launch on the stream may use, the counters in front being zero. If None, it lies behind the
+        block of parameters.
+    head_format, head_values
+        What lies before the parameters in their block: its ``struct`` format, of a multiple of 16
+        bytes, and its values.
+    note : callable or None
+        Takes the bytes of the whole block and, for each argument that is an array, the parameter's
+        name and whether it may be written. What it returns is called before each launch, with the
+        block's address and the arrays.
+    kept : object
+        What must live as long as the call.
+    """
+
+    launch: Callable[..., Any]
+    arguments: tuple[LaunchValue, ...]
+    launch_failed: Callable[[Any, Any, tuple[Any, ...]], None]
+    is_late: bool = False
     errors: tuple[type[Exception], ...] = ()
-    late: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    current_stream: Callable[[], Any] | None = None
+    current_device: Callable[[], int] | None = None
+    scratch_for: Callable[[int, int], int] | None = None
+    head_format: str = ""
+    head_values: tuple[LaunchValue, ...] = ()
+    note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
+    kept: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,56 +223,6 @@ class LaunchMode:
     cluster: tuple[int, ...] = ()
     programmatic: bool = False
     exited_arrive: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GridDialect:
-    """The pieces of Python text that the launcher of a raw kernel is assembled from.
-
-    As in `LaunchDialect`, ``{a}`` stands for an array's variable and ``{p}`` for its address.
-
-    Parameters
-    ----------
-    names : dict
-        Names that the pieces use.
-    read : str
-        Statement that sets ``{p}`` from ``{a}``.
-    doubtful : str
-        Expression that is true of an array that needs a closer look: one with gaps or of another
-        device.
-    doubtful_if_written : str
-        The same for an array that may be written, in addition.
-    head_format, head_values : str
-        What lies before the parameters in their block: its ``struct`` format, and expressions of
-        its values.
-    head_size : int
-        Bytes of that; a multiple of 16.
-    launch : str
-        The arguments of the name ``launch``, out of ``function``, ``gx`` to ``bz``, ``shared``,
-        ``stream`` and ``buffer``.
-    stream : str
-        Expression of the stream's handle where the caller gives none.
-    errors : tuple of exception types
-    record : str
-        Expression of the address of a structured scalar ``{a}``; empty where kernels cannot use it.
-    note : callable or None
-        Takes the bytes of the whole block and, for each argument that is an array, the parameter's
-        name and whether it may be written. What it returns is called before each launch, with the
-        block's address and the arrays.
-    """
-
-    names: dict[str, Any]
-    read: str
-    doubtful: str
-    doubtful_if_written: str
-    head_format: str
-    head_values: str
-    head_size: int
-    launch: str
-    stream: str
-    errors: tuple[type[Exception], ...] = ()
-    record: str = ""
-    note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +285,12 @@ class Backend(Compiler, Protocol):
         """The type of the arrays that it takes."""
 
     @property
-    def dialect(self) -> LaunchDialect:
-        """How launchers are written."""
+    def arrays(self) -> ArrayAccess:
+        """How launchers read and make its arrays."""
+
+    @property
+    def loop_call(self) -> LaunchCall:
+        """How loops over elements are launched: by a plan's grid, chunk size and block."""
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
         """Return the target of the current device, for a unit's own compiler if one is given."""
@@ -285,14 +325,6 @@ class Backend(Compiler, Protocol):
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """Allocate an array."""
 
-    def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
-        """Return a copy of a structured scalar's bytes at a multiple of `alignment`, for a kernel
-        on `stream`, by default the current one.
-        """
-
-    def take_back(self, memory: Any, record: np.void, stream: int | None) -> None:
-        """Put the copy that `lend` returned into the structured scalar, once the kernel is done."""
-
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
 
@@ -301,8 +333,8 @@ class Backend(Compiler, Protocol):
         memory, the address that `launch` takes, and what must stay alive.
         """
 
-    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
-        """Return how launchers of raw kernels are written; raises LaunchError for a mode that
+    def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
+        """Return how a kernel is launched over a caller's grid; raises LaunchError for a mode that
         this backend does not have.
         """
 

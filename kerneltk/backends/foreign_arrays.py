@@ -36,12 +36,14 @@ from kerneltk.interop.protocols import (
 from kerneltk.interop.streams import Home
 
 __all__ = [
+    "MOVE_HINT",
     "Adoption",
     "Caller",
     "Imported",
     "backend_named",
     "backend_of",
     "default_backend",
+    "different_locations",
     "import_array",
     "own_array",
 ]
@@ -64,6 +66,30 @@ def _host_backend() -> Backend:
 
 def _root(value: object) -> str:
     return type(value).__module__.partition(".")[0]
+
+
+MOVE_HINT = "move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
+
+
+def different_locations(
+    kernel: str,
+    first: tuple[str, Backend],
+    second: tuple[str, Backend],
+    snippet: Snippet | None,
+    hint: str = MOVE_HINT,
+) -> ArgumentTypeError:
+    """Return the error for the arrays of two parameters, which are named as messages show them; the
+    second is declared at `snippet`.
+    """
+    return ArgumentTypeError(
+        render_message(
+            f"The array for parameter {first[0]} of kernel '{kernel}' is in "
+            f"{first[1].capabilities.location}, and the one for {second[0]} is in "
+            f"{second[1].capabilities.location}.",
+            *([snippet] if snippet else []),
+            hint=hint,
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)

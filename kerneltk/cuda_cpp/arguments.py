@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.base import Backend
+from kerneltk.backends.base import ArrayAccess, Backend
 from kerneltk.cuda_cpp.by_value import (
     INTEGER_FORMATS,
     Conversion,
@@ -27,9 +27,10 @@ from kerneltk.cuda_cpp.by_value import (
 )
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
+from kerneltk.launch.launcher_spec import Guard, MultipleOf
 from kerneltk.object_code.reflection import ParameterType, dtype_of_number
 
-__all__ = ["Passing", "check_array", "check_values", "doubts_of", "passing_of", "wrong_count"]
+__all__ = ["Passing", "check_array", "check_values", "guards_of", "passing_of", "wrong_count"]
 
 _UNCHECKED = "pass 'checks=False' to launch without these checks."
 
@@ -91,20 +92,23 @@ def _unit_of(kind: ParameterType | None) -> int:
     return unit
 
 
-def doubts_of(parameter: RawParameter) -> list[str]:
-    """Return expressions that are true of an array that needs a closer look before it is passed
-    for a pointer; ``{a}`` stands for the array and ``{p}`` for its address.
+def guards_of(parameter: RawParameter, written: bool, arrays: ArrayAccess) -> tuple[Guard, ...]:
+    """Return what each launch asks of an array for a pointer; `check_array` says what is wrong with
+    those that do not pass.
     """
+    guards: list[Guard] = ["dtype", "dense", "memory"]
+    if arrays.device:
+        guards.append("device")
     kind = parameter.type
-    if kind is None or kind.pointee is None:
-        return []
-    doubts = []
-    if kind.pointee.alignment > 1:
-        doubts.append(f"{{p}} & {kind.pointee.alignment - 1}")
-    # Where an element is what is pointed to, there is a whole number of them.
-    if kind.pointee.kind in ("struct", "vector", "complex") or "(*)" in kind.name:
-        doubts.append(f"{{a}}.nbytes % {_unit_of(kind)}")
-    return doubts
+    if kind is not None and kind.pointee is not None:
+        if kind.pointee.alignment > 1:
+            guards.append(MultipleOf("address", kind.pointee.alignment))
+        # Where an element is what is pointed to, there is a whole number of them.
+        if kind.pointee.kind in ("struct", "vector", "complex") or "(*)" in kind.name:
+            guards.append(MultipleOf("nbytes", _unit_of(kind)))
+    if written and arrays.writable:
+        guards.append("writable")
+    return tuple(guards)
 
 
 def _element_problem(pointee: ParameterType, dtype: np.dtype[Any]) -> str:

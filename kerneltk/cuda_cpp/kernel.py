@@ -21,7 +21,6 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
 from kerneltk.errors import (
     ArgumentTypeError,
-    render_message,
 )
 from kerneltk.launch.launch_config import as_extents
 
@@ -210,26 +209,12 @@ class KernelDispatcher:
         for index, own in owners.items():
             is_value = index < len(declared) and not set("*&[") & set(declared[index].declared)
             if own is not owners[device] and not (own.capabilities.is_fallback and is_value):
-                first, second = sorted((index, device))
-                raise self._mixed_backends(first, owners[first], second, owners[second])
+                pair = sorted((index, device))
+                shown = [declared[k].shown if k < len(declared) else f"#{k + 1}" for k in pair]
+                first, second = zip(shown, map(owners.__getitem__, pair), strict=True)
+                snippet = declared[pair[1]].snippet if pair[1] < len(declared) else None
+                raise foreign_arrays.different_locations(self.name, first, second, snippet)
         return owners[device]
-
-    def _mixed_backends(
-        self, first: int, chosen: Backend, index: int, own: Backend
-    ) -> ArgumentTypeError:
-        """Return the error for arrays of different backends."""
-        declared = self._program.declared_parameters(self.name)
-        names = [declared[k].shown if k < len(declared) else f"#{k + 1}" for k in (first, index)]
-        snippet = declared[index].snippet if index < len(declared) else None
-        return ArgumentTypeError(
-            render_message(
-                f"The array for parameter {names[0]} of kernel '{self.name}' is in "
-                f"{chosen.capabilities.location}, and the one for {names[1]} is in "
-                f"{own.capabilities.location}.",
-                *([snippet] if snippet else []),
-                hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
-            )
-        )
 
     def _launcher(
         self,

@@ -1,8 +1,5 @@
-"""Launchers of raw kernels: what a repeated launch touches, and nothing else.
-
-For each combination of argument types a launcher is written as Python text, with one variable an
-argument and no loops, and compiled once. The checks that a launch needs are in it: types, dtypes,
-density, place. An argument that looks doubtful is looked at closely, off the fast path.
+"""Launchers of raw kernels: arrays are checked at each launch, by guards that tell when to look
+closer.
 """
 
 from __future__ import annotations
@@ -10,20 +7,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from marshal import dumps
 from typing import Any
 
-from kerneltk.backends.base import Backend, Function, GridDialect, GridLimits, LaunchMode
-from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, doubts_of
+from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall, LaunchMode
+from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, guards_of
 from kerneltk.cuda_cpp.signature import KernelSignature
-from kerneltk.launch.launch_config import GridShapes
-from kerneltk.launch.launcher_source import (
-    compiled,
-    function_text,
-    known_shape,
-    launch_lines,
-    take_buffer,
-)
+from kerneltk.launch.launch_config import GridLaunches, GridShapes
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec, SlowPaths
+from kerneltk.launch.launcher_writer import write_launcher
 
 __all__ = ["LoadedKernel", "make_launcher"]
 
@@ -48,59 +39,45 @@ class LoadedKernel:
     limits: GridLimits
 
 
-def _launcher_text(
-    passings: Sequence[Passing],
-    written: Sequence[bool],
-    further_doubts: Sequence[Sequence[str]],
-    dialect: GridDialect,
-    checks: bool,
-) -> str:
-    count = len(passings)
-    arguments = ", ".join(f"a{k}" for k in range(count)) + ("," if count else "")
-    arrays = [k for k in range(count) if passings[k].is_array]
-    other = "return mistyped(grid, block, args, shared, stream)"
-    lines = ["try:", f"    ({arguments}) = args" if count else "    () = args"]
-    lines += ["except (ValueError, TypeError):", f"    {other}"]
-    wrong = [f"type(a{k}) is not type{k}" for k in range(count)]
-    wrong += ["device() != own_device"] if "device" in dialect.names else []
-    if wrong:
-        lines += [f"if {' or '.join(wrong)}:", f"    {other}"]
-    lines += [dialect.read.format(a=f"a{k}", p=f"p{k}") for k in arrays]
-    if checks and arrays:
-        doubts = []
-        for k in arrays:
-            doubts.append(f"a{k}.dtype is not dtype{k}")
-            pieces = [dialect.doubtful, *further_doubts[k]]
-            doubts += [piece.format(a=f"a{k}", p=f"p{k}") for piece in pieces]
-            if written[k] and dialect.doubtful_if_written:
-                doubts.append(dialect.doubtful_if_written.format(a=f"a{k}", p=f"p{k}"))
-        pairs = "".join(f"({k}, a{k}, p{k}), " for k in arrays)
-        lines += [f"if {' or '.join(doubts)}:", f"    look_closely({pairs})"]
-    values = [dialect.head_values] if dialect.head_values else []
-    for k, passing in enumerate(passings):
-        if passing.is_array:
-            values.append(f"p{k}")
-        else:
-            values.append(f"a{k}" if passing.convert is None else f"*convert{k}(a{k})")
-    lines += [
-        *known_shape(),
-        "        gx, gy, gz, bx, by, bz, size, empty = shapes.configure(grid, block, shared)",
-        "shared = size",
-        *take_buffer(),
-        "try:",
-        f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
-        "except PackErrors:",
-        f"    refused(args, {arguments})" if count else "    raise",
-        "    raise",
-        # Numbers are checked also where nothing is computed with them.
-        "if empty:",
-        "    buffers.append(buffer)",
-        "    return",
-        *([f"note(buffer[1], [{', '.join(f'a{k}' for k in arrays)}])"] if dialect.note else []),
-        *(["if stream is None:", f"    stream = {dialect.stream}"] if dialect.stream else []),
-        *launch_lines(dialect.launch),
-    ]
-    return function_text("run(grid, block, args, shared=0, stream=None)", lines)
+class _RawLaunches(GridLaunches):
+    """Launches of a raw kernel with arguments of some types."""
+
+    def __init__(
+        self,
+        loaded: LoadedKernel,
+        passings: Sequence[Passing],
+        call: LaunchCall,
+        written: Sequence[bool],
+    ) -> None:
+        signature = self._signature = loaded.signature
+        self._passings = tuple(passings)
+        layout, end = "", 0
+        for parameter, passing in zip(signature.parameters, passings, strict=True):
+            layout += f"{parameter.offset - end}x{passing.format}"
+            end = parameter.offset + struct.calcsize("<" + passing.format)
+        offsets = [parameter.offset for parameter in signature.parameters]
+        shapes = GridShapes(signature.kernel, loaded.backend, loaded.function, loaded.limits)
+        super().__init__(shapes, call, layout, signature.size, offsets)
+        if call.note is not None:
+            named = [
+                (parameter.name or f"#{k + 1}", written[k])
+                for k, parameter in enumerate(signature.parameters)
+                if passings[k].is_array
+            ]
+            self.note = call.note(self.size, named)
+
+    def check(self, args: Sequence[Any]) -> None:
+        """Raise for an array that cannot be passed."""
+        signature, backend = self._signature, self.backend
+        triples = zip(signature.parameters, self._passings, args, strict=True)
+        for k, (parameter, passing, array) in enumerate(triples):
+            if passing.is_array:
+                check_array(signature, parameter, array, backend.describe(array)[1])
+                backend.check_usable(array, parameter.name or f"#{k + 1}", False)
+
+    def refuse_number(self, args: Sequence[Any]) -> None:
+        """Raise for the first number that is not packed."""
+        check_values(self._signature, self._passings, tuple(args))
 
 
 def make_launcher(
@@ -127,59 +104,28 @@ def make_launcher(
         Called with the launcher's arguments where their number, a type or the device differs.
     """
     signature, backend = loaded.signature, loaded.backend
-    dialect = backend.grid_dialect(mode, signature.kernel)
-    pack, end = f"<{dialect.head_format}", dialect.head_size
-    for parameter, passing in zip(signature.parameters, passings, strict=True):
-        place = dialect.head_size + parameter.offset
-        pack += f"{place - end}x{passing.format}"
-        end = place + struct.calcsize("<" + passing.format)
-    size = dialect.head_size + signature.size
-    offsets = [dialect.head_size + parameter.offset for parameter in signature.parameters]
-    shapes = GridShapes(signature.kernel, backend, loaded.function, loaded.limits)
-
-    def look_closely(*found: tuple[int, Any, int]) -> None:
-        for k, array, address in found:
-            parameter = signature.parameters[k]
-            check_array(signature, parameter, array, address)
-            backend.check_usable(array, parameter.name or f"#{k + 1}", False)
-            names[f"dtype{k}"] = array.dtype
-
-    def refused(args: tuple[Any, ...], *values: Any) -> None:
-        check_values(signature, tuple(passings), values)
-
+    call = backend.grid_call(mode, signature.kernel)
     kinds = [parameter.type for parameter in signature.parameters]
     written = [
         kind is not None and kind.kind == "pointer" and not kind.pointee_const for kind in kinds
     ]
-    further_doubts = [doubts_of(parameter) for parameter in signature.parameters]
-    names: dict[str, Any] = {
-        **dialect.names,
-        "shapes": shapes,
-        "look_closely": look_closely,
-        "refused": refused,
-        "mistyped": mistyped,
-        "own_device": loaded.device,
-        "function": loaded.function.handle,
-        "pack_into": struct.Struct(pack).pack_into,
-        "buffers": [],
-        "new_buffer": lambda: backend.make_parameters(size, offsets),
-        "dumps": dumps,
-        "launch_failed": backend.launch_failed,
-        "LaunchErrors": dialect.errors,
-        "PackErrors": (struct.error, OverflowError, TypeError, ValueError),
-        **{f"type{k}": kind for k, kind in enumerate(types)},
-        **{f"dtype{k}": None for k in range(len(types))},
-        **{f"convert{k}": passing.convert for k, passing in enumerate(passings)},
-    }
-    if dialect.note is not None:
-        pairs = zip(signature.parameters, passings, strict=True)
-        taken = [
-            (parameter.name or f"#{k + 1}", written[k])
-            for k, (parameter, passing) in enumerate(pairs)
-            if passing.is_array
-        ]
-        names["note"] = dialect.note(size, taken)
-    text = _launcher_text(passings, written, further_doubts, dialect, checks)
-    exec(compiled(text), names)
-    launcher: Callable[..., None] = names["run"]
-    return launcher
+    arguments = []
+    for k, (parameter, passing) in enumerate(zip(signature.parameters, passings, strict=True)):
+        if passing.is_array:
+            guards = guards_of(parameter, written[k], backend.arrays) if checks else ()
+            argument = Argument(types[k], "address", guards=guards)
+        elif passing.convert is None:
+            argument = Argument(types[k], "number")
+        else:
+            argument = Argument(types[k], "converted", convert=passing.convert)
+        arguments.append(argument)
+    spec = LauncherSpec(
+        "grid",
+        tuple(arguments),
+        backend.arrays,
+        call,
+        SlowPaths(mistyped),
+        bound=_RawLaunches(loaded, passings, call, written),
+        device=loaded.device,
+    )
+    return write_launcher(spec)[0]

@@ -228,7 +228,7 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
                     f"'{shown[0]}' is in {chosen.capabilities.location}, "
                     f"but '{shown[1]}' is in {own.capabilities.location}.",
                     *([signature.snippet(index)] if shown[1] == names[1] else []),
-                    hint="move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'.",
+                    hint=foreign_arrays.MOVE_HINT,
                 )
             )
         values.append(value)

@@ -25,6 +25,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, NotCompiledError, Snippet, render_message
 from kerneltk.launch import call_arguments
+from kerneltk.launch.launcher_spec import SlowPaths
 from kerneltk.launch.plan import MAX_PLANS, Pattern, Plan, make_launcher, overlap_pairs
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
@@ -164,7 +165,8 @@ class Dispatcher:
         self._plans.append(plans)
         missed = functools.partial(self._missed, pattern, backend, plans, types)
         overlapped = functools.partial(self._overlapped, pattern, backend)
-        run = make_launcher(pattern, backend, plans, types, missed, overlapped, self.dispatch)
+        slow = SlowPaths(self.dispatch, missed, overlapped)
+        run = make_launcher(pattern, backend, plans, types, slow)
         self._launchers[key] = run
         return run
 
@@ -194,7 +196,7 @@ class Dispatcher:
         if aligned is not args:
             return run(*aligned, stream, extra)
         plan = self._plan(pattern, backend, resolved, types, extra)
-        if not backend.dialect.scratch:
+        if backend.loop_call.scratch_for is None:
             self._held += plan.scratch
         if len(plans) >= MAX_PLANS or self._held > _MOST_HELD:
             for others in self._plans:
@@ -304,7 +306,7 @@ class Dispatcher:
                 pattern.arrays, types, resolved.binding.dtypes, strict=False
             )
         )
-        behind = 0 if backend.dialect.scratch else lowered.scratch
+        behind = lowered.scratch if backend.loop_call.scratch_for is None else 0
         return Plan(
             function.handle,
             lowered.grid,

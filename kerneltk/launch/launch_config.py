@@ -1,17 +1,22 @@
-"""The shape of a launch: its grid, its block and its shared memory, checked once each."""
+"""Launches over a caller's grid: their shape (grid, block, shared memory) is checked once each, and
+they share blocks of parameters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from marshal import dumps
 from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.base import Backend, Function, GridLimits
+from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
+    "GridLaunches",
     "GridShape",
     "GridShapes",
     "as_extents",
@@ -119,13 +124,13 @@ class GridShapes:
         1.0 and True equal 1 and are no extents.
     """
 
-    __slots__ = ("_backend", "_function", "_kernel", "_limits", "known", "last")
+    __slots__ = ("_kernel", "_limits", "backend", "function", "known", "last")
 
     def __init__(
         self, kernel: str, backend: Backend, function: Function, limits: GridLimits
     ) -> None:
-        self._kernel, self._backend = kernel, backend
-        self._function, self._limits = function, limits
+        self.backend, self.function = backend, function
+        self._kernel, self._limits = kernel, limits
         self.known: dict[bytes, GridShape] = {}
         self.last: tuple[Any, ...] = (object(), None, None, 0, 0, 0, 0, 0, 0, 0, True)
 
@@ -176,5 +181,59 @@ class GridShapes:
                 f"Kernel '{kernel}' can have {limits.shared} bytes of dynamic shared memory, and "
                 f"{shared} were asked for."
             )
-        self._backend.allow_shared(self._function, int(shared))
+        self.backend.allow_shared(self.function, int(shared))
         return gx, gy, gz, bx, by, bz, int(shared), gx * gy * gz * threads == 0
+
+
+class GridLaunches(ABC):
+    """What all launches of a kernel share, and what launchers ask off their fast path.
+
+    Parameters
+    ----------
+    shapes : GridShapes
+    call : LaunchCall
+    layout : str
+        The ``struct`` format of the parameters.
+    size : int
+        Bytes of the parameters.
+    offsets : sequence of int
+        Where each of them lies (bytes).
+
+    Attributes
+    ----------
+    note : callable or None
+        What ``call.note`` returned.
+    """
+
+    def __init__(
+        self, shapes: GridShapes, call: LaunchCall, layout: str, size: int, offsets: Sequence[int]
+    ) -> None:
+        head = struct.calcsize("<" + call.head_format)
+        self.shapes, self.call, self.backend = shapes, call, shapes.backend
+        self.size, self._offsets = head + size, [head + offset for offset in offsets]
+        self.note: Callable[[int, Any], None] | None = None
+        self._buffers: list[Any] = []
+        self._pack_into = struct.Struct(f"<{call.head_format}{layout}").pack_into
+
+    def row(self, run: Callable[..., None] | None, *numbers: int) -> tuple[Any, ...]:
+        """Return a plan: the launcher that it is for, the kernel's handle, checked shapes, blocks
+        of parameters that no launch uses, ``pack_into``, this object, and the arrays' extents.
+        """
+        handle = self.shapes.function.handle
+        return run, handle, self.shapes, self._buffers, self._pack_into, self, *numbers
+
+    def new_buffer(self) -> Any:
+        """Return a block of parameters."""
+        return self.backend.make_parameters(self.size, self._offsets)
+
+    def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
+        """Check a shape that is not known; None for one that needs another launcher."""
+        return self.shapes.configure(grid, block, shared)
+
+    @abstractmethod
+    def check(self, args: Sequence[Any]) -> None:
+        """Raise for an array or a record that cannot be passed, after one failed a guard."""
+
+    @abstractmethod
+    def refuse_number(self, args: Sequence[Any]) -> None:
+        """Raise for the first number that ``struct`` does not pack."""

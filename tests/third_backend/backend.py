@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kerneltk.backends.base import Function, GridDialect, LaunchDialect, LaunchMode, Module
+from kerneltk.backends.base import ArrayAccess, Bound, Function, LaunchCall, LaunchMode, Module
 from kerneltk.backends.registry import backend_named, capabilities_of
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 
@@ -58,10 +58,18 @@ class SingleBackend:
     # -- launching -----------------------------------------------------------------------------
 
     @property
-    def dialect(self) -> LaunchDialect:
-        host = self._host.dialect
-        return replace(host, names={**host.names, "threads": 1, "empty": self.empty})
+    def arrays(self) -> ArrayAccess:
+        return replace(self._host.arrays, allocate=self.empty)
 
-    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
-        host = self._host.grid_dialect(mode, kernel)
-        return replace(host, names={**host.names, "threads": 1})
+    @property
+    def loop_call(self) -> LaunchCall:
+        return on_one_thread(self._host.loop_call)
+
+    def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
+        call = self._host.grid_call(mode, kernel)
+        return call if mode.cooperative else on_one_thread(call)
+
+
+def on_one_thread(call: LaunchCall) -> LaunchCall:
+    """The host's launch, whose last argument is the number of threads."""
+    return replace(call, arguments=(*call.arguments[:-1], Bound(1)))

@@ -33,6 +33,8 @@ class DryGpu:
     log : list of tuple
         ``("launch", stream)``, ``("record", stream)``, ``("wait", stream)``,
         ``("allocate", library, stream)``, where `stream` is the library's current one.
+    launches : list of tuple
+        The arguments of ``cuLaunchKernel``.
     capturing : set of int
         Streams that are captured.
     torch : module
@@ -44,6 +46,7 @@ class DryGpu:
         from kerneltk.backends.cuda import backend, streams
 
         self.log: list[tuple[Any, ...]] = []
+        self.launches: list[tuple[Any, ...]] = []
         self.capturing: set[int] = set()
         self.current = {"cupy": CUPY, "torch": TORCH}
         self.kept: list[Any] = []
@@ -96,6 +99,7 @@ class DryGpu:
         self.log.append(entry)
 
     def _launch(self, *arguments: Any) -> None:
+        self.launches.append(arguments)
         self._note("launch", arguments[8])
 
     @contextmanager

@@ -22,11 +22,12 @@ from cuda.bindings import driver
 from cupy.cuda.compiler import CompileException
 
 from kerneltk.backends.base import (
+    ArrayAccess,
     Function,
-    GridDialect,
     GridLimits,
-    LaunchDialect,
+    LaunchCall,
     LaunchMode,
+    LaunchValue,
     make_block,
     record_bytes,
 )
@@ -118,33 +119,32 @@ class CudaBackend:
 
     def __init__(self) -> None:
         try:
-            several = self._several = cupy.cuda.runtime.getDeviceCount() > 1
+            several = cupy.cuda.runtime.getDeviceCount() > 1
         except cupy.cuda.runtime.CUDARuntimeError as error:
             raise BackendUnavailableError(f"CuPy finds no GPU that it can use: {error}.") from error
         # CuPy keeps whether an array is C-contiguous; then its strides follow from its shape.
-        contiguous = "{a}._c_contiguous or " if hasattr(cupy.ndarray, "_c_contiguous") else ""
-        self.dialect = LaunchDialect(
-            names={
-                "launch": cupy.cuda.driver.launchKernel,
-                "device": cupy.cuda.runtime.getDevice,
-                "current_stream": cupy.cuda.get_current_stream,
-                "ndarray": cupy.ndarray,
-                "alloc": cupy.cuda.alloc,
-                "scratch_for": _scratch_for,
-            },
-            read="m{a} = {a}.data; {p} = m{a}.ptr",
-            array_key="{a}.dtype, {a}.shape, "
-            + contiguous
-            + "{a}.strides"
-            + (", m{a}.device_id" if several else ""),
-            output_key="",
-            call_key="device()" if several else "",
-            stream="current_stream().ptr",
-            allocate="m{a} = alloc({size}); {p} = m{a}.ptr; {a} = ndarray(shape, {dtype}, m{a}) "
-            "if order == 'C' else ndarray(shape, {dtype}, m{a}, None, order)",
-            launch="function, grid, grain, 1, block, 1, 1, 0, stream, buffer[1], 0",
-            scratch="scratch_for(stream, scratch)",
+        contiguous = "_c_contiguous" if hasattr(cupy.ndarray, "_c_contiguous") else ""
+        self.arrays = ArrayAccess(
+            "ptr",
+            contiguous or "flags.forc",
+            cupy.ndarray,
+            self.lend,
+            self.take_back,
+            contiguous,
+            memory="data",
+            device="device_id" if several else "",
+            allocate_memory=cupy.cuda.alloc,
+        )
+        self._device = cupy.cuda.runtime.getDevice if several else None
+        extents: tuple[LaunchValue, ...] = ("grid", "chunk", 1, "block", 1, 1, 0)
+        self.loop_call = LaunchCall(
+            cupy.cuda.driver.launchKernel,
+            ("function", *extents, "stream", "parameters", 0),
+            self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError,),
+            current_stream=cupy.cuda.get_current_stream,
+            current_device=self._device,
+            scratch_for=_scratch_for,
         )
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
@@ -301,33 +301,24 @@ class CudaBackend:
 
     # -- raw kernels ---------------------------------------------------------------------------
 
-    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
-        """Return how launchers of raw kernels are written."""
-        contiguous = "_c_contiguous" if hasattr(cupy.ndarray, "_c_contiguous") else "flags.forc"
-        names: dict[str, Any] = {"current_stream": cupy.cuda.get_current_stream}
-        doubtful = f"not {{a}}.{contiguous} or not {{p}}"
-        if self._several:
-            names["device"] = cupy.cuda.runtime.getDevice
-            doubtful += " or m{a}.device_id != own_device"
-        arguments = "function, gx, gy, gz, bx, by, bz, shared, stream, buffer[1]"
+    def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
+        """Return how a kernel is launched over a caller's grid."""
+        extents: tuple[LaunchValue, ...] = ("gx", "gy", "gz", "bx", "by", "bz")
+        arguments = ("function", *extents, "shared", "stream", "parameters")
         if mode.cluster or mode.programmatic:
-            names["launch"] = partial(_launch_extended, mode)
+            function = partial(_launch_extended, mode)
         elif mode.cooperative:
-            names["launch"] = cupy.cuda.driver.launchCooperativeKernel
+            function = cupy.cuda.driver.launchCooperativeKernel
         else:
-            names["launch"] = cupy.cuda.driver.launchKernel
-            arguments += ", 0"
-        return GridDialect(
-            names=names,
-            read=self.dialect.read,
-            doubtful=doubtful,
-            doubtful_if_written="",
-            head_format="",
-            head_values="",
-            head_size=0,
-            launch=arguments,
-            stream=self.dialect.stream,
+            function = cupy.cuda.driver.launchKernel
+            arguments += (0,)
+        return LaunchCall(
+            function,
+            arguments,
+            self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError, LaunchError),
+            current_stream=cupy.cuda.get_current_stream,
+            current_device=self._device,
         )
 
     def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -14,11 +14,14 @@ from typing import Any, Never
 import numpy as np
 
 from kerneltk.backends.base import (
+    ArrayAccess,
+    BlocksOf,
+    Bound,
     Function,
-    GridDialect,
     GridLimits,
-    LaunchDialect,
+    LaunchCall,
     LaunchMode,
+    LaunchValue,
     make_block,
     record_bytes,
 )
@@ -157,32 +160,27 @@ class HostBackend:
     array_type: type = np.ndarray
 
     def __init__(self) -> None:
-        self._dialect: LaunchDialect | None = None
+        reads_records = record_address is _record_address_by_struct
+        self.arrays = ArrayAccess(
+            _DATA_OFFSET if address_of is _address_by_struct else address_of,
+            "flags.forc",
+            np.empty,
+            self.lend,
+            self.take_back,
+            writable="flags.writeable",
+            record=_RECORD_OFFSET if reads_records else record_address,
+        )
 
     @property
-    def dialect(self) -> LaunchDialect:
-        """How launchers are written."""
-        if self._dialect is None:
-            fast = address_of is _address_by_struct
-            read = "pointer_at(id({a}) + data_offset).value or 0" if fast else "address_of({a})"
-            self._dialect = LaunchDialect(
-                names={
-                    "threads": runtime.num_threads(),
-                    "pointer_at": _pointer_at,
-                    "data_offset": _DATA_OFFSET,
-                    "address_of": address_of,
-                    "empty": np.empty,
-                },
-                read="{p} = " + read,
-                array_key="{a}.dtype, {a}.shape, {a}.strides",
-                output_key="{a}.flags.writeable",
-                call_key="",
-                stream="0",
-                allocate="{a} = empty(shape, {dtype}, order); {p} = " + read,
-                launch="function, buffer[1], grid, grain, threads",
-                late={"launch": lambda: runtime.launch},
-            )
-        return self._dialect
+    def loop_call(self) -> LaunchCall:
+        """How loops over elements are launched; the runtime is loaded by the first launch."""
+        threads = Bound(runtime.num_threads())
+        return LaunchCall(
+            lambda: runtime.launch,
+            ("function", "parameters", "grid", "chunk", threads),
+            self.launch_failed,
+            is_late=True,
+        )
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
         """Return this machine's target."""
@@ -264,8 +262,8 @@ class HostBackend:
 
     # -- raw kernels ---------------------------------------------------------------------------
 
-    def grid_dialect(self, mode: LaunchMode, kernel: str) -> GridDialect:
-        """Return how launchers of raw kernels are written.
+    def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
+        """Return how a kernel is launched over a caller's grid.
 
         Raises
         ------
@@ -282,41 +280,26 @@ class HostBackend:
         flags = (_EXITED_ARRIVE if mode.exited_arrive else 0) | (
             _COOPERATIVE if mode.cooperative else 0
         )
-        names = {
-            "pointer_at": _pointer_at,
-            "data_offset": _DATA_OFFSET,
-            "address_of": address_of,
-            "record_address": record_address,
-            "record_offset": _RECORD_OFFSET,
-            "flags": flags,
-            "table": runtime.grid_table(),
-            "name": ctypes.addressof(name),
-            "kept": name,
-            "threads": runtime.num_threads(),
-            "launch": runtime.launch_cooperative if mode.cooperative else runtime.launch_grid,
-        }
-        launch = "function, buffer[1], gx * gy * gz"
+        constants = (flags, runtime.grid_table(), ctypes.addressof(name))
+        function: Callable[..., int] = runtime.launch_cooperative
+        arguments: tuple[LaunchValue, ...] = ("function", "parameters", "blocks")
         if not mode.cooperative:
-            launch += f", {_GRAIN_THREADS} // (bx * by * bz) or 1, threads"
-        fast = record_address is _record_address_by_struct
-        record = "pointer_at(id({a}) + record_offset).value" if fast else "record_address({a})"
+            function = runtime.launch_grid
+            arguments += (BlocksOf(_GRAIN_THREADS), Bound(runtime.num_threads()))
         note = None
         if "memory" in get_settings().host_debug:
             from kerneltk.backends.host.memory_check import ArrayNotes
 
             note = partial(ArrayNotes, runtime.note_arrays())
-        return GridDialect(
-            names=names,
-            read=self.dialect.read,
-            doubtful="not {a}.flags.forc or not {p}",
-            doubtful_if_written="not {a}.flags.writeable",
+        extents: tuple[LaunchValue, ...] = ("gx", "gy", "gz", "bx", "by", "bz", "shared")
+        return LaunchCall(
+            function,
+            arguments,
+            self.launch_failed,
             head_format="8I2Q",
-            head_values="gx, gy, gz, bx, by, bz, shared, flags, table, name",
-            head_size=48,
-            launch=launch,
-            stream="",
-            record=record,
+            head_values=(*extents, *map(Bound, constants)),
             note=note,
+            kept=name,
         )
 
     def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:

@@ -1,31 +1,19 @@
-"""Launchers of decorated kernels: what a repeated launch touches, and nothing else.
+"""Launches of decorated kernels.
 
-For each combination of Python types of the arguments a launcher is written as text, tuples and
-dataclasses taken apart, and compiled once. What depends on dtypes, shapes, strides and on how
-addresses are aligned is decided once a combination and kept in a plan: which kernel it is, its
-extents, whether the arrays may be used at all. A repeated launch compares its key with the last
-one.
+There is a launcher for each combination of the arguments' Python types. What depends on dtypes,
+shapes, strides and alignment is decided once a combination and kept in a plan: which kernel it is,
+its extents, whether the arrays may be used at all.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from marshal import dumps
-from typing import Any, NamedTuple, NoReturn, Protocol
-
-import numpy as np
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import (
-    Backend,
-    Function,
-    GridDialect,
-    GridLimits,
-    LaunchMode,
-    record_bytes,
-)
+from kerneltk.backends.base import Backend, Function, GridLimits, LaunchMode
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
@@ -33,27 +21,32 @@ from kerneltk.jit.ir.types import Array, Number, Record, Type, alignment_of, val
 from kerneltk.jit.launch.marshalling import (
     Form,
     Leaf,
-    Node,
     Place,
     field_names,
     form_of,
     items_of,
     leaves_of,
+    marshal_of,
     members_of,
-    packed_expression,
     rebuilt,
     refuse_number,
     type_of,
 )
 from kerneltk.jit.launch.shapes import assumptions_of
-from kerneltk.launch.launch_config import GridShape, GridShapes, as_extents, grid_extents
-from kerneltk.launch.launcher_source import (
-    compiled,
-    function_text,
-    known_shape,
-    launch_lines,
-    take_buffer,
+from kerneltk.launch.launch_config import (
+    GridLaunches,
+    GridShape,
+    GridShapes,
+    as_extents,
+    grid_extents,
 )
+from kerneltk.launch.launcher_spec import (
+    Argument,
+    LauncherSpec,
+    SlowPaths,
+    Structure,
+)
+from kerneltk.launch.launcher_writer import write_launcher
 
 __all__ = ["MAX_PLANS", "CompiledKernel", "FrontEnd", "Launcher"]
 
@@ -61,7 +54,6 @@ MAX_PLANS = 4096
 """Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
 
 _MAX_LAUNCHERS = 1024
-_PACK_ERRORS = (struct.error, OverflowError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +108,8 @@ class FrontEnd(Protocol):
 # -- a compiled kernel and how it is launched ------------------------------------------------------
 
 
-class _Variant:
-    """A compiled kernel, with what all its launches share."""
+class _Variant(GridLaunches):
+    """Launches of a compiled kernel."""
 
     def __init__(
         self,
@@ -128,28 +120,21 @@ class _Variant:
         needs_small_grid: bool,
         place_of: Callable[[int], Place],
     ) -> None:
-        self.backend, self.types, self.kernel = backend, types, kernel
+        self.types, self.kernel, self._name = types, kernel, name
         self._needs_small_grid = needs_small_grid
-        self.dialect = backend.grid_dialect(kernel.mode, name)
         self._place_of = place_of
         self._places: dict[tuple[Any, ...], Place] = {}
         passed = kernel.passed or types
-        self.lent = tuple(value_type(kind) != kind for kind in passed)
+        self._lent = tuple(value_type(kind) != kind for kind in passed)
+        pairs = zip(passed, types, strict=True)
+        self._narrowed = tuple(isinstance(a, Number) and a != b for a, b in pairs)
         offsets, layout = members_of(passed, backend.capabilities)
-        head = self.dialect.head_size
-        self._size = head + layout.size
-        self._offsets = [head + offset for offset in offsets if offset is not None]
-        gap = head - struct.calcsize("<" + self.dialect.head_format)
-        self.pack_into = struct.Struct(
-            f"<{self.dialect.head_format}{gap}x{layout.format}"
-        ).pack_into
-        self.launchers: dict[Any, _Specialized] = {}
-        self.buffers: list[Any] = []
-        self.new_buffer()  # raises here for parameters that a launch has no room for
+        present = [offset for offset in offsets if offset is not None]
+        call = backend.grid_call(kernel.mode, name)
         shapes = GridShapes(name, backend, kernel.function, kernel.limits)
-        self.shapes, self._configure, self._name = shapes, shapes.configure, name
-        self._check_shape = shapes.checked
-        self.note: Callable[[int, Any], None] | None = None
+        super().__init__(shapes, call, layout.format, layout.size, present)
+        self.launchers: dict[Any, _Written] = {}
+        self.new_buffer()  # raises here for parameters that a launch has no capacity for
 
     def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
         """Check a launch's shape that is not known yet; None for a grid that another kernel is
@@ -165,13 +150,9 @@ class _Variant:
         if self._needs_small_grid:
             pairs = grid_extents(grid, self._name), as_extents(block, "block", self._name)
             if not fits_32bit(blocks * threads for blocks, threads in zip(*pairs, strict=True)):
-                self._check_shape(grid, block, shared)  # before anything is compiled for it
+                self.shapes.checked(grid, block, shared)  # before anything is compiled for it
                 return None
-        return self._configure(grid, block, shared)
-
-    def new_buffer(self) -> Any:
-        """Return a block of parameters."""
-        return self.backend.make_parameters(self._size, self._offsets)
+        return super().configure(grid, block, shared)
 
     def leaves(self, values: Sequence[Any]) -> list[Leaf]:
         """Return the leaves of a call's arguments."""
@@ -189,20 +170,60 @@ class _Variant:
             place = self._places[way] = self._place_of(leaf.argument).at(*leaf.path)
         return place
 
-    def prepare(self, leaves: Sequence[Leaf]) -> None:
-        """Check arrays that a plan is made for; it holds for all of their shape and alignment."""
+    def is_lent(self, leaf: Leaf) -> bool:
+        """Return whether a leaf is a record whose address is passed."""
+        return isinstance(leaf.type, Record) and self._lent[leaf.argument]
+
+    def argument(self, form: Form, leaves: Iterator[Leaf]) -> Argument | Structure:
+        """Return how an argument is launched with, and take its leaves."""
+        if isinstance(form, Structure):
+            items = tuple(self.argument(item, leaves) for item in form.items)
+            return Structure(form.type, form.fields, items)
+        leaf = next(leaves)
+        written, narrowed = self.kernel.written[leaf.argument], self._narrowed[leaf.argument]
+        extents = len(self._numbers(leaf))
+        if isinstance(leaf.type, Array):
+            return Argument(form, "address", written, extents, ("memory",))
+        if self.is_lent(leaf):
+            return Argument(form, "lent", written, extents)
+        return Argument(form, "float32" if narrowed else marshal_of(form))
+
+    def plan(self, run: Callable[..., None], leaves: Sequence[Leaf]) -> tuple[Any, ...]:
+        """Return the plan for a call's arguments; raises for those that cannot be passed."""
+        self._prepare(leaves)
+        return self.row(run, *(number for leaf in leaves for number in self._numbers(leaf)))
+
+    def _numbers(self, leaf: Leaf) -> tuple[int, ...]:
+        """Return the numbers that a plan has for a leaf: of an array those that are passed with its
+        address, of a record whose address is passed the bits that it must not have.
+        """
+        if self.is_lent(leaf):
+            return (alignment_of(leaf.value.dtype, self.backend.capabilities) - 1,)
+        if not isinstance(leaf.type, Array):
+            return ()
+        extents: tuple[int, ...] = leaf.value.shape
+        return (*extents, *leaf.value.strides) if leaf.type.layout == "strided" else extents
+
+    def _prepare(self, leaves: Sequence[Leaf]) -> None:
+        """Check arrays and records; what holds for them does for all of their shape and alignment,
+        but that they have memory and that it can be written.
+        """
         written = self.kernel.written
-        for leaf in leaves:
+        memory = [leaf for leaf in leaves if isinstance(leaf.type, Array) or self.is_lent(leaf)]
+        for leaf in memory:
             if isinstance(leaf.type, Array):
                 self._check(leaf, written[leaf.argument])
-        if self.dialect.note is not None and self.note is None:
-            named = [
-                (self.place(leaf).name, written[leaf.argument])
-                for leaf in leaves
-                if isinstance(leaf.type, Array)
-                or (isinstance(leaf.type, Record) and self.lent[leaf.argument])
-            ]
-            self.note = self.dialect.note(self._size, named)
+            elif written[leaf.argument] and not leaf.value.flags.writeable:
+                place = self.place(leaf)
+                raise ArgumentValueError(
+                    place.message(
+                        f"The record for {place} is read-only, and the kernel writes to it.",
+                        "pass a copy: 'record.copy()'.",
+                    )
+                )
+        if self.call.note is not None and self.note is None:
+            named = [(self.place(leaf).name, written[leaf.argument]) for leaf in memory]
+            self.note = self.call.note(self.size, named)
 
     def _check(self, leaf: Leaf, written: bool) -> None:
         array, place = leaf.value, self.place(leaf)
@@ -228,298 +249,22 @@ class _Variant:
             raise ArgumentValueError(place.message(f"The array for {place} {problem}.", hint))
         self.backend.check_usable(array, place.name, written)
 
-    def refuse_record(self, args: Sequence[Any], record: np.void) -> NoReturn:
-        """Raise for a record of the arguments that is read-only, and that the kernel writes to."""
-        place = next(self.place(leaf) for leaf in self.leaves(args) if leaf.value is record)
-        raise ArgumentValueError(
-            place.message(
-                f"The record for {place} is read-only, and the kernel writes to it.",
-                "pass a copy: 'record.copy()'.",
-            )
-        )
+    def check(self, args: Sequence[Any]) -> None:
+        """Raise for an array at address zero, unless it is empty, and for a read-only record."""
+        self._prepare(self.leaves(args))
 
-    def geometry(self, leaf: Leaf) -> tuple[int, ...]:
-        """Return the numbers that a plan has for a leaf: of an array those that are passed with its
-        address, of a record that is lent the bits that its address must not have.
-        """
-        if isinstance(leaf.type, Record) and self.lent[leaf.argument]:
-            return (alignment_of(leaf.type.dtype, self.backend.capabilities) - 1,)
-        return _geometry(leaf)
-
-    def check_memory(self, args: Sequence[Any]) -> None:
-        """Raise for an array at address zero, unless it is empty."""
-        self.prepare(self.leaves(args))
-
-    def refused(self, args: Sequence[Any]) -> None:
+    def refuse_number(self, args: Sequence[Any]) -> None:
         """Raise for the first number that is not packed."""
         for leaf in self.leaves(args):
             refuse_number(leaf.type, leaf.value, self.place(leaf))
 
 
-# -- their text ------------------------------------------------------------------------------------
+class _Written(NamedTuple):
+    """A launcher and its plans, which those for the same Python types share."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """What a launcher's text depends on, beside the dialects.
-
-    Parameters
-    ----------
-    forms : tuple of Form
-        One an argument.
-    geometry : tuple of int
-        For each array, how many numbers are passed with its address.
-    written : tuple of bool
-        One an argument.
-    narrow : tuple of bool
-        One an argument: whether a Python float is passed as a float32.
-    lent : tuple of bool
-        One an argument: whether its records are passed as references.
-    """
-
-    forms: tuple[Form, ...]
-    geometry: tuple[int, ...]
-    written: tuple[bool, ...]
-    narrow: tuple[bool, ...]
-    lent: tuple[bool, ...]
-
-
-class _Parts:
-    """An argument's leaves and structures as variables of a launcher.
-
-    Attributes
-    ----------
-    lines : list of str
-        Take the arguments apart.
-    kinds : list of (str, type)
-        All variables and the types that they must have.
-    leaves : list of (str, type, int)
-        The leaves: variable, type, index of the argument.
-    """
-
-    def __init__(self, forms: tuple[Form, ...]) -> None:
-        self.lines: list[str] = []
-        self.kinds: list[tuple[str, type]] = []
-        self.leaves: list[tuple[str, type, int]] = []
-        names = [f"a{k}" for k in range(len(forms))]
-        self._unpack("args", names)
-        for k, form in enumerate(forms):
-            self._add(names[k], form, k)
-
-    def _unpack(self, name: str, items: Sequence[str]) -> None:
-        self.lines.append(f"({''.join(f'{item}, ' for item in items)}) = {name}")
-
-    def _add(self, name: str, form: Form, argument: int) -> None:
-        if not isinstance(form, Node):
-            self.kinds.append((name, form))
-            self.leaves.append((name, form, argument))
-            return
-        self.kinds.append((name, form.kind))
-        items = [f"{name}_{k}" for k in range(len(form.items))]
-        if issubclass(form.kind, tuple):
-            self._unpack(name, items)
-        else:
-            fields = zip(items, form.names, strict=True)
-            self.lines += [f"{item} = {name}.{field}" for item, field in fields]
-        for item, inner in zip(items, form.items, strict=True):
-            self._add(item, inner, argument)
-
-
-def _launcher_text(pattern: _Pattern, parts: _Parts, backend: Backend, dialect: GridDialect) -> str:
-    """Return the text of ``run``, which launches, and of ``key_of``, which tells a call's key."""
-    keys = backend.dialect
-    other = "return dispatch(grid, block, args, shared, stream)"
-    arrays = [
-        (name, f"p{name}", argument)
-        for name, kind, argument in parts.leaves
-        if issubclass(kind, backend.array_type)
-    ]
-    reads = [dialect.read.format(a=a, p=p) for a, p, _ in arrays]
-    key = [keys.array_key.format(a=a) for a, _, _ in arrays]
-    if keys.output_key:
-        key += [keys.output_key.format(a=a) for a, _, k in arrays if pattern.written[k]]
-    key += [f"{name}.dtype" for name, kind, _ in parts.leaves if issubclass(kind, np.void)]
-    if arrays:
-        every = " | ".join(p for _, p, _ in arrays)
-        each = ", ".join(f"{p} & 15" for _, p, _ in arrays)
-        key.append(f"({every}) & 15 and ({each},)")
-    key_line = f"key = ({''.join(f'{part}, ' for part in key)})"
-    lent = [
-        (name, pattern.written[argument])
-        for name, kind, argument in parts.leaves
-        if issubclass(kind, np.void) and pattern.lent[argument]
-    ]
-    wrong = [f"type({name}) is not type_{name}" for name, _ in parts.kinds]
-    wrong += ["device() != own_device"] if "device" in dialect.names else []
-
-    extents = {
-        a: [f"{a}_e{d}" for d in range(count)]
-        for (a, _, _), count in zip(arrays, pattern.geometry, strict=True)
-    }
-    flat = ["_", "function", "shapes", "buffers", "pack_into", "variant"]
-    extents |= {a: [f"{a}_mask"] for a, _ in lent}
-    flat += [own for name, _, _ in parts.leaves for own in extents.get(name, ())]
-    values = [dialect.head_values] if dialect.head_values else []
-    for name, kind, argument in parts.leaves:
-        if name in dict(lent):
-            values.append(f"p{name}")
-        elif name in extents:
-            values += [f"p{name}", *extents[name]]
-        elif pattern.narrow[argument]:
-            values.append(f"{name} if -largest < {name} < largest else rounded({name})")
-        elif expression := packed_expression(kind):
-            values.append(expression.format(a=name))
-    noted = {a: a for a, _, _ in arrays}
-    noted |= {a: f"record_bytes({a}) if r{a} is None else r{a}" for a, _ in lent}
-    given = ", ".join(noted[name] for name, _, _ in parts.leaves if name in noted)
-    run = [
-        "global last",
-        "try:",
-        *(f"    {line}" for line in parts.lines),
-        "except (ValueError, TypeError, AttributeError):",
-        f"    {other}",
-        *([f"if {' or '.join(wrong)}:", f"    {other}"] if wrong else []),
-        *reads,
-        key_line,
-        # Calls repeat: comparing with the last key is cheaper than hashing.
-        "last_key, plan = last",
-        "if key != last_key:",
-        "    plan = plans.get(key)",
-        "    if plan is None:",
-        f"        {other}",
-        "    if plan[0] is not run:",
-        "        return plan[0](grid, block, args, shared, stream)",
-        "    last = (key, plan)",
-        f"{', '.join(flat)} = plan",
-    ]
-    if arrays:
-        present = " and ".join(p for _, p, _ in arrays)
-        run += [f"if not ({present}):", "    variant.check_memory(args)"]
-    run += [
-        *known_shape(),
-        "        shape = variant.configure(grid, block, shared)",
-        "        if shape is None:",
-        "            return dispatch(grid, block, args, shared, stream, True)",
-        "        gx, gy, gz, bx, by, bz, size, empty = shape",
-        "shared = size",
-        *(line for a, written in lent for line in _lending(a, written, dialect)),
-        *take_buffer("variant.new_buffer"),
-        "try:",
-        f"    pack_into({', '.join(['buffer[0]', '0', *values])})",
-        "except PackErrors:",
-        "    variant.refused(args)",
-        "    raise",
-        # Numbers are checked also where nothing is computed with them.
-        "if empty:",
-        "    buffers.append(buffer)",
-        "    return",
-        *([f"variant.note(buffer[1], [{given}])"] if dialect.note else []),
-        *(["if stream is None:", f"    stream = {dialect.stream}"] if dialect.stream else []),
-        *launch_lines(dialect.launch),
-        *(f"if r{a} is not None: take_back(r{a}, {a}, stream)" for a, written in lent if written),
-    ]
-    text = function_text("run(grid, block, args, shared=0, stream=None)", run)
-    return text + function_text("key_of(args)", [*parts.lines, *reads, key_line, "return key"])
-
-
-def _lending(record: str, written: bool, dialect: GridDialect) -> Iterator[str]:
-    """Yield the lines that set ``p`` of a record to an address where the kernel finds it, and ``r``
-    to the copy that lies there, or None.
-    """
-    if written:
-        yield f"if not {record}.flags.writeable:"
-        yield f"    variant.refuse_record(args, {record})"
-    lend = f"r{record} = lend({record}, {record}_mask + 1, stream)"
-    read = dialect.read.format(a=f"r{record}", p=f"p{record}")
-    if not dialect.record:
-        yield from (lend, read)
-        return
-    yield f"r{record} = None"
-    yield f"p{record} = {dialect.record.format(a=record)}"
-    yield f"if p{record} & {record}_mask:"
-    yield from (f"    {lend}", f"    {read}")
-
-
-class _Specialized:
-    """The launcher of one pattern on one device.
-
-    Those for the same Python types share their plans, each of which says whose it is: calls that
-    differ in dtypes, dimensions or strides find each other's.
-
-    Attributes
-    ----------
-    run : callable
-        ``run(grid, block, args, shared=0, stream=None)``.
-    """
-
-    def __init__(
-        self,
-        pattern: _Pattern,
-        variant: _Variant,
-        device: int,
-        plans: dict[Any, tuple[Any, ...]],
-        dispatch: Callable[..., None],
-    ) -> None:
-        backend, dialect = variant.backend, variant.dialect
-        parts = _Parts(pattern.forms)
-        self._plans = plans
-        names: dict[str, Any] = {
-            **dialect.names,
-            "plans": self._plans,
-            "last": (None, None),
-            "dispatch": dispatch,
-            "own_device": device,
-            "dumps": dumps,
-            "launch_failed": backend.launch_failed,
-            "LaunchErrors": dialect.errors,
-            "PackErrors": _PACK_ERRORS,
-            "largest": _LARGEST,
-            "rounded": _rounded,
-            "lend": backend.lend,
-            "take_back": backend.take_back,
-            "record_bytes": record_bytes,
-            **{f"type_{name}": kind for name, kind in parts.kinds},
-        }
-        exec(compiled(_launcher_text(pattern, parts, backend, dialect)), names)
-        self.run: Callable[..., None] = names["run"]
-        self._key_of: Callable[[Sequence[Any]], tuple[Any, ...]] = names["key_of"]
-
-    def learn(self, variant: _Variant, leaves: Sequence[Leaf], values: Sequence[Any]) -> None:
-        """Make the plan for a call's arguments, if there is none; raises for those that the
-        kernel cannot be launched with.
-        """
-        key = self._key_of(values)
-        if key in self._plans:
-            return
-        variant.prepare(leaves)
-        if len(self._plans) >= MAX_PLANS:
-            self._plans.clear()
-        self._plans[key] = (
-            self.run,
-            variant.kernel.function.handle,
-            variant.shapes,
-            variant.buffers,
-            variant.pack_into,
-            variant,
-            *(number for leaf in leaves for number in variant.geometry(leaf)),
-        )
-
-
-_LARGEST = float(np.finfo(np.float32).max)
-
-
-def _rounded(value: float) -> float:
-    """Return a float as a float32 has it; beyond the largest it is infinite, as in NumPy."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(value))
-
-
-def _geometry(leaf: Leaf) -> tuple[int, ...]:
-    """Return the numbers that are passed with an array's address."""
-    if not isinstance(leaf.type, Array):
-        return ()
-    extents: tuple[int, ...] = leaf.value.shape
-    return (*extents, *leaf.value.strides) if leaf.type.layout == "strided" else extents
+    run: Callable[..., None]
+    key_of: Callable[[Sequence[Any]], tuple[Any, ...]]
+    plans: dict[Any, tuple[Any, ...]]
 
 
 # -- all launches of a kernel ----------------------------------------------------------------------
@@ -544,7 +289,7 @@ class Launcher:
     def __init__(self, front_end: FrontEnd) -> None:
         self._front_end = front_end
         self._variants: dict[Any, _Variant] = {}
-        self._launchers: dict[Any, _Specialized] = {}
+        self._launchers: dict[Any, _Written] = {}
         self._plans: dict[Any, dict[Any, tuple[Any, ...]]] = {}
         self._places: dict[int, Place] = {}
         self.run: Callable[..., None] = self._dispatch
@@ -571,7 +316,7 @@ class Launcher:
         Raises
         ------
         ArgumentTypeError
-            An argument that no kernel takes; arrays in different places.
+            An argument that no kernel takes; arrays in different locations.
         ArgumentValueError
             An array that is read-only and written, misaligned, freed or on another device; a
             grid, a block or shared memory that the device does not have.
@@ -611,8 +356,13 @@ class Launcher:
         variant = self._variant(backend, device, types, shapes)
         adoption.check_writes(lambda way: variant.kernel.written[way[0]], self._named)
         leaves = variant.leaves(values)
-        own = self._specialized(variant, device, leaves, values, is_vast)
-        own.learn(variant, leaves, values)
+        own = self._written(variant, device, leaves, values, is_vast)
+        key = own.key_of(values)
+        if key not in own.plans:
+            plan = variant.plan(own.run, leaves)
+            if len(own.plans) >= MAX_PLANS:
+                own.plans.clear()
+            own.plans[key] = plan
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
         if not is_vast and (has_arrays or not backend.capabilities.is_fallback):
             self.run = own.run
@@ -631,24 +381,22 @@ class Launcher:
             variant = self._variants.setdefault(key, variant)
         return variant
 
-    def _specialized(
+    def _written(
         self,
         variant: _Variant,
         device: int,
         leaves: Sequence[Leaf],
         values: Sequence[Any],
         is_vast: bool,
-    ) -> _Specialized:
+    ) -> _Written:
         forms = tuple(map(form_of, values))
         known = variant.launchers.get((forms, is_vast))
         if known is not None:
             return known
-        geometry = tuple(len(_geometry(leaf)) for leaf in leaves if isinstance(leaf.type, Array))
-        passed = variant.kernel.passed or variant.types
-        pairs = zip(passed, variant.types, strict=True)
-        narrow = tuple(isinstance(a, Number) and a != b for a, b in pairs)
-        pattern = _Pattern(forms, geometry, variant.kernel.written, narrow, variant.lent)
-        key = (pattern, variant.backend.name, device, variant.kernel.mode, is_vast)
+        in_order = iter(leaves)
+        arguments = tuple(variant.argument(form, in_order) for form in forms)
+        backend = variant.backend
+        key = (arguments, backend.name, device, variant.kernel.mode, is_vast)
         own = self._launchers.get(key)
         if own is None:
             if len(self._launchers) >= _MAX_LAUNCHERS:
@@ -656,10 +404,20 @@ class Launcher:
                 self._plans.clear()
                 for other in list(self._variants.values()):
                     other.launchers.clear()
-            place = (pattern.forms, variant.backend.name, device, is_vast)
-            plans = self._plans.setdefault(place, {})
-            own = _Specialized(pattern, variant, device, plans, self._dispatch)
-            self._launchers[key] = own
+            # Calls that differ in dtypes, dimensions or strides find each other's plans.
+            plans = self._plans.setdefault((forms, backend.name, device, is_vast), {})
+            spec = LauncherSpec(
+                "grid",
+                arguments,
+                backend.arrays,
+                variant.call,
+                SlowPaths(self._dispatch, large_grid=partial(self._dispatch, is_vast=True)),
+                plans,
+                shares_plans=True,
+                device=device,
+            )
+            run, key_of = write_launcher(spec)
+            own = self._launchers[key] = _Written(run, key_of, plans)
         variant.launchers[forms, is_vast] = own
         return own
 
@@ -690,24 +448,24 @@ class Launcher:
             return foreign_arrays.default_backend(), values, False
         for other in found:
             if other.backend.name != found[0].backend.name:
-                raise self._mixed_places(found[0], other, found)
+                raise self._in_different_locations(found[0], other, found)
         return found[0].backend, values, True
 
-    def _mixed_places(
+    def _in_different_locations(
         self, first: _Found, second: _Found, found: Sequence[_Found]
     ) -> ArgumentTypeError:
-        """Return the error for arrays in different places."""
-        names = [self._place(one.argument).at(*one.path).name for one in (first, second)]
-        hint = "move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
+        """Return the error for arrays in different locations."""
+        hint = foreign_arrays.MOVE_HINT
         if all(one.array.ndim == 0 for one in found if one.backend.capabilities.is_fallback):
             hint = "pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
-        return ArgumentTypeError(
-            self._place(second.argument).message(
-                f"The array for parameter '{names[0]}' of kernel '{self._front_end.name}' is in "
-                f"{first.backend.capabilities.location}, and the one for '{names[1]}' is in "
-                f"{second.backend.capabilities.location}.",
-                hint,
-            )
+        places = [self._place(one.argument).at(*one.path) for one in (first, second)]
+        shown = [f"'{place.name}'" for place in places]
+        return foreign_arrays.different_locations(
+            self._front_end.name,
+            (shown[0], first.backend),
+            (shown[1], second.backend),
+            places[1].snippet,
+            hint,
         )
 
 

@@ -38,20 +38,20 @@ from kerneltk.jit.ir.types import (
     Void,
     alignment_of,
 )
+from kerneltk.launch.launcher_spec import Marshal, Structure
 
 __all__ = [
     "Form",
     "Layout",
     "Leaf",
-    "Node",
     "Place",
     "field_names",
     "form_of",
     "items_of",
     "layout_of",
     "leaves_of",
+    "marshal_of",
     "members_of",
-    "packed_expression",
     "rebuilt",
     "refuse_number",
     "type_of",
@@ -125,23 +125,7 @@ def rebuilt(value: Any, items: tuple[Any, ...]) -> Any:
     return made
 
 
-class Node(NamedTuple):
-    """The form of a structure.
-
-    Parameters
-    ----------
-    kind : type
-    names : tuple of str
-        Of a dataclass, which has attributes instead of positions; empty for tuples.
-    items : tuple of Form
-    """
-
-    kind: type
-    names: tuple[str, ...]
-    items: tuple[Any, ...]
-
-
-Form = type | Node
+Form = type | Structure
 """The Python type of an argument, and of the items of a structure: what a launcher checks."""
 
 
@@ -152,7 +136,7 @@ def form_of(value: Any) -> Form:
     if names is None:
         return kind
     items = tuple(form_of(item) for _, item in items_of(value, names))
-    return Node(kind, () if issubclass(kind, tuple) else names, items)
+    return Structure(kind, () if issubclass(kind, tuple) else names, items)
 
 
 class Leaf(NamedTuple):
@@ -363,19 +347,16 @@ def members_of(
     return tuple(offsets), Layout(text + (f"{rest}x" if rest else ""), end + rest, alignment)
 
 
-def packed_expression(kind: type) -> str:
-    """Return the expression of what is packed for a leaf of a Python type; ``{a}`` is its variable.
-    Empty for None.
-    """
+def marshal_of(kind: type) -> Marshal:
+    """Return how a leaf of a Python type, which is no array, is packed."""
     if kind is type(None):
-        return ""
+        return "nothing"
     if issubclass(kind, complex | np.complexfloating):
-        return "{a}.real, {a}.imag"
+        return "complex"
     if issubclass(kind, np.void):
-        return "{a}.tobytes()"
-    if issubclass(kind, np.generic) and kind.__name__ == "bfloat16":
-        return "{a}.view('u2')"
-    return "{a}"
+        return "bytes"
+    is_bfloat16 = issubclass(kind, np.generic) and kind.__name__ == "bfloat16"
+    return "bits" if is_bfloat16 else "number"
 
 
 def refuse_number(type_: Type, value: Any, place: Place) -> None:

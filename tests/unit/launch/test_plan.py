@@ -5,17 +5,23 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kerneltk.backends.base import LaunchDialect
+from kerneltk.backends.base import ArrayAccess, LaunchCall
+from kerneltk.launch.launcher_spec import SlowPaths
 from kerneltk.launch.plan import Pattern, Plan, make_launcher, overlap_pairs
 
 
 class FaultError(Exception):
     pass
+
+
+def _no_record(*arguments: Any) -> None:
+    raise FaultError
 
 
 @dataclass
@@ -27,24 +33,22 @@ class Recorder:
     fail: bool = False
     array_type: type = np.ndarray
 
+    arrays = ArrayAccess("ctypes.data", "flags.forc", np.zeros, _no_record, _no_record)
+
     @property
-    def dialect(self) -> LaunchDialect:
-        return LaunchDialect(
-            names={"launch": self.launch, "np": np},
-            read="{p} = {a}.ctypes.data",
-            array_key="{a}.dtype, {a}.shape",
-            output_key="",
-            call_key="",
-            stream="'default'",
-            allocate="{a} = np.zeros(shape, {dtype}, order)\n{p} = {a}.ctypes.data",
-            launch="function, grid, block, bytes(buffer[0]), stream",
+    def loop_call(self) -> LaunchCall:
+        return LaunchCall(
+            self.launch,
+            ("function", "grid", "block", "parameters", "stream"),
+            self.launch_failed,
             errors=(FaultError,),
+            current_stream=lambda: SimpleNamespace(ptr="default"),
         )
 
-    def launch(self, *arguments: Any) -> None:
+    def launch(self, function: Any, grid: int, block: int, parameters: Any, stream: Any) -> None:
         if self.fail:
             raise FaultError
-        self.launches.append(arguments)
+        self.launches.append((function, grid, block, bytes(parameters), stream))
 
     def launch_failed(self, error: Exception, launch: Any, arguments: Any) -> None:
         self.failures.append(type(error).__name__)
@@ -67,10 +71,11 @@ def pattern(arrays: str, nin: int, nout: int, **options: Any) -> Pattern:
 
 def plan(text: str, **options: Any) -> Plan:
     packer = struct.Struct(text)
+    memory = bytearray(packer.size)
     return Plan(
         "f", options.get("grid", 3), 1, 256,
         options.get("pack_into", packer.pack_into), options.get("pack_checked", packer.pack_into),
-        lambda: (bytearray(packer.size),), options.get("shape", (4,)),
+        lambda: (memory, memory), options.get("shape", (4,)),
         options.get("dtypes", (np.dtype("f4"),)), "C", options.get("raw_geometry", ()),
         options.get("limits", ()),
     )  # fmt: skip
@@ -102,7 +107,8 @@ def launcher(
         calls.mistyped.append(arguments)
         return "mistyped"
 
-    run = make_launcher(kind, recorder, plans, types, missed, overlapped, mistyped)  # type: ignore[arg-type]
+    slow = SlowPaths(mistyped, missed, overlapped)
+    run = make_launcher(kind, recorder, plans, types, slow)  # type: ignore[arg-type]
     return run, calls
 
 

@@ -947,7 +947,7 @@ def test_memory_that_is_gone(monkeypatch: pytest.MonkeyPatch, before: str) -> No
     z = np.zeros(10, np.float32)
     gone = np.zeros(10, np.float32)
     backend = foreign_arrays.backend_named("host")
-    describe, dialect = backend.describe, backend.grid_dialect
+    describe = backend.describe
     monkeypatch.setattr(
         backend,
         "describe",
@@ -955,12 +955,8 @@ def test_memory_that_is_gone(monkeypatch: pytest.MonkeyPatch, before: str) -> No
         raising=False,
     )
 
-    def read_by_description(mode: LaunchMode, kernel: str) -> Any:
-        made = dialect(mode, kernel)
-        names = {**made.names, "describe": backend.describe}
-        return dataclasses.replace(made, names=names, read="{p} = describe({a})[1]")
-
-    monkeypatch.setattr(backend, "grid_dialect", read_by_description, raising=False)
+    arrays = dataclasses.replace(backend.arrays, address=lambda array: backend.describe(array)[1])
+    monkeypatch.setattr(backend, "arrays", arrays, raising=False)
     if before == "a launch":
         add(1, 16, (x32, x32, z, 10))
     for _ in range(2):

@@ -1,0 +1,171 @@
+"""What a launcher does, as data: one description for every kind of kernel, whoever writes it.
+
+All launchers take the same steps, and leave out those that their kernels do not need:
+
+1. Take the arguments apart, down to arrays, numbers, records and None.
+2. Compare their types and the current device; read the arrays' addresses.
+3. Find the plan by a key of dtypes, shapes, strides and alignment; or check the arrays each time.
+4. Look the grid, the block and the shared memory up; or take those of the plan.
+5. Refuse overlaps, allocate outputs, bring records to where the kernel reads them.
+6. Marshal addresses, extents and numbers into a block of parameters that no other launch uses.
+7. Choose the stream, launch, give the block back, return the outputs.
+
+What does not fit leaves by a slow path, which checks, compiles or copies, and launches again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from kerneltk.backends.base import ArrayAccess, LaunchCall
+
+if TYPE_CHECKING:
+    from kerneltk.launch.launch_config import GridLaunches
+
+__all__ = [
+    "Argument",
+    "Guard",
+    "LauncherSpec",
+    "MultipleOf",
+    "SlowPaths",
+    "Structure",
+]
+
+
+class MultipleOf(NamedTuple):
+    """A guard: an array's address, or its bytes together, are a multiple of a number."""
+
+    what: Literal["address", "nbytes"]
+    number: int
+
+
+Guard = Literal["dtype", "dense", "memory", "device", "writable"] | MultipleOf
+"""What is asked of an array at each launch: the dtype that was checked last, no gaps, memory at
+all, the launcher's device, memory that can be written.
+"""
+
+Marshal = Literal[
+    "address", "number", "converted", "complex", "float32", "bits", "bytes", "lent", "nothing"
+]
+"""How an argument gets into the block of parameters: as an array's address, as it is, by a
+converter, as two floats, rounded to a float32, as the bits of a bfloat16, as a record's bytes, as
+the address of a record; None does not.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An array, a number, a record or None, in an argument or by itself.
+
+    Parameters
+    ----------
+    type : type
+        The Python type that it has.
+    marshal : Marshal
+    written : bool
+        Whether the kernel writes to the array or the record.
+    extents : int or None
+        How many numbers of the plan follow the address; None if that varies with the plan.
+    guards : tuple of Guard
+    is_given : bool
+        Whether callers give it; the launcher allocates the others.
+    convert : callable, optional
+        Turns the argument into a tuple of values.
+    """
+
+    type: type
+    marshal: Marshal
+    written: bool = False
+    extents: int | None = 0
+    guards: tuple[Guard, ...] = ()
+    is_given: bool = True
+    convert: Callable[[Any], tuple[Any, ...]] | None = None
+
+
+class Structure(NamedTuple):
+    """A tuple, a named tuple or an instance of a dataclass.
+
+    Parameters
+    ----------
+    type : type
+    fields : tuple of str
+        The items' attributes; empty for tuples, whose items have positions.
+    items : tuple of (Argument or Structure)
+    """
+
+    type: type
+    fields: tuple[str, ...]
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SlowPaths:
+    """Who does what a launcher cannot. Each is called with the launcher's own arguments.
+
+    Parameters
+    ----------
+    dispatch : callable
+        Arguments of other types, or another device.
+    missed : callable, optional
+        No plan: also takes the launcher in front and the key behind; `dispatch` if not given.
+    overlapped : callable, optional
+        An output overlaps an input: also takes the launcher in front.
+    large_grid : callable, optional
+        A shape for which :meth:`GridLaunches.configure` returned None.
+    """
+
+    dispatch: Callable[..., Any]
+    missed: Callable[..., Any] | None = None
+    overlapped: Callable[..., Any] | None = None
+    large_grid: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LauncherSpec:
+    """A launcher.
+
+    Parameters
+    ----------
+    entry : {"grid", "loop"}
+        How it is called: ``run(grid, block, args, shared=0, stream=None)``, or
+        ``run(*args, stream=None, extra=None)`` where the plan has the grid; `extra` is part of the
+        key.
+    arguments : tuple of (Argument or Structure)
+    arrays : ArrayAccess
+    call : LaunchCall
+    slow : SlowPaths
+    plans : dict or None
+        Rows by keys, which slow paths fill: of `GridLaunches` or of `Plan`; None if there is one
+        row, which is `bound`'s.
+    shares_plans : bool
+        Whether `plans` has other launchers' rows, too.
+    bound : GridLaunches or None
+    device : int or None
+        The device that it is for; None if the key tells.
+    packed : tuple of int
+        The arguments by their order in the block of parameters; empty for their own order.
+    overlaps : tuple of (int, int)
+        Pairs of an input and an output whose overlap is refused; the plan has their limits.
+    has_scratch : bool
+        Whether launches may need memory of their own.
+    returns : {"none", "one", "tuple"}
+    outputs : tuple of int
+        The arguments that it returns.
+    """
+
+    entry: Literal["grid", "loop"]
+    arguments: tuple[Argument | Structure, ...]
+    arrays: ArrayAccess
+    call: LaunchCall
+    slow: SlowPaths
+    plans: dict[Any, tuple[Any, ...]] | None = None
+    shares_plans: bool = False
+    bound: GridLaunches | None = None
+    device: int | None = None
+    packed: tuple[int, ...] = ()
+    overlaps: tuple[tuple[int, int], ...] = ()
+    has_scratch: bool = False
+    returns: Literal["none", "one", "tuple"] = "none"
+    outputs: tuple[int, ...] = ()
