@@ -13,26 +13,19 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name, check_options, check_text
-from kerneltk.codegen.reduction import ReductionDefinition, specialize_reduction
-from kerneltk.codegen.rendered import translation_unit_of
-from kerneltk.codegen.specialization import Lowered
+from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.core.lexer import identifiers
-from kerneltk.elementwise import copy_array
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError, render_message
 from kerneltk.launch import call_arguments
-from kerneltk.launch.dispatch import Dispatcher, FrontEnd
+from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.launch.expression_kernel import ExpressionKernel
-from kerneltk.schedule.reduction_cuda import DEFAULT_UNITS
 from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.resolve import Resolved
-from kerneltk.signature.resolve_reduction import normalize_axes, plain_axis, resolve_reduction
+from kerneltk.signature.resolve import plain_axis
 
 __all__ = ["ReductionKernel"]
 
-_Extra = tuple[Any, bool, int | None] | None
 _OPTIONS = ("axis", "keepdims", "out", "where", "size", "stream", "backend")
 _MASK = Parameter("_kt_where", np.dtype(bool), "bool")
 
@@ -95,7 +88,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     array([ 5., 10.], dtype=float32)
     """
 
-    _transient = (*ExpressionKernel._transient, "_masked", "_codes")
+    _transient = (*ExpressionKernel._transient, "_masked")
 
     def __init__(
         self,
@@ -143,36 +136,17 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 reduce_expr,
                 post_map_expr,
                 identity_text,
-                parse_accumulator(reduce_type, signature, identifiers(preamble)),
+                parse_accumulator(reduce_type, signature, preamble),
                 bool(reduce_dims),
             )
         )
 
-    def _new_dispatcher(self) -> Dispatcher:
-        self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
-        return self._dispatcher_of(self._definition)
-
-    def _dispatcher_of(self, definition: ReductionDefinition) -> Dispatcher:
-        def by_reference(resolved: Resolved) -> tuple[bool, ...]:
-            return tuple(p.raw or definition.views(p) for p in definition.signature.parameters)
-
-        front_end = FrontEnd(
-            definition,
-            functools.partial(_resolve, definition),
-            functools.partial(_lower, definition),
-            by_reference,
-            copy_array,
-            "one" if self.nout == 1 else "tuple",
-            in_place=False,
-            has_scratch=True,
-        )
-        # Calls with a mask and without one are one kernel's: so are their texts.
-        return Dispatcher(front_end, self._first_call, self._codes)
-
     @functools.cached_property
     def _masked(self) -> Dispatcher:
-        """Launches with a mask: kernels with one more input."""
-        return self._dispatcher_of(_with_mask(self._definition))
+        """Launches with a mask: those of a definition with one more input. Its sources are this
+        kernel's.
+        """
+        return Dispatcher(_with_mask(self._definition), self, self._dispatcher.codes)
 
     # -- what was given ------------------------------------------------------------------------
 
@@ -291,16 +265,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             args = (*args, out)
         elif count != self.nin and count != self.nargs:
             return self._call(args, None, axis, keepdims, None, None, {})
-        run = self._recent[len(args)]
+        run = self._inline_cache[len(args)]
         if axis is None and not keepdims:
             return run(*args)
         return run(*args, None, (axis, bool(keepdims), None))
-
-    def _first_call(self, count: int, *args: Any) -> Any:
-        """Stand for a launcher before there is one."""
-        arranged = call_arguments.arrange(self.name, self._definition.signature, args[:count], {})
-        extra: _Extra = args[count + 1] if len(args) > count else None
-        return self._dispatcher.dispatch(arranged, None, extra)
 
     def _call(
         self,
@@ -316,11 +284,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             {**_taken(named, "size", "backend"), "stream": stream}
         )
         args = self._arranged(args, out, named)
-        extra = _extra_of(axis, keepdims, options.size)
+        plan_key = _plan_key(axis, keepdims, options.size)
         if _counts_all(where):
-            return self._dispatcher.dispatch(args, options.stream, extra, options.backend)
+            return self._dispatcher.dispatch(args, options.stream, plan_key, options.backend)
         args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
-        return self._masked.dispatch(args, options.stream, extra, options.backend)
+        return self._masked.dispatch(args, options.stream, plan_key, options.backend)
 
     def _arranged(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the parameters' order, `out` among them."""
@@ -393,24 +361,19 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('total', True)
         """
-        if backend not in ("cuda", "host"):
-            raise ArgumentValueError(f"'backend' must be 'host' or 'cuda', not {backend!r}.")
         options = call_arguments.read_options({"size": size})
         args = self._arranged(args, out, named)
         definition = self._definition
-        nin = self.nin
         if not _counts_all(where):
-            definition, nin = _with_mask(definition), nin + 1
+            definition = _with_mask(definition)
             args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
-        specs = [call_arguments.spec_of(argument) for argument in args]
-        extra = _extra_of(axis, keepdims, options.size)
-        resolved = _resolve(definition, specs, args[:nin], extra)
-        lowered = _lower(definition, resolved, backend, DEFAULT_UNITS, extra)
-        if lowered is None:
+        plan_key = _plan_key(axis, keepdims, options.size)
+        resolved, unit = self._described(definition, args, backend, plan_key)
+        if unit is None:
             raise ArgumentValueError(
                 f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."
             )
-        return translation_unit_of(lowered.specialization)
+        return unit
 
 
 def _identity_text(identity: object) -> str:
@@ -483,50 +446,8 @@ def _taken(named: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: named.pop(name) for name in names if name in named}
 
 
-def _extra_of(axis: Any, keepdims: bool, size: int | None) -> _Extra:
+def _plan_key(axis: Any, keepdims: bool, size: int | None) -> tuple[Any, bool, int | None] | None:
     """Return what a plan depends on beside its arguments, of types that compare."""
     if axis is None and not keepdims and size is None:
         return None
     return plain_axis(axis), bool(keepdims), size
-
-
-def _resolve(
-    definition: ReductionDefinition,
-    specs: Sequence[ArraySpec | None],
-    values: Sequence[Any],
-    extra: _Extra,
-) -> Resolved:
-    axis, keepdims, size = extra or (None, False, None)
-    return resolve_reduction(
-        definition.name,
-        definition.signature,
-        specs,
-        values,
-        axis,
-        keepdims,
-        size,
-        bool(definition.identity),
-        definition.mask,
-    )
-
-
-def _lower(
-    definition: ReductionDefinition,
-    resolved: Resolved,
-    backend: BackendName,
-    units: int,
-    extra: _Extra,
-) -> Lowered | None:
-    if 0 in resolved.out_shape:
-        return None
-    axis = extra[0] if extra else None
-    axes = normalize_axes(axis, len(resolved.shape))
-    return specialize_reduction(
-        definition,
-        backend,
-        resolved.binding,
-        resolved.specs,
-        resolved.shape,
-        axes,
-        units,
-    )

@@ -6,23 +6,29 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Literal
 
-from kerneltk.codegen.argument_block import ArgumentBlock, Field, build_block
-from kerneltk.codegen.body_addresses import defined_macros, takes_address
+from kerneltk.codegen.argument_block import (
+    ArgumentBlock,
+    Field,
+    build_block,
+    divisor_field,
+    divisor_numbers,
+)
+from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.divisors import multiplier_and_shift
 from kerneltk.codegen.specialization import (
-    Lowered,
+    LaunchGeometry,
     RawView,
     dynamic_fields,
     may_last,
     raw_views,
     visited,
 )
+from kerneltk.codegen.template_context import Array, arrays_of, ended
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on
-from kerneltk.core.lexer import always_assigns, uses_thread_state
 from kerneltk.schedule.elementwise import (
     TILE,
     Access,
@@ -33,6 +39,7 @@ from kerneltk.schedule.elementwise import (
     plan_host,
 )
 from kerneltk.signature.parameters import Parameter
+from kerneltk.signature.resolve import Resolved, resolve_elementwise
 from kerneltk.signature.type_binding import Binding
 
 __all__ = [
@@ -45,6 +52,8 @@ __all__ = [
 DEFAULT_BLOCK = 256
 """Threads of a block where the user names none: the fastest measured for copies on an H200."""
 
+_Options = tuple[int | None, int | None] | None
+
 
 @dataclass(frozen=True)
 class ElementwiseDefinition(KernelDefinition):
@@ -54,66 +63,99 @@ class ElementwiseDefinition(KernelDefinition):
     ----------
     signature, name, preamble, options : see `KernelDefinition`
     operation, loop_prep, after_loop : str
-        C++ text.
+        C++ source.
     reduce_dims : bool
+    no_return, return_tuple : bool
+        Whether a call returns None; whether it returns a tuple even for one output.
     """
 
     operation: str
     reduce_dims: bool = True
     loop_prep: str = ""
     after_loop: str = ""
+    no_return: bool = False
+    return_tuple: bool = False
+
+    in_place = True
+    has_scratch = False
+    override_method = "__cupy_override_elementwise_kernel__"
 
     @property
-    def texts(self) -> tuple[tuple[str, str], ...]:
-        """The texts inside of the kernel's function, by the names that messages give them."""
+    def expressions(self) -> tuple[tuple[str, str], ...]:
+        """The sources inside of the kernel's function, by the names that messages give them."""
         return (
             ("operation", self.operation),
             ("loop_prep", self.loop_prep),
             ("after_loop", self.after_loop),
         )
 
+    def _lexed_facts(self) -> BodyFacts:
+        return lex_facts(
+            self.signature,
+            [source for _, source in self.expressions],
+            self.preamble,
+            self.options,
+            assigning=0,
+            implicit=("i",),
+            addressable=True,
+        )
+
+    @property
+    def returns(self) -> Literal["none", "one", "tuple"]:
+        """What a call returns."""
+        if self.no_return:
+            return "none"
+        return "one" if len(self.signature.outputs) == 1 and not self.return_tuple else "tuple"
+
+    def resolve(
+        self, specs: Sequence[ArraySpec | None], values: Sequence[Any], options: _Options
+    ) -> Resolved:
+        """Bind types and shapes; options are the size and the block size."""
+        size, _ = options or (None, None)
+        return resolve_elementwise(self.name, self.signature, specs, values, size)
+
+    def schedule(
+        self,
+        resolved: Resolved,
+        backend: BackendName,
+        multiprocessors: int | None,
+        options: _Options,
+    ) -> LaunchGeometry | None:
+        """Choose the loop of a launch; None where it has no elements."""
+        if 0 in resolved.shape:
+            return None
+        _, block_size = options or (None, None)
+        return specialize_elementwise(
+            self, backend, resolved.binding, resolved.specs, resolved.shape, block_size
+        )
+
+    def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
+        """Return, one a parameter, whether the body reads the array itself."""
+        every = self.works_on_arrays(resolved.specs, resolved.shape)
+        return tuple(every or p.raw for p in self.signature.parameters)
+
     @property
     def uses_index(self) -> bool:
         """Whether the body reads the element's index."""
-        return "i" in self.inner_names or self.uses_index_space or self.includes_others
+        return not self.facts.observed.isdisjoint(("i", "_ind"))
 
     @property
     def uses_index_space(self) -> bool:
         """Whether the body reads ``_ind``."""
-        return "_ind" in self.inner_names
+        return "_ind" in self.facts.observed
 
-    @cached_property
+    @property
     def overwrites(self) -> bool:
         """Whether every array that the body writes is plainly overwritten, never read."""
-        written = [p.name for p in self.signature.parameters if not (p.raw or p.is_const)]
-        return not self.opaque and all(always_assigns(self.operation, name) for name in written)
-
-    @cached_property
-    def stays_in_place(self) -> bool:
-        """Whether the operation can stand where it is called, instead of in a function.
-
-        A return would leave the thread, and a macro may hide one.
-        """
-        return not self.opaque and not self.names & {"return", "goto"}
-
-    @cached_property
-    def direct(self) -> bool:
-        """Whether the body must work on the arrays themselves, one thread an element."""
-        if self.includes_others or uses_thread_state(self.names):
-            return True
-        macros = defined_macros((self.operation, self.preamble), self.options)
-        types = {p.type_variable for p in self.signature.parameters if p.type_variable is not None}
-        values = [parameter.name for parameter in self.signature.parameters]
-        return takes_address(self.operation, values, types, macros) or any(
-            takes_address(text, types=types, macros=macros)
-            for text in (self.preamble, *self.options)
-        )
+        parameters = self.signature.parameters
+        written = (p.name for p in parameters if not (p.raw or p.is_const))
+        return self.facts.overwritten.issuperset(written)
 
     def works_on_arrays(self, arrays: Sequence[ArraySpec | None], shape: tuple[int, ...]) -> bool:
         """Return whether a call works on the arrays themselves: the body must, or elements that
         it writes lie on one another.
         """
-        return self.direct or any(
+        return self.facts.by_reference or any(
             array is not None
             and not parameter.raw
             and not parameter.is_const
@@ -207,13 +249,7 @@ class ElementwiseSpecialization:
             constant.append(Field("long long _kt_shift", "q"))
         constant.append(Field(f"long long _kt_shape[{self.ndim}]", "q" * self.ndim))
         if self.divisor_count:
-            kind, row = ("64", "QQQ") if self.wide_index else ("32", "III")
-            constant.append(
-                Field(
-                    f"kerneltk::fast_divisor{kind} _kt_divisors[{self.divisor_count}]",
-                    row * self.divisor_count,
-                )
-            )
+            constant.append(divisor_field("_kt_divisors", self.divisor_count, wide=self.wide_index))
         names = [parameter.name for parameter in self.loop_arrays] + ["i"]
         for name, strided in zip(names, self.strided, strict=False):
             if strided:
@@ -234,9 +270,58 @@ class ElementwiseSpecialization:
         return "elementwise"
 
     @property
-    def quick(self) -> bool:
+    def fast_compile(self) -> bool:
         """Never: operations are what a compiler works on."""
         return False
+
+    def headers(self) -> set[str]:
+        """Return the package's headers that the kind of loop needs."""
+        wanted = {"memory.hpp"}
+        if any(self.raw) or self.index_ndim is not None:
+            wanted.add("array_view.hpp")
+        if self.streams:
+            wanted.add("stream.hpp")
+        if self.divisor_count:
+            wanted.add("divide.hpp")
+        return wanted
+
+    def context(self) -> dict[str, Any]:
+        """Return what the elementwise templates use beyond what all templates do."""
+        definition = self.definition
+        arrays = arrays_of(self, self.loop_arrays, self.accesses)
+        index: Array | None = None
+        if definition.uses_index and len(self.accesses) > len(arrays):
+            access = self.accesses[-1]
+            index = Array("i", "ptrdiff_t", True, access.kind, 1, True, 1, "")
+        walked = [*arrays, *([index] if index is not None else [])]
+        return {
+            "loop_prep": ended(definition.loop_prep),
+            "after_loop": ended(definition.after_loop),
+            "operation": ended(definition.operation),
+            "arrays": arrays,
+            "written": [a for a in arrays if not a.is_const],
+            "index": index,
+            "walked": walked,
+            "uses_index": definition.uses_index,
+            "declares_n": all(p.name != "n" for p in definition.signature.parameters),
+            "index_space": self.index_ndim is not None,
+            "variant": self.variant,
+            "width": self.width,
+            "shifted": self.shifted,
+            "exact": self.exact,
+            "streams": self.streams,
+            # Written once and never left by a return, the operation needs no function of its own.
+            "inline": self.backend == "cuda"
+            and (self.exact or self.variant != "pack")
+            and not definition.facts.exits_early,
+            "direct_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
+            "ndim": self.ndim,
+            "block": self.block,
+            "tile": TILE if self.backend == "cuda" else HOST_TILE,
+            "per_element": self.per_element,
+            "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),
+            "index_type": "long long" if self.wide_index else "int",
+        }
 
 
 def _operands(
@@ -280,7 +365,7 @@ def specialize_elementwise(
     arrays: Sequence[ArraySpec | None],
     shape: tuple[int, ...],
     block_size: int | None = None,
-) -> Lowered:
+) -> LaunchGeometry:
     """Choose a specialization for arrays of these layouts.
 
     Parameters
@@ -335,9 +420,11 @@ def specialize_elementwise(
     constants = _pack_constants(
         specialization, layout, total, total * sum(o.itemsize for o in operands), index_shape
     )
-    grid, grain = _launch_size(specialization, layout, total)
+    grid, chunk_size = _launch_size(specialization, layout, total)
     lasting = backend == "host" and may_last(total, definition)
-    return Lowered(specialization, constants, raw_geometry, grid, grain, may_last=lasting)
+    return LaunchGeometry(
+        specialization, constants, raw_geometry, grid, chunk_size, may_last=lasting
+    )
 
 
 def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
@@ -394,10 +481,7 @@ def _pack_constants(
         *([layout.shift] if specialization.shifted else []),
         *layout.loop.shape,
     ]
-    bits = 64 if specialization.wide_index else 32
-    for divisor in _divisors(specialization, layout):
-        multiplier, shift = multiplier_and_shift(divisor, bits)
-        values += [divisor, multiplier, shift]
+    values += divisor_numbers(_divisors(specialization, layout), wide=specialization.wide_index)
     for strided, row in zip(specialization.strided, layout.loop.strides, strict=True):
         if strided:
             values += row
@@ -413,8 +497,8 @@ def _launch_size(
     if specialization.backend == "host":
         if layout.variant == "tile":
             across, down = _tiles(shape, HOST_TILE)
-            return math.prod(shape[:-2]) * across * down, max(1, HOST_GRAIN // HOST_TILE**2)
-        return total, HOST_GRAIN
+            return math.prod(shape[:-2]) * across * down, max(1, HOST_CHUNK // HOST_TILE**2)
+        return total, HOST_CHUNK
     if layout.variant == "tile":
         across, down = _tiles(shape, TILE)
         return math.prod(shape[:-2]) * across * down, 1
@@ -429,5 +513,5 @@ STREAM_BYTES = 32 << 20
 
 _STREAMED_ITEM = 64  # bytes of all results for one element: they pass through a stack buffer
 
-HOST_GRAIN = 16384
+HOST_CHUNK = 16384
 """Elements below which a loop is not shared among threads: waking them costs about as much."""

@@ -1,7 +1,7 @@
 """A model of the generated kernels' addressing, driven by the bytes that they are given.
 
-It computes, from a `Lowered`, which elements a launch visits and at which byte offsets it reaches
-each operand; every access is checked against the width that it is made with.
+It computes, from a `LaunchGeometry`, which elements a launch visits and at which byte offsets it
+reaches each operand; every access is checked against the width that it is made with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kerneltk.codegen.elementwise import HOST_TILE, ElementwiseSpecialization, Lowered
+from kerneltk.codegen.elementwise import HOST_TILE, ElementwiseSpecialization, LaunchGeometry
 from kerneltk.schedule.elementwise import TILE, Access
 
 Numbers = npt.NDArray[Any]
@@ -36,7 +36,7 @@ class Target:
 class Addressing:
     """The visits of one launch: for each operand the byte offset of every visited element."""
 
-    def __init__(self, lowered: Lowered, targets: Sequence[Target]) -> None:
+    def __init__(self, lowered: LaunchGeometry, targets: Sequence[Target]) -> None:
         self.lowered = lowered
         self.specialization: ElementwiseSpecialization = lowered.specialization
         self.targets = targets
@@ -296,7 +296,7 @@ def _shares(grid: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
-def _unpacked(lowered: Lowered) -> dict[str, list[int]]:
+def _unpacked(lowered: LaunchGeometry) -> dict[str, list[int]]:
     """Read the constant part of the argument block by its declarations."""
     arguments = lowered.specialization.arguments
     assert arguments.constant.size == len(lowered.constants)

@@ -12,8 +12,12 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from kerneltk.codegen.divisors import multiplier_and_shift
-from kerneltk.codegen.elementwise import ElementwiseDefinition, Lowered, specialize_elementwise
+from kerneltk.codegen.argument_block import multiplier_and_shift
+from kerneltk.codegen.elementwise import (
+    ElementwiseDefinition,
+    LaunchGeometry,
+    specialize_elementwise,
+)
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.signature.parser import parse_signature
@@ -52,14 +56,14 @@ def definition_of(count: int, *, index: bool, direct: bool) -> ElementwiseDefini
 def lowered_for(
     specs: Sequence[ArraySpec], shape: tuple[int, ...], backend: Any, *, index: bool, direct: bool,
     block: int | None = None,
-) -> Lowered:  # fmt: skip
+) -> LaunchGeometry:  # fmt: skip
     definition = definition_of(len(specs), index=index, direct=direct)
     binding = bind_types(definition.signature, [spec.dtype for spec in specs])
     return specialize_elementwise(definition, backend, binding, specs, shape, block)
 
 
 def check(
-    lowered: Lowered, specs: Sequence[ArraySpec], shape: tuple[int, ...], *, index: bool
+    lowered: LaunchGeometry, specs: Sequence[ArraySpec], shape: tuple[int, ...], *, index: bool
 ) -> None:
     """Compare the model's visits with NumPy's view of the loop."""
     targets = [
