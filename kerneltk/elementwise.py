@@ -21,7 +21,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     """A kernel that evaluates C++ statements for every element of its arguments.
 
     Arguments are broadcast against each other as NumPy does. NumPy arrays run on all cores of
-    this machine, CuPy arrays on their GPU, from the same text.
+    this machine, CuPy arrays on their GPU, from the same source.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     reduce_dims : bool
         Whether neighbouring dimensions may be merged before ``_ind`` shows them.
     preamble : str
-        C++ text before the kernel; type variables are declared already.
+        C++ source before the kernel; type variables are declared already.
     no_return : bool
         Whether a call returns None.
     return_tuple : bool
@@ -48,7 +48,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     options : tuple of str
         Compile options, as NVRTC takes them.
     loop_prep, after_loop : str
-        C++ text in the kernel's scope before and after the elements of one thread.
+        C++ source in the kernel's scope before and after the elements of one thread.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
 
     @property
     def operation(self) -> str:
-        """The operation's text."""
+        """The operation's source."""
         return self._definition.operation
 
     @property
@@ -141,7 +141,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """The options and texts beyond the first eight parameters, where they were given."""
+        """The options and sources beyond the first eight parameters, where they were given."""
         definition = self._definition
         given = {
             "options": definition.options,
@@ -185,7 +185,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         ScalarOverflowError
             An integer that its parameter's dtype cannot hold.
         CompileError
-            The compiler refused the kernel's text.
+            The compiler refused the kernel's source.
         BackendUnavailableError
             There is no compiler or driver for the arrays' backend.
         DivisionError
@@ -217,7 +217,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         block_size: int | None = None,
         **named: Any,
     ) -> TranslationUnit:
-        """Return the text that a call with such arguments compiles, without a GPU or any memory.
+        """Return the source that a call with such arguments compiles, without a GPU or any memory.
 
         Parameters
         ----------

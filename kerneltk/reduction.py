@@ -34,7 +34,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     """A kernel that maps every element and reduces the results along axes.
 
     An output is ``post_map(reduce(map(x0), reduce(map(x1), ...)))``. NumPy arrays run on all
-    cores of this machine, CuPy arrays on their GPU, from the same text. Elements are reduced in
+    cores of this machine, CuPy arrays on their GPU, from the same source. Elements are reduced in
     an order that depends on shapes, strides and the device alone, so results are the same on
     every run.
 
@@ -58,7 +58,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     name : str
         The entry point's name, as profilers show it.
     reduce_type : str, optional
-        Type of `a` and `b`, ``_type_reduce`` in the texts: a C type, a type variable, a dtype's
+        Type of `a` and `b`, ``_type_reduce`` in expressions: a C type, a type variable, a dtype's
         name, or fields such as ``'T value, int64 index'``. By default the first output's type,
         and float for 16-bit floats. An expression in braces makes a struct of its fields:
         ``'{x, _J}'``.
@@ -66,7 +66,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         Whether neighbouring dimensions may be merged before ``_in_ind`` and ``_out_ind`` show
         them.
     preamble : str
-        C++ text before the kernel; type variables are declared already.
+        C++ source before the kernel; type variables are declared already.
     options : tuple of str
         Compile options, as NVRTC takes them.
 
@@ -173,7 +173,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
 
     @property
     def identity(self) -> str:
-        """The identity's text; empty if there is none."""
+        """The identity's source; empty if there is none."""
         return self._definition.identity
 
     @property
@@ -244,7 +244,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         ScalarOverflowError
             An integer that its parameter's dtype cannot hold.
         CompileError
-            The compiler refused the kernel's text.
+            The compiler refused the kernel's source.
         BackendUnavailableError
             There is no compiler or driver for the arrays' backend.
         DivisionError
@@ -339,7 +339,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         backend: BackendName = "cuda",
         **named: Any,
     ) -> TranslationUnit:
-        """Return the text that a call with such arguments compiles, without a GPU or any memory.
+        """Return the source that a call with such arguments compiles, without a GPU or any memory.
 
         Parameters
         ----------
@@ -377,12 +377,12 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
 
 
 def _identity_text(identity: object) -> str:
-    """Return an identity as C++ text.
+    """Return an identity as C++ source.
 
     Raises
     ------
     ArgumentTypeError
-        It is neither text nor a number.
+        It is neither a string nor a number.
     """
     if identity is None:
         return ""

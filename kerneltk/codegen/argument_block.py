@@ -85,7 +85,7 @@ def divisor_numbers(divisors: Iterable[int], *, wide: bool) -> list[int]:
 
 
 def build_block(dynamic: Sequence[Field], constant: Sequence[Field]) -> ArgumentBlock:
-    """Lay out the members as a C++ compiler does (every alignment is stated in the text)."""
+    """Lay out the members as a C++ compiler does (the source states every alignment)."""
     front, end = _lay_out(dynamic, 0)
     offset = end + -end % 16
     back, total = _lay_out(constant, offset)

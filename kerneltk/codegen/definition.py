@@ -24,14 +24,14 @@ __all__ = ["KernelDefinition", "check_name", "check_options", "check_text"]
 
 @dataclass(frozen=True)
 class KernelDefinition(ABC):
-    """A kernel from a signature and C++ texts, before any types. The base of its two kinds.
+    """A kernel from a signature and C++ expressions, before any types. The base of its two kinds.
 
     Parameters
     ----------
     signature : Signature
     name : str
     preamble : str
-        C++ text.
+        C++ source.
     options : tuple of str
         Compile options.
     known_facts : BodyFacts, optional
@@ -124,7 +124,7 @@ class KernelDefinition(ABC):
     def entry(self, backend: BackendName) -> str:
         """Return the entry point's name.
 
-        On a GPU, where profilers show it, it is the kernel's, unless the text has that name for
+        On a GPU, where profilers show it, it is the kernel's, unless the source has that name for
         other things. On the host it is one that means nothing to linkers, loaders and libraries.
         """
         if backend == "host":

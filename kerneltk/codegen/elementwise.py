@@ -1,4 +1,4 @@
-"""A call's types and layouts -> the specialization that its text depends on, and its geometry."""
+"""Elementwise definitions; a call's types and layouts -> what its source and launch depend on."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class ElementwiseDefinition(KernelDefinition):
 
 @dataclass(frozen=True)
 class ElementwiseSpecialization:
-    """Everything that the text of one translation unit depends on.
+    """Everything that the source of one translation unit depends on.
 
     Parameters
     ----------
@@ -183,12 +183,12 @@ class ElementwiseSpecialization:
     raw : tuple of RawView or None
         One a parameter.
     variant, width, wide_index, ndim : see `Layout`
-    shifted : bool
-        Whether the first pack lacks some elements, so that the others are aligned.
+    peeled : bool
+        Whether a peeled prologue of fewer elements aligns all other vectors.
     streams : bool
         Whether results may bypass the caches on the host: they are dense and plainly overwritten.
-    exact : bool
-        Whether every thread has all of its elements: the text then has no part for the rest,
+    no_remainder : bool
+        Whether every thread has all of its elements: the source then has no part for the rest,
         which a compiler would spend a third of its time on.
     accesses : tuple of Access
         One a non-raw array in the parameters' order; the index last if the body reads it.
@@ -206,8 +206,8 @@ class ElementwiseSpecialization:
     variant: Variant
     width: int
     wide_index: bool
-    shifted: bool
-    exact: bool
+    peeled: bool
+    no_remainder: bool
     streams: bool
     ndim: int
     accesses: tuple[Access, ...]
@@ -221,7 +221,7 @@ class ElementwiseSpecialization:
 
     @cached_property
     def per_element(self) -> bool:
-        """Whether every element's coordinates are computed, not every pack's."""
+        """Whether every element's coordinates are computed, not every vector's."""
         return any(access.kind in ("element", "staged") for access in self.accesses)
 
     @cached_property
@@ -245,7 +245,7 @@ class ElementwiseSpecialization:
         constant = [Field("long long _kt_n", "q")]
         if self.streams:
             constant.append(Field("long long _kt_stream", "q"))
-        if self.shifted:
+        if self.peeled:
             constant.append(Field("long long _kt_shift", "q"))
         constant.append(Field(f"long long _kt_shape[{self.ndim}]", "q" * self.ndim))
         if self.divisor_count:
@@ -307,14 +307,14 @@ class ElementwiseSpecialization:
             "index_space": self.index_ndim is not None,
             "variant": self.variant,
             "width": self.width,
-            "shifted": self.shifted,
-            "exact": self.exact,
+            "peeled": self.peeled,
+            "no_remainder": self.no_remainder,
             "streams": self.streams,
             # Written once and never left by a return, the operation needs no function of its own.
             "inline": self.backend == "cuda"
-            and (self.exact or self.variant != "pack")
+            and (self.no_remainder or self.variant != "vector")
             and not definition.facts.exits_early,
-            "direct_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
+            "unstaged_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
             "ndim": self.ndim,
             "block": self.block,
             "tile": TILE if self.backend == "cuda" else HOST_TILE,
@@ -383,18 +383,18 @@ def specialize_elementwise(
     parameters = definition.signature.parameters
     operands = _operands(definition, backend, arrays, shape)
     total = math.prod(shape)
-    direct = definition.works_on_arrays(arrays, shape)
+    by_reference = definition.works_on_arrays(arrays, shape)
     if all(operand.is_index for operand in operands):
         # Only scalars and raw arrays: the body works on the arrays itself.
-        direct = True
+        by_reference = True
     if not operands:
-        layout = Layout("direct", 1, total > 2**31 - 2**21, (), Loop((total,), ()))
+        layout = Layout("by_reference", 1, total > 2**31 - 2**21, (), Loop((total,), ()))
     elif backend == "cuda":
-        layout = plan_cuda(shape, operands, direct=direct)
+        layout = plan_cuda(shape, operands, by_reference=by_reference)
         if layout.variant == "tile" and block_size is not None:
-            layout = plan_cuda(shape, operands, direct=False, tiles=False)
+            layout = plan_cuda(shape, operands, by_reference=False, tiles=False)
     else:
-        layout = plan_host(shape, operands, direct=direct)
+        layout = plan_host(shape, operands, by_reference=by_reference)
     raw, raw_geometry = raw_views(parameters, arrays)
     index_shape: tuple[int, ...] | None = None
     if definition.uses_index_space:
@@ -410,7 +410,7 @@ def specialize_elementwise(
         layout.width,
         layout.wide_index,
         layout.shift > 0,
-        _is_exact(layout, block),
+        _has_no_remainder(layout, block),
         backend == "host" and definition.overwrites and _has_dense_results(layout, operands),
         layout.ndim,
         layout.accesses,
@@ -434,12 +434,12 @@ def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
         if operand.written
     ]
     moved = sum(operand.itemsize for operand in operands if operand.written)
-    return layout.variant == "pack" and all(written) and 0 < moved <= _STREAMED_ITEM
+    return layout.variant == "vector" and all(written) and 0 < moved <= _STREAMED_ITEM
 
 
-def _is_exact(layout: Layout, block: int) -> bool:
+def _has_no_remainder(layout: Layout, block: int) -> bool:
     extents = layout.loop.shape
-    if layout.variant == "pack":
+    if layout.variant == "vector":
         return layout.shift == 0 and layout.loop.size % layout.width == 0
     if layout.variant == "interleave":
         return layout.loop.size % (layout.width * block) == 0
@@ -462,7 +462,7 @@ def _divisors(specialization: ElementwiseSpecialization, layout: Layout) -> list
         inner = list(reversed(shape[1:-2]))
         return [*_tiles(shape, TILE)[: specialization.divisor_count], *inner]
     inner = list(reversed(shape[1:]))
-    if specialization.variant == "pack" and not specialization.per_element:
+    if specialization.variant == "vector" and not specialization.per_element:
         inner[0] //= layout.width
     return inner
 
@@ -478,7 +478,7 @@ def _pack_constants(
     values = [
         total,
         *streamed,
-        *([layout.shift] if specialization.shifted else []),
+        *([layout.shift] if specialization.peeled else []),
         *layout.loop.shape,
     ]
     values += divisor_numbers(_divisors(specialization, layout), wide=specialization.wide_index)

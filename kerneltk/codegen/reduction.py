@@ -1,4 +1,4 @@
-"""A reduction's types and layouts -> the specialization its text depends on, and its geometry."""
+"""Reductions; a call's types and layouts -> what its source and launch depend on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import blanked
 from kerneltk.schedule.elementwise import Operand
 from kerneltk.schedule.reduction import Geometry, ReductionSchedule, merged_index_shape
-from kerneltk.schedule.reduction_cpu import plan_reduction_host
+from kerneltk.schedule.reduction_cpu import STRIP_BYTES, plan_reduction_host
 from kerneltk.schedule.reduction_cuda import (
     COUNTERS,
     DEFAULT_MULTIPROCESSORS,
@@ -57,9 +57,9 @@ class ReductionDefinition(KernelDefinition):
     ----------
     signature, name, preamble, options : see `KernelDefinition`
     map_expr, reduce_expr, post_map_expr : str
-        C++ text.
+        C++ source.
     identity : str
-        C++ text; empty if there is none.
+        C++ source; empty if there is none.
     accumulator : Accumulator
     reduce_dims : bool
     mask : bool
@@ -171,7 +171,7 @@ class ReductionDefinition(KernelDefinition):
 
 @dataclass(frozen=True)
 class ReductionSpecialization:
-    """Everything that the text of one translation unit depends on.
+    """Everything that the source of one translation unit depends on.
 
     Parameters
     ----------
@@ -183,10 +183,10 @@ class ReductionSpecialization:
     raw : tuple of RawView or None
         One a parameter.
     views : tuple of (str, RawView)
-        The arrays that the texts index by ``_raw_`` names.
+        The arrays that the expressions index by ``_raw_`` names.
     schedule : ReductionSchedule
     in_ndim, out_ndim : int or None
-        Dimensions of ``_in_ind`` and ``_out_ind`` where the texts mention them.
+        Dimensions of ``_in_ind`` and ``_out_ind`` where the expressions mention them.
     wide_space : bool
         Whether these need 64-bit numbers.
     """
@@ -363,8 +363,11 @@ class ReductionSpecialization:
             "inlined": "__attribute__((always_inline)) " if on_host else "",
             "strategy": schedule.strategy,
             # Loops that load single elements have no vectors.
-            **{"width": 1, "spread": False, "output_vector": 1},
-            **{name: getattr(schedule, name) for name in schedule.source_fields},
+            "width": getattr(schedule, "width", 1),
+            "output_vector": getattr(schedule, "output_vector", 1),
+            "spread": False,
+            "strip_bytes": STRIP_BYTES,
+            **{name: getattr(schedule, name) for name in schedule.source_fields()},
             # Vectors of 16 bytes that a thread stages of each input.
             "staged": {a.name: a.chunk for a in inputs if a.kind == "staged"},
             "shared": schedule.split > 1,

@@ -43,7 +43,7 @@ def _environment() -> jinja2.Environment:
 def _compact(text: str, back: str) -> str:
     """Drop empty lines that control statements leave, and number the generated lines.
 
-    The line `back` stands behind each of the user's texts.
+    The line `back` stands behind each of the user's sources.
     """
     lines: list[str] = []
     user_text = False

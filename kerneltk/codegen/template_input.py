@@ -1,4 +1,4 @@
-"""Everything that a unit's text is made of: what its templates are given, and which they are."""
+"""Everything that a unit's source is made of: what its templates are given, and which they are."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CORE_NAMES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TemplateInput:
-    """What the text of a unit is rendered from, and nothing else.
+    """What the source of a unit is rendered from, and nothing else.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TemplateInput:
     prefix : str
         What stands before its result.
     back : str
-        A line that none of the user's texts can hold. It stands behind each of them, and not in
+        A line that none of the user's sources can hold. It stands behind each of them, and not in
         the result.
     """
 

@@ -126,7 +126,7 @@ class ExpressionKernel(ABC, Generic[D]):
         Raises
         ------
         CompileError
-            The compiler refused the text.
+            The compiler refused the source.
         ValueError
             `target` is not an architecture that the compiler knows.
         BackendUnavailableError

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from kerneltk.core.arrays import Loop, merge_in_order
@@ -76,8 +76,8 @@ class ReductionSchedule(ABC):
     ----------
     strategy : str
         Which template's loop it is.
-    source_fields : tuple of str
-        Attributes that the source depends on, beside those that all schedules have.
+    run_time : tuple of str
+        Fields that the source does not depend on, beside those that all schedules have.
     """
 
     accesses: tuple[Access, ...]
@@ -89,12 +89,18 @@ class ReductionSchedule(ABC):
     split: int = 1
 
     strategy: ClassVar[str]
-    source_fields: ClassVar[tuple[str, ...]]
+    run_time: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def source_fields(cls) -> tuple[str, ...]:
+        """The fields that the source depends on, beside those that all schedules have."""
+        common = {own.name for own in fields(ReductionSchedule)}.union(cls.run_time)
+        return ("block", *(own.name for own in fields(cls) if own.name not in common))
 
     @property
-    @abstractmethod
     def counts(self) -> tuple[int, int, int]:
         """What the argument block calls ``_kt_packs``, ``_kt_work`` and ``_kt_chunk``."""
+        return 1, 1, 1
 
     @property
     @abstractmethod

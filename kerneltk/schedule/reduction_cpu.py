@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from kerneltk.core.arrays import Loop
 from kerneltk.schedule.elementwise import Access, Kind, Operand, element_chunk
@@ -75,10 +75,12 @@ class HostReductionSchedule(ReductionSchedule, ABC):
     Parameters
     ----------
     chunk : int
-        Elements of each output in one of the `split` parts. The source does not depend on it.
+        Elements of each output in one of the `split` parts.
     """
 
     chunk: int
+
+    run_time: ClassVar[tuple[str, ...]] = ("chunk",)
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -116,7 +118,6 @@ class HostRowSchedule(HostReductionSchedule):
     set_aside: bool
 
     strategy = "rows"
-    source_fields = ("total_bytes", "set_aside")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +133,6 @@ class HostShortSchedule(HostReductionSchedule):
     length: int
 
     strategy = "short"
-    source_fields = ("length",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,18 +142,13 @@ class HostColumnSchedule(HostReductionSchedule):
     Parameters
     ----------
     strip : int
-        Outputs of a tile. The source does not depend on it.
+        Outputs of a tile.
     """
 
     strip: int
 
     strategy = "columns"
-    source_fields = ("total_bytes",)
-
-    @property
-    def total_bytes(self) -> int:
-        """Bytes of a strip's totals, at most."""
-        return STRIP_BYTES
+    run_time: ClassVar[tuple[str, ...]] = ("chunk", "strip")
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -168,12 +163,13 @@ class RowBlockedSchedule(HostColumnSchedule):
     Parameters
     ----------
     row_block : int
-        Rows of a block. The source does not depend on it.
+        Rows of a block.
     """
 
     row_block: int
 
     strategy = "row_blocked"
+    run_time = ("chunk", "strip", "row_block")
 
     @property
     def counts(self) -> tuple[int, int, int]:

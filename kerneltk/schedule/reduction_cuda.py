@@ -23,7 +23,7 @@ comes last combines them in their order: the result does not depend on which com
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,11 +59,6 @@ _WARP = 32
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CudaReductionSchedule(ReductionSchedule, ABC):
     """A reduction on a GPU."""
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """Elements that a thread holds of one operand at a time."""
 
     @property
     def launch(self) -> tuple[int, int]:
@@ -107,10 +102,9 @@ class RowSchedule(CudaReductionSchedule):
     peeled : bool
         Alignment peeling: rows begin and end within vectors.
     inner_vectors, vectors : int
-        Vectors along the innermost axis, and of one output in all. The source does not depend on
-        them.
+        Vectors along the innermost axis, and of one output in all.
     chunk : int
-        Vectors of one of the `split` blocks. The source does not depend on it.
+        Vectors of one of the `split` blocks.
     """
 
     width: int
@@ -123,7 +117,7 @@ class RowSchedule(CudaReductionSchedule):
     chunk: int
 
     strategy = "rows"
-    source_fields = ("width", "unroll", "lanes", "block", "rows", "peeled")
+    run_time = ("inner_vectors", "vectors", "chunk")
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -148,27 +142,18 @@ class ShortRowSchedule(CudaReductionSchedule):
         Elements of a row.
     no_remainder : bool
         Whether every thread has all of its rows.
-    threads : int
-        Threads that have rows. The source does not depend on it.
     """
 
     rows: int
     length: int
     no_remainder: bool
-    threads: int
 
     strategy = "short"
-    source_fields = ("width", "block", "rows", "length", "no_remainder")
 
     @property
     def width(self) -> int:
         """Elements of a thread's rows."""
         return self.rows * self.length
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Threads; the others say nothing here."""
-        return self.threads, 1, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,17 +172,6 @@ class StagedRowSchedule(CudaReductionSchedule):
     rows: int
 
     strategy = "staged"
-    source_fields = ("width", "block", "lanes", "rows")
-
-    @property
-    def width(self) -> int:
-        """One: elements are read from shared memory one by one."""
-        return 1
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """None of them says anything here."""
-        return 1, 1, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,10 +191,9 @@ class ColumnSchedule(CudaReductionSchedule):
     no_remainder : bool
         Whether every thread has all of its outputs.
     vectors : int
-        Vectors of outputs. The source does not depend on it.
+        Vectors of outputs.
     length, chunk : int
-        Elements of an output, and those of one of the `split` blocks. The source does not depend
-        on them.
+        Elements of an output, and those of one of the `split` blocks.
     """
 
     width: int
@@ -233,7 +206,7 @@ class ColumnSchedule(CudaReductionSchedule):
     chunk: int
 
     strategy = "columns"
-    source_fields = ("width", "spread", "output_vector", "unroll", "lanes", "block", "no_remainder")
+    run_time = ("vectors", "length", "chunk")
 
     @property
     def output_vector(self) -> int:
@@ -459,22 +432,10 @@ def _rows(
             for a, operand in zip(accesses, geometry.operands, strict=True)
         )
     return RowSchedule(
-        accesses=accesses,
-        outer=outer,
-        reduction=reduction,
-        tiles=tiles,
-        split=split,
-        wide_index=wide,
-        block=block,
-        width=width,
-        unroll=unroll,
-        lanes=lanes,
-        rows=rows,
-        peeled=peeled,
-        inner_vectors=max(inner_vectors, 1),
-        vectors=vectors,
-        chunk=chunk,
-    )
+        accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
+        wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
+        peeled=peeled, inner_vectors=max(inner_vectors, 1), vectors=vectors, chunk=chunk,
+    )  # fmt: skip
 
 
 _MANY_BLOCKS = 256
@@ -576,15 +537,9 @@ def _staged(
         for k, operand in enumerate(operands)
     )
     return StagedRowSchedule(
-        accesses=accesses,
-        outer=outer,
-        reduction=reduction,
-        tiles=-(-geometry.outputs // held),
-        wide_index=wide,
-        block=_BLOCK,
-        lanes=lanes,
-        rows=rows,
-    )
+        accesses=accesses, outer=outer, reduction=reduction, tiles=-(-geometry.outputs // held),
+        wide_index=wide, block=_BLOCK, lanes=lanes, rows=rows,
+    )  # fmt: skip
 
 
 # -- short ---------------------------------------------------------------------------------
@@ -630,17 +585,10 @@ def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> Shor
             accesses.append(Access("broadcast", _single(operand, outer.strides[k])))
     threads = -(-geometry.outputs // rows)
     return ShortRowSchedule(
-        accesses=tuple(accesses),
-        outer=outer,
-        reduction=reduction,
-        tiles=-(-threads // _BLOCK),
-        wide_index=wide,
-        block=_BLOCK,
-        rows=rows,
-        length=length,
+        accesses=tuple(accesses), outer=outer, reduction=reduction, tiles=-(-threads // _BLOCK),
+        wide_index=wide, block=_BLOCK, rows=rows, length=length,
         no_remainder=geometry.outputs % rows == 0,
-        threads=threads,
-    )
+    )  # fmt: skip
 
 
 # -- columns -------------------------------------------------------------------------------
@@ -753,19 +701,8 @@ def _columns(
         for k, operand in enumerate(geometry.operands)
     )
     return ColumnSchedule(
-        accesses=accesses,
-        outer=outer,
-        reduction=reduction,
-        tiles=tiles,
-        split=split,
-        wide_index=wide,
-        block=block,
-        width=width,
-        spread=spread,
-        unroll=unroll,
-        lanes=lanes,
-        no_remainder=vectors % (lanes * (width if spread else 1)) == 0,
-        vectors=vectors,
-        length=length,
-        chunk=chunk,
-    )
+        accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
+        wide_index=wide, block=block, width=width, spread=spread, unroll=unroll, lanes=lanes,
+        no_remainder=vectors % (lanes * (width if spread else 1)) == 0, vectors=vectors,
+        length=length, chunk=chunk,
+    )  # fmt: skip

@@ -202,7 +202,7 @@ def overlap_limits(
 ) -> tuple[int, int, bool]:
     """Return between which differences of addresses (result - source, bytes, exclusive) two
     arrays overlap, and whether the same address is an overlap: it is not where both are walked
-    alike, `shape` being broadcast to, and every element is read before it is written (`in_place`).
+    equally, broadcast to `shape`, and every element is read before it is written (`in_place`).
     """
     assert source is not None
     assert result is not None
@@ -212,10 +212,10 @@ def overlap_limits(
         return 0, 0, False
     if not in_place:
         return low_in - high_out, high_in - low_out, True
-    alike = source.dtype.itemsize == result.dtype.itemsize and broadcast_strides(
+    equal = source.dtype.itemsize == result.dtype.itemsize and broadcast_strides(
         source.shape, source.strides, shape
     ) == broadcast_strides(result.shape, result.strides, shape)
-    return low_in - high_out, high_in - low_out, not alike
+    return low_in - high_out, high_in - low_out, not equal
 
 
 # -- reductions ------------------------------------------------------------------------------------

@@ -123,15 +123,15 @@ class Addressing:
         """Return for each operand the byte offsets of all visits, in the same order."""
         backend, variant = self.specialization.backend, self.specialization.variant
         walkers: dict[tuple[str, str], Callable[[], None]] = {
-            ("cuda", "direct"): self.cuda_direct,
-            ("cuda", "pack"): self.cuda_pack,
+            ("cuda", "by_reference"): self.cuda_direct,
+            ("cuda", "vector"): self.cuda_pack,
             ("cuda", "interleave"): self.cuda_interleave,
             ("cuda", "tile"): self.cuda_tile,
-            ("host", "direct"): self.host_rows,
-            ("host", "pack"): self.host_rows,
+            ("host", "by_reference"): self.host_rows,
+            ("host", "vector"): self.host_rows,
             ("host", "tile"): self.host_tiles,
         }
-        if self.specialization.exact:
+        if self.specialization.no_remainder:
             self.check_exact()
         walkers[backend, variant]()
         return [
@@ -142,7 +142,7 @@ class Addressing:
         """The text has no part for what is left over, so there must be nothing."""
         width = self.specialization.width
         assert self.shift == 0
-        if self.specialization.variant == "pack":
+        if self.specialization.variant == "vector":
             assert self.n % width == 0
         elif self.specialization.variant == "interleave":
             assert self.n == self.lowered.grid * width * self.specialization.block

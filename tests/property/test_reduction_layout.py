@@ -478,7 +478,7 @@ def feature_of(s: Any) -> tuple[Any, ...]:
         how = "alone" if s.lanes == s.block else "together"
     flags = flags_of(s)
     flags += ["several"] if s.strategy == "rows" and s.rows > 1 else []
-    flags += ["vectors"] if s.width > 1 and not getattr(s, "spread", False) else []
+    flags += ["vectors"] if getattr(s, "width", 1) > 1 and not getattr(s, "spread", False) else []
     return (s.strategy, how, *flags)
 
 
@@ -564,7 +564,9 @@ def test_shared_memory_suffices(shapes: Callable[[], Iterator[Case]]) -> None:
             key = given.digest()
             if key not in sources:
                 sources[key] = render(given)
-            size = shared_bytes(sources[key], total_of(own)[0], schedule_of(lowered).width)
+            size = shared_bytes(
+                sources[key], total_of(own)[0], getattr(schedule_of(lowered), "width", 1)
+            )
             assert size <= MOST_SHARED_BYTES
 
 

@@ -144,7 +144,7 @@ def element_definition(
 
 
 class _Names:
-    """Names for parameters in generated text: the user's own where C++ allows them."""
+    """Names for parameters in generated source: the user's own where C++ allows them."""
 
     def __init__(self) -> None:
         self._taken: set[str] = {"i", "n"}
@@ -195,17 +195,17 @@ def _operation(
     call = f"{function.name}({', '.join(values)})"
     if not outputs:
         return f"{call};"
-    texts = [call]
+    items = [call]
     head = ""
     if isinstance(function.result, Tuple):
         head = f"const {emitter.ctype(function.result)} _kt_result = {call};\n"
         names = emitter.item_names(function.result)
-        texts = [f"_kt_result.{name}" for name in names]
+        items = [f"_kt_result.{name}" for name in names]
     lines = []
-    for output, text, kind, dtype in zip(outputs, texts, results, stored, strict=True):
+    for output, value, kind, dtype in zip(outputs, items, results, stored, strict=True):
         if kind.dtype != dtype:
             emitter.headers["jit_numbers.hpp"] = None
             emitter.ctype(Number(dtype))
-            text = f"kerneltk::jit::convert<{describe(dtype).ctype}>({text})"
-        lines.append(f"{output} = {text};")
+            value = f"kerneltk::jit::convert<{describe(dtype).ctype}>({value})"
+        lines.append(f"{output} = {value};")
     return head + "\n".join(lines)

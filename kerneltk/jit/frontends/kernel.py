@@ -133,7 +133,7 @@ class ElementKernel(Decorated):
         return self._call(args[:-1], args[-1], {})
 
     def _call(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
-        """Call with arguments of any kinds, and make the shortcut for the next call alike."""
+        """Call with arguments of any kinds, and make the shortcut for the next equal call."""
         options = {key: named.pop(key) for key in _OPTIONS if key in named} if named else {}
         if named or len(args) != len(self._definition.parameters):
             try:
@@ -463,14 +463,14 @@ def kernel(
 
     A parameter is an element of its argument; what the function returns is an element of the
     result, or several. A parameter that the function indexes, or asks for its ``shape`` or
-    ``size``, is the whole array; ``jit.index(ndim)`` is the place of the element.
+    ``size``, is the whole array; ``jit.index(ndim)`` is the index of the element.
 
     Parameters
     ----------
     mode : {"numpy", "cuda"}
         How numbers of two dtypes meet: as in NumPy, or as in CUDA C++.
     raw : sequence of str, optional
-        The parameters that are whole arrays, where the text does not show it.
+        The parameters that are whole arrays, where the source does not show it.
     options : tuple of str
         Compile options, as NVRTC takes them.
     fastmath : bool

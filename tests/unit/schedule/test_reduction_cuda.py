@@ -46,13 +46,14 @@ def plan(
 
 def choice(schedule: Any) -> tuple[Any, ...]:
     unroll, lanes = getattr(schedule, "unroll", 1), getattr(schedule, "lanes", 1)
-    return (schedule.strategy, schedule.width, unroll, lanes, schedule.block, schedule.split)
+    width = getattr(schedule, "width", 1)
+    return (schedule.strategy, width, unroll, lanes, schedule.block, schedule.split)
 
 
 def source_key(schedule: CudaReductionSchedule) -> tuple[Any, ...]:
     """What the generated source depends on."""
     return (
-        schedule.strategy, *(getattr(schedule, name) for name in schedule.source_fields),
+        schedule.strategy, *(getattr(schedule, name) for name in schedule.source_fields()),
         schedule.wide_index, schedule.accesses, schedule.split > 1,
         len(schedule.outer.shape), len(schedule.reduction.shape),
     )  # fmt: skip
