@@ -117,8 +117,8 @@ class KernelDefinition(ABC):
 
     @abstractmethod
     def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
-        """Return, one a parameter, whether the body reads the array itself, so that its elements
-        must be aligned.
+        """Return, one a parameter, whether its elements must be aligned: the body reads the array
+        itself.
         """
 
     def entry(self, backend: BackendName) -> str:

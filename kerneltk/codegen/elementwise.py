@@ -46,7 +46,6 @@ __all__ = [
     "DEFAULT_BLOCK",
     "ElementwiseDefinition",
     "ElementwiseSpecialization",
-    "specialize_elementwise",
 ]
 
 DEFAULT_BLOCK = 256
@@ -124,10 +123,7 @@ class ElementwiseDefinition(KernelDefinition):
         """Choose the loop of a launch; None where it has no elements."""
         if 0 in resolved.shape:
             return None
-        _, block_size = options or (None, None)
-        return specialize_elementwise(
-            self, backend, resolved.binding, resolved.specs, resolved.shape, block_size
-        )
+        return _scheduled(self, resolved, backend, options[1] if options else None)
 
     def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
         """Return, one a parameter, whether the body reads the array itself."""
@@ -358,29 +354,13 @@ def _index_shape(
     return merged.shape
 
 
-def specialize_elementwise(
+def _scheduled(
     definition: ElementwiseDefinition,
+    resolved: Resolved,
     backend: BackendName,
-    binding: Binding,
-    arrays: Sequence[ArraySpec | None],
-    shape: tuple[int, ...],
-    block_size: int | None = None,
+    block_size: int | None,
 ) -> LaunchGeometry:
-    """Choose a specialization for arrays of these layouts.
-
-    Parameters
-    ----------
-    definition : ElementwiseDefinition
-    backend : {"cuda", "host"}
-    binding : Binding
-    arrays : sequence of ArraySpec or None
-        One a parameter, outputs included; None for scalars.
-    shape : tuple of int
-        The broadcast shape, or ``(size,)``; no extent is zero.
-    block_size : int, optional
-        Threads of a block; chosen if None.
-    """
-    parameters = definition.signature.parameters
+    arrays, shape = resolved.specs, resolved.shape
     operands = _operands(definition, backend, arrays, shape)
     total = math.prod(shape)
     by_reference = definition.works_on_arrays(arrays, shape)
@@ -395,7 +375,7 @@ def specialize_elementwise(
             layout = plan_cuda(shape, operands, by_reference=False, tiles=False)
     else:
         layout = plan_host(shape, operands, by_reference=by_reference)
-    raw, raw_geometry = raw_views(parameters, arrays)
+    raw, raw_geometry = raw_views(definition.signature.parameters, arrays)
     index_shape: tuple[int, ...] | None = None
     if definition.uses_index_space:
         index_shape = _index_shape(definition, operands, shape)
@@ -403,7 +383,7 @@ def specialize_elementwise(
     specialization = ElementwiseSpecialization(
         definition,
         backend,
-        binding,
+        resolved.binding,
         tuple(array is not None for array in arrays),
         raw,
         layout.variant,

@@ -44,7 +44,7 @@ from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved, normalize_axes, resolve_reduction
 from kerneltk.signature.type_binding import Binding
 
-__all__ = ["ReductionDefinition", "ReductionSpecialization", "specialize_reduction"]
+__all__ = ["ReductionDefinition", "ReductionSpecialization"]
 
 _Options = tuple[Any, bool, int | None] | None
 
@@ -125,10 +125,7 @@ class ReductionDefinition(KernelDefinition):
         if 0 in resolved.out_shape:
             return None
         axes = normalize_axes(options[0] if options else None, len(resolved.shape))
-        return specialize_reduction(
-            self, backend, resolved.binding, resolved.specs, resolved.shape, axes,
-            multiprocessors or DEFAULT_MULTIPROCESSORS,
-        )  # fmt: skip
+        return _scheduled(self, resolved, backend, axes, multiprocessors or DEFAULT_MULTIPROCESSORS)
 
     def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
         """Return, one a parameter, whether the body reads the array itself."""
@@ -465,33 +462,16 @@ def _outer_strides(
     return array.strides
 
 
-def specialize_reduction(
+def _scheduled(
     definition: ReductionDefinition,
+    resolved: Resolved,
     backend: BackendName,
-    binding: Binding,
-    arrays: Sequence[ArraySpec | None],
-    shape: tuple[int, ...],
-    axes: Sequence[int],
-    multiprocessors: int = DEFAULT_MULTIPROCESSORS,
+    axes: tuple[int, ...],
+    multiprocessors: int,
 ) -> LaunchGeometry:
-    """Choose a specialization for arrays of these layouts.
-
-    Parameters
-    ----------
-    definition : ReductionDefinition
-    backend : {"cuda", "host"}
-    binding : Binding
-    arrays : sequence of ArraySpec or None
-        One a parameter, outputs included; None for scalars.
-    shape : tuple of int
-        The inputs' broadcast shape.
-    axes : sequence of int
-        The reduction axes, in ascending order; no other extent is zero.
-    multiprocessors : int
-        Of the GPU.
-    """
-    geometry = _geometry(definition, backend, arrays, shape, axes)
-    size = definition.accumulator.size(binding)
+    arrays = resolved.specs
+    geometry = _geometry(definition, backend, arrays, resolved.shape, axes)
+    size = definition.accumulator.size(resolved.binding)
     if not definition.identity:  # a total says whether there is a value
         size += min(size, 16)
     schedule: ReductionSchedule
@@ -499,8 +479,7 @@ def specialize_reduction(
         schedule = plan_reduction_cuda(geometry, size, multiprocessors)
     else:
         schedule = plan_reduction_host(geometry, size)
-    parameters = definition.signature.parameters
-    raw, raw_geometry = raw_views(parameters, arrays)
+    raw, raw_geometry = raw_views(definition.signature.parameters, arrays)
     in_space = _in_space(definition, geometry)
     out_space = _out_space(definition, geometry)
     views, view_numbers = _views(definition, arrays, in_space, out_space)
@@ -509,7 +488,7 @@ def specialize_reduction(
     specialization = ReductionSpecialization(
         definition,
         backend,
-        binding,
+        resolved.binding,
         tuple(array is not None for array in arrays),
         raw,
         views,

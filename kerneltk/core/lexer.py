@@ -14,7 +14,6 @@ __all__ = [
     "foreign_headers",
     "has_directives",
     "has_loops",
-    "identifiers",
     "included_headers",
     "includes_by_option",
     "is_library_header",
@@ -100,11 +99,6 @@ def blanked(text: str) -> str:
     return _NOISE.sub(
         lambda found: found[0] if found[0][0].isdigit() else re.sub(r"[^\n]", " ", found[0]), text
     )
-
-
-def identifiers(*texts: str) -> frozenset[str]:
-    """Return the identifiers in C++ texts, outside comments and literals."""
-    return frozenset().union(*(lex(text).names for text in texts))
 
 
 def uses_thread_state(names: Iterable[str]) -> bool:

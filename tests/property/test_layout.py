@@ -16,11 +16,11 @@ from kerneltk.codegen.argument_block import multiplier_and_shift
 from kerneltk.codegen.elementwise import (
     ElementwiseDefinition,
     LaunchGeometry,
-    specialize_elementwise,
 )
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import bind_types
 
 from .addressing import Addressing, Target
@@ -59,7 +59,10 @@ def lowered_for(
 ) -> LaunchGeometry:  # fmt: skip
     definition = definition_of(len(specs), index=index, direct=direct)
     binding = bind_types(definition.signature, [spec.dtype for spec in specs])
-    return specialize_elementwise(definition, backend, binding, specs, shape, block)
+    resolved = Resolved(binding, shape, shape, tuple(specs), "C")
+    found = definition.schedule(resolved, backend, None, (None, block))
+    assert found is not None
+    return found
 
 
 def check(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kerneltk.codegen import argument_block
 from kerneltk.codegen import reduction as lowering
 from kerneltk.codegen.accumulator import parse_accumulator
-from kerneltk.codegen.reduction import ReductionDefinition, specialize_reduction
+from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import render
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.codegen.template_input import template_input
@@ -27,6 +27,7 @@ from kerneltk.core.dtypes import describe
 from kerneltk.schedule import reduction_cuda
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import bind_types
 
 from .reduction_addressing import (
@@ -113,9 +114,11 @@ def definition_of(case: Case) -> ReductionDefinition:
 def lowered_for(case: Case) -> LaunchGeometry:
     definition = definition_of(case)
     binding = bind_types(definition.signature, [spec.dtype for spec in case.specs])
-    return specialize_reduction(
-        definition, "cuda", binding, case.specs, case.shape, case.axes, case.units
-    )
+    kept = tuple(n for k, n in enumerate(case.shape) if k not in case.axes)
+    resolved = Resolved(binding, case.shape, kept, case.specs, "C")
+    found = definition.schedule(resolved, "cuda", case.units, (case.axes, False, None))
+    assert found is not None
+    return found
 
 
 def walked(case: Case, lowered: LaunchGeometry, *, corners: bool = False) -> ReductionAddressing:

@@ -85,7 +85,7 @@ def test_a_second_call_touches_only_its_plan(
         counted(monkeypatch, owner, name)
         for owner, name in (
             (definitions, "resolve_elementwise"),
-            (definitions, "specialize_elementwise"),
+            (definitions.ElementwiseDefinition, "schedule"),
             (dispatch, "translation_unit_of"),
             (dispatch, "make_launcher"),
         )

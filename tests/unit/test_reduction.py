@@ -349,7 +349,7 @@ def test_a_second_call_touches_only_its_plan(
         counted(monkeypatch, owner, name)
         for owner, name in (
             (definitions, "resolve_reduction"),
-            (definitions, "specialize_reduction"),
+            (definitions.ReductionDefinition, "schedule"),
             (dispatch, "translation_unit_of"),
             (dispatch, "make_launcher"),
         )

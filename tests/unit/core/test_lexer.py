@@ -6,7 +6,6 @@ import pytest
 
 from kerneltk.core.lexer import (
     always_assigns,
-    identifiers,
     lex,
     uses_thread_state,
     without_comments,
@@ -30,7 +29,7 @@ from kerneltk.core.lexer import (
     ],
 )
 def test_identifiers(text: str, names: set[str]) -> None:
-    assert identifiers(text) == names
+    assert lex(text).names == names
 
 
 def test_comments_become_spaces() -> None:
