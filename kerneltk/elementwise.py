@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name, check_options, check_text
-from kerneltk.codegen.elementwise import ElementwiseDefinition, specialize_elementwise
-from kerneltk.codegen.rendered import translation_unit_of
-from kerneltk.codegen.specialization import Lowered
-from kerneltk.core.arrays import ArraySpec
+from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
-from kerneltk.launch.dispatch import Dispatcher, FrontEnd
 from kerneltk.launch.expression_kernel import ExpressionKernel
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.resolve import Resolved, resolve_elementwise
 
-__all__ = ["ElementwiseKernel", "copy_array"]
-
-_Run = Callable[..., Any]
-_Extra = tuple[int | None, int | None] | None
+__all__ = ["ElementwiseKernel"]
 
 
 class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     """A kernel that evaluates C++ statements for every element of its arguments.
 
     Arguments are broadcast against each other as NumPy does. NumPy arrays run on all cores of
-    this machine, CuPy arrays on their GPU, from the same text.
+    this machine, CuPy arrays on their GPU, from the same source.
 
     Parameters
     ----------
@@ -51,7 +40,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     reduce_dims : bool
         Whether neighbouring dimensions may be merged before ``_ind`` shows them.
     preamble : str
-        C++ text before the kernel; type variables are declared already.
+        C++ source before the kernel; type variables are declared already.
     no_return : bool
         Whether a call returns None.
     return_tuple : bool
@@ -59,7 +48,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     options : tuple of str
         Compile options, as NVRTC takes them.
     loop_prep, after_loop : str
-        C++ text in the kernel's scope before and after the elements of one thread.
+        C++ source in the kernel's scope before and after the elements of one thread.
 
     Attributes
     ----------
@@ -107,8 +96,6 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         check_name(name)
         compile_options = check_options(options)
         signature = parse_signature(in_params, out_params)
-        self._no_return = bool(no_return)
-        self._return_tuple = bool(return_tuple)
         self._begin(
             ElementwiseDefinition(
                 signature,
@@ -119,32 +106,10 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
                 bool(reduce_dims),
                 loop_prep,
                 after_loop,
+                bool(no_return),
+                bool(return_tuple),
             )
         )
-
-    def _new_dispatcher(self) -> Dispatcher:
-        definition = self._definition
-        if self._no_return:
-            returns: Literal["none", "one", "tuple"] = "none"
-        else:
-            returns = "one" if self.nout == 1 and not self._return_tuple else "tuple"
-
-        def by_reference(resolved: Resolved) -> tuple[bool, ...]:
-            direct = definition.works_on_arrays(resolved.specs, resolved.shape)
-            return tuple(direct or p.raw for p in definition.signature.parameters)
-
-        front_end = FrontEnd(
-            definition,
-            functools.partial(_resolve, definition),
-            functools.partial(_lower, definition),
-            by_reference,
-            copy_array,
-            returns,
-            in_place=True,
-            has_scratch=False,
-            override=self._override,
-        )
-        return Dispatcher(front_end, self._first_call)
 
     # -- what was given ------------------------------------------------------------------------
 
@@ -156,7 +121,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
 
     @property
     def operation(self) -> str:
-        """The operation's text."""
+        """The operation's source."""
         return self._definition.operation
 
     @property
@@ -167,16 +132,16 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     @property
     def no_return(self) -> bool:
         """Whether a call returns None."""
-        return self._no_return
+        return self._definition.no_return
 
     @property
     def return_tuple(self) -> bool:
         """Whether a call returns a tuple even for one output."""
-        return self._return_tuple
+        return self._definition.return_tuple
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """The options and texts beyond the first eight parameters, where they were given."""
+        """The options and sources beyond the first eight parameters, where they were given."""
         definition = self._definition
         given = {
             "options": definition.options,
@@ -220,7 +185,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         ScalarOverflowError
             An integer that its parameter's dtype cannot hold.
         CompileError
-            The compiler refused the kernel's text.
+            The compiler refused the kernel's source.
         BackendUnavailableError
             There is no compiler or driver for the arrays' backend.
         DivisionError
@@ -229,25 +194,18 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         if kwargs:
             return self._call(args, kwargs)
         try:
-            run = self._recent[len(args)]
+            run = self._inline_cache[len(args)]
         except IndexError:  # too many
             return self._call(args, kwargs)
         return run(*args)
 
-    def _first_call(self, count: int, *args: Any) -> Any:
-        return self._call(args, {})
-
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        override = _override_of(args)
+        override = call_arguments.override_of(args, self._definition.override_method)
         if override is not None:
             return override(self, *args, **kwargs)
         options = call_arguments.read_options(kwargs)
         args = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
         return self._dispatcher.dispatch(args, options.stream, options.plan_key, options.backend)
-
-    def _override(self, args: tuple[Any, ...]) -> Callable[[], Any] | None:
-        method = _override_of(args)
-        return None if method is None else functools.partial(method, self, *args)
 
     # -- what was made ------------------------------------------------------------------------
 
@@ -259,7 +217,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         block_size: int | None = None,
         **named: Any,
     ) -> TranslationUnit:
-        """Return the text that a call with such arguments compiles, without a GPU or any memory.
+        """Return the source that a call with such arguments compiles, without a GPU or any memory.
 
         Parameters
         ----------
@@ -282,61 +240,9 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('scale', True)
         """
-        capabilities = capabilities_of(backend)
         options = call_arguments.read_options({"size": size, "block_size": block_size})
         args = call_arguments.arrange(self.name, self._definition.signature, args, named)
-        specs = [call_arguments.spec_of(argument) for argument in args]
-        resolved = _resolve(self._definition, specs, args[: self.nin], options.plan_key)
-        lowered = _lower(self._definition, resolved, capabilities, 1, options.plan_key)
-        if lowered is None:
+        resolved, unit = self._described(self._definition, args, backend, options.plan_key)
+        if unit is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
-        return translation_unit_of(lowered.specialization)
-
-
-def _resolve(
-    definition: ElementwiseDefinition,
-    specs: Sequence[ArraySpec | None],
-    values: Sequence[Any],
-    extra: _Extra,
-) -> Resolved:
-    size, _ = extra or (None, None)
-    return resolve_elementwise(definition.name, definition.signature, specs, values, size)
-
-
-def _lower(
-    definition: ElementwiseDefinition,
-    resolved: Resolved,
-    backend: Capabilities,
-    units: int,
-    extra: _Extra,
-) -> Lowered | None:
-    if 0 in resolved.shape:
-        return None
-    _, block_size = extra or (None, None)
-    return specialize_elementwise(
-        definition, backend, resolved.binding, resolved.specs, resolved.shape, block_size
-    )
-
-
-def _override_of(args: Sequence[Any]) -> Callable[..., Any] | None:
-    """Return the method of the first argument that takes the whole call over, if there is one."""
-    for argument in args:
-        method: Callable[..., Any] | None = getattr(
-            argument, "__cupy_override_elementwise_kernel__", None
-        )
-        if method is not None:
-            return method
-    return None
-
-
-@functools.cache
-def _identity() -> ElementwiseKernel:
-    return ElementwiseKernel("T x", "T y", "y = x", "copy")
-
-
-def copy_array(array: Any) -> Any:
-    """Return a copy of an array of a backend's own.
-
-    Unlike CuPy's copy, this takes elements at odd addresses.
-    """
-    return _identity()(array)
+        return unit

@@ -11,30 +11,21 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name, check_options, check_text
-from kerneltk.codegen.reduction import ReductionDefinition, specialize_reduction
-from kerneltk.codegen.rendered import translation_unit_of
-from kerneltk.codegen.specialization import Lowered
+from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
-from kerneltk.core.lexer import identifiers
-from kerneltk.elementwise import copy_array
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError, render_message
 from kerneltk.launch import call_arguments
-from kerneltk.launch.dispatch import Dispatcher, FrontEnd
+from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.launch.expression_kernel import ExpressionKernel
-from kerneltk.schedule.reduction_cuda import DEFAULT_UNITS
 from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.resolve import Resolved
-from kerneltk.signature.resolve_reduction import normalize_axes, plain_axis, resolve_reduction
+from kerneltk.signature.resolve import plain_axis
 
 __all__ = ["ReductionKernel"]
 
-_Extra = tuple[Any, bool, int | None] | None
 _OPTIONS = ("axis", "keepdims", "out", "where", "size", "stream", "backend")
 _MASK = Parameter("_kt_where", np.dtype(bool), "bool")
 
@@ -43,7 +34,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     """A kernel that maps every element and reduces the results along axes.
 
     An output is ``post_map(reduce(map(x0), reduce(map(x1), ...)))``. NumPy arrays run on all
-    cores of this machine, CuPy arrays on their GPU, from the same text. Elements are reduced in
+    cores of this machine, CuPy arrays on their GPU, from the same source. Elements are reduced in
     an order that depends on shapes, strides and the device alone, so results are the same on
     every run.
 
@@ -67,7 +58,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     name : str
         The entry point's name, as profilers show it.
     reduce_type : str, optional
-        Type of `a` and `b`, ``_type_reduce`` in the texts: a C type, a type variable, a dtype's
+        Type of `a` and `b`, ``_type_reduce`` in expressions: a C type, a type variable, a dtype's
         name, or fields such as ``'T value, int64 index'``. By default the first output's type,
         and float for 16-bit floats. An expression in braces makes a struct of its fields:
         ``'{x, _J}'``.
@@ -75,7 +66,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         Whether neighbouring dimensions may be merged before ``_in_ind`` and ``_out_ind`` show
         them.
     preamble : str
-        C++ text before the kernel; type variables are declared already.
+        C++ source before the kernel; type variables are declared already.
     options : tuple of str
         Compile options, as NVRTC takes them.
 
@@ -97,7 +88,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     array([ 5., 10.], dtype=float32)
     """
 
-    _transient = (*ExpressionKernel._transient, "_masked", "_codes")
+    _transient = (*ExpressionKernel._transient, "_masked")
 
     def __init__(
         self,
@@ -145,36 +136,17 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 reduce_expr,
                 post_map_expr,
                 identity_text,
-                parse_accumulator(reduce_type, signature, identifiers(preamble)),
+                parse_accumulator(reduce_type, signature, preamble),
                 bool(reduce_dims),
             )
         )
 
-    def _new_dispatcher(self) -> Dispatcher:
-        self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
-        return self._dispatcher_of(self._definition)
-
-    def _dispatcher_of(self, definition: ReductionDefinition) -> Dispatcher:
-        def by_reference(resolved: Resolved) -> tuple[bool, ...]:
-            return tuple(p.raw or definition.views(p) for p in definition.signature.parameters)
-
-        front_end = FrontEnd(
-            definition,
-            functools.partial(_resolve, definition),
-            functools.partial(_lower, definition),
-            by_reference,
-            copy_array,
-            "one" if self.nout == 1 else "tuple",
-            in_place=False,
-            has_scratch=True,
-        )
-        # Calls with a mask and without one are one kernel's: so are their texts.
-        return Dispatcher(front_end, self._first_call, self._codes)
-
     @functools.cached_property
     def _masked(self) -> Dispatcher:
-        """Launches with a mask: kernels with one more input."""
-        return self._dispatcher_of(_with_mask(self._definition))
+        """Launches with a mask: those of a definition with one more input. Its sources are this
+        kernel's.
+        """
+        return Dispatcher(_with_mask(self._definition), self, self._dispatcher.codes)
 
     # -- what was given ------------------------------------------------------------------------
 
@@ -201,7 +173,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
 
     @property
     def identity(self) -> str:
-        """The identity's text; empty if there is none."""
+        """The identity's source; empty if there is none."""
         return self._definition.identity
 
     @property
@@ -272,7 +244,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         ScalarOverflowError
             An integer that its parameter's dtype cannot hold.
         CompileError
-            The compiler refused the kernel's text.
+            The compiler refused the kernel's source.
         BackendUnavailableError
             There is no compiler or driver for the arrays' backend.
         DivisionError
@@ -293,16 +265,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             args = (*args, out)
         elif count != self.nin and count != self.nargs:
             return self._call(args, None, axis, keepdims, None, None, {})
-        run = self._recent[len(args)]
+        run = self._inline_cache[len(args)]
         if axis is None and not keepdims:
             return run(*args)
         return run(*args, None, (axis, bool(keepdims), None))
-
-    def _first_call(self, count: int, *args: Any) -> Any:
-        """Stand for a launcher before there is one."""
-        arranged = call_arguments.arrange(self.name, self._definition.signature, args[:count], {})
-        extra: _Extra = args[count + 1] if len(args) > count else None
-        return self._dispatcher.dispatch(arranged, None, extra)
 
     def _call(
         self,
@@ -318,11 +284,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             {**_taken(named, "size", "backend"), "stream": stream}
         )
         args = self._arranged(args, out, named)
-        extra = _extra_of(axis, keepdims, options.size)
+        plan_key = _plan_key(axis, keepdims, options.size)
         if _counts_all(where):
-            return self._dispatcher.dispatch(args, options.stream, extra, options.backend)
+            return self._dispatcher.dispatch(args, options.stream, plan_key, options.backend)
         args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
-        return self._masked.dispatch(args, options.stream, extra, options.backend)
+        return self._masked.dispatch(args, options.stream, plan_key, options.backend)
 
     def _arranged(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the parameters' order, `out` among them."""
@@ -373,7 +339,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         backend: BackendName = "cuda",
         **named: Any,
     ) -> TranslationUnit:
-        """Return the text that a call with such arguments compiles, without a GPU or any memory.
+        """Return the source that a call with such arguments compiles, without a GPU or any memory.
 
         Parameters
         ----------
@@ -395,32 +361,28 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('total', True)
         """
-        capabilities = capabilities_of(backend)
         options = call_arguments.read_options({"size": size})
         args = self._arranged(args, out, named)
         definition = self._definition
-        nin = self.nin
         if not _counts_all(where):
-            definition, nin = _with_mask(definition), nin + 1
+            definition = _with_mask(definition)
             args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
-        specs = [call_arguments.spec_of(argument) for argument in args]
-        extra = _extra_of(axis, keepdims, options.size)
-        resolved = _resolve(definition, specs, args[:nin], extra)
-        lowered = _lower(definition, resolved, capabilities, DEFAULT_UNITS, extra)
-        if lowered is None:
+        plan_key = _plan_key(axis, keepdims, options.size)
+        resolved, unit = self._described(definition, args, backend, plan_key)
+        if unit is None:
             raise ArgumentValueError(
                 f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."
             )
-        return translation_unit_of(lowered.specialization)
+        return unit
 
 
 def _identity_text(identity: object) -> str:
-    """Return an identity as C++ text.
+    """Return an identity as C++ source.
 
     Raises
     ------
     ArgumentTypeError
-        It is neither text nor a number.
+        It is neither a string nor a number.
     """
     if identity is None:
         return ""
@@ -484,50 +446,8 @@ def _taken(named: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: named.pop(name) for name in names if name in named}
 
 
-def _extra_of(axis: Any, keepdims: bool, size: int | None) -> _Extra:
+def _plan_key(axis: Any, keepdims: bool, size: int | None) -> tuple[Any, bool, int | None] | None:
     """Return what a plan depends on beside its arguments, of types that compare."""
     if axis is None and not keepdims and size is None:
         return None
     return plain_axis(axis), bool(keepdims), size
-
-
-def _resolve(
-    definition: ReductionDefinition,
-    specs: Sequence[ArraySpec | None],
-    values: Sequence[Any],
-    extra: _Extra,
-) -> Resolved:
-    axis, keepdims, size = extra or (None, False, None)
-    return resolve_reduction(
-        definition.name,
-        definition.signature,
-        specs,
-        values,
-        axis,
-        keepdims,
-        size,
-        bool(definition.identity),
-        definition.mask,
-    )
-
-
-def _lower(
-    definition: ReductionDefinition,
-    resolved: Resolved,
-    backend: Capabilities,
-    units: int,
-    extra: _Extra,
-) -> Lowered | None:
-    if 0 in resolved.out_shape:
-        return None
-    axis = extra[0] if extra else None
-    axes = normalize_axes(axis, len(resolved.shape))
-    return specialize_reduction(
-        definition,
-        backend,
-        resolved.binding,
-        resolved.specs,
-        resolved.shape,
-        axes,
-        units,
-    )

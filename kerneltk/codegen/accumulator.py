@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import variable_problem
+from kerneltk.core.lexer import lex
 from kerneltk.errors import SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding
@@ -106,9 +106,7 @@ def _ctype_of(word: str, signature: Signature) -> str | None:
     return describe(as_dtype(word)).ctype if word in dtype_names() else None
 
 
-def parse_accumulator(
-    text: str | None, signature: Signature, declared: Collection[str] = ()
-) -> Accumulator:
+def parse_accumulator(text: str | None, signature: Signature, preamble: str = "") -> Accumulator:
     """Read a ``reduce_type``.
 
     Parameters
@@ -116,8 +114,8 @@ def parse_accumulator(
     text : str or None
         A C type, a type variable, a dtype's name, or ``TYPE name`` fields separated by commas.
     signature : Signature
-    declared : collection of str
-        Names that the preamble mentions: they may be types.
+    preamble : str
+        C++ source, which may declare types.
 
     Raises
     ------
@@ -158,7 +156,7 @@ def parse_accumulator(
             if not re.fullmatch(r"[A-Za-z_][\w: <>,*]*", kind):
                 raise SignatureError(render_message(f"'{kind}' is no type.", place))
             close = difflib.get_close_matches(kind, dtype_names(), n=1, cutoff=0.8)
-            if close and kind not in declared and not _VECTOR_TYPE.fullmatch(kind):
+            if close and kind not in lex(preamble).names and not _VECTOR_TYPE.fullmatch(kind):
                 raise SignatureError(
                     render_message(
                         f"Unknown dtype '{kind}'.", place, hint=f"did you mean '{close[0]}'?"

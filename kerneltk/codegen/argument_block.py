@@ -7,10 +7,17 @@ so that a plan writes the geometry once and a call packs the rest.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["ArgumentBlock", "Field", "build_block"]
+__all__ = [
+    "ArgumentBlock",
+    "Field",
+    "build_block",
+    "divisor_field",
+    "divisor_numbers",
+    "multiplier_and_shift",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +72,20 @@ def _lay_out(fields: Sequence[Field], position: int) -> tuple[str, int]:
     return "".join(parts), position
 
 
+def divisor_field(name: str, count: int, *, wide: bool) -> Field:
+    """Return the member that holds so many divisors, each as `divisor_numbers` gives it."""
+    kind, row = ("64", "QQQ") if wide else ("32", "III")
+    return Field(f"kerneltk::fast_divisor{kind} {name}[{count}]", row * count)
+
+
+def divisor_numbers(divisors: Iterable[int], *, wide: bool) -> list[int]:
+    """Return each divisor with its multiplier and shift."""
+    bits = 64 if wide else 32
+    return [n for divisor in divisors for n in (divisor, *multiplier_and_shift(divisor, bits))]
+
+
 def build_block(dynamic: Sequence[Field], constant: Sequence[Field]) -> ArgumentBlock:
-    """Lay out the members as a C++ compiler does (every alignment is stated in the text)."""
+    """Lay out the members as a C++ compiler does (the source states every alignment)."""
     front, end = _lay_out(dynamic, 0)
     offset = end + -end % 16
     back, total = _lay_out(constant, offset)
@@ -82,3 +101,29 @@ def build_block(dynamic: Sequence[Field], constant: Sequence[Field]) -> Argument
         offset,
         total + -total % 16,
     )
+
+
+def multiplier_and_shift(divisor: int, bits: int) -> tuple[int, int]:
+    """Return multiplier m and shift l with n // divisor == (mulhi(m, n) + n) >> l.
+
+    These are the numbers behind ``divide.hpp``. Source: T. Granlund and P. L. Montgomery,
+    "Division by Invariant Integers using Multiplication", PLDI 1994, figure 4.1.
+
+    Parameters
+    ----------
+    divisor : int
+        From 1 to 2**(bits - 1).
+    bits : {32, 64}
+        Width of the unsigned word; the identity holds for 0 <= n < 2**(bits - 1).
+
+    Examples
+    --------
+    >>> m, l = multiplier_and_shift(7, 32)
+    >>> ((m * 1000 >> 32) + 1000) >> l
+    142
+    """
+    if not 1 <= divisor <= 1 << (bits - 1):
+        raise ValueError(f"The divisor {divisor} does not fit {bits - 1} bits.")
+    shift = (divisor - 1).bit_length()
+    multiplier = ((1 << bits) * ((1 << shift) - divisor)) // divisor + 1
+    return multiplier, shift

@@ -11,11 +11,10 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.core.lexer import without_comments
+from kerneltk.core.lexer import Lexed, lex
 
 __all__ = ["defined_macros", "takes_address"]
 
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|&&|\+\+|--|->|::|\S")
 _DEFINED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _OPTION = re.compile(r"--?(?:D|define-macro)[= ]?(\w+)")
 
@@ -42,25 +41,25 @@ _TYPES_OF = frozenset(("decltype", "typeof", "__typeof__", "auto"))
 _DECLARING_TYPES = frozenset(("typename", "class", "struct", "union", "enum", "using", "typedef"))
 
 
-def defined_macros(texts: Iterable[str], options: Iterable[str]) -> frozenset[str]:
+def defined_macros(sources: Iterable[str], options: Iterable[str]) -> frozenset[str]:
     """Return the names of the macros that C++ sources and compile options define."""
-    found = {name for text in texts for name, _ in _DEFINED.findall(text)}
+    found = {name for source in sources for name, _ in _DEFINED.findall(source)}
     return frozenset(found.union(*(_OPTION.findall(option) for option in options)))
 
 
 def takes_address(
-    text: str,
+    source: Lexed,
     values: Collection[str] = (),
     types: Collection[str] = (),
     macros: Collection[str] = (),
 ) -> bool:
-    """Return whether `text` takes an address of something, and so may look around it.
+    """Return whether a source takes an address of something, and so may look around it.
 
     The standard functions that return a second result through a pointer do not count.
 
     Parameters
     ----------
-    text : str
+    source : Lexed
     values : collection of str
         Names that are known to be variables.
     types : collection of str
@@ -68,10 +67,9 @@ def takes_address(
     macros : collection of str
         Names that may stand for anything.
     """
-    plain = without_comments(text)
-    if any(_has_ampersand(body) for _, body in _DEFINED.findall(plain)):
+    if any(_has_ampersand(body) for _, body in _DEFINED.findall(source.plain)):
         return True
-    tokens = _TOKEN.findall(plain)
+    tokens = source.tokens
     if any(name.endswith("addressof") for name in tokens):
         return True
     variables = (_declared(tokens, types) | set(values)) - _declared_types(tokens) - set(macros)
@@ -93,8 +91,8 @@ def takes_address(
     return False
 
 
-def _has_ampersand(text: str) -> bool:
-    return any(token in _AMPERSANDS for token in _TOKEN.findall(text))
+def _has_ampersand(macro: str) -> bool:
+    return any(token in _AMPERSANDS for token in lex(macro).tokens)
 
 
 def _is_name(token: str) -> bool:

@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
-from kerneltk.core.lexer import (
-    has_directives,
-    has_loops,
-    identifiers,
-    included_headers,
-    includes_by_option,
-    is_library_header,
-)
 from kerneltk.errors import ArgumentTypeError, SignatureError
 from kerneltk.signature.parameters import Signature
+from kerneltk.signature.resolve import Resolved
+
+if TYPE_CHECKING:
+    from kerneltk.codegen.specialization import LaunchGeometry
 
 __all__ = ["KernelDefinition", "check_name", "check_options", "check_text"]
-
-# Options by which the preprocessor changes what a text means.
-_EXPANDING = ("D", "define-macro", "include", "pre-include")
 
 
 @dataclass(frozen=True)
 class KernelDefinition(ABC):
-    """A kernel from a signature and C++ texts, before any types. The base of its two kinds.
+    """A kernel from a signature and C++ expressions, before any types. The base of its two kinds.
 
     Parameters
     ----------
     signature : Signature
     name : str
     preamble : str
-        C++ text.
+        C++ source.
     options : tuple of str
         Compile options.
+    known_facts : BodyFacts, optional
+        What the body observes, where that is known; lexed from the expressions if it is None.
+    user_sources : tuple of (str, str)
+        What the expressions were generated from, by the names that ``#line`` gives them.
+
+    Attributes
+    ----------
+    in_place : bool
+        Whether an output may be an input: every element is read before it is written.
+    has_scratch : bool
+        Whether launches may need memory of their own.
+    override_method : str
+        Name of the method by which an argument takes the whole call over; empty if none does.
     """
 
     signature: Signature
@@ -45,56 +54,83 @@ class KernelDefinition(ABC):
     preamble: str
     options: tuple[str, ...]
 
+    in_place: ClassVar[bool]
+    has_scratch: ClassVar[bool]
+    override_method: ClassVar[str] = ""
+
+    known_facts: BodyFacts | None = field(default=None, kw_only=True)
+    user_sources: tuple[tuple[str, str], ...] = field(default=(), repr=False, kw_only=True)
+
     @property
     @abstractmethod
-    def texts(self) -> tuple[tuple[str, str], ...]:
-        """The texts inside of the kernel's function, by the names that messages give them."""
+    def expressions(self) -> tuple[tuple[str, str], ...]:
+        """The sources inside of the kernel's function, by the names that messages give them."""
 
     @cached_property
-    def _inner(self) -> tuple[str, ...]:
-        return tuple(text for _, text in self.texts)
+    def facts(self) -> BodyFacts:
+        """What the body observes: as it was given, or lexed."""
+        return self.known_facts if self.known_facts is not None else self._lexed_facts()
 
-    @cached_property
-    def opaque(self) -> bool:
-        """Whether the preprocessor may turn the texts into what they do not show."""
-        return has_directives(*self._inner, self.preamble) or any(
-            option.lstrip("-").startswith(_EXPANDING) for option in self.options
-        )
+    @abstractmethod
+    def _lexed_facts(self) -> BodyFacts: ...
 
-    @cached_property
-    def includes_others(self) -> bool:
-        """Whether headers are included that are no library's: what they do is not seen here."""
-        headers = included_headers(*self._inner, self.preamble)
-        return not all(map(is_library_header, headers)) or includes_by_option(self.options)
+    @property
+    @abstractmethod
+    def returns(self) -> Literal["none", "one", "tuple"]:
+        """What a call returns: nothing, its output, or a tuple of outputs."""
 
-    @cached_property
-    def may_loop(self) -> bool:
-        """Whether one element may take any time: the texts have loops, or what is not seen here."""
-        hidden = self.opaque or self.includes_others or bool(self.preamble.strip())
-        return hidden or has_loops(self.inner_names)
+    @abstractmethod
+    def resolve(
+        self, specs: Sequence[ArraySpec | None], values: Sequence[Any], options: Any
+    ) -> Resolved:
+        """Bind types and shapes.
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The identifiers that the user's texts and options mention."""
-        return identifiers(*self._inner, self.preamble, *self.options)
+        Parameters
+        ----------
+        specs : sequence of ArraySpec or None
+            One an argument that is given, inputs first; None for scalars.
+        values : sequence
+            The inputs.
+        options : tuple or None
+            The call's options that its plan depends on; None where none is given.
+        """
 
-    @cached_property
-    def inner_names(self) -> frozenset[str]:
-        """The names of the function's own that the texts mention; a macro may mention any."""
-        if self.opaque:
-            return self.names
-        return identifiers(*self._inner)
+    @abstractmethod
+    def schedule(
+        self,
+        resolved: Resolved,
+        backend: Capabilities,
+        multiprocessors: int | None,
+        options: Any,
+    ) -> LaunchGeometry | None:
+        """Choose the loops of a launch; None where nothing is to be computed.
+
+        Parameters
+        ----------
+        resolved : Resolved
+        backend : Capabilities
+        multiprocessors : int or None
+            Of the device; None where there is none to ask.
+        options : tuple or None
+            As for `resolve`.
+        """
+
+    @abstractmethod
+    def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
+        """Return, one a parameter, whether its elements must be aligned: the body reads the array
+        itself.
+        """
 
     def entry(self, backend: Capabilities) -> str:
         """Return the entry point's name.
 
-        On a GPU, where profilers show it, it is the kernel's, unless the text has that name for
+        On a GPU, where profilers show it, it is the kernel's, unless the source has that name for
         other things. On the host it is one that means nothing to linkers, loaders and libraries.
         """
         if backend.emulates_cuda:
             return f"_kt_entry_{self.name}"
         taken = {parameter.type_variable for parameter in self.signature.parameters}
-        taken.update(self.names & identifiers(self.preamble))
+        taken.update(self.facts.preamble_names)
         name = self.name
         while is_library_name(name) or name in taken:
             name = f"{stem_of(name)}_kernel"
@@ -102,15 +138,16 @@ class KernelDefinition(ABC):
 
     @property
     def origins(self) -> tuple[tuple[str, str], ...]:
-        """The user's texts by the names that ``#line`` gives them, and those that declare names."""
-        texts = (
-            *self.texts[:1],
+        """The user's sources, and those that declare names, as ``#line`` names them."""
+        sources = (
+            *self.user_sources,
+            *self.expressions[:1],
             ("preamble", self.preamble),
-            *self.texts[1:],
+            *self.expressions[1:],
             ("in_params", self.signature.in_text),
             ("out_params", self.signature.out_text),
         )
-        return tuple((origin, text) for origin, text in texts if text)
+        return tuple((origin, source) for origin, source in sources if source)
 
 
 def check_text(name: str, text: object) -> None:

@@ -1,4 +1,4 @@
-"""A call's types and layouts -> the specialization that its text depends on, and its geometry."""
+"""Elementwise definitions; a call's types and layouts -> what its source and launch depend on."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Literal
 
-from kerneltk.codegen.argument_block import ArgumentBlock, Field, build_block
-from kerneltk.codegen.body_addresses import defined_macros, takes_address
+from kerneltk.codegen.argument_block import (
+    ArgumentBlock,
+    Field,
+    build_block,
+    divisor_field,
+    divisor_numbers,
+)
+from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.divisors import multiplier_and_shift
 from kerneltk.codegen.specialization import (
-    Lowered,
+    LaunchGeometry,
     RawView,
     dynamic_fields,
     may_last,
     raw_views,
     visited,
 )
+from kerneltk.codegen.template_context import Array, arrays_of, ended
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
-from kerneltk.core.lexer import always_assigns, uses_thread_state
 from kerneltk.schedule.elementwise import (
     TILE,
     Access,
@@ -33,17 +39,19 @@ from kerneltk.schedule.elementwise import (
     plan_host,
 )
 from kerneltk.signature.parameters import Parameter
+from kerneltk.signature.resolve import Resolved, resolve_elementwise
 from kerneltk.signature.type_binding import Binding
 
 __all__ = [
     "DEFAULT_BLOCK",
     "ElementwiseDefinition",
     "ElementwiseSpecialization",
-    "specialize_elementwise",
 ]
 
 DEFAULT_BLOCK = 256
 """Threads of a block where the user names none: the fastest measured for copies on an H200."""
+
+_Options = tuple[int | None, int | None] | None
 
 
 @dataclass(frozen=True)
@@ -54,66 +62,96 @@ class ElementwiseDefinition(KernelDefinition):
     ----------
     signature, name, preamble, options : see `KernelDefinition`
     operation, loop_prep, after_loop : str
-        C++ text.
+        C++ source.
     reduce_dims : bool
+    no_return, return_tuple : bool
+        Whether a call returns None; whether it returns a tuple even for one output.
     """
 
     operation: str
     reduce_dims: bool = True
     loop_prep: str = ""
     after_loop: str = ""
+    no_return: bool = False
+    return_tuple: bool = False
+
+    in_place = True
+    has_scratch = False
+    override_method = "__cupy_override_elementwise_kernel__"
 
     @property
-    def texts(self) -> tuple[tuple[str, str], ...]:
-        """The texts inside of the kernel's function, by the names that messages give them."""
+    def expressions(self) -> tuple[tuple[str, str], ...]:
+        """The sources inside of the kernel's function, by the names that messages give them."""
         return (
             ("operation", self.operation),
             ("loop_prep", self.loop_prep),
             ("after_loop", self.after_loop),
         )
 
+    def _lexed_facts(self) -> BodyFacts:
+        return lex_facts(
+            self.signature,
+            [source for _, source in self.expressions],
+            self.preamble,
+            self.options,
+            assigning=0,
+            implicit=("i",),
+            addressable=True,
+        )
+
+    @property
+    def returns(self) -> Literal["none", "one", "tuple"]:
+        """What a call returns."""
+        if self.no_return:
+            return "none"
+        return "one" if len(self.signature.outputs) == 1 and not self.return_tuple else "tuple"
+
+    def resolve(
+        self, specs: Sequence[ArraySpec | None], values: Sequence[Any], options: _Options
+    ) -> Resolved:
+        """Bind types and shapes; options are the size and the block size."""
+        size, _ = options or (None, None)
+        return resolve_elementwise(self.name, self.signature, specs, values, size)
+
+    def schedule(
+        self,
+        resolved: Resolved,
+        backend: Capabilities,
+        multiprocessors: int | None,
+        options: _Options,
+    ) -> LaunchGeometry | None:
+        """Choose the loop of a launch; None where it has no elements."""
+        if 0 in resolved.shape:
+            return None
+        return _scheduled(self, resolved, backend, options[1] if options else None)
+
+    def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
+        """Return, one a parameter, whether the body reads the array itself."""
+        every = self.works_on_arrays(resolved.specs, resolved.shape)
+        return tuple(every or p.raw for p in self.signature.parameters)
+
     @property
     def uses_index(self) -> bool:
         """Whether the body reads the element's index."""
-        return "i" in self.inner_names or self.uses_index_space or self.includes_others
+        return not self.facts.observed.isdisjoint(("i", "_ind"))
 
     @property
     def uses_index_space(self) -> bool:
         """Whether the body reads ``_ind``."""
-        return "_ind" in self.inner_names
+        return "_ind" in self.facts.observed
 
-    @cached_property
+    @property
     def overwrites(self) -> bool:
         """Whether every array that the body writes is plainly overwritten, never read."""
-        written = [p.name for p in self.signature.parameters if not (p.raw or p.is_const)]
-        return not self.opaque and all(always_assigns(self.operation, name) for name in written)
-
-    @cached_property
-    def stays_in_place(self) -> bool:
-        """Whether the operation can stand where it is called, instead of in a function.
-
-        A return would leave the thread, and a macro may hide one.
-        """
-        return not self.opaque and not self.names & {"return", "goto"}
-
-    @cached_property
-    def direct(self) -> bool:
-        """Whether the body must work on the arrays themselves, one thread an element."""
-        if self.includes_others or uses_thread_state(self.names):
-            return True
-        macros = defined_macros((self.operation, self.preamble), self.options)
-        types = {p.type_variable for p in self.signature.parameters if p.type_variable is not None}
-        values = [parameter.name for parameter in self.signature.parameters]
-        return takes_address(self.operation, values, types, macros) or any(
-            takes_address(text, types=types, macros=macros)
-            for text in (self.preamble, *self.options)
-        )
+        parameters = self.signature.parameters
+        written = (p.name for p in parameters if not (p.raw or p.is_const))
+        return self.facts.overwritten.issuperset(written)
 
     def works_on_arrays(self, arrays: Sequence[ArraySpec | None], shape: tuple[int, ...]) -> bool:
         """Return whether a call works on the arrays themselves: the body must, or elements that
         it writes lie on one another.
         """
-        return self.direct or any(
+        return self.facts.by_reference or any(
             array is not None
             and not parameter.raw
             and not parameter.is_const
@@ -129,7 +167,7 @@ class ElementwiseDefinition(KernelDefinition):
 
 @dataclass(frozen=True)
 class ElementwiseSpecialization:
-    """Everything that the text of one translation unit depends on.
+    """Everything that the source of one translation unit depends on.
 
     Parameters
     ----------
@@ -141,12 +179,12 @@ class ElementwiseSpecialization:
     raw : tuple of RawView or None
         One a parameter.
     variant, width, wide_index, ndim : see `Layout`
-    shifted : bool
-        Whether the first pack lacks some elements, so that the others are aligned.
+    peeled : bool
+        Whether a peeled prologue of fewer elements aligns all other vectors.
     streams : bool
         Whether results may bypass the caches on the host: they are dense and plainly overwritten.
-    exact : bool
-        Whether every thread has all of its elements: the text then has no part for the rest,
+    no_remainder : bool
+        Whether every thread has all of its elements: the source then has no part for the rest,
         which a compiler would spend a third of its time on.
     accesses : tuple of Access
         One a non-raw array in the parameters' order; the index last if the body reads it.
@@ -164,8 +202,8 @@ class ElementwiseSpecialization:
     variant: Variant
     width: int
     wide_index: bool
-    shifted: bool
-    exact: bool
+    peeled: bool
+    no_remainder: bool
     streams: bool
     ndim: int
     accesses: tuple[Access, ...]
@@ -179,7 +217,7 @@ class ElementwiseSpecialization:
 
     @cached_property
     def per_element(self) -> bool:
-        """Whether every element's coordinates are computed, not every pack's."""
+        """Whether every element's coordinates are computed, not every vector's."""
         return any(access.kind in ("element", "staged") for access in self.accesses)
 
     @cached_property
@@ -203,17 +241,11 @@ class ElementwiseSpecialization:
         constant = [Field("long long _kt_n", "q")]
         if self.streams:
             constant.append(Field("long long _kt_stream", "q"))
-        if self.shifted:
+        if self.peeled:
             constant.append(Field("long long _kt_shift", "q"))
         constant.append(Field(f"long long _kt_shape[{self.ndim}]", "q" * self.ndim))
         if self.divisor_count:
-            kind, row = ("64", "QQQ") if self.wide_index else ("32", "III")
-            constant.append(
-                Field(
-                    f"kerneltk::fast_divisor{kind} _kt_divisors[{self.divisor_count}]",
-                    row * self.divisor_count,
-                )
-            )
+            constant.append(divisor_field("_kt_divisors", self.divisor_count, wide=self.wide_index))
         names = [parameter.name for parameter in self.loop_arrays] + ["i"]
         for name, strided in zip(names, self.strided, strict=False):
             if strided:
@@ -234,9 +266,58 @@ class ElementwiseSpecialization:
         return "elementwise"
 
     @property
-    def quick(self) -> bool:
+    def fast_compile(self) -> bool:
         """Never: operations are what a compiler works on."""
         return False
+
+    def headers(self) -> set[str]:
+        """Return the package's headers that the kind of loop needs."""
+        wanted = {"memory.hpp"}
+        if any(self.raw) or self.index_ndim is not None:
+            wanted.add("array_view.hpp")
+        if self.streams:
+            wanted.add("stream.hpp")
+        if self.divisor_count:
+            wanted.add("divide.hpp")
+        return wanted
+
+    def context(self) -> dict[str, Any]:
+        """Return what the elementwise templates use beyond what all templates do."""
+        definition = self.definition
+        arrays = arrays_of(self, self.loop_arrays, self.accesses)
+        index: Array | None = None
+        if definition.uses_index and len(self.accesses) > len(arrays):
+            access = self.accesses[-1]
+            index = Array("i", "ptrdiff_t", True, access.kind, 1, True, 1, "")
+        walked = [*arrays, *([index] if index is not None else [])]
+        return {
+            "loop_prep": ended(definition.loop_prep),
+            "after_loop": ended(definition.after_loop),
+            "operation": ended(definition.operation),
+            "arrays": arrays,
+            "written": [a for a in arrays if not a.is_const],
+            "index": index,
+            "walked": walked,
+            "uses_index": definition.uses_index,
+            "declares_n": all(p.name != "n" for p in definition.signature.parameters),
+            "index_space": self.index_ndim is not None,
+            "variant": self.variant,
+            "width": self.width,
+            "peeled": self.peeled,
+            "no_remainder": self.no_remainder,
+            "streams": self.streams,
+            # Written once and never left by a return, the operation needs no function of its own.
+            "inline": not self.backend.walks_chunks
+            and (self.no_remainder or self.variant != "vector")
+            and not definition.facts.exits_early,
+            "unstaged_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
+            "ndim": self.ndim,
+            "block": self.block,
+            "tile": HOST_TILE if self.backend.walks_chunks else TILE,
+            "per_element": self.per_element,
+            "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),
+            "index_type": "long long" if self.wide_index else "int",
+        }
 
 
 def _operands(
@@ -273,44 +354,28 @@ def _index_shape(
     return merged.shape
 
 
-def specialize_elementwise(
+def _scheduled(
     definition: ElementwiseDefinition,
+    resolved: Resolved,
     backend: Capabilities,
-    binding: Binding,
-    arrays: Sequence[ArraySpec | None],
-    shape: tuple[int, ...],
-    block_size: int | None = None,
-) -> Lowered:
-    """Choose a specialization for arrays of these layouts.
-
-    Parameters
-    ----------
-    definition : ElementwiseDefinition
-    backend : Capabilities
-    binding : Binding
-    arrays : sequence of ArraySpec or None
-        One a parameter, outputs included; None for scalars.
-    shape : tuple of int
-        The broadcast shape, or ``(size,)``; no extent is zero.
-    block_size : int, optional
-        Threads of a block; chosen if None.
-    """
-    parameters = definition.signature.parameters
+    block_size: int | None,
+) -> LaunchGeometry:
+    arrays, shape = resolved.specs, resolved.shape
     operands = _operands(definition, backend, arrays, shape)
     total = math.prod(shape)
-    direct = definition.works_on_arrays(arrays, shape)
+    by_reference = definition.works_on_arrays(arrays, shape)
     if all(operand.is_index for operand in operands):
         # Only scalars and raw arrays: the body works on the arrays itself.
-        direct = True
+        by_reference = True
     if not operands:
-        layout = Layout("direct", 1, total > 2**31 - 2**21, (), Loop((total,), ()))
+        layout = Layout("by_reference", 1, total > 2**31 - 2**21, (), Loop((total,), ()))
     elif not backend.walks_chunks:
-        layout = plan_cuda(shape, operands, direct=direct)
+        layout = plan_cuda(shape, operands, by_reference=by_reference)
         if layout.variant == "tile" and block_size is not None:
-            layout = plan_cuda(shape, operands, direct=False, tiles=False)
+            layout = plan_cuda(shape, operands, by_reference=False, tiles=False)
     else:
-        layout = plan_host(shape, operands, direct=direct)
-    raw, raw_geometry = raw_views(parameters, arrays)
+        layout = plan_host(shape, operands, by_reference=by_reference)
+    raw, raw_geometry = raw_views(definition.signature.parameters, arrays)
     index_shape: tuple[int, ...] | None = None
     if definition.uses_index_space:
         index_shape = _index_shape(definition, operands, shape)
@@ -318,14 +383,14 @@ def specialize_elementwise(
     specialization = ElementwiseSpecialization(
         definition,
         backend,
-        binding,
+        resolved.binding,
         tuple(array is not None for array in arrays),
         raw,
         layout.variant,
         layout.width,
         layout.wide_index,
         layout.shift > 0,
-        _is_exact(layout, block),
+        _has_no_remainder(layout, block),
         backend.streaming_stores and definition.overwrites and _has_dense_results(layout, operands),
         layout.ndim,
         layout.accesses,
@@ -335,9 +400,11 @@ def specialize_elementwise(
     constants = _pack_constants(
         specialization, layout, total, total * sum(o.itemsize for o in operands), index_shape
     )
-    grid, grain = _launch_size(specialization, layout, total)
+    grid, chunk_size = _launch_size(specialization, layout, total)
     lasting = backend.is_interruptible and may_last(total, definition)
-    return Lowered(specialization, constants, raw_geometry, grid, grain, may_last=lasting)
+    return LaunchGeometry(
+        specialization, constants, raw_geometry, grid, chunk_size, may_last=lasting
+    )
 
 
 def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
@@ -347,12 +414,12 @@ def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:
         if operand.written
     ]
     moved = sum(operand.itemsize for operand in operands if operand.written)
-    return layout.variant == "pack" and all(written) and 0 < moved <= _STREAMED_ITEM
+    return layout.variant == "vector" and all(written) and 0 < moved <= _STREAMED_ITEM
 
 
-def _is_exact(layout: Layout, block: int) -> bool:
+def _has_no_remainder(layout: Layout, block: int) -> bool:
     extents = layout.loop.shape
-    if layout.variant == "pack":
+    if layout.variant == "vector":
         return layout.shift == 0 and layout.loop.size % layout.width == 0
     if layout.variant == "interleave":
         return layout.loop.size % (layout.width * block) == 0
@@ -375,7 +442,7 @@ def _divisors(specialization: ElementwiseSpecialization, layout: Layout) -> list
         inner = list(reversed(shape[1:-2]))
         return [*_tiles(shape, TILE)[: specialization.divisor_count], *inner]
     inner = list(reversed(shape[1:]))
-    if specialization.variant == "pack" and not specialization.per_element:
+    if specialization.variant == "vector" and not specialization.per_element:
         inner[0] //= layout.width
     return inner
 
@@ -391,13 +458,10 @@ def _pack_constants(
     values = [
         total,
         *streamed,
-        *([layout.shift] if specialization.shifted else []),
+        *([layout.shift] if specialization.peeled else []),
         *layout.loop.shape,
     ]
-    bits = 64 if specialization.wide_index else 32
-    for divisor in _divisors(specialization, layout):
-        multiplier, shift = multiplier_and_shift(divisor, bits)
-        values += [divisor, multiplier, shift]
+    values += divisor_numbers(_divisors(specialization, layout), wide=specialization.wide_index)
     for strided, row in zip(specialization.strided, layout.loop.strides, strict=True):
         if strided:
             values += row
@@ -413,8 +477,8 @@ def _launch_size(
     if specialization.backend.walks_chunks:
         if layout.variant == "tile":
             across, down = _tiles(shape, HOST_TILE)
-            return math.prod(shape[:-2]) * across * down, max(1, HOST_GRAIN // HOST_TILE**2)
-        return total, HOST_GRAIN
+            return math.prod(shape[:-2]) * across * down, max(1, HOST_CHUNK // HOST_TILE**2)
+        return total, HOST_CHUNK
     if layout.variant == "tile":
         across, down = _tiles(shape, TILE)
         return math.prod(shape[:-2]) * across * down, 1
@@ -429,5 +493,5 @@ STREAM_BYTES = 32 << 20
 
 _STREAMED_ITEM = 64  # bytes of all results for one element: they pass through a stack buffer
 
-HOST_GRAIN = 16384
+HOST_CHUNK = 16384
 """Elements below which a loop is not shared among threads: waking them costs about as much."""

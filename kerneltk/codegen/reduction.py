@@ -1,4 +1,4 @@
-"""A reduction's types and layouts -> the specialization its text depends on, and its geometry."""
+"""Reductions; a call's types and layouts -> what its source and launch depend on."""
 
 from __future__ import annotations
 
@@ -6,38 +6,47 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Literal
 
 from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator
-from kerneltk.codegen.argument_block import ArgumentBlock, Field, build_block
+from kerneltk.codegen.argument_block import (
+    ArgumentBlock,
+    Field,
+    build_block,
+    divisor_field,
+    divisor_numbers,
+)
+from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.divisors import multiplier_and_shift
 from kerneltk.codegen.specialization import (
-    Lowered,
+    LaunchGeometry,
     RawView,
     dynamic_fields,
     may_last,
     raw_views,
     visited,
 )
+from kerneltk.codegen.template_context import arrays_of, ended
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
-from kerneltk.core.lexer import always_assigns
-from kerneltk.schedule.elementwise import Access, Operand
-from kerneltk.schedule.reduction_cpu import plan_reduction_host
+from kerneltk.core.lexer import blanked
+from kerneltk.schedule.elementwise import Operand
+from kerneltk.schedule.reduction import Geometry, ReductionSchedule, merged_index_shape
+from kerneltk.schedule.reduction_cpu import STRIP_BYTES, plan_reduction_host
 from kerneltk.schedule.reduction_cuda import (
     COUNTERS,
-    DEFAULT_UNITS,
-    Geometry,
-    ReductionLayout,
-    Strategy,
-    merged_index_shape,
+    DEFAULT_MULTIPROCESSORS,
+    CudaReductionSchedule,
     plan_reduction_cuda,
 )
 from kerneltk.signature.parameters import Parameter
+from kerneltk.signature.resolve import Resolved, normalize_axes, resolve_reduction
 from kerneltk.signature.type_binding import Binding
 
-__all__ = ["ReductionDefinition", "ReductionSpecialization", "specialize_reduction"]
+__all__ = ["ReductionDefinition", "ReductionSpecialization"]
+
+_Options = tuple[Any, bool, int | None] | None
 
 
 @dataclass(frozen=True)
@@ -48,9 +57,9 @@ class ReductionDefinition(KernelDefinition):
     ----------
     signature, name, preamble, options : see `KernelDefinition`
     map_expr, reduce_expr, post_map_expr : str
-        C++ text.
+        C++ source.
     identity : str
-        C++ text; empty if there is none.
+        C++ source; empty if there is none.
     accumulator : Accumulator
     reduce_dims : bool
     mask : bool
@@ -65,9 +74,12 @@ class ReductionDefinition(KernelDefinition):
     reduce_dims: bool = True
     mask: bool = False
 
+    in_place = False
+    has_scratch = True
+
     @property
-    def texts(self) -> tuple[tuple[str, str], ...]:
-        """The texts inside of the kernel's function, by the names that messages give them."""
+    def expressions(self) -> tuple[tuple[str, str], ...]:
+        """The sources inside of the kernel's function, by the names that messages give them."""
         return (
             ("map_expr", self.map_expr),
             ("reduce_expr", self.reduce_expr),
@@ -76,28 +88,71 @@ class ReductionDefinition(KernelDefinition):
             ("reduce_type", self.accumulator.text),
         )
 
-    def _mentions(self, *names: str) -> bool:
-        return self.includes_others or not self.inner_names.isdisjoint(names)
+    def _lexed_facts(self) -> BodyFacts:
+        return lex_facts(
+            self.signature,
+            [source for _, source in self.expressions],
+            self.preamble,
+            self.options,
+            assigning=2,
+            implicit=("_j",),
+            addressable=False,
+        )
 
-    @cached_property
+    @property
+    def returns(self) -> Literal["none", "one", "tuple"]:
+        """What a call returns."""
+        return "one" if len(self.signature.outputs) == 1 else "tuple"
+
+    def resolve(
+        self, specs: Sequence[ArraySpec | None], values: Sequence[Any], options: _Options
+    ) -> Resolved:
+        """Bind types and shapes; options are the axis, whether to keep it, and the size."""
+        axis, keepdims, size = options or (None, False, None)
+        return resolve_reduction(
+            self.name, self.signature, specs, values, axis, keepdims, size, bool(self.identity),
+            self.mask,
+        )  # fmt: skip
+
+    def schedule(
+        self,
+        resolved: Resolved,
+        backend: Capabilities,
+        multiprocessors: int | None,
+        options: _Options,
+    ) -> LaunchGeometry | None:
+        """Choose the loops of a launch; None where there are no outputs."""
+        if 0 in resolved.out_shape:
+            return None
+        axes = normalize_axes(options[0] if options else None, len(resolved.shape))
+        return _scheduled(self, resolved, backend, axes, multiprocessors or DEFAULT_MULTIPROCESSORS)
+
+    def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
+        """Return, one a parameter, whether the body reads the array itself."""
+        return tuple(p.raw or self.views(p) for p in self.signature.parameters)
+
+    def _observes(self, *names: str) -> bool:
+        return not self.facts.observed.isdisjoint(names)
+
+    @property
     def uses_number(self) -> bool:
-        """Whether the texts read the number of an element within its reduction."""
-        return self._mentions("_J", "_j") or self.uses_in_index
+        """Whether the expressions read the number of an element within its reduction."""
+        return self._observes("_J", "_j", "_in_ind")
 
-    @cached_property
+    @property
     def uses_output_number(self) -> bool:
-        """Whether the texts read the number of an output."""
-        return self._mentions("_i", "_j") or self.uses_in_index or self.uses_out_index
+        """Whether the expressions read the number of an output."""
+        return self._observes("_i", "_j", "_in_ind", "_out_ind")
 
-    @cached_property
+    @property
     def uses_in_index(self) -> bool:
-        """Whether the texts mention ``_in_ind``."""
-        return "_in_ind" in self.inner_names
+        """Whether the expressions mention ``_in_ind``."""
+        return self._observes("_in_ind")
 
-    @cached_property
+    @property
     def uses_out_index(self) -> bool:
-        """Whether the texts mention ``_out_ind``."""
-        return "_out_ind" in self.inner_names
+        """Whether the expressions mention ``_out_ind``."""
+        return self._observes("_out_ind")
 
     @cached_property
     def calls_nothing(self) -> bool:
@@ -107,17 +162,13 @@ class ReductionDefinition(KernelDefinition):
         )
 
     def views(self, parameter: Parameter) -> bool:
-        """Return whether the texts mention an array itself by its name with ``_raw_``."""
-        return not parameter.raw and f"_raw_{parameter.name}" in self.inner_names
-
-    def overwrites(self, parameter: Parameter) -> bool:
-        """Return whether an output is plainly overwritten, never read."""
-        return not self.opaque and always_assigns(self.post_map_expr, parameter.name)
+        """Return whether the expressions mention an array itself by its name with ``_raw_``."""
+        return not parameter.raw and self._observes(f"_raw_{parameter.name}")
 
 
 @dataclass(frozen=True)
 class ReductionSpecialization:
-    """Everything that the text of one translation unit depends on.
+    """Everything that the source of one translation unit depends on.
 
     Parameters
     ----------
@@ -129,16 +180,10 @@ class ReductionSpecialization:
     raw : tuple of RawView or None
         One a parameter.
     views : tuple of (str, RawView)
-        The arrays that the texts index by ``_raw_`` names.
-    strategy, width, unroll, lanes, block, peeled, spread, exact, wide_index, rows, length,
-    accesses :
-        see `ReductionLayout`
-    shared : bool
-        Whether several blocks share an output.
-    kept_ndim, reduced_ndim : int
-        Dimensions of the two loops.
+        The arrays that the expressions index by ``_raw_`` names.
+    schedule : ReductionSchedule
     in_ndim, out_ndim : int or None
-        Dimensions of ``_in_ind`` and ``_out_ind`` where the texts mention them.
+        Dimensions of ``_in_ind`` and ``_out_ind`` where the expressions mention them.
     wide_space : bool
         Whether these need 64-bit numbers.
     """
@@ -149,21 +194,7 @@ class ReductionSpecialization:
     is_array: tuple[bool, ...]
     raw: tuple[RawView | None, ...]
     views: tuple[tuple[str, RawView], ...]
-    strategy: Strategy
-    width: int
-    unroll: int
-    lanes: int
-    block: int
-    peeled: bool
-    spread: bool
-    exact: bool
-    wide_index: bool
-    rows: int
-    length: int
-    accesses: tuple[Access, ...]
-    shared: bool
-    kept_ndim: int
-    reduced_ndim: int
+    schedule: ReductionSchedule
     in_ndim: int | None
     out_ndim: int | None
     wide_space: bool
@@ -181,12 +212,21 @@ class ReductionSpecialization:
         names += ["_i"] if self.definition.uses_output_number else []
         return tuple(names)
 
+    @property
+    def block(self) -> int:
+        """Threads of a block; 1 on the host."""
+        return self.schedule.block
+
     @cached_property
-    def divisor_counts(self) -> tuple[int, int]:
-        """How many divisors take apart the number of an output, and of a pack or an element."""
-        if self.backend.walks_chunks:
-            return 0, 0
-        return self.kept_ndim - 1, self.reduced_ndim - 1
+    def divisors(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Divisors that take apart the number of an output, and of a vector or an element: the
+        innermost first. The outermost dimension is what remains.
+        """
+        schedule = self.schedule
+        if not isinstance(schedule, CudaReductionSchedule):
+            return ()
+        extents = ("kept", schedule.outer_extents), ("reduced", schedule.reduction_extents)
+        return tuple((name, shape[:0:-1]) for name, shape in extents if len(shape) > 1)
 
     @property
     def template(self) -> str:
@@ -194,7 +234,7 @@ class ReductionSpecialization:
         return "reduction"
 
     @property
-    def quick(self) -> bool:
+    def fast_compile(self) -> bool:
         """Where the template has done what a compiler would do: measured, it then is as fast.
 
         Narrow integers with wide totals are not: widening them is left to the compiler.
@@ -204,7 +244,7 @@ class ReductionSpecialization:
             is_array and dtype.itemsize < 4 < size
             for is_array, dtype in zip(self.is_array, self.binding.dtypes, strict=True)
         )
-        return self.strategy != "short" and not widened and self.definition.calls_nothing
+        return self.schedule.strategy != "short" and not widened and self.definition.calls_nothing
 
     @cached_property
     def arguments(self) -> ArgumentBlock:
@@ -214,6 +254,8 @@ class ReductionSpecialization:
         )
         if not self.backend.walks_chunks:
             dynamic.insert(0, Field("char* _kt_scratch", "P"))
+        schedule = self.schedule
+        outer, reduction = len(schedule.outer.shape), len(schedule.reduction.shape)
         constant = [
             Field("long long _kt_outputs", "q"),
             Field("long long _kt_length", "q"),
@@ -221,19 +263,15 @@ class ReductionSpecialization:
             Field("long long _kt_work", "q"),
             Field("long long _kt_split", "q"),
             Field("long long _kt_chunk", "q"),
-            Field(f"long long _kt_kept[{self.kept_ndim}]", "q" * self.kept_ndim),
-            Field(f"long long _kt_reduced[{self.reduced_ndim}]", "q" * self.reduced_ndim),
+            Field(f"long long _kt_kept[{outer}]", "q" * outer),
+            Field(f"long long _kt_reduced[{reduction}]", "q" * reduction),
         ]
-        kind, row = ("64", "QQQ") if self.wide_index else ("32", "III")
-        for name, count in zip(("kept", "reduced"), self.divisor_counts, strict=True):
-            if count:
-                constant.append(
-                    Field(f"kerneltk::fast_divisor{kind} _kt_d_{name}[{count}]", row * count)
-                )
+        for name, divisors in self.divisors:
+            constant.append(divisor_field(f"_kt_d_{name}", len(divisors), wide=schedule.wide_index))
         for name in self.walked:
             constant += [
-                Field(f"long long _kt_k_{name}[{self.kept_ndim}]", "q" * self.kept_ndim),
-                Field(f"long long _kt_r_{name}[{self.reduced_ndim}]", "q" * self.reduced_ndim),
+                Field(f"long long _kt_k_{name}[{outer}]", "q" * outer),
+                Field(f"long long _kt_r_{name}[{reduction}]", "q" * reduction),
             ]
         index = "long long" if self.wide_space else "int"
         for name, ndim in (("in", self.in_ndim), ("out", self.out_ndim)):
@@ -246,6 +284,137 @@ class ReductionSpecialization:
             )
         return build_block(dynamic, constant)
 
+    def headers(self) -> set[str]:
+        """Return the package's headers that the kind of loop needs."""
+        walks_chunks = self.backend.walks_chunks
+        wanted = {"memory.hpp", "host_reduce.hpp" if walks_chunks else "reduce.hpp"}
+        if any(self.raw) or self.views:
+            wanted.add("array_view.hpp")
+        if self.in_ndim is not None or self.out_ndim is not None:
+            wanted.add("array_view.hpp")
+        if self.divisors:
+            wanted.add("divide.hpp")
+        return wanted
+
+    def context(self) -> dict[str, Any]:
+        """Return what the reduction templates use beyond what all templates do."""
+        definition, schedule = self.definition, self.schedule
+        accumulator = definition.accumulator
+        arrays = arrays_of(self, self.loop_arrays, schedule.accesses)
+        has_fields = bool(accumulator.fields)
+        numbers = {
+            name: _Number(name, access.kind)
+            for name, access in zip(
+                self.walked[len(arrays) :],
+                schedule.accesses[len(arrays) :],
+                strict=True,
+            )
+        }
+        by_name = {p.name: p for p in definition.signature.parameters}
+        index = "long long" if schedule.wide_index else "int"
+        on_host = self.backend.walks_chunks
+        inputs = [a for a in arrays if a.is_const]
+        mask = [a for a in inputs if definition.mask and a.name == "_kt_where"]
+        return {
+            "accumulator": accumulator.declared(self.binding),
+            # The user's own words where they are a type, so that messages show them.
+            "accumulator_text": ended(accumulator.text)
+            if accumulator.text.strip() == accumulator.ctype
+            else "",
+            "reduce_type": bool(accumulator.text),
+            "fields": accumulator.fields,
+            "most_bytes": MOST_BYTES,
+            "map_expr": _parts(definition.map_expr, has_fields),
+            "reduce_expr": _parts(definition.reduce_expr, has_fields),
+            "identity": _parts(definition.identity, has_fields) if definition.identity else None,
+            "post_map_expr": ended(definition.post_map_expr),
+            "arrays": arrays,
+            "inputs": inputs,
+            "outputs": [a for a in arrays if not a.is_const],
+            "mapped": [a for a in inputs if a not in mask],
+            "walked": [*arrays, *numbers.values()],
+            "walked_inputs": {a.name: a.kind for a in inputs}
+            | {name: number.kind for name, number in numbers.items()},
+            "masked": definition.mask,
+            "mask_is_array": bool(mask),
+            "number": numbers.get("_J"),
+            "output_number": numbers.get("_i"),
+            "uses_out_index": definition.uses_out_index,
+            "in_ndim": self.in_ndim,
+            "out_ndim": self.out_ndim,
+            "views": [
+                _View(
+                    name,
+                    by_name[name].c_type(),
+                    view.ndim,
+                    "true" if view.c_contiguous else "false",
+                    "long long" if view.wide_index else "int",
+                    by_name[name].is_const,
+                )
+                for name, view in self.views
+            ],
+            "overwritten": {
+                p.name: p.name in definition.facts.overwritten for p in definition.signature.outputs
+            },
+            "on_host": on_host,
+            "inlined": "__attribute__((always_inline)) " if on_host else "",
+            "strategy": schedule.strategy,
+            # Loops that load single elements have no vectors.
+            "width": getattr(schedule, "width", 1),
+            "output_vector": getattr(schedule, "output_vector", 1),
+            "spread": False,
+            "strip_bytes": STRIP_BYTES,
+            **{name: getattr(schedule, name) for name in schedule.source_fields()},
+            # Vectors of 16 bytes that a thread stages of each input.
+            "staged": {a.name: a.chunk for a in inputs if a.kind == "staged"},
+            "shared": schedule.split > 1,
+            "counters": COUNTERS,
+            "outer_ndim": len(schedule.outer.shape),
+            "reduction_ndim": len(schedule.reduction.shape),
+            "index_type": index,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """One of the numbers that expressions read, and how it changes along the inner dimension."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """An array by its ``_raw_`` name."""
+
+    name: str
+    ctype: str
+    ndim: int
+    contiguous: str
+    index: str
+    is_const: bool
+
+
+def _braced(text: str, has_fields: bool) -> tuple[str, str, str]:
+    """Return what stands before an expression, the expression, and what stands behind it.
+
+    One in braces makes a ``_type_reduce`` of its members.
+    """
+    seen = blanked(text)
+    inner = seen.strip()
+    if not (inner.startswith("{") and inner.endswith("}")):
+        return "(", text, ")"
+    begin = seen.index("{")
+    end = seen.rindex("}")
+    # A blank for each brace, so that columns stay as they are in messages.
+    bare = text[:begin] + " " + text[begin + 1 : end] + " " + text[end + 1 :]
+    return ("_type_reduce(", bare, ")") if has_fields else ("_type_reduce{", bare, "}")
+
+
+def _parts(text: str, has_fields: bool) -> tuple[str, str, str]:
+    before, inner, behind = _braced(text, has_fields)
+    return before, ended(inner), behind
+
 
 def _geometry(
     definition: ReductionDefinition,
@@ -255,18 +424,18 @@ def _geometry(
     axes: Sequence[int],
 ) -> Geometry:
     parameters = definition.signature.parameters
-    kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
-    kept = tuple(shape[axis] for axis in kept_axes)
-    reduced = tuple(shape[axis] for axis in axes)
+    outer_axes = [axis for axis in range(len(shape)) if axis not in axes]
+    outer = tuple(shape[axis] for axis in outer_axes)
+    reduction = tuple(shape[axis] for axis in axes)
     operands = []
     for parameter, array in zip(parameters, arrays, strict=True):
         if array is None or parameter.raw:
             continue
         if parameter.is_const:
             steps = broadcast_strides(array.shape, array.strides, shape)
-            row = (*(steps[k] for k in kept_axes), *(steps[k] for k in axes))
+            row = (*(steps[k] for k in outer_axes), *(steps[k] for k in axes))
         else:
-            row = (*_without_kept_ones(array, shape, axes), *(0 for _ in axes))
+            row = (*_outer_strides(array, shape, axes), *(0 for _ in axes))
         operands.append(
             Operand(
                 array.dtype.itemsize,
@@ -276,58 +445,41 @@ def _geometry(
                 not parameter.is_const,
             )
         )
-    none = tuple(0 for _ in axes), tuple(0 for _ in kept_axes)
+    none = tuple(0 for _ in axes), tuple(0 for _ in outer_axes)
     if definition.uses_number:
-        operands.append(Operand(1, (*none[1], *c_strides(reduced, 1)), 0, 0))
+        operands.append(Operand(1, (*none[1], *c_strides(reduction, 1)), 0, 0))
     if definition.uses_output_number:
-        operands.append(Operand(1, (*c_strides(kept, 1), *none[0]), 0, 0))
-    return Geometry(kept, reduced, tuple(operands))
+        operands.append(Operand(1, (*c_strides(outer, 1), *none[0]), 0, 0))
+    return Geometry(outer, reduction, tuple(operands))
 
 
-def _without_kept_ones(
+def _outer_strides(
     array: ArraySpec, shape: tuple[int, ...], axes: Sequence[int]
 ) -> tuple[int, ...]:
-    """Return an output's strides (bytes) along the kept axes."""
+    """Return an output's strides (bytes) along the outer axes."""
     if array.ndim == len(shape):  # also where keepdims left extents of one
         return tuple(step for axis, step in enumerate(array.strides) if axis not in axes)
     return array.strides
 
 
-def specialize_reduction(
+def _scheduled(
     definition: ReductionDefinition,
+    resolved: Resolved,
     backend: Capabilities,
-    binding: Binding,
-    arrays: Sequence[ArraySpec | None],
-    shape: tuple[int, ...],
-    axes: Sequence[int],
-    units: int = DEFAULT_UNITS,
-) -> Lowered:
-    """Choose a specialization for arrays of these layouts.
-
-    Parameters
-    ----------
-    definition : ReductionDefinition
-    backend : Capabilities
-    binding : Binding
-    arrays : sequence of ArraySpec or None
-        One a parameter, outputs included; None for scalars.
-    shape : tuple of int
-        The inputs' broadcast shape.
-    axes : sequence of int
-        The reduced axes, in ascending order; no other extent is zero.
-    units : int
-        Multiprocessors of the GPU.
-    """
-    geometry = _geometry(definition, backend, arrays, shape, axes)
-    size = definition.accumulator.size(binding)
+    axes: tuple[int, ...],
+    multiprocessors: int,
+) -> LaunchGeometry:
+    arrays = resolved.specs
+    geometry = _geometry(definition, backend, arrays, resolved.shape, axes)
+    size = definition.accumulator.size(resolved.binding)
     if not definition.identity:  # a total says whether there is a value
         size += min(size, 16)
+    schedule: ReductionSchedule
     if not backend.walks_chunks:
-        layout = plan_reduction_cuda(geometry, size, units)
+        schedule = plan_reduction_cuda(geometry, size, multiprocessors)
     else:
-        layout = plan_reduction_host(geometry, size)
-    parameters = definition.signature.parameters
-    raw, raw_geometry = raw_views(parameters, arrays)
+        schedule = plan_reduction_host(geometry, size)
+    raw, raw_geometry = raw_views(definition.signature.parameters, arrays)
     in_space = _in_space(definition, geometry)
     out_space = _out_space(definition, geometry)
     views, view_numbers = _views(definition, arrays, in_space, out_space)
@@ -336,30 +488,16 @@ def specialize_reduction(
     specialization = ReductionSpecialization(
         definition,
         backend,
-        binding,
+        resolved.binding,
         tuple(array is not None for array in arrays),
         raw,
         views,
-        layout.strategy,
-        layout.width,
-        layout.unroll,
-        layout.lanes,
-        layout.block,
-        layout.peeled,
-        layout.spread,
-        layout.exact,
-        layout.wide_index,
-        layout.rows,
-        layout.length,
-        layout.accesses,
-        layout.split > 1,
-        len(layout.kept.shape),
-        len(layout.reduced.shape),
+        schedule,
         None if in_shape is None else len(in_shape),
         None if out_shape is None else len(out_shape),
         geometry.outputs * max(geometry.length, 1) > 2**31 - 1,
     )
-    values = _numbers(specialization, geometry, layout)
+    values = _numbers(specialization, geometry)
     for extents, total in (
         (in_shape, geometry.outputs * geometry.length),
         (out_shape, geometry.outputs),
@@ -368,40 +506,31 @@ def specialize_reduction(
             values += [total, *extents, *(0 for _ in extents)]
     values += view_numbers
     constants = specialization.arguments.constant.pack(*values)
-    if not backend.walks_chunks:
-        grid, grain = layout.tiles, layout.split
-    else:
-        grid = layout.tiles * layout.split
-        grain = max(1, 16384 // max(1, layout.chunk * layout.work))
-    scratch = 0
-    if layout.split > 1:
-        room = -(-size // 16) * 16
-        slots = geometry.outputs if backend.walks_chunks else layout.shared_slots
-        partial = slots * layout.split * room
-        counters = layout.tiles * 4 + MOST_BYTES if backend.walks_chunks else COUNTERS * 4
-        scratch = counters + partial
+    scratch = schedule.scratch(-(-size // 16) * 16)
     lasting = backend.is_interruptible and may_last(geometry.outputs * geometry.length, definition)
-    return Lowered(specialization, constants, raw_geometry, grid, grain, scratch, lasting)
+    return LaunchGeometry(
+        specialization, constants, raw_geometry, *schedule.launch, scratch, lasting
+    )
 
 
 _Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
 def _in_space(definition: ReductionDefinition, geometry: Geometry) -> _Space:
-    """Return the index space of the inputs, reduced axes first, and each input's steps in it."""
-    count = len(geometry.kept)
+    """Return the index space of the inputs, reduction axes first, and each input's steps in it."""
+    count = len(geometry.outer)
     rows = [
         (*o.strides[count:], *o.strides[:count])
         for o in geometry.operands
         if not (o.is_index or o.written)
     ]
-    return merged_index_shape((*geometry.reduced, *geometry.kept), rows, definition.reduce_dims)
+    return merged_index_shape((*geometry.reduction, *geometry.outer), rows, definition.reduce_dims)
 
 
 def _out_space(definition: ReductionDefinition, geometry: Geometry) -> _Space:
     """Return the index space of the outputs, and each output's steps in it."""
-    rows = [o.strides[: len(geometry.kept)] for o in geometry.operands if o.written]
-    return merged_index_shape(geometry.kept, rows, definition.reduce_dims)
+    rows = [o.strides[: len(geometry.outer)] for o in geometry.operands if o.written]
+    return merged_index_shape(geometry.outer, rows, definition.reduce_dims)
 
 
 def _views(
@@ -410,7 +539,7 @@ def _views(
     in_space: _Space,
     out_space: _Space,
 ) -> tuple[tuple[tuple[str, RawView], ...], list[int]]:
-    """Return the views that the texts index by ``_raw_`` names, and their numbers."""
+    """Return the views that the expressions index by ``_raw_`` names, and their numbers."""
     loop_arrays = [
         (p, a)
         for p, a in zip(definition.signature.parameters, arrays, strict=True)
@@ -429,30 +558,16 @@ def _views(
     return tuple(views), numbers
 
 
-def _numbers(
-    specialization: ReductionSpecialization, geometry: Geometry, layout: ReductionLayout
-) -> list[int]:
+def _numbers(specialization: ReductionSpecialization, geometry: Geometry) -> list[int]:
+    schedule = specialization.schedule
+    vectors, work, chunk = schedule.counts
     values = [
-        geometry.outputs,
-        geometry.length,
-        layout.packs,
-        layout.work,
-        layout.split,
-        layout.chunk,
-        *layout.kept.shape,
-        *layout.reduced.shape,
+        *(geometry.outputs, geometry.length, vectors, work, schedule.split, chunk),
+        *schedule.outer.shape,
+        *schedule.reduction.shape,
     ]
-    if not specialization.backend.walks_chunks:
-        bits = 64 if layout.wide_index else 32
-        kept = list(reversed(layout.kept.shape[1:]))
-        reduced = list(reversed(layout.reduced.shape[1:]))
-        if layout.strategy == "columns" and kept:
-            kept[0] //= 1 if layout.spread else layout.width
-        if layout.strategy == "rows" and reduced:
-            reduced[0] = layout.packs
-        for divisor in (*kept, *reduced):
-            multiplier, shift = multiplier_and_shift(divisor, bits)
-            values += [divisor, multiplier, shift]
-    for kept_row, reduced_row in zip(layout.kept.strides, layout.reduced.strides, strict=True):
-        values += [*kept_row, *reduced_row]
+    for _, divisors in specialization.divisors:
+        values += divisor_numbers(divisors, wide=schedule.wide_index)
+    for outer, reduction in zip(schedule.outer.strides, schedule.reduction.strides, strict=True):
+        values += [*outer, *reduction]
     return values

@@ -1,20 +1,35 @@
-"""Template input -> text. The only user of Jinja; templates compute no types."""
+"""Specialization -> TranslationUnit. The only user of Jinja; templates compute no types.
+
+To render a source costs more than to read it. So it is kept in the compile cache under a hash of
+everything that it is rendered from, and a process whose kernels are all cached loads neither Jinja
+nor the templates.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import jinja2
+from kerneltk.cache.store import get_cache
+from kerneltk.codegen.specialization import Specialization
+from kerneltk.codegen.template_input import TemplateInput, template_input
+from kerneltk.core.artifacts import TranslationUnit
 
-from kerneltk.codegen.template_input import TemplateInput
+if TYPE_CHECKING:
+    import jinja2
 
-__all__ = ["render"]
+__all__ = ["render", "translation_unit_of"]
 
 _GENERATED = "generated code"
+_PACKAGE = Path(__file__).parents[1]
 
 
 @cache
 def _environment() -> jinja2.Environment:
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.PackageLoader("kerneltk", "templates"),
         undefined=jinja2.StrictUndefined,
@@ -28,7 +43,7 @@ def _environment() -> jinja2.Environment:
 def _compact(text: str, back: str) -> str:
     """Drop empty lines that control statements leave, and number the generated lines.
 
-    The line `back` stands behind each of the user's texts.
+    The line `back` stands behind each of the user's sources.
     """
     lines: list[str] = []
     user_text = False
@@ -45,7 +60,40 @@ def _compact(text: str, back: str) -> str:
 
 
 def render(given: TemplateInput) -> str:
-    """Return the text of a unit."""
+    """Return the source of a unit."""
     template = _environment().get_template(given.template)
     text = template.render(u={**given.context, "back": given.back})
     return _compact(given.prefix + text, given.back)
+
+
+@cache
+def _renderer_digest() -> bytes:
+    """Return a hash of what renders a template's input."""
+    digest = hashlib.sha256()
+    paths = [Path(__file__), *sorted((_PACKAGE / "templates").glob("*.j2"))]
+    for path in paths:
+        data = path.read_bytes()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.digest()
+
+
+def translation_unit_of(specialization: Specialization) -> TranslationUnit:
+    """Return the translation unit of a specialization, rendered or read from the cache."""
+    given = template_input(specialization)
+    key = hashlib.sha256(_renderer_digest() + given.digest().encode()).hexdigest()
+    data = get_cache().get(key)
+    if data is None:
+        source = render(given)
+        get_cache().put(key, source.encode("utf-8", "surrogatepass"))
+    else:
+        source = data.decode("utf-8", "surrogatepass")
+    definition = specialization.definition
+    return TranslationUnit(
+        specialization.backend.name,
+        source,
+        definition.entry(specialization.backend),
+        definition.options,
+        definition.origins,
+        definition.name,
+        specialization.fast_compile,
+    )

@@ -1,10 +1,10 @@
-"""What the kinds of specializations have in common, and the numbers that go with one call."""
+"""What the kinds of specializations have in common, and the launch geometry of one call."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from kerneltk.codegen.argument_block import ArgumentBlock, Field
 from kerneltk.codegen.definition import KernelDefinition
@@ -15,7 +15,7 @@ from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.type_binding import Binding
 
 __all__ = [
-    "Lowered",
+    "LaunchGeometry",
     "RawView",
     "Specialization",
     "dynamic_fields",
@@ -26,11 +26,11 @@ __all__ = [
 
 # Without loops in its body, a launch over so many elements takes some milliseconds at most. To be
 # interrupted costs others a few system calls.
-_QUICK_ELEMENTS = 1 << 16
+_SHORT_LAUNCH = 1 << 16
 
 
 class Specialization(Protocol):
-    """Everything that the text of one translation unit depends on."""
+    """Everything that the source of one translation unit depends on."""
 
     @property
     def definition(self) -> KernelDefinition:
@@ -61,13 +61,19 @@ class Specialization(Protocol):
         """The stem of the template's name."""
 
     @property
-    def quick(self) -> bool:
-        """Whether the text is so plain that the compiler may leave out what costs it most time."""
+    def fast_compile(self) -> bool:
+        """Whether the compiler may leave out what costs it most time: the source is plain."""
+
+    def headers(self) -> set[str]:
+        """Return the package's headers that the kind of loop needs."""
+
+    def context(self) -> dict[str, Any]:
+        """Return what the templates of this kind use beyond what all templates do."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawView:
-    """What the text depends on of an array that the body indexes itself."""
+    """What the source depends on of an array that the body indexes itself."""
 
     ndim: int
     c_contiguous: bool
@@ -98,7 +104,7 @@ class RawView:
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class LaunchGeometry:
     """A specialization and the numbers that go with one set of shapes.
 
     Parameters
@@ -110,7 +116,7 @@ class Lowered:
         For each raw argument its size, shape and strides.
     grid : int
         Blocks on a GPU; work items on the host.
-    grain : int
+    chunk_size : int
         Work items that one host thread takes at a time; on a GPU, blocks along the grid's second
         dimension.
     scratch : int
@@ -123,7 +129,7 @@ class Lowered:
     constants: bytes
     raw_geometry: tuple[tuple[int, ...], ...]
     grid: int
-    grain: int = 1
+    chunk_size: int = 1
     scratch: int = 0
     may_last: bool = False
 
@@ -144,8 +150,8 @@ def raw_views(
 
 
 def may_last(elements: int, definition: KernelDefinition) -> bool:
-    """Return `Lowered.may_last` of a launch that visits so many elements on the host."""
-    return elements > _QUICK_ELEMENTS or definition.may_loop
+    """Return `LaunchGeometry.may_last` of a launch that visits so many elements on the host."""
+    return elements > _SHORT_LAUNCH or definition.facts.loops
 
 
 def visited(parameters: Sequence[Parameter], is_array: Sequence[bool]) -> tuple[Parameter, ...]:

@@ -49,9 +49,9 @@ def array_of(parameter: Parameter, access: Access, itemsize: int) -> Array:
     )
 
 
-def ended(text: str) -> str:
-    """Return a text that the line behind it does not continue."""
-    return text + "\n" if text.endswith("\\") else text
+def ended(source: str) -> str:
+    """Return a source that does not continue on the line behind it."""
+    return source + "\n" if source.endswith("\\") else source
 
 
 def arrays_of(

@@ -1,4 +1,4 @@
-"""Everything that a unit's text is made of: what its templates are given, and which they are."""
+"""Everything that a unit's source is made of: what its templates are given, and which they are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from kerneltk.codegen.elementwise_context import elementwise_context, elementwise_headers
-from kerneltk.codegen.reduction_context import reduction_context, reduction_headers
 from kerneltk.codegen.specialization import Specialization
 from kerneltk.codegen.template_context import ended, names_of
 from kerneltk.core.dtypes import describe
@@ -41,7 +39,7 @@ _CORE_NAMES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TemplateInput:
-    """What the text of a unit is rendered from, and nothing else.
+    """What the source of a unit is rendered from, and nothing else.
 
     Parameters
     ----------
@@ -53,7 +51,7 @@ class TemplateInput:
     prefix : str
         What stands before its result.
     back : str
-        A line that none of the user's texts can hold. It stands behind each of them, and not in
+        A line that none of the user's sources can hold. It stands behind each of them, and not in
         the result.
     """
 
@@ -71,16 +69,11 @@ class TemplateInput:
 def _headers(specialization: Specialization, own: set[str]) -> list[str]:
     definition = specialization.definition
     wanted = set(own)
-    opaque = definition.opaque
-    if (
-        specialization.backend.emulates_cuda
-        or opaque
-        or any(map(_CORE_NAMES.match, definition.names))
-    ):
+    opaque, names = definition.facts.opaque, definition.facts.names
+    if specialization.backend.emulates_cuda or opaque or any(map(_CORE_NAMES.match, names)):
         wanted.add("core.hpp")
     for dtype in specialization.binding.dtypes:
         wanted.update(describe(dtype).headers)
-    names = definition.names
     for name, header in (
         ("float16", "float16.hpp"),
         ("bfloat16", "bfloat16.hpp"),
@@ -104,20 +97,12 @@ def _declarations(specialization: Specialization) -> str:
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 
-# What each kind of kernel adds, by its template's name.
-_KINDS: dict[str, tuple[Any, Any]] = {
-    "elementwise": (elementwise_context, elementwise_headers),
-    "reduction": (reduction_context, reduction_headers),
-}
-
-
 def template_input(specialization: Specialization) -> TemplateInput:
     """Return what the unit of a specialization is rendered from."""
     definition = specialization.definition
-    own_context, own_headers = _KINDS[specialization.template]
     digest = hashlib.sha256(repr(definition.origins).encode("utf-8", "surrogatepass"))
     context = {
-        "headers": _headers(specialization, own_headers(specialization)),
+        "headers": _headers(specialization, specialization.headers()),
         "declarations": _declarations(specialization),
         "typedefs": [
             (name, describe(dtype).ctype) for name, dtype in specialization.binding.variables
@@ -127,10 +112,10 @@ def template_input(specialization: Specialization) -> TemplateInput:
         "entry": definition.entry(specialization.backend),
         "scalars": names_of(specialization, scalars=True),
         "raws": names_of(specialization, scalars=False),
-        **own_context(specialization),
+        **specialization.context(),
     }
     backend = specialization.backend
-    has_halves = not backend.emulates_cuda and any(map(_HALF_NAMES.match, definition.names))
+    has_halves = not backend.emulates_cuda and any(map(_HALF_NAMES.match, definition.facts.names))
     return TemplateInput(
         f"{specialization.template}.{backend.template_suffix}.j2",
         context,

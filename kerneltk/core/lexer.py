@@ -1,20 +1,23 @@
-"""What can be told of a body from its source alone: which names it uses, and how."""
+"""What can be told of C++ from its tokens alone: which names it uses, and how."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 __all__ = [
+    "Lexed",
     "always_assigns",
     "blanked",
     "foreign_headers",
     "has_directives",
     "has_loops",
-    "identifiers",
     "included_headers",
     "includes_by_option",
     "is_library_header",
+    "lex",
     "uses_thread_state",
     "without_comments",
 ]
@@ -25,7 +28,7 @@ _NOISE = re.compile(
     re.DOTALL,
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|&&|\S")
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|&&|\+\+|--|->|::|\S")
 
 _THREAD_NAMES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"))
 _THREAD_PREFIXES = (
@@ -45,13 +48,48 @@ _C_HEADERS = frozenset(
 _DIRECTIVE = re.compile(r"^[ \t]*(#|%:|\?\?=)", re.MULTILINE)
 _CONTROL = frozenset(
     ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
-) | frozenset("{}#:\\")
+) | frozenset(("{", "}", "#", ":", "::", "\\"))
 _LOOPS = frozenset(("for", "while", "do", "goto"))
 
 
-def without_comments(source: str) -> str:
-    """Return `source` with a space for each comment, string and character, 0 for each number."""
-    return _NOISE.sub(lambda found: "0" if found[0][0].isdigit() else " ", source)
+@dataclass(frozen=True)
+class Lexed:
+    """A C++ source, and what was read of it.
+
+    Parameters
+    ----------
+    source : str
+    plain : str
+        The same without comments and literals: see `without_comments`.
+    """
+
+    source: str
+    plain: str
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """Names, numbers, operators."""
+        return tuple(_TOKEN.findall(self.plain))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Identifiers and keywords."""
+        return frozenset(_NAME.findall(self.plain))
+
+    @property
+    def has_directives(self) -> bool:
+        """Whether there is a preprocessor's directive, so that names may mean anything."""
+        return bool(_DIRECTIVE.search(self.source) or _DIRECTIVE.search(self.plain))
+
+
+def lex(source: str) -> Lexed:
+    """Read a C++ source."""
+    return Lexed(source, without_comments(source))
+
+
+def without_comments(text: str) -> str:
+    """Return `text` with a space for each comment, text and character, and 0 for each number."""
+    return _NOISE.sub(lambda found: "0" if found[0][0].isdigit() else " ", text)
 
 
 def blanked(source: str) -> str:
@@ -63,23 +101,18 @@ def blanked(source: str) -> str:
     )
 
 
-def identifiers(*sources: str) -> frozenset[str]:
-    """Return the identifiers in C++ sources, outside comments and literals."""
-    return frozenset(name for source in sources for name in _NAME.findall(without_comments(source)))
-
-
 def uses_thread_state(names: Iterable[str]) -> bool:
     """Return whether names show that a body depends on which thread runs which element."""
     return any(name in _THREAD_NAMES or name.startswith(_THREAD_PREFIXES) for name in names)
 
 
-def always_assigns(source: str, name: str) -> bool:
+def always_assigns(body: Lexed, name: str) -> bool:
     """Return whether a body plainly writes `name` before anything else happens to it.
 
     True only for what can be told without understanding C++: the first mention of `name` begins
     a statement ``name = ...`` that does not read it, and no control flow comes before.
     """
-    tokens = _TOKEN.findall(without_comments(source))
+    tokens = body.tokens
     if name not in tokens:
         return False
     first = tokens.index(name)
@@ -89,18 +122,15 @@ def always_assigns(source: str, name: str) -> bool:
     if any(token in _CONTROL for token in before):
         return False
     behind = tokens[first + 1 : first + 3]
-    if behind[:1] != ["="] or behind[1:] == ["="]:
+    if behind[:1] != ("=",) or behind[1:] == ("=",):
         return False
     end = tokens.index(";", first) if ";" in tokens[first:] else len(tokens)
     return name not in tokens[first + 1 : end]
 
 
-def has_directives(*sources: str) -> bool:
-    """Return whether C++ sources hold a directive, so that names may mean anything."""
-    return any(
-        _DIRECTIVE.search(source) or _DIRECTIVE.search(without_comments(source))
-        for source in sources
-    )
+def has_directives(*texts: str) -> bool:
+    """Return whether C++ texts hold a preprocessor's directive, so that names may mean anything."""
+    return any(lex(text).has_directives for text in texts)
 
 
 def included_headers(*sources: str) -> frozenset[str]:

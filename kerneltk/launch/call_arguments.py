@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,16 @@ from kerneltk.interop.streams import stream_handle
 from kerneltk.signature.parameters import NO_DEFAULT, Signature
 from kerneltk.signature.type_binding import scalar_default
 
-__all__ = ["Adopted", "CallOptions", "adopt", "arrange", "read_options", "spec_of", "wrong_number"]
+__all__ = [
+    "Adopted",
+    "CallOptions",
+    "adopt",
+    "arrange",
+    "override_of",
+    "read_options",
+    "spec_of",
+    "wrong_number",
+]
 
 _MAX_BLOCK = 1024
 _MOST_ELEMENTS = 2**63 - 1
@@ -156,6 +165,17 @@ def arrange(
         else:
             raise wrong_number(name, signature, len(args), parameter.name)
     return tuple(values)
+
+
+def override_of(args: Sequence[Any], name: str) -> Callable[..., Any] | None:
+    """Return the method of that name of the first argument that has one: it takes the call over.
+
+    An empty name is no method's.
+    """
+    if not name:
+        return None
+    methods = (getattr(argument, name, None) for argument in args)
+    return next((method for method in methods if method is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

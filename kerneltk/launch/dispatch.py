@@ -1,6 +1,6 @@
 """From a call's arguments to a launch: one dispatcher for each kernel from expressions.
 
-The first call of a combination of argument types writes a launcher (`plans`); the first call of a
+The first call of a combination of argument types writes a launcher (`plan`); the first call of a
 combination of dtypes, shapes and strides makes a plan. After that a call is the launcher alone.
 """
 
@@ -9,69 +9,30 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.rendered import translation_unit_of
-from kerneltk.codegen.specialization import Lowered, Specialization
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.codegen.render import translation_unit_of
+from kerneltk.codegen.specialization import Specialization
 from kerneltk.core.arrays import ArraySpec, byte_extent
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, NotCompiledError, Snippet, render_message
 from kerneltk.launch import call_arguments
 from kerneltk.launch.launcher_spec import SlowPaths
 from kerneltk.launch.plan import MAX_PLANS, Pattern, Plan, make_launcher, overlap_pairs
+from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
 
-__all__ = ["Dispatcher", "FrontEnd"]
+__all__ = ["Dispatcher", "copy_array"]
 
 Run = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class FrontEnd:
-    """What a kind of kernel decides about its calls.
-
-    Parameters
-    ----------
-    definition : KernelDefinition
-    resolve : callable
-        ``resolve(specs, values, extra) -> Resolved`` from descriptions of the arguments, the
-        inputs' values, and the call's options that a plan depends on.
-    lower : callable
-        ``lower(resolved, backend, units, extra) -> Lowered`` for a device of so many
-        multiprocessors, or None where nothing is to be computed.
-    by_reference : callable
-        ``by_reference(resolved) -> tuple of bool``: one a parameter, whether the body reads the
-        array itself, so that its elements must be aligned.
-    copy : callable
-        Copies an array of any layout.
-    returns : {"none", "one", "tuple"}
-    in_place : bool
-        Whether an output may be an input: every element is read before it is written.
-    has_scratch : bool
-        Whether launches may need memory of their own.
-    override : callable, optional
-        Takes the arguments that no launcher fits; returns a function without arguments that does
-        the call, or None.
-    """
-
-    definition: KernelDefinition
-    resolve: Callable[[Sequence[ArraySpec | None], Sequence[Any], Any], Resolved]
-    lower: Callable[[Resolved, Capabilities, int, Any], Lowered | None]
-    by_reference: Callable[[Resolved], tuple[bool, ...]]
-    copy: Callable[[Any], Any]
-    returns: Literal["none", "one", "tuple"]
-    in_place: bool
-    has_scratch: bool
-    override: Callable[[tuple[Any, ...]], Callable[[], Any] | None] | None = None
 
 
 class Dispatcher:
@@ -79,58 +40,70 @@ class Dispatcher:
 
     Parameters
     ----------
-    front_end : FrontEnd
-    first : callable
-        What stands in `recent` before there is a launcher: called with the number of arguments,
-        the arguments and, if they are given, the stream and the extra key.
+    definition : KernelDefinition
+    kernel : object
+        What an argument that takes the call over is told it was.
     codes : dict, optional
-        Where the texts are remembered, if another dispatcher's are to be there, too.
+        Where the sources are remembered, if another dispatcher's are to be there, too.
 
     Attributes
     ----------
-    recent : list of callable
-        The last launcher by the number of arguments: most calls are alike. A launcher is called
-        as ``run(*arguments, stream=None, extra=None)`` and finds another where it does not fit.
+    inline_cache : list of callable
+        The last launcher by the number of arguments: most calls are equal. A launcher is called
+        as ``run(*arguments, stream=None, options=None)`` and finds another where it does not fit.
+    codes : dict
+        The first source of each combination of dtypes.
     """
 
     def __init__(
         self,
-        front_end: FrontEnd,
-        first: Run,
+        definition: KernelDefinition,
+        kernel: object = None,
         codes: dict[tuple[np.dtype[Any], ...], str] | None = None,
     ) -> None:
-        self._front_end = front_end
-        self._definition = front_end.definition
-        signature = front_end.definition.signature
-        self._nin = len(signature.inputs)
-        self._nargs = len(signature.parameters)
+        self._definition = definition
+        self._kernel = kernel
+        self._nin = len(definition.signature.inputs)
+        self._nargs = len(definition.signature.parameters)
         self._launchers: dict[tuple[type, ...], Run] = {}
-        self._codes = {} if codes is None else codes
+        self.codes = {} if codes is None else codes
         self._plans: list[dict[Any, tuple[Any, ...]]] = []
         self._held = 0  # bytes of scratch memory in the plans' argument buffers
-        self.recent: list[Run] = [
-            functools.partial(first, count) for count in range(self._nargs + 1)
+        self.inline_cache: list[Run] = [
+            functools.partial(self._first, count) for count in range(self._nargs + 1)
         ]
+
+    def _first(self, count: int, *args: Any) -> Any:
+        """Stand for a launcher of so many arguments before there is one."""
+        given = args[:count]
+        override = call_arguments.override_of(given, self._definition.override_method)
+        if override is not None:
+            return override(self._kernel, *given)
+        arranged = call_arguments.arrange(
+            self._definition.name, self._definition.signature, given, {}
+        )
+        stream, options = (*args[count:], None, None)[:2]
+        return self.dispatch(arranged, stream, options)
 
     def dispatch(
         self,
         args: tuple[Any, ...],
         stream: int | None,
-        extra: Any,
+        options: Any,
         backend: BackendName | None = None,
     ) -> Any:
         """Launch by the launcher for these types, which is made if there is none."""
         run = self._launchers.get(tuple(map(type, args)))
         if run is not None:
-            self.recent[len(args)] = run
-            return run(*args, stream, extra)
-        override = self._front_end.override and self._front_end.override(args)
-        if override:
-            return override()
+            self.inline_cache[len(args)] = run
+            return run(*args, stream, options)
+        override = call_arguments.override_of(args, self._definition.override_method)
+        if override is not None:
+            return override(self._kernel, *args)
         adopted = call_arguments.adopt(self._definition.signature, args, backend)
         run = self._launcher(adopted.values, adopted.backend)
         with adopted.adoption.launching(stream) as handle:
-            return adopted.adoption.give_back(run(*adopted.values, handle, extra))
+            return adopted.adoption.give_back(run(*adopted.values, handle, options))
 
     # -- plans ------------------------------------------------------------------------------
 
@@ -144,9 +117,9 @@ class Dispatcher:
             self._nin,
             nout,
             len(args) == self._nargs and nout > 0,
-            self._front_end.returns,
-            self._front_end.has_scratch,
-            self._front_end.in_place,
+            self._definition.returns,
+            self._definition.has_scratch,
+            self._definition.in_place,
         )
 
     def _launcher(self, args: tuple[Any, ...], backend: Backend) -> Run:
@@ -163,14 +136,14 @@ class Dispatcher:
             )
         plans: dict[Any, tuple[Any, ...]] = {}
         self._plans.append(plans)
-        missed = functools.partial(self._missed, pattern, backend, plans, types)
+        cache_miss = functools.partial(self._cache_miss, pattern, backend, plans, types)
         overlapped = functools.partial(self._overlapped, pattern, backend)
-        slow = SlowPaths(self.dispatch, missed, overlapped)
+        slow = SlowPaths(self.dispatch, cache_miss, overlapped)
         run = make_launcher(pattern, backend, plans, types, slow)
         self._launchers[key] = run
         return run
 
-    def _missed(
+    def _cache_miss(
         self,
         pattern: Pattern,
         backend: Backend,
@@ -179,7 +152,7 @@ class Dispatcher:
         run: Run,
         args: tuple[Any, ...],
         stream: int | None,
-        extra: Any,
+        options: Any,
         key: Any,
     ) -> Any:
         """Make the plan for these arguments, then launch by it."""
@@ -191,11 +164,11 @@ class Dispatcher:
             backend.describe(argument)[0] if is_array else None
             for argument, is_array in zip(args, pattern.arrays, strict=True)
         ]
-        resolved = self._front_end.resolve(specs, args[: self._nin], extra)
+        resolved = self._definition.resolve(specs, args[: self._nin], options)
         aligned = self._aligned(args, backend, resolved, stream)
         if aligned is not args:
-            return run(*aligned, stream, extra)
-        plan = self._plan(pattern, backend, resolved, types, extra)
+            return run(*aligned, stream, options)
+        plan = self._plan(pattern, backend, resolved, types, options)
         if backend.loop_call.scratch_for is None:
             self._held += plan.scratch
         if len(plans) >= MAX_PLANS or self._held > _MOST_HELD:
@@ -203,7 +176,7 @@ class Dispatcher:
                 others.clear()
             self._held = 0
         plans[key] = plan.row()
-        return run(*args, stream, extra)
+        return run(*args, stream, options)
 
     def _overlapped(
         self,
@@ -212,7 +185,7 @@ class Dispatcher:
         run: Run,
         args: tuple[Any, ...],
         stream: int | None,
-        extra: Any,
+        options: Any,
     ) -> Any:
         """Copy the inputs that an output overlaps, then launch: the result is as if all inputs
         were read before anything is written.
@@ -229,8 +202,8 @@ class Dispatcher:
         for k, j in overlap_pairs(pattern):
             if extents[k][0] < extents[j][1] and extents[j][0] < extents[k][1]:
                 with backend.stream_context(stream):
-                    values[k] = self._front_end.copy(args[k])
-        return run(*values, stream, extra)
+                    values[k] = copy_array(args[k])
+        return run(*values, stream, options)
 
     def _aligned(
         self, args: tuple[Any, ...], backend: Backend, resolved: Resolved, stream: int | None
@@ -240,7 +213,7 @@ class Dispatcher:
         Returns `args` itself where nothing was to be copied.
         """
         definition = self._definition
-        by_reference = self._front_end.by_reference(resolved)
+        by_reference = definition.by_reference(resolved)
         result = list(args)
         copied = False
         for index, spec in enumerate(resolved.specs[: len(args)]):
@@ -258,7 +231,7 @@ class Dispatcher:
                     )
                 )
             with backend.stream_context(stream):
-                result[index] = self._front_end.copy(args[index])
+                result[index] = copy_array(args[index])
             copied = True
         return tuple(result) if copied else args
 
@@ -268,19 +241,19 @@ class Dispatcher:
         backend: Backend,
         resolved: Resolved,
         types: tuple[type, ...],
-        extra: Any,
+        options: Any,
     ) -> Plan:
-        lowered = self._front_end.lower(
-            resolved, backend.capabilities, backend.multiprocessors(), extra
+        geometry = self._definition.schedule(
+            resolved, backend.capabilities, backend.multiprocessors(), options
         )
         outputs = resolved.binding.dtypes[self._nin :]
         limits = tuple(
             overlap_limits(
-                resolved.specs[k], resolved.specs[j], resolved.shape, self._front_end.in_place
+                resolved.specs[k], resolved.specs[j], resolved.shape, self._definition.in_place
             )
             for k, j in overlap_pairs(pattern)
         )
-        if lowered is None:
+        if geometry is None:
             raws = sum(
                 parameter.raw and spec is not None
                 for parameter, spec in zip(
@@ -294,41 +267,41 @@ class Dispatcher:
                 None, 0, 0, 0, check, check, _no_buffer, resolved.out_shape, outputs,
                 resolved.order, ((),) * raws, limits,
             )  # fmt: skip
-        specialization = lowered.specialization
+        specialization = geometry.specialization
         unit = translation_unit_of(specialization)
         self._remember_code(resolved.specs, unit)
         function = pipeline.get_function(unit, backend)
         block = specialization.arguments
         pack_checked = self._checked_pack(specialization)
         simple = all(
-            is_array or _packs_alike(kind, dtype)
+            is_array or _packs_equal(kind, dtype)
             for is_array, kind, dtype in zip(
                 pattern.arrays, types, resolved.binding.dtypes, strict=False
             )
         )
-        behind = lowered.scratch if backend.loop_call.scratch_for is None else 0
+        behind = geometry.scratch if backend.loop_call.scratch_for is None else 0
         return Plan(
             function.handle,
-            lowered.grid,
-            -lowered.grain if lowered.may_last else lowered.grain,
+            geometry.grid,
+            -geometry.chunk_size if geometry.may_last else geometry.chunk_size,
             specialization.block,
             block.dynamic.pack_into if simple else pack_checked,
             pack_checked,
             functools.partial(
-                backend.make_buffer, block.size + behind, block.constant_offset, lowered.constants
+                backend.make_buffer, block.size + behind, block.constant_offset, geometry.constants
             ),
             resolved.out_shape,
             outputs,
             resolved.order,
-            lowered.raw_geometry,
+            geometry.raw_geometry,
             limits,
-            lowered.scratch,
+            geometry.scratch,
         )
 
     def _scalars(
         self, binding: Binding, is_array: Sequence[bool]
     ) -> list[tuple[np.dtype[Any], Snippet]]:
-        """Return the dtype and the place of every input that is a number."""
+        """Return the dtype and the location of every input that is a number."""
         signature = self._definition.signature
         return [
             (binding.dtypes[index], signature.snippet(index))
@@ -351,22 +324,22 @@ class Dispatcher:
 
     def _remember_code(self, specs: Sequence[ArraySpec | None], unit: TranslationUnit) -> None:
         key = tuple(spec.dtype for spec in specs if spec is not None)
-        self._codes.setdefault(key, unit.source)
+        self.codes.setdefault(key, unit.source)
 
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
-        """The generated texts by the dtypes of the array arguments."""
-        if not self._codes:
+        """The generated sources by the dtypes of the array arguments."""
+        if not self.codes:
             warnings.warn(
                 "No codes are cached because nothing is compiled before the first call.",
                 stacklevel=3,
             )
-        return dict(self._codes)
+        return dict(self.codes)
 
     @property
     def cached_code(self) -> str:
-        """The first generated text."""
-        codes = self._codes
+        """The first generated source."""
+        codes = self.codes
         if not codes:
             raise NotCompiledError(
                 f"Kernel '{self._definition.name}' has not been called.\n"
@@ -377,11 +350,25 @@ class Dispatcher:
         return next(iter(codes.values()))
 
 
+@functools.cache
+def _copier() -> Dispatcher:
+    signature = parse_signature("T x", "T y")
+    return Dispatcher(ElementwiseDefinition(signature, "copy", "", (), "y = x"))
+
+
+def copy_array(array: Any) -> Any:
+    """Return a copy of an array of a backend's own.
+
+    Unlike CuPy's copy, this takes elements at odd addresses.
+    """
+    return _copier().inline_cache[1](array)
+
+
 _MOST_HELD = 64 << 20
 """Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
 
 
-def _packs_alike(kind: type, dtype: np.dtype[Any]) -> bool:
+def _packs_equal(kind: type, dtype: np.dtype[Any]) -> bool:
     """Return whether ``struct`` packs numbers of type `kind` as `convert_scalar` does, or refuses.
 
     It would drop the imaginary part of NumPy's complex numbers.
@@ -399,8 +386,8 @@ def _convert_scalars(
     """Return numbers as what ``struct`` packs; raises for one that its parameter cannot hold."""
     return [
         part
-        for value, (dtype, place) in zip(values, scalars, strict=True)
-        for part in convert_scalar(value, dtype, place)
+        for value, (dtype, location) in zip(values, scalars, strict=True)
+        for part in convert_scalar(value, dtype, location)
     ]
 
 

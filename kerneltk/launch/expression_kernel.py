@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
+from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.signature.parameters import Parameter
+from kerneltk.signature.resolve import Resolved
 
 __all__ = ["ExpressionKernel"]
 
@@ -30,10 +34,10 @@ class ExpressionKernel(ABC, Generic[D]):
 
     _definition: D
     _dispatcher: Dispatcher
-    _transient: tuple[str, ...] = ("_dispatcher", "_recent")
+    _transient: tuple[str, ...] = ("_dispatcher", "_inline_cache")
 
     def _begin(self, definition: D) -> None:
-        """Take the definition over, and make what launches."""
+        """Keep the definition, and make what launches."""
         self._definition = definition
         self.nin = len(definition.signature.inputs)
         self.nout = len(definition.signature.outputs)
@@ -43,11 +47,8 @@ class ExpressionKernel(ABC, Generic[D]):
 
     def _prepare(self) -> None:
         """Make what a pickle leaves out."""
-        self._dispatcher = self._new_dispatcher()
-        self._recent = self._dispatcher.recent
-
-    @abstractmethod
-    def _new_dispatcher(self) -> Dispatcher: ...
+        self._dispatcher = Dispatcher(self._definition, self)
+        self._inline_cache = self._dispatcher.inline_cache
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in self.__dict__.items() if name not in self._transient}
@@ -78,24 +79,38 @@ class ExpressionKernel(ABC, Generic[D]):
 
     @property
     def preamble(self) -> str:
-        """The preamble's text."""
+        """The preamble's source."""
         return self._definition.preamble
 
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
-        """The generated texts by the dtypes of the array arguments."""
+        """The generated sources by the dtypes of the array arguments."""
         return self._dispatcher.cached_codes
 
     @property
     def cached_code(self) -> str:
-        """The first generated text."""
+        """The first generated source."""
         return self._dispatcher.cached_code
+
+    def _described(
+        self, definition: D, args: Sequence[Any], backend: BackendName, options: Any
+    ) -> tuple[Resolved, TranslationUnit | None]:
+        """Resolve and schedule a call with such arguments, inputs first; its unit is None where
+        nothing is to be computed.
+        """
+        capabilities = capabilities_of(backend)
+        specs = [call_arguments.spec_of(argument) for argument in args]
+        inputs = args[: len(definition.signature.inputs)]
+        resolved = definition.resolve(specs, inputs, options)
+        geometry = definition.schedule(resolved, capabilities, None, options)
+        unit = None if geometry is None else translation_unit_of(geometry.specialization)
+        return resolved, unit
 
     @abstractmethod
     def translation_unit(
         self, *args: Any, backend: BackendName = "cuda", **named: Any
     ) -> TranslationUnit:
-        """Return the text that a call with such arguments compiles."""
+        """Return the source that a call with such arguments compiles."""
 
     def compile(self, *args: Any, target: str, **named: Any) -> ObjectCode:
         """Compile for an architecture from descriptions of the arguments, without a GPU.
@@ -110,7 +125,7 @@ class ExpressionKernel(ABC, Generic[D]):
         Raises
         ------
         CompileError
-            The compiler refused the text.
+            The compiler refused the source.
         ValueError
             `target` is not an architecture that the compiler knows.
         BackendUnavailableError

@@ -2,7 +2,7 @@
 
 A pure function of shapes, strides, item sizes and addresses modulo 16 chooses among
 
-``pack``
+``vector``
     A thread handles `width` neighbouring elements. Operands that are dense in the loop's own
     order are moved with accesses of up to 16 bytes; others are broadcast or gathered.
 ``interleave``
@@ -11,7 +11,7 @@ A pure function of shapes, strides, item sizes and addresses modulo 16 chooses a
 ``tile``
     Some inputs are dense along another dimension than the outputs are: they pass through a tile
     in shared memory (on the host: the loop is blocked).
-``direct``
+``by reference``
     One thread an element, and the body works on the arrays themselves: for bodies that use
     atomics or the thread's own coordinates.
 """
@@ -30,7 +30,7 @@ __all__ = [
     "Layout",
     "Operand",
     "alignment_of",
-    "choose_pack_width",
+    "choose_vector_width",
     "collapse_by",
     "element_chunk",
     "plan_cuda",
@@ -41,14 +41,14 @@ TILE = 32
 """Elements along one side of a tile in shared memory."""
 
 _VECTOR = 16  # bytes of the widest single access
-_MOST_COMPUTED = 4  # elements a thread whose places are computed one by one
+_MOST_COMPUTED = 4  # elements a thread whose addresses are computed one by one
 _MOST_GATHERED = 8  # elements a thread that are loaded one by one
 _INT32 = 2**31 - 1
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
 _MIN_TILED = 16  # a shorter side does not pay for a tile
 
 Kind = Literal["flat", "row", "broadcast", "strided", "element", "uniform", "staged"]
-Variant = Literal["pack", "interleave", "tile", "direct"]
+Variant = Literal["vector", "interleave", "tile", "by_reference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ class Access:
     kind : str
         ``flat``: dense in the loop's order. ``row``: dense along the innermost dimension.
         ``broadcast``: one value along the innermost dimension. ``strided``: a run-time step along
-        the innermost dimension. ``element``: every element's place is computed. ``uniform``: one
+        the innermost dimension. ``element``: every element's address is computed. ``uniform``: one
         value. ``staged``: through the tile.
     chunk : int
-        Bytes of one memory access; of a reduction's staged input the packs that a thread brings in.
+        Bytes of one memory access; of a reduction's staged input the vectors that a thread stages.
     """
 
     kind: Kind
@@ -115,7 +115,7 @@ class Layout:
     loop : Loop
         Run-time geometry; not part of the specialization but for its number of dimensions.
     shift : int
-        Elements that the first pack lacks, so that the others are aligned.
+        Elements that the first vector lacks, so that the others are aligned.
     """
 
     variant: Variant
@@ -139,13 +139,13 @@ def alignment_of(*values: int) -> int:
     return bits & -bits
 
 
-def choose_pack_width(itemsizes: Sequence[int]) -> int:
+def choose_vector_width(itemsizes: Sequence[int]) -> int:
     """Return how many elements a thread handles, from the item sizes (bytes) of dense operands.
 
     The widest operand moves 16 bytes: with more, the stores of neighbouring threads do not meet,
     and int8 to float64 drops to half of the bandwidth.
 
-    >>> choose_pack_width([4, 4]), choose_pack_width([1, 8]), choose_pack_width([12])
+    >>> choose_vector_width([4, 4]), choose_vector_width([1, 8]), choose_vector_width([12])
     (4, 2, 1)
     """
     if not itemsizes or any(size & (size - 1) for size in itemsizes):
@@ -178,15 +178,15 @@ def collapse_by(order: Sequence[int], shape: Sequence[int], rows: Sequence[Seque
     stays.
     """
     loop = collapse(shape, [rows[k] for k in order])
-    places = {k: place for place, k in enumerate(order)}
-    return Loop(loop.shape, tuple(loop.strides[places[k]] for k in range(len(rows))))
+    positions = {k: position for position, k in enumerate(order)}
+    return Loop(loop.shape, tuple(loop.strides[positions[k]] for k in range(len(rows))))
 
 
 def plan_cuda(
     shape: Sequence[int],
     operands: Sequence[Operand],
     *,
-    direct: bool = False,
+    by_reference: bool = False,
     tiles: bool = True,
 ) -> Layout:
     """Choose the layout class of an elementwise loop on a GPU.
@@ -197,14 +197,14 @@ def plan_cuda(
         The broadcast shape; no extent is zero.
     operands : sequence of Operand
         In the order of the accesses that are returned.
-    direct : bool
+    by_reference : bool
         Whether the body works on the arrays themselves.
     tiles : bool
         Whether a tile in shared memory may be used; its block has a fixed size.
     """
     loop = (
         merge_in_order(shape, [operand.strides for operand in operands])
-        if direct
+        if by_reference
         else _arranged(shape, operands)
     )
     wide = _needs_wide_index(loop, operands)
@@ -212,7 +212,7 @@ def plan_cuda(
         is_c_contiguous(loop.shape, row, operand.itemsize)
         for operand, row in zip(operands, loop.strides, strict=True)
     ]
-    if direct:
+    if by_reference:
         accesses = tuple(
             Access(
                 "flat" if dense else "uniform" if not any(row) else "element",
@@ -220,11 +220,11 @@ def plan_cuda(
             )
             for operand, row, dense in zip(operands, loop.strides, flat, strict=True)
         )
-        return Layout("direct", 1, wide, accesses, loop)
+        return Layout("by_reference", 1, wide, accesses, loop)
     tile = _choose_tile(loop, operands, wide) if tiles else None
     if tile is not None:
         return tile
-    return _choose_pack(loop, operands, flat, wide)
+    return _choose_vector(loop, operands, flat, wide)
 
 
 def element_chunk(operand: Operand, row: Sequence[int]) -> int:
@@ -235,7 +235,7 @@ def element_chunk(operand: Operand, row: Sequence[int]) -> int:
     return aligned
 
 
-def _choose_pack(
+def _choose_vector(
     loop: Loop, operands: Sequence[Operand], flat: Sequence[bool], wide: bool
 ) -> Layout:
     inner = loop.shape[-1]
@@ -244,7 +244,7 @@ def _choose_pack(
         for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True))
         if not operand.is_index and any(row) and row[-1] == operand.itemsize
     ]
-    width = choose_pack_width([operands[k].itemsize for k in dense])
+    width = choose_vector_width([operands[k].itemsize for k in dense])
     shift = 0
     if width > 1 and len(loop.shape) == 1:
         shift = _common_shift([operands[k] for k in dense], width)
@@ -264,7 +264,7 @@ def _choose_pack(
         and inner % width
         and not all(flat[k] or not any(row) for k, row in enumerate(loop.strides))
     ):
-        # Every element's place is computed: more of them a thread only costs compile time.
+        # Every element's address is computed: more of them a thread only costs compile time.
         width = min(width, _MOST_COMPUTED)
     if any(any(row) and row[-1] not in (0, operand.itemsize) for row, operand in gathered):
         width = min(width, _MOST_GATHERED)
@@ -300,11 +300,11 @@ def _choose_pack(
             accesses.append(Access("broadcast", element_chunk(operand, row)))
         else:
             accesses.append(Access("strided", element_chunk(operand, row)))
-    return Layout("pack", width, wide, tuple(accesses), loop, shift)
+    return Layout("vector", width, wide, tuple(accesses), loop, shift)
 
 
 def _common_shift(dense: Sequence[Operand], width: int) -> int:
-    """Return the elements to leave out of the first pack so that all dense operands align."""
+    """Return the elements to leave out of the first vector so that all dense operands align."""
     shifts = set()
     for operand in dense:
         unit = min(_VECTOR, width * operand.itemsize)
@@ -393,7 +393,9 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
     return Layout("tile", TILE // 8, wide, tuple(accesses), moved)
 
 
-def plan_host(shape: Sequence[int], operands: Sequence[Operand], *, direct: bool = False) -> Layout:
+def plan_host(
+    shape: Sequence[int], operands: Sequence[Operand], *, by_reference: bool = False
+) -> Layout:
     """Choose the layout class of an elementwise loop on CPU cores.
 
     The innermost loop runs over dense operands where it can, so that the compiler vectorises it.
@@ -401,11 +403,11 @@ def plan_host(shape: Sequence[int], operands: Sequence[Operand], *, direct: bool
     """
     loop = (
         merge_in_order(shape, [operand.strides for operand in operands])
-        if direct
+        if by_reference
         else _arranged(shape, operands)
     )
-    variant: Variant = "direct" if direct else "pack"
-    axis = None if direct else _staged_dimension(loop, operands)
+    variant: Variant = "by_reference" if by_reference else "vector"
+    axis = None if by_reference else _staged_dimension(loop, operands)
     if axis is not None:
         loop = _with_next_to_last(loop, axis)
         variant = "tile"

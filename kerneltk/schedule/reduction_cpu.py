@@ -1,41 +1,46 @@
-"""The reduction strategies on CPU cores.
+"""The schedules of reductions on CPU cores.
 
-A pure function of the kept and the reduced extents, the strides, the item sizes and the
+A pure function of the outer and the reduction extents, the strides, the item sizes and the
 accumulator's size chooses among
 
-``rows``
-    The reduced elements of one output lie next to each other, or there is one output. Running
-    totals side by side, the lanes of the compiler's vectors, take them in turn.
-``short``
-    Many outputs of a few elements each: their number is part of the text, and a lane is an output.
-``columns``
+`HostRowSchedule`
+    The elements of one output lie next to each other, or there is one output. Running totals side
+    by side, the lanes of the compiler's vectors, take them in turn.
+`HostShortSchedule`
+    Many outputs of a few elements each: their number is part of the source, and a lane is an
+    output.
+`HostColumnSchedule`
     A lane is an output. Rows of elements are taken one by one, and the totals of a strip of
     outputs stay in the first-level cache.
-``folded``
-    As ``columns``, where the rows of all outputs follow each other without gaps: as many of them
-    as make some hundred lanes are taken at once, and their totals are combined at the end.
+`RowBlockedSchedule`
+    As columns, where the rows of all outputs follow each other without gaps: a block of them that
+    makes some hundred lanes is taken at once, and its totals are combined at the end.
 
 Long reductions are split into parts, whose totals are combined in the parts' order. The division
 depends on the extents alone, never on the number of threads: so do the results.
-
-In a layout, `width` is the size (bytes) of the totals that are held side by side, `unroll` tells
-whether these are set aside from time to time (2) or not (1), `packs` is the number of rows that
-are taken at once, and `work` the number of outputs of a tile.
 """
 
 from __future__ import annotations
 
+from abc import ABC
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 from kerneltk.core.arrays import Loop
 from kerneltk.schedule.elementwise import Access, Kind, Operand, element_chunk
-from kerneltk.schedule.reduction_cuda import (
-    Geometry,
-    ReductionLayout,
-    Strategy,
-    collapsed_loop,
-    main_input,
-)
+from kerneltk.schedule.reduction import Geometry, ReductionSchedule, collapsed_loops, main_input
 
-__all__ = ["MOST_PARTS", "PART", "STRIP_BYTES", "plan_reduction_host"]
+__all__ = [
+    "MOST_PARTS",
+    "PART",
+    "STRIP_BYTES",
+    "HostColumnSchedule",
+    "HostReductionSchedule",
+    "HostRowSchedule",
+    "HostShortSchedule",
+    "RowBlockedSchedule",
+    "plan_reduction_host",
+]
 
 PART = 1 << 16
 """Elements of one part, at least, where several parts share an output."""
@@ -49,153 +54,259 @@ STRIP_BYTES = 1 << 14
 _LONG_BYTES = 256  # totals side by side of a long row
 _SHORT_BYTES = 64  # and of others
 _LONG = 1024  # elements of a row from which on totals are set aside
-_MOST_SHORT = 16  # elements of an output whose number is part of the text
-_MANY_OUTPUTS = 1 << 12  # outputs for which a text of their own pays
+_MOST_SHORT = 16  # elements of an output whose number is part of the source
+_MANY_OUTPUTS = 1 << 12  # outputs for which a source of their own pays
 _SHORTEST_RUN = 16  # outputs side by side for which a lane is an output of few elements
 _STRIDED_STRIP = 64  # outputs whose rows are walked at the same time
-_FOLDED = 256  # lanes of rows that are taken at once
-_MOST_FOLDED = 512  # outputs
+_ROW_BLOCK = 256  # lanes of rows that are taken at once
+_MOST_BLOCKED = 512  # outputs
 _NARROW = 8  # outputs; fewer make no vector
 _SHARED_ROWS = 128  # rows of elements of one part, at least: its totals are written and read again
 _FEWEST_ITEMS = 16  # work items that there should be, if there is work for them
 _MOST_ITEMS = 256  # tiles from which on nothing is split
+_CHUNK = 16384  # elements that one thread takes at a time
+_ALIGNMENT = 128  # bytes; the largest alignment of a total
 
 
-def plan_reduction_host(geometry: Geometry, accumulator: int) -> ReductionLayout:
-    """Choose the strategy of a reduction on CPU cores.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostReductionSchedule(ReductionSchedule, ABC):
+    """A reduction on CPU cores.
+
+    Parameters
+    ----------
+    chunk : int
+        Elements of each output in one of the `split` parts.
+    """
+
+    chunk: int
+
+    run_time: ClassVar[tuple[str, ...]] = ("chunk",)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Rows that are taken at once, outputs of a tile, elements of a part."""
+        return 1, 1, self.chunk
+
+    @property
+    def launch(self) -> tuple[int, int]:
+        """Work items, parts of tiles, and how many of them one thread takes at a time."""
+        elements = self.chunk * self.counts[1]
+        return self.tiles * self.split, max(1, _CHUNK // max(1, elements))
+
+    def scratch(self, total: int) -> int:
+        """Return the scratch memory (bytes) for totals of so many bytes: a counter a tile, then
+        totals, aligned.
+        """
+        if self.split == 1:
+            return 0
+        return 4 * self.tiles + _ALIGNMENT + self.outer.size * self.split * total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostRowSchedule(HostReductionSchedule):
+    """Totals side by side take the elements of one output in turn.
+
+    Parameters
+    ----------
+    total_bytes : int
+        Bytes of the totals side by side.
+    set_aside : bool
+        Whether these are set aside from time to time: fewer roundings follow one another.
+    """
+
+    total_bytes: int
+    set_aside: bool
+
+    strategy = "rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostShortSchedule(HostReductionSchedule):
+    """A lane is an output of a few elements.
+
+    Parameters
+    ----------
+    length : int
+        Elements of an output.
+    """
+
+    length: int
+
+    strategy = "short"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostColumnSchedule(HostReductionSchedule):
+    """A lane is an output of a strip of neighbours; rows of elements are taken one by one.
+
+    Parameters
+    ----------
+    strip : int
+        Outputs of a tile.
+    """
+
+    strip: int
+
+    strategy = "columns"
+    run_time: ClassVar[tuple[str, ...]] = ("chunk", "strip")
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Rows that are taken at once, outputs of a tile, elements of a part."""
+        return 1, self.strip, self.chunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowBlockedSchedule(HostColumnSchedule):
+    """As columns; a block of rows is taken at once.
+
+    Parameters
+    ----------
+    row_block : int
+        Rows of a block.
+    """
+
+    row_block: int
+
+    strategy = "row_blocked"
+    run_time = ("chunk", "strip", "row_block")
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Rows that are taken at once, outputs of a tile, elements of a part."""
+        return self.row_block, self.strip, self.chunk
+
+
+def plan_reduction_host(geometry: Geometry, accumulator: int) -> HostReductionSchedule:
+    """Choose the schedule of a reduction on CPU cores.
 
     Parameters
     ----------
     geometry : Geometry
-        No kept extent is zero; a reduced one may be.
+        No outer extent is zero; a reduction extent may be.
     accumulator : int
         Size (bytes) of ``_type_reduce``, or the most that it may be.
     """
-    count = len(geometry.kept)
-    kept = collapsed_loop(geometry.kept, geometry.operands, 0)
-    reduced = collapsed_loop(geometry.reduced, geometry.operands, count)
+    outer, reduction = collapsed_loops(geometry)
     most = _totals_within(STRIP_BYTES, accumulator)
-    strategy, strip, fold = _shape(geometry, kept, reduced, most)
-    tiles = geometry.outputs // kept.shape[-1] * -(-kept.shape[-1] // strip)
-    split, chunk = _parts(geometry.length, strip, tiles, fold)
+    strategy, strip, row_block = _shape(geometry, outer, reduction, most)
+    tiles = geometry.outputs // outer.shape[-1] * -(-outer.shape[-1] // strip)
+    split, chunk = _parts(geometry.length, strip, tiles, row_block)
     accesses = tuple(
-        _access(operand, strategy, kept.strides[k], reduced.strides[k], geometry.length)
+        _access(operand, strategy, outer.strides[k], reduction.strides[k], geometry.length)
         for k, operand in enumerate(geometry.operands)
     )
-    width, levels = STRIP_BYTES, 2
-    if strategy == "rows":
-        levels = 2 if geometry.length >= _LONG else 1
-        gathered = any(
-            access.kind == "strided" and not operand.written
-            for access, operand in zip(accesses, geometry.operands, strict=True)
-        )
-        width = _LONG_BYTES if levels == 2 and not gathered else _SHORT_BYTES
-    return ReductionLayout(
-        strategy=strategy,
-        width=width,
-        unroll=levels,
-        lanes=1,
-        block=1,
-        peeled=False,
-        spread=False,
-        exact=False,
-        wide_index=True,
-        rows=1,
-        length=geometry.length if strategy == "short" else 0,
-        accesses=accesses,
-        kept=kept,
-        reduced=reduced,
-        packs=fold,
-        work=strip,
-        split=split,
-        chunk=chunk,
-        tiles=tiles,
+    common: dict[str, Any] = {
+        "accesses": accesses,
+        "outer": outer,
+        "reduction": reduction,
+        "tiles": tiles,
+        "split": split,
+        "chunk": chunk,
+    }
+    if strategy is HostShortSchedule:
+        return HostShortSchedule(**common, length=geometry.length)
+    if strategy is HostColumnSchedule:
+        return HostColumnSchedule(**common, strip=strip)
+    if strategy is RowBlockedSchedule:
+        return RowBlockedSchedule(**common, strip=strip, row_block=row_block)
+    gathered = any(
+        access.kind == "strided" and not operand.written
+        for access, operand in zip(accesses, geometry.operands, strict=True)
+    )
+    is_long = geometry.length >= _LONG
+    return HostRowSchedule(
+        **common,
+        total_bytes=_LONG_BYTES if is_long and not gathered else _SHORT_BYTES,
+        set_aside=is_long,
     )
 
 
 def _access(
     operand: Operand,
-    strategy: Strategy,
+    strategy: type[HostReductionSchedule],
     across: tuple[int, ...],
     along: tuple[int, ...],
     length: int,
 ) -> Access:
     """Return how an operand is reached from lane to lane."""
-    unit, step = operand.itemsize, (along if strategy == "rows" else across)[-1]
+    unit, step = operand.itemsize, (along if strategy is HostRowSchedule else across)[-1]
     kind: Kind = "row" if step == unit else "broadcast" if step == 0 else "strided"
-    if strategy == "short" and along[-1] == unit and step == length * unit:
+    if strategy is HostShortSchedule and along[-1] == unit and step == length * unit:
         kind = "flat"
     return Access(kind, element_chunk(operand, (*across, *along)))
 
 
-def _totals_within(room: int, size: int) -> int:
-    """Return the largest power of two of totals of `size` bytes in `room` bytes.
+def _totals_within(capacity: int, size: int) -> int:
+    """Return the largest power of two of totals of `size` bytes in `capacity` bytes.
 
-    The generated text computes the same from the true size, which is no more than `size`.
+    The generated source computes the same from the true size, which is no more than `size`.
     """
-    return 1 << max(room // size, 1).bit_length() - 1
+    return 1 << max(capacity // size, 1).bit_length() - 1
 
 
-def _shape(geometry: Geometry, kept: Loop, reduced: Loop, most: int) -> tuple[Strategy, int, int]:
-    """Return the strategy, the outputs of a strip, and the rows that are taken at once.
+def _shape(
+    geometry: Geometry, outer: Loop, reduction: Loop, most: int
+) -> tuple[type[HostReductionSchedule], int, int]:
+    """Return the kind of schedule, the outputs of a strip, and the rows that are taken at once.
 
     Parameters
     ----------
     geometry : Geometry
-    kept, reduced : Loop
+    outer, reduction : Loop
     most : int
         Outputs of a strip.
     """
-    width = kept.shape[-1]
-    main = main_input(geometry, kept, reduced)
+    width = outer.shape[-1]
+    main = main_input(geometry, outer, reduction)
     if geometry.outputs == 1:
-        return "rows", 1, 1
+        return HostRowSchedule, 1, 1
     if (
         0 < geometry.length <= _MOST_SHORT
-        and len(reduced.shape) == 1
+        and len(reduction.shape) == 1
         and geometry.outputs >= _MANY_OUTPUTS
         and width >= _SHORTEST_RUN
     ):
-        return "short", 1, 1
+        return HostShortSchedule, 1, 1
     if main is None or geometry.length <= 1:
-        return "columns", min(width, most), 1
-    along, across = abs(reduced.strides[main][-1]), abs(kept.strides[main][-1])
+        return HostColumnSchedule, min(width, most), 1
+    along, across = abs(reduction.strides[main][-1]), abs(outer.strides[main][-1])
     if across == 0 or 0 < along < across:
         if geometry.length <= _MOST_SHORT and width >= _SHORTEST_RUN:
-            return "columns", min(width, most, _STRIDED_STRIP), 1
-        return "rows", 1, 1
-    if width <= min(_MOST_FOLDED, most) and _without_gaps(geometry, kept, reduced):
-        fold = max(1, min(_FOLDED, most) // width)
-        return "folded", width, fold // 16 * 16 if fold > 16 else fold
+            return HostColumnSchedule, min(width, most, _STRIDED_STRIP), 1
+        return HostRowSchedule, 1, 1
+    if width <= min(_MOST_BLOCKED, most) and _without_gaps(geometry, outer, reduction):
+        row_block = max(1, min(_ROW_BLOCK, most) // width)
+        return RowBlockedSchedule, width, row_block // 16 * 16 if row_block > 16 else row_block
     if width < _NARROW and geometry.length >= _LONG:
-        return "rows", 1, 1
+        return HostRowSchedule, 1, 1
     # Wide strips, since memory is then read in order; narrower where there are few rows to share.
     parts = max(1, geometry.length // _SHARED_ROWS) * (geometry.outputs // width)
     items = min(_FEWEST_ITEMS, geometry.outputs * geometry.length // PART)
     strips = max(-(-width // most), -(-items // parts))
     strip = -(-width // strips)
-    return "columns", min(-(-strip // 64) * 64, most, width), 1
+    return HostColumnSchedule, min(-(-strip // 64) * 64, most, width), 1
 
 
-def _without_gaps(geometry: Geometry, kept: Loop, reduced: Loop) -> bool:
+def _without_gaps(geometry: Geometry, outer: Loop, reduction: Loop) -> bool:
     """Return whether rows follow each other as their elements do, in every input."""
-    if len(reduced.shape) > 1:
+    if len(reduction.shape) > 1:
         return False
     return all(
-        operand.written or across[-1] * kept.shape[-1] == along[-1]
+        operand.written or across[-1] * outer.shape[-1] == along[-1]
         for operand, across, along in zip(
-            geometry.operands, kept.strides, reduced.strides, strict=True
+            geometry.operands, outer.strides, reduction.strides, strict=True
         )
     )
 
 
-def _parts(length: int, strip: int, tiles: int, fold: int) -> tuple[int, int]:
+def _parts(length: int, strip: int, tiles: int, row_block: int) -> tuple[int, int]:
     """Return over how many parts a tile is split, and the elements of each output in a part."""
     if tiles >= _MOST_ITEMS:
         return 1, max(length, 1)
     wanted = max(1, min(length * strip // PART, MOST_PARTS // tiles))
     if strip > 1:
-        wanted = min(wanted, max(1, length // (_SHARED_ROWS * fold)))
+        wanted = min(wanted, max(1, length // (_SHARED_ROWS * row_block)))
     chunk = -(-length // wanted)
-    chunk = max(1, -(-chunk // fold) * fold)
+    chunk = max(1, -(-chunk // row_block) * row_block)
     return max(1, -(-length // chunk)), chunk

@@ -106,7 +106,7 @@ class Signature:
         return self.inputs + self.outputs
 
     def snippet(self, index: int, label: str = "") -> Snippet:
-        """Return the place of parameter `index` (inputs first) in its parameter string."""
+        """Return the location of parameter `index` (inputs first) in its parameter string."""
         parameter = self.parameters[index]
         if index < len(self.inputs):
             return Snippet("in_params", self.in_text, *parameter.span, label)

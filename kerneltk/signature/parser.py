@@ -268,7 +268,7 @@ def parse_signature(in_params: str, out_params: str, body: Body = "elementwise")
     in_params, out_params : str
         Comma-separated parameters; see the module's grammar.
     body : {"elementwise", "reduction"}
-        What the parameters are for: its texts have names of their own.
+        What the parameters are for: its expressions have names of their own.
 
     Returns
     -------
@@ -277,7 +277,7 @@ def parse_signature(in_params: str, out_params: str, body: Body = "elementwise")
     Raises
     ------
     SignatureError
-        The text does not follow the grammar, or a name is taken or used twice.
+        The string does not follow the grammar, or a name is taken or used twice.
     UnknownDtypeError
         A type is neither a dtype nor a type variable. Also a ``TypeError``.
 

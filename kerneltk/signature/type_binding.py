@@ -184,7 +184,7 @@ def _overflow(value: object, dtype: np.dtype[Any]) -> ScalarOverflowError:
 
 
 def convert_scalar(
-    value: object, dtype: np.dtype[Any], place: Snippet | None = None
+    value: object, dtype: np.dtype[Any], location: Snippet | None = None
 ) -> tuple[object, ...]:
     """Return a scalar argument as the values that its ``struct`` format packs.
 
@@ -193,8 +193,8 @@ def convert_scalar(
     value : Python or NumPy number
     dtype : np.dtype
         The parameter's dtype.
-    place : Snippet, optional
-        The parameter's place, for messages.
+    location : Snippet, optional
+        The parameter's location, for messages.
 
     Raises
     ------
@@ -206,9 +206,9 @@ def convert_scalar(
     try:
         return _convert(value, dtype)
     except KernelToolkitError as error:
-        if place is None:
+        if location is None:
             raise
-        raise type(error)(render_message(str(error.args[0]), place)) from None
+        raise type(error)(render_message(str(error.args[0]), location)) from None
 
 
 def _convert(value: object, dtype: np.dtype[Any]) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """A model of the generated kernels' addressing, driven by the bytes that they are given.
 
-It computes, from a `Lowered`, which elements a launch visits and at which byte offsets it reaches
-each operand; every access is checked against the width that it is made with.
+It computes, from a `LaunchGeometry`, which elements a launch visits and at which byte offsets it
+reaches each operand; every access is checked against the width that it is made with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kerneltk.codegen.elementwise import HOST_TILE, ElementwiseSpecialization, Lowered
+from kerneltk.codegen.elementwise import HOST_TILE, ElementwiseSpecialization, LaunchGeometry
 from kerneltk.schedule.elementwise import TILE, Access
 
 Numbers = npt.NDArray[Any]
@@ -36,7 +36,7 @@ class Target:
 class Addressing:
     """The visits of one launch: for each operand the byte offset of every visited element."""
 
-    def __init__(self, lowered: Lowered, targets: Sequence[Target]) -> None:
+    def __init__(self, lowered: LaunchGeometry, targets: Sequence[Target]) -> None:
         self.lowered = lowered
         self.specialization: ElementwiseSpecialization = lowered.specialization
         self.targets = targets
@@ -123,15 +123,15 @@ class Addressing:
         """Return for each operand the byte offsets of all visits, in the same order."""
         backend, variant = self.specialization.backend, self.specialization.variant
         walkers: dict[tuple[str, str], Callable[[], None]] = {
-            ("cuda", "direct"): self.cuda_direct,
-            ("cuda", "pack"): self.cuda_pack,
+            ("cuda", "by_reference"): self.cuda_direct,
+            ("cuda", "vector"): self.cuda_pack,
             ("cuda", "interleave"): self.cuda_interleave,
             ("cuda", "tile"): self.cuda_tile,
-            ("host", "direct"): self.host_rows,
-            ("host", "pack"): self.host_rows,
+            ("host", "by_reference"): self.host_rows,
+            ("host", "vector"): self.host_rows,
             ("host", "tile"): self.host_tiles,
         }
-        if self.specialization.exact:
+        if self.specialization.no_remainder:
             self.check_exact()
         walkers[backend, variant]()
         return [
@@ -142,7 +142,7 @@ class Addressing:
         """The text has no part for what is left over, so there must be nothing."""
         width = self.specialization.width
         assert self.shift == 0
-        if self.specialization.variant == "pack":
+        if self.specialization.variant == "vector":
             assert self.n % width == 0
         elif self.specialization.variant == "interleave":
             assert self.n == self.lowered.grid * width * self.specialization.block
@@ -296,7 +296,7 @@ def _shares(grid: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
-def _unpacked(lowered: Lowered) -> dict[str, list[int]]:
+def _unpacked(lowered: LaunchGeometry) -> dict[str, list[int]]:
     """Read the constant part of the argument block by its declarations."""
     arguments = lowered.specialization.arguments
     assert arguments.constant.size == len(lowered.constants)

@@ -1,8 +1,8 @@
 """A model of the generated reductions' addressing, driven by the bytes that they are given.
 
-It computes, from a `Lowered`, which element is added to which output's total and which bytes every
-access touches, the redundant ones included. On the way it checks that accesses are aligned and
-within their array, that 32-bit numbers stay within 32 bits, and how totals are put together.
+It computes, from a `LaunchGeometry`, which element is added to which output's total and which bytes
+every access touches, the redundant ones included. On the way it checks that accesses are aligned
+and within their array, that 32-bit numbers stay within 32 bits, and how totals are put together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.reduction import ReductionSpecialization
-from kerneltk.codegen.specialization import Lowered
+from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec, byte_extent
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.schedule.reduction_cuda import COUNTERS
@@ -106,12 +106,13 @@ class ReductionAddressing:
     """
 
     def __init__(
-        self, lowered: Lowered, targets: Sequence[Target], *, corners: bool = False
+        self, lowered: LaunchGeometry, targets: Sequence[Target], *, corners: bool = False
     ) -> None:
         self.lowered = lowered
         self.corners = corners
         s: ReductionSpecialization = lowered.specialization  # type: ignore[assignment]
-        self.s = s
+        self.s: Any = s.schedule
+        self.shared = s.schedule.split > 1
         self.members = unpacked(lowered)
         self.outputs, self.length = self.number("_kt_outputs"), self.number("_kt_length")
         self.work, self.chunk = self.number("_kt_work"), self.number("_kt_chunk")
@@ -129,7 +130,7 @@ class ReductionAddressing:
             )
             for name, access, target in zip(
                 s.walked,
-                s.accesses,
+                s.schedule.accesses,
                 [*targets, *([None] * (len(s.walked) - len(targets)))],
                 strict=True,
             )
@@ -170,7 +171,7 @@ class ReductionAddressing:
 
     def coordinates(self, number: Numbers, loop: str) -> list[Numbers]:
         """Take a number apart, the innermost coordinate first."""
-        ndim = self.s.kept_ndim if loop == "kept" else self.s.reduced_ndim
+        ndim = len(self.s.outer.shape) if loop == "kept" else len(self.s.reduction.shape)
         if ndim == 1:
             return [number]
         divisors = self.members[f"_kt_d_{loop}"]
@@ -322,11 +323,11 @@ class ReductionAddressing:
     def threads(self, most: int) -> list[Numbers]:
         """Tile, part, thread and one of `most` more things, for all of them."""
         s = self.s
-        assert (self.lowered.grain > 1) == s.shared
-        assert s.shared or self.lowered.grain == 1
+        assert (self.lowered.chunk_size > 1) == self.shared
+        assert self.shared or self.lowered.chunk_size == 1
         grids = np.meshgrid(
             self.some(self.lowered.grid),
-            self.some(self.lowered.grain),
+            self.some(self.lowered.chunk_size),
             np.arange(s.block),
             np.arange(most),
             indexing="ij",
@@ -335,7 +336,7 @@ class ReductionAddressing:
 
     def shares(self, part: Numbers, work: Numbers) -> tuple[Numbers, Numbers]:
         """The first of a part's packs or elements, and one past its last."""
-        if not self.s.shared:
+        if not self.shared:
             return np.zeros_like(part), np.broadcast_to(work, part.shape)
         first = self.index(part * self.index(self.chunk))
         return first, np.minimum(self.index(first + self.chunk), work)
@@ -401,7 +402,7 @@ class ReductionAddressing:
 
         head, work = np.zeros_like(lane), np.full_like(lane, self.work)
         if s.peeled:
-            assert (s.reduced_ndim, s.rows) == (1, 1)
+            assert (len(s.reduction.shape), s.rows) == (1, 1)
             main = next(k for k, o in enumerate(self.read) if o.kind == "row")
             target = self.read[main].target
             assert target is not None
@@ -412,7 +413,7 @@ class ReductionAddressing:
         first, last = self.shares(part, work)
         at, pack, counted = self.loop(first + lane, last, s.lanes, s.unroll)
         e = self.coordinates(pack, "reduced")
-        if s.reduced_ndim > 1:  # the divisor says how many packs a row has
+        if len(s.reduction.shape) > 1:  # the divisor says how many packs a row has
             assert self.members["_kt_d_reduced"][0] * s.width == self.reduced[-1]
         e[-1] = self.index(e[-1] * s.width + head[at])
         places = [
@@ -423,7 +424,7 @@ class ReductionAddressing:
         self.add(counted[:, None], slots[at][:, None], outputs[at][:, None], element, places)
 
         if s.peeled:
-            tail = np.nonzero(part == 0)[0] if s.shared else np.arange(part.size)
+            tail = np.nonzero(part == 0)[0] if self.shared else np.arange(part.size)
             whole = self.index(work * s.width)[tail]
             at, p, counted = self.loop(lane[tail], self.length - whole, s.lanes, 1)
             own = tail[at]
@@ -435,7 +436,7 @@ class ReductionAddressing:
             self.add(counted, slots[own], outputs[own], single, places)
 
         if s.lanes <= WARP:
-            assert not s.shared
+            assert not self.shared
             check_lanes(s.lanes)
             writes = (lane == 0) & (wanted < self.outputs)
         else:
@@ -443,8 +444,8 @@ class ReductionAddressing:
             check_lanes(WARP)
             check_lanes(s.block // WARP)
             writes = (thread == 0) & (part == 0)  # whichever part comes last
-            if s.shared:
-                check_parts(self.lowered.grain, s.block)
+            if self.shared:
+                check_parts(self.lowered.chunk_size, s.block)
         self.finish_each(slots[writes], wanted[writes])
 
     def short(self) -> None:
@@ -452,7 +453,7 @@ class ReductionAddressing:
         tile, _, thread, _ = self.threads(1)
         output = self.index((self.index(tile * s.block) + thread) * s.rows)
         whole = self.index(output + s.rows) <= self.outputs
-        if s.exact:
+        if s.no_remainder:
             assert not (~whole & (output < self.outputs)).any()
         many = output[whole]
         element, row = np.arange(s.width), np.arange(s.width) // s.length
@@ -555,7 +556,7 @@ class ReductionAddressing:
         x, y = thread % s.lanes, thread // s.lanes
         wanted = self.index(self.index(tile * (s.lanes * several)) + x)
         wanted = self.index(wanted + v * s.lanes)
-        column = wanted if s.exact else np.where(wanted < columns, wanted, columns - 1)
+        column = wanted if s.no_remainder else np.where(wanted < columns, wanted, columns - 1)
         slots = ((tile * s.lanes + x) * several + v)[:, None] * pack + np.arange(pack)
         c = self.coordinates(column, "kept")
         own = np.arange(pack)
@@ -582,10 +583,10 @@ class ReductionAddressing:
         self.add(counted[:, None], slots[at], outputs[at], element[:, None], places)
 
         check_tree(below)
-        if s.shared:
-            check_parts(self.lowered.grain, below)
+        if self.shared:
+            check_parts(self.lowered.chunk_size, below)
         writes = (y == 0) & (part == 0)
-        if not s.exact:
+        if not s.no_remainder:
             writes &= wanted < columns
         if pack == 1:
             self.finish_each(slots[writes][:, 0], wanted[writes])
@@ -606,22 +607,26 @@ class ReductionAddressing:
         """Check the grid, the block, and that every part has something to do."""
         s, lowered = self.s, self.lowered
         assert 1 <= lowered.grid <= MOST_GRID[0]
-        assert 1 <= lowered.grain <= MOST_GRID[1]
-        assert lowered.grain == self.number("_kt_split")
+        assert 1 <= lowered.chunk_size <= MOST_GRID[1]
+        assert lowered.chunk_size == self.number("_kt_split")
         assert 1 <= s.block <= MOST_THREADS
         assert s.strategy == "columns" or s.block % WARP == 0
-        if s.shared:
+        if self.shared:
             assert lowered.grid <= COUNTERS
-            assert (lowered.grain - 1) * self.chunk < self.work <= lowered.grain * self.chunk
+            assert (
+                (lowered.chunk_size - 1) * self.chunk < self.work <= lowered.chunk_size * self.chunk
+            )
         else:
             assert lowered.scratch == 0
 
     def check_scratch(self, total: int, alignment: int) -> None:
         """Check where partial results lie, for totals of a size and an alignment (bytes)."""
         s, lowered = self.s, self.lowered
-        if not s.shared:
+        if not self.shared:
             return
-        tile, part = np.meshgrid(np.arange(lowered.grid), np.arange(lowered.grain), indexing="ij")
+        tile, part = np.meshgrid(
+            np.arange(lowered.grid), np.arange(lowered.chunk_size), indexing="ij"
+        )
         if s.strategy == "columns":
             x = np.arange(s.lanes)
             step = lowered.grid * s.lanes
@@ -629,7 +634,7 @@ class ReductionAddressing:
             total *= s.width
         else:
             assert s.strategy == "rows"
-            places = tile * lowered.grain + part
+            places = tile * lowered.chunk_size + part
         size = up(total, max(alignment, 4))  # of whole words
         begin = 4 * COUNTERS + places.ravel() * size
         assert begin.max() < 2**32
@@ -716,7 +721,7 @@ def check_parts(parts: int, threads: int) -> None:
     np.testing.assert_array_equal(np.sort(np.concatenate(read)), np.arange(parts))
 
 
-def unpacked(lowered: Lowered) -> dict[str, list[int]]:
+def unpacked(lowered: LaunchGeometry) -> dict[str, list[int]]:
     """Read the constant part of the argument block by its declarations."""
     arguments = lowered.specialization.arguments
     assert arguments.constant.size == len(lowered.constants)

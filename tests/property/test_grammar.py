@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.codegen.elementwise import ElementwiseDefinition, specialize_elementwise
+from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.render import render
 from kerneltk.codegen.template_input import template_input
 from kerneltk.core.arrays import ArraySpec
@@ -19,6 +19,7 @@ from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.errors import SignatureError
 from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Signature
 from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import bind_types
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -138,7 +139,9 @@ def rendered(signature: Signature, backend: Any) -> str:
     dtypes = [None if spec is None else spec.dtype for spec in specs]
     binding = bind_types(signature, dtypes, [1.0] * len(values))
     definition = ElementwiseDefinition(signature, "kernel", "", (), "")
-    lowered = specialize_elementwise(definition, capabilities_of(backend), binding, specs, (40, 36))
+    resolved = Resolved(binding, (40, 36), (40, 36), tuple(specs), "C")
+    lowered = definition.schedule(resolved, capabilities_of(backend), None, None)
+    assert lowered is not None
     return render(template_input(lowered.specialization))
 
 

@@ -13,11 +13,15 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.codegen.divisors import multiplier_and_shift
-from kerneltk.codegen.elementwise import ElementwiseDefinition, Lowered, specialize_elementwise
+from kerneltk.codegen.argument_block import multiplier_and_shift
+from kerneltk.codegen.elementwise import (
+    ElementwiseDefinition,
+    LaunchGeometry,
+)
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import bind_types
 
 from .addressing import Addressing, Target
@@ -53,16 +57,17 @@ def definition_of(count: int, *, index: bool, direct: bool) -> ElementwiseDefini
 def lowered_for(
     specs: Sequence[ArraySpec], shape: tuple[int, ...], backend: Any, *, index: bool, direct: bool,
     block: int | None = None,
-) -> Lowered:  # fmt: skip
+) -> LaunchGeometry:  # fmt: skip
     definition = definition_of(len(specs), index=index, direct=direct)
     binding = bind_types(definition.signature, [spec.dtype for spec in specs])
-    return specialize_elementwise(
-        definition, capabilities_of(backend), binding, specs, shape, block
-    )
+    resolved = Resolved(binding, shape, shape, tuple(specs), "C")
+    found = definition.schedule(resolved, capabilities_of(backend), None, (None, block))
+    assert found is not None
+    return found
 
 
 def check(
-    lowered: Lowered, specs: Sequence[ArraySpec], shape: tuple[int, ...], *, index: bool
+    lowered: LaunchGeometry, specs: Sequence[ArraySpec], shape: tuple[int, ...], *, index: bool
 ) -> None:
     """Compare the model's visits with NumPy's view of the loop."""
     targets = [
@@ -165,7 +170,7 @@ def test_direct_loops_keep_the_order(
         unit = alignment_on(capabilities_of("cuda"), spec.dtype)
         assume(not any(value % unit for value in (spec.offset, *spec.strides)))
     lowered = lowered_for(specs, shape, backend, index=index, direct=True)
-    assert lowered.specialization.variant == "direct"
+    assert lowered.specialization.variant == "by_reference"
     check(lowered, specs, shape, index=index)
 
 

@@ -16,18 +16,19 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.codegen import divisors
+from kerneltk.codegen import argument_block
 from kerneltk.codegen import reduction as lowering
 from kerneltk.codegen.accumulator import parse_accumulator
-from kerneltk.codegen.reduction import ReductionDefinition, specialize_reduction
+from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import render
-from kerneltk.codegen.specialization import Lowered
+from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.codegen.template_input import template_input
 from kerneltk.core.arrays import ArraySpec, broadcast_strides
 from kerneltk.core.dtypes import describe
 from kerneltk.schedule import reduction_cuda
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import bind_types
 
 from .reduction_addressing import (
@@ -111,15 +112,19 @@ def definition_of(case: Case) -> ReductionDefinition:
     )
 
 
-def lowered_for(case: Case) -> Lowered:
+def lowered_for(case: Case) -> LaunchGeometry:
     definition = definition_of(case)
     binding = bind_types(definition.signature, [spec.dtype for spec in case.specs])
-    return specialize_reduction(
-        definition, capabilities_of("cuda"), binding, case.specs, case.shape, case.axes, case.units
+    kept = tuple(n for k, n in enumerate(case.shape) if k not in case.axes)
+    resolved = Resolved(binding, case.shape, kept, case.specs, "C")
+    found = definition.schedule(
+        resolved, capabilities_of("cuda"), case.units, (case.axes, False, None)
     )
+    assert found is not None
+    return found
 
 
-def walked(case: Case, lowered: Lowered, *, corners: bool = False) -> ReductionAddressing:
+def walked(case: Case, lowered: LaunchGeometry, *, corners: bool = False) -> ReductionAddressing:
     return ReductionAddressing(lowered, [Target.of(spec) for spec in case.specs], corners=corners)
 
 
@@ -167,7 +172,7 @@ def mixed(rows: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     return np.sort(total * np.uint64(0xBF58476D1CE4E5B9))
 
 
-def check(case: Case) -> Lowered:
+def check(case: Case) -> LaunchGeometry:
     """Compare what a launch does with NumPy's view of the reduction."""
     lowered = lowered_for(case)
     model = walked(case, lowered)
@@ -317,10 +322,19 @@ def cases(draw: Any, kind: str) -> Case:
     )
 
 
+def schedule_of(lowered: LaunchGeometry) -> Any:
+    specialization: Any = lowered.specialization
+    return specialization.schedule
+
+
+def flags_of(s: Any) -> list[str]:
+    names = [name for name in ("peeled", "spread", "no_remainder") if getattr(s, name, False)]
+    return ["shared", *names] if s.split > 1 else names
+
+
 def checked(case: Case) -> None:
-    s: Any = check(case).specialization
-    names = ("shared", "peeled", "spread", "exact")
-    event(" ".join([s.strategy, *(name for name in names if getattr(s, name))]))
+    s = schedule_of(check(case))
+    event(" ".join([s.strategy, *flags_of(s)]))
 
 
 @given(cases("any"))
@@ -463,38 +477,39 @@ HARD = [short_rows, staged_rows, rows, rows_that_begin_anywhere, columns, output
 
 def feature_of(s: Any) -> tuple[Any, ...]:
     """What makes a difference in the text's loops."""
-    how = {
-        "rows": "lanes" if s.lanes <= 32 else "block",
-        "columns": "alone" if s.lanes == s.block else "together",
-    }
-    flags = [name for name in ("shared", "peeled", "spread", "exact") if getattr(s, name)]
+    how = ""
+    if s.strategy == "rows":
+        how = "lanes" if s.lanes <= 32 else "block"
+    elif s.strategy == "columns":
+        how = "alone" if s.lanes == s.block else "together"
+    flags = flags_of(s)
     flags += ["several"] if s.strategy == "rows" and s.rows > 1 else []
-    flags += ["packs"] if s.width > 1 and not s.spread else []
-    return (s.strategy, how.get(s.strategy, ""), *flags)
+    flags += ["vectors"] if getattr(s, "width", 1) > 1 and not getattr(s, "spread", False) else []
+    return (s.strategy, how, *flags)
 
 
 WAYS = {
-    ("short", "", "packs"),
-    ("short", "", "exact", "packs"),
+    ("short", "", "vectors"),
+    ("short", "", "no_remainder", "vectors"),
     ("staged", ""),
     ("rows", "lanes"),
-    ("rows", "lanes", "packs"),
+    ("rows", "lanes", "vectors"),
     ("rows", "lanes", "several"),
-    ("rows", "lanes", "several", "packs"),
-    ("rows", "lanes", "peeled", "packs"),
+    ("rows", "lanes", "several", "vectors"),
+    ("rows", "lanes", "peeled", "vectors"),
     ("rows", "block"),
-    ("rows", "block", "packs"),
-    ("rows", "block", "peeled", "packs"),
+    ("rows", "block", "vectors"),
+    ("rows", "block", "peeled", "vectors"),
     ("rows", "block", "shared"),
-    ("rows", "block", "shared", "packs"),
-    ("rows", "block", "shared", "peeled", "packs"),
+    ("rows", "block", "shared", "vectors"),
+    ("rows", "block", "shared", "peeled", "vectors"),
     *(
         ("columns", how, *shared, *last)
         for how, shared in (("alone", ()), ("together", ()), ("together", ("shared",)))
-        for last in ((), ("exact",), ("packs",), ("exact", "packs"))
+        for last in ((), ("no_remainder",), ("vectors",), ("no_remainder", "vectors"))
     ),
     ("columns", "alone", "spread"),
-    ("columns", "alone", "spread", "exact"),
+    ("columns", "alone", "spread", "no_remainder"),
 }
 
 
@@ -538,7 +553,7 @@ def test_every_element_of_hard_shapes_is_added_once(shapes: Callable[[], Iterato
 
 def test_hard_shapes_take_every_way() -> None:
     cases = itertools.chain.from_iterable(shapes() for shapes in HARD)
-    found = {feature_of(lowered_for(case).specialization) for case in cases}
+    found = {feature_of(schedule_of(lowered_for(case))) for case in cases}
     assert not WAYS - found
 
 
@@ -549,21 +564,22 @@ def test_shared_memory_suffices(shapes: Callable[[], Iterator[Case]]) -> None:
     for case, (accumulator, identity) in itertools.product(shapes(), totals):
         own = replace(case, accumulator=accumulator, identity=identity or case.mask)
         lowered = lowered_for(own)
-        s: Any = lowered.specialization
         with told(own):
             walked(own, lowered).check_scratch(*total_of(own))
-            given = template_input(s)
+            given = template_input(lowered.specialization)
             key = given.digest()
             if key not in sources:
                 sources[key] = render(given)
-            size = shared_bytes(sources[key], total_of(own)[0], s.width)
+            size = shared_bytes(
+                sources[key], total_of(own)[0], getattr(schedule_of(lowered), "width", 1)
+            )
             assert size <= MOST_SHARED_BYTES
 
 
 # -- what no machine here could hold ------------------------------------------------------------
 
 
-def check_far(case: Case) -> Lowered:
+def check_far(case: Case) -> LaunchGeometry:
     """Look at the corners of a launch whose numbers and offsets may need 64 bits."""
     lowered = lowered_for(case)
     model = walked(case, lowered, corners=True)
@@ -646,8 +662,7 @@ def test_numbers_beyond_32_bits_at_the_limits(shapes: Callable[[], Iterator[Case
 
 def test_the_limits_need_either_width() -> None:
     cases = itertools.chain.from_iterable(shapes() for shapes in FAR)
-    lowered: list[Any] = [lowered_for(case).specialization for case in cases]
-    assert {s.wide_index for s in lowered} == {False, True}
+    assert {schedule_of(lowered_for(case)).wide_index for case in cases} == {False, True}
 
 
 small = [1, 2, 3, 5, 8, 67, 255, 256, 1000, 4096]
@@ -684,21 +699,21 @@ def far_reductions(draw: Any) -> Case:
 @given(far_reductions())
 @settings(deadline=None, max_examples=250)
 def test_numbers_beyond_32_bits(case: Case) -> None:
-    s: Any = check_far(case).specialization
+    s = schedule_of(check_far(case))
     event(f"{s.strategy}, {'64' if s.wide_index else '32'} bits")
 
 
 # -- the model itself ---------------------------------------------------------------------------
 
 
-def strides_off(layout: reduction_cuda.ReductionLayout) -> reduction_cuda.ReductionLayout:
+def strides_off(layout: Any) -> Any:
     """The first operand's innermost kept step is one element too long."""
-    row, *others = layout.kept.strides
-    kept = replace(layout.kept, strides=((*row[:-1], row[-1] + 4), *others))
-    return replace(layout, kept=kept)
+    row, *others = layout.outer.strides
+    kept = replace(layout.outer, strides=((*row[:-1], row[-1] + 4), *others))
+    return replace(layout, outer=kept)
 
 
-def chunks(layout: reduction_cuda.ReductionLayout, size: int) -> reduction_cuda.ReductionLayout:
+def chunks(layout: Any, size: int) -> Any:
     """Every access to memory is so wide (bytes)."""
     return replace(layout, accesses=tuple(replace(a, chunk=size) for a in layout.accesses))
 
@@ -706,7 +721,7 @@ def chunks(layout: reduction_cuda.ReductionLayout, size: int) -> reduction_cuda.
 ODD = dense((40, 1001), (1,), "f4", offset=4)
 SPLIT = dense((3, 40000), (1,), "f4", units=16)
 COLUMNS = dense((4000, 10), (0,), "f4", units=1)
-Fault = Callable[[reduction_cuda.ReductionLayout], reduction_cuda.ReductionLayout]
+Fault = Callable[[Any], Any]
 FAULTS: dict[str, tuple[Case, Fault]] = {
     "a chunk one too short": (SPLIT, lambda p: replace(p, chunk=p.chunk - 1)),
     "a part too few": (SPLIT, lambda p: replace(p, split=p.split - 1)),
@@ -717,8 +732,12 @@ FAULTS: dict[str, tuple[Case, Fault]] = {
     "a wrong stride": (ODD, strides_off),
     "a wrong stride of columns": (dense((20, 70), (0,), "f4"), strides_off),
     "rows that are taken for aligned": (ODD, lambda p: replace(p, peeled=False)),
-    "columns without a rest": (dense((3, 1001), (0,), "f4"), lambda p: replace(p, exact=True)),
-    "short rows without a rest": (dense((1001, 3), (1,), "f4"), lambda p: replace(p, exact=True)),
+    "columns without a rest": (
+        dense((3, 1001), (0,), "f4"), lambda p: replace(p, no_remainder=True)
+    ),
+    "short rows without a rest": (
+        dense((1001, 3), (1,), "f4"), lambda p: replace(p, no_remainder=True)
+    ),
     "a longer row": (dense((1001, 3), (1,), "f4"), lambda p: replace(p, length=4)),
     "staged rows that do not meet": (
         dense((1003, 67), (1,), "f4", units=1), lambda p: replace(p, rows=p.rows + 1)
@@ -746,9 +765,11 @@ def test_the_model_finds_planted_faults(fault: str, monkeypatch: pytest.MonkeyPa
 def test_the_model_finds_wrong_divisors(monkeypatch: pytest.MonkeyPatch) -> None:
     case = dense((6, 40, 3, 8), (0, 2), "f4")
     check(case)
-    right = divisors.multiplier_and_shift
+    right = argument_block.multiplier_and_shift
     monkeypatch.setattr(
-        lowering, "multiplier_and_shift", lambda d, bits: (right(d + 1, bits)[0], right(d, bits)[1])
+        argument_block,
+        "multiplier_and_shift",
+        lambda d, bits: (right(d + 1, bits)[0], right(d, bits)[1]),
     )
     with pytest.raises(AssertionError):
         check(case)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, DivisionError, ElementwiseKernel, KernelToolkitError, elementwise
+from kerneltk import ArraySpec, DivisionError, ElementwiseKernel, KernelToolkitError
 from kerneltk.backends.host.backend import HostBackend
+from kerneltk.codegen import elementwise as definitions
 from kerneltk.launch import dispatch
 from kerneltk.signature.parameters import NO_DEFAULT
 
@@ -83,8 +84,8 @@ def test_a_second_call_touches_only_its_plan(
     calls = [
         counted(monkeypatch, owner, name)
         for owner, name in (
-            (elementwise, "resolve_elementwise"),
-            (elementwise, "specialize_elementwise"),
+            (definitions, "resolve_elementwise"),
+            (definitions.ElementwiseDefinition, "schedule"),
             (dispatch, "translation_unit_of"),
             (dispatch, "make_launcher"),
         )

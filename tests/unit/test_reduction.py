@@ -23,9 +23,9 @@ from kerneltk import (
     AxisError,
     KernelToolkitError,
     ReductionKernel,
-    reduction,
 )
 from kerneltk.backends.host.backend import HostBackend
+from kerneltk.codegen import reduction as definitions
 from kerneltk.launch import dispatch
 from kerneltk.signature.parameters import NO_DEFAULT
 
@@ -348,8 +348,8 @@ def test_a_second_call_touches_only_its_plan(
     counts = [
         counted(monkeypatch, owner, name)
         for owner, name in (
-            (reduction, "resolve_reduction"),
-            (reduction, "specialize_reduction"),
+            (definitions, "resolve_reduction"),
+            (definitions.ReductionDefinition, "schedule"),
             (dispatch, "translation_unit_of"),
             (dispatch, "make_launcher"),
         )
@@ -616,7 +616,7 @@ def test_the_text_is_known_without_memory_or_gpu(kernel: ReductionKernel, name: 
     assert unit == kernel.translation_unit(*call_args, **call_named, backend="host")
     codes: list[str] = []
     for dispatcher in (kernel._dispatcher, kernel._masked):
-        dispatcher._codes.clear()
+        dispatcher.codes.clear()
     kernel(*call_args, **call_named)
     codes += kernel.cached_codes.values()
     assert codes == [unit.source]

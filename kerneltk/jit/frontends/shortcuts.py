@@ -1,7 +1,7 @@
 """What a repeated call of a `@kernel` touches: a few comparisons, and the call of the typed kernel.
 
-As launchers are (`launch`), a shortcut is Python text for one combination of argument types. Where
-the arguments are of other types it calls what finds out.
+A shortcut is Python source for one combination of argument types, as launchers are. Where the
+arguments are of other types it calls what finds out.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["make_shortcut"]
 
 
 @lru_cache(maxsize=512)
-def _compiled(text: str) -> CodeType:
-    return compile(text, "<shortcut>", "exec")
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<shortcut>", "exec")
 
 
 def make_shortcut(
@@ -74,7 +74,7 @@ def make_shortcut(
         if not is_array:
             continue
         tests.append(f"a{k}.dtype is dtype{k}")
-        if any(raw) or index_ndim > 1:  # the text may rely on short axes
+        if any(raw) or index_ndim > 1:  # the source may rely on short axes
             tests.append(f"0 < a{k}.size < {2**31}")
         if k < count and raw[k]:
             tests += [f"a{k}.ndim == {args[k].ndim}", f"a{k}.flags.c_contiguous is contiguous{k}"]
@@ -101,7 +101,7 @@ def make_shortcut(
             head.append(f"    out{j} = empty(a{whole[0]}.shape, out_dtype{j}, 'C')")
             passed.append(f"out{j}")
     names = ", ".join(f"a{k}" for k in range(len(args)))
-    text = "\n".join(
+    source = "\n".join(
         [
             f"def call({names}):",
             f"    if not ({' and '.join(tests)}):",
@@ -123,6 +123,6 @@ def make_shortcut(
         },
         **{f"out_dtype{j}": dtype for j, dtype in enumerate(dtypes)},
     }
-    exec(_compiled(text), names_)
+    exec(_compiled(source), names_)
     made: Callable[..., Any] = names_["call"]
     return made

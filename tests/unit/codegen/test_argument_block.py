@@ -8,7 +8,12 @@ import pytest
 
 from kerneltk.backends.cuda import nvrtc
 from kerneltk.backends.host import toolchain
-from kerneltk.codegen.argument_block import ArgumentBlock, Field, build_block
+from kerneltk.codegen.argument_block import (
+    ArgumentBlock,
+    Field,
+    build_block,
+    multiplier_and_shift,
+)
 from kerneltk.core.artifacts import TranslationUnit
 
 FIELDS = (
@@ -96,3 +101,26 @@ def test_values_that_change_come_first() -> None:
     assert block.constant_offset % 16 == 0
     assert block.size % 16 == 0
     assert block.dynamic.pack(1, 2.0)
+
+
+# -- divisors: every one that is small, and the edges of the range ---------------------------------
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_small_divisors_and_edges(bits: int) -> None:
+    top = (1 << (bits - 1)) - 1
+    divisors = [*range(1, 600), top, top - 1, top // 2, top // 2 + 1, top // 3, 1 << (bits - 1)]
+    for divisor in divisors:
+        multiplier, shift = multiplier_and_shift(divisor, bits)
+        assert 0 < multiplier < 1 << bits
+        assert 0 <= shift < bits
+        last = top // divisor * divisor
+        for n in (0, 1, divisor - 1, divisor, divisor + 1, last - 1, last, top - 1, top):
+            if 0 <= n <= top:
+                assert ((multiplier * n >> bits) + n) >> shift == n // divisor
+
+
+@pytest.mark.parametrize("divisor", [0, -1, (1 << 31) + 1])
+def test_divisors_out_of_range(divisor: int) -> None:
+    with pytest.raises(ValueError, match="does not fit 31 bits"):
+        multiplier_and_shift(divisor, 32)

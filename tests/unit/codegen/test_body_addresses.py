@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kerneltk import ElementwiseKernel
 from kerneltk.codegen.body_addresses import defined_macros, takes_address
+from kerneltk.core.lexer import lex
 
 VALUES, TYPES = ("x", "y", "m"), ("T",)
 
@@ -55,7 +56,7 @@ VALUES, TYPES = ("x", "y", "m"), ("T",)
     ],
 )  # fmt: skip
 def test_addresses(text: str, takes: bool) -> None:
-    assert takes_address(text, VALUES, TYPES) is takes
+    assert takes_address(lex(text), VALUES, TYPES) is takes
 
 
 def test_macros_may_be_casts() -> None:
@@ -63,11 +64,11 @@ def test_macros_may_be_casts() -> None:
         ("#define TO(T) (T)\n#define PTR (T*)\n", ""), ("-DN=4", "-D", "P=int*")
     )
     assert macros == {"TO", "PTR", "N"}
-    assert takes_address("y = PTR & x", VALUES, TYPES, macros)
-    assert takes_address("y = TO(T*) & x", VALUES, TYPES, macros)
-    assert takes_address("y = (PTR) & x", VALUES, TYPES, macros)
-    assert takes_address("y = (x) & m", VALUES, TYPES, {"x"})
-    assert not takes_address("y = (x) & m", VALUES, TYPES, macros)
+    assert takes_address(lex("y = PTR & x"), VALUES, TYPES, macros)
+    assert takes_address(lex("y = TO(T*) & x"), VALUES, TYPES, macros)
+    assert takes_address(lex("y = (PTR) & x"), VALUES, TYPES, macros)
+    assert takes_address(lex("y = (x) & m"), VALUES, TYPES, {"x"})
+    assert not takes_address(lex("y = (x) & m"), VALUES, TYPES, macros)
 
 
 def parenthesized(text: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -96,14 +97,14 @@ POINTERS = st.sampled_from([
 
 @given(NUMBERS)
 def test_expressions_of_numbers_take_none(text: str) -> None:
-    assert not takes_address(f"y = {text};", VALUES, TYPES), text
+    assert not takes_address(lex(f"y = {text};"), VALUES, TYPES), text
 
 
 @given(NUMBERS, POINTERS, st.sampled_from([" & ", "+", "&&", ", "]), st.booleans())
 def test_no_address_is_missed(number: str, pointer: str, operator: str, first: bool) -> None:
     pair = (pointer, number) if first else (f"({number})", pointer)
     for text in (operator.join(pair), f"f({operator.join(pair)})", f"({number}) * ({pointer})"):
-        assert takes_address(f"y = {text};", VALUES, TYPES), text
+        assert takes_address(lex(f"y = {text};"), VALUES, TYPES), text
 
 
 def test_a_binary_and_needs_no_alignment() -> None:

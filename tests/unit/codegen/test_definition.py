@@ -68,13 +68,13 @@ def test_numbers_that_are_read(
 )  # fmt: skip
 def test_a_macro_may_name_the_numbers(texts: dict[str, Any]) -> None:
     made = defined(**{"map_expr": "x * PLACE", **texts})
-    assert made.opaque
+    assert made.facts.opaque
     assert (made.uses_number, made.uses_output_number) == (True, True)
 
 
 def test_a_function_of_the_preamble_has_names_of_its_own() -> None:
     made = defined("f(x)", preamble="__device__ int f(int _j) { return _j; }")
-    assert not made.opaque
+    assert not made.facts.opaque
     assert not made.uses_number
 
 
@@ -88,7 +88,7 @@ def test_a_function_of_the_preamble_has_names_of_its_own() -> None:
 )  # fmt: skip
 def test_headers_of_the_user_s_may_name_anything(texts: dict[str, Any], others: bool) -> None:
     made = defined(**texts)
-    assert made.includes_others == others
+    assert ("_j" in made.facts.observed) == others
     assert (made.uses_number, made.uses_output_number) == (others, others)
 
 
@@ -107,9 +107,9 @@ def test_views() -> None:
 )  # fmt: skip
 def test_outputs_that_are_plainly_overwritten(text: str, plain: bool) -> None:
     made = defined(post_map_expr=text)
-    assert made.overwrites(made.signature.outputs[0]) == plain
+    assert ("y" in made.facts.overwritten) == plain
     hidden = defined(post_map_expr=text, preamble="#define a y")
-    assert not hidden.overwrites(hidden.signature.outputs[0])
+    assert "y" not in hidden.facts.overwritten
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.core.lexer import always_assigns, identifiers, uses_thread_state, without_comments
+from kerneltk.core.lexer import (
+    always_assigns,
+    lex,
+    uses_thread_state,
+    without_comments,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +29,7 @@ from kerneltk.core.lexer import always_assigns, identifiers, uses_thread_state, 
     ],
 )
 def test_identifiers(text: str, names: set[str]) -> None:
-    assert identifiers(text) == names
+    assert lex(text).names == names
 
 
 def test_comments_become_spaces() -> None:
@@ -50,8 +55,9 @@ def test_thread_state(name: str, uses: bool) -> None:
         ("return; y = x", False), ("x && (y = x)", False), ("x ? y = x : x", False),
         ("{ y = x; }", False), ("f(y); y = x", False), ("T& r = y; y = x", False),
         ("a = y = x", False), ("*p = y", False), ("y.a = x", False), ("y[0] = x", False),
-        ("for (;;) break; y = x", False), ("L: y = x", False), ("#if 0\ny = x;\n#endif", False),
+        ("for (;;) break; y = x", False), ("L: y = x", False), ("N::f(); y = x", False),
+        ("#if 0\ny = x;\n#endif", False),
     ],
 )  # fmt: skip
 def test_plain_assignments(text: str, assigns: bool) -> None:
-    assert always_assigns(text, "y") is assigns
+    assert always_assigns(lex(text), "y") is assigns

@@ -10,7 +10,7 @@ import pytest
 
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.dtypes import describe
-from kerneltk.schedule.elementwise import Layout, Operand, choose_pack_width, plan_cuda, plan_host
+from kerneltk.schedule.elementwise import Layout, Operand, choose_vector_width, plan_cuda, plan_host
 
 make = ArraySpec.make
 
@@ -51,14 +51,14 @@ def test_dense_arrays_move_sixteen_bytes(dtype: str, order: Any) -> None:
     assert (kinds(layout), layout.loop.shape) == (["flat"] * 2, (2**15,))
     assert [access.chunk for access in layout.accesses] == [16, 16]
     if dtype != "c16":  # one element is as much as one access moves
-        assert (layout.variant, layout.width) == ("pack", 16 // np.dtype(dtype).itemsize)
+        assert (layout.variant, layout.width) == ("vector", 16 // np.dtype(dtype).itemsize)
 
 
 @pytest.mark.parametrize("elements", [1, 2, 3])
 def test_arrays_that_begin_at_one_odd_place_are_shifted(elements: int) -> None:
     spec = make("f4", 1000, offset=4 * elements)
     layout = cuda(spec, spec)
-    assert (layout.variant, layout.shift) == ("pack", elements)
+    assert (layout.variant, layout.shift) == ("vector", elements)
     assert [access.chunk for access in layout.accesses] == [16, 16]
 
 
@@ -66,7 +66,7 @@ def test_arrays_that_begin_at_different_places() -> None:
     layout = cuda(make("f4", 1000, offset=4), make("f4", 1000))
     assert layout.shift == 0
     assert layout.accesses[0].chunk == 4
-    if layout.variant == "pack":
+    if layout.variant == "vector":
         assert layout.accesses[1].chunk == 16
 
 
@@ -81,7 +81,7 @@ def test_broadcast_rows_and_columns_keep_wide_stores() -> None:
     column = cuda(whole, make("f4", (256, 1)), whole)
     assert kinds(row) == ["flat", "row", "flat"]
     assert kinds(column) == ["flat", "broadcast", "flat"]
-    assert {row.variant, column.variant} == {"pack"}
+    assert {row.variant, column.variant} == {"vector"}
     assert row.accesses[2].chunk == column.accesses[2].chunk == 16
 
 
@@ -96,7 +96,7 @@ def test_transposed_inputs_go_through_a_tile() -> None:
     layout = cuda(turned, whole, whole)
     assert (layout.variant, kinds(layout)[0]) == ("tile", "staged")
     assert cuda(turned, whole, whole, tiles=False).variant != "tile"
-    assert cuda(turned, turned).variant == "pack"
+    assert cuda(turned, turned).variant == "vector"
     assert host(turned, whole).variant == "tile"
 
 
@@ -112,8 +112,8 @@ def test_every_second_element() -> None:
 
 
 def test_direct_loops_keep_the_order() -> None:
-    layout = cuda(make("f4", (8, 9), order="F"), make("f4", (8, 9)), index=True, direct=True)
-    assert (layout.variant, layout.width) == ("direct", 1)
+    layout = cuda(make("f4", (8, 9), order="F"), make("f4", (8, 9)), index=True, by_reference=True)
+    assert (layout.variant, layout.width) == ("by_reference", 1)
     assert kinds(layout) == ["element", "flat", "flat"]
 
 
@@ -138,7 +138,7 @@ def test_index_width(shape: tuple[int, ...], strides: Any, wide: bool) -> None:
 
 @pytest.mark.parametrize("itemsizes", [(1,), (2, 4), (8,), (16,), (1, 16), (3,), (4, 12), ()])
 def test_widths(itemsizes: tuple[int, ...]) -> None:
-    width = choose_pack_width(itemsizes)
+    width = choose_vector_width(itemsizes)
     assert width & (width - 1) == 0
     assert width * max(itemsizes, default=1) <= 32
     if any(size & (size - 1) for size in itemsizes):

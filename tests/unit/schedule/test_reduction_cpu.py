@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from kerneltk import ReductionKernel
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.codegen.specialization import Lowered
+from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
-from kerneltk.reduction import _lower, _resolve
 from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.elementwise import Operand
+from kerneltk.schedule.reduction import Geometry
 from kerneltk.schedule.reduction_cpu import MOST_PARTS, PART, STRIP_BYTES, plan_reduction_host
-from kerneltk.schedule.reduction_cuda import Geometry, ReductionLayout
 
 make = ArraySpec.make
 
@@ -45,7 +44,7 @@ def geometry_of(
     return Geometry(tuple(kept), tuple(reduced), tuple(operands))
 
 
-def planned(*specs: ArraySpec, axes: Sequence[int], size: int = 4, **how: Any) -> ReductionLayout:
+def planned(*specs: ArraySpec, axes: Sequence[int], size: int = 4, **how: Any) -> Any:
     return plan_reduction_host(geometry_of(specs, axes, **how), size)
 
 
@@ -68,12 +67,12 @@ def geometries(draw: Any) -> Geometry:
     return geometry_of(specs, axes, number=draw(st.booleans()))
 
 
-def tiles_of(layout: ReductionLayout) -> Iterator[tuple[int, int]]:
+def tiles_of(layout: Any) -> Iterator[tuple[int, int]]:
     """Return the first output of each tile, in the order of the loop, and how many it has."""
-    width = layout.kept.shape[-1]
-    for row in range(layout.kept.size // width):
-        for first in range(0, width, layout.work):
-            yield row * width + first, min(layout.work, width - first)
+    width = layout.outer.shape[-1]
+    for row in range(layout.outer.size // width):
+        for first in range(0, width, layout.counts[1]):
+            yield row * width + first, min(layout.counts[1], width - first)
 
 
 @given(geometries(), st.sampled_from([1, 4, 16, 128]), st.sampled_from([1 << 6, 1 << 10, PART]))
@@ -82,10 +81,10 @@ def test_everything_is_covered_once(geometry: Geometry, size: int, part: int) ->
         patch.setattr(reduction_cpu, "PART", part)
         patch.setattr(reduction_cpu, "_SHARED_ROWS", 3 if part < PART else 128)
         patch.setattr(reduction_cpu, "_MANY_OUTPUTS", 1 << 12 if part < PART else 16)
-        layout = plan_reduction_host(geometry, size)
+        layout: Any = plan_reduction_host(geometry, size)
     event(f"{layout.strategy}, {'split' if layout.split > 1 else 'whole'}")
-    assert layout.kept.size == geometry.outputs
-    assert layout.reduced.size == geometry.length
+    assert layout.outer.size == geometry.outputs
+    assert layout.reduction.size == geometry.length
     tiles = list(tiles_of(layout))
     assert len(tiles) == layout.tiles
     seen = np.zeros((geometry.outputs, geometry.length), np.int8)
@@ -100,46 +99,45 @@ def test_everything_is_covered_once(geometry: Geometry, size: int, part: int) ->
 
 @given(geometries(), st.sampled_from([1, 2, 4, 8, 12, 16, 24, 100, 128]))
 def test_totals_have_room(geometry: Geometry, size: int) -> None:
-    layout = plan_reduction_host(geometry, size)
+    layout: Any = plan_reduction_host(geometry, size)
     if layout.strategy in ("rows", "short"):
-        assert (layout.work, layout.packs) == (1, 1)
+        assert (layout.counts[1], layout.counts[0]) == (1, 1)
         return
     # The generated text has room for a power of two of totals, as many as there may be bytes for.
     most = 1 << int(math.log2(STRIP_BYTES // size))
-    assert layout.work * layout.packs <= most
-    assert layout.width == STRIP_BYTES
-    assert layout.packs == 1 or layout.strategy == "folded"
+    assert layout.counts[1] * layout.counts[0] <= most
+    assert layout.counts[0] == 1 or layout.strategy == "row_blocked"
 
 
 @given(geometries(), st.booleans())
 def test_accesses_tell_how_lanes_lie(geometry: Geometry, many: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reduction_cpu, "_MANY_OUTPUTS", 16 if many else 10**9)
-        layout = plan_reduction_host(geometry, 4)
+        layout: Any = plan_reduction_host(geometry, 4)
     event(layout.strategy)
-    assert layout.length == (geometry.length if layout.strategy == "short" else 0)
-    loop = layout.reduced if layout.strategy == "rows" else layout.kept
+    assert layout.strategy != "short" or layout.length == geometry.length
+    loop = layout.reduction if layout.strategy == "rows" else layout.outer
     for k, (operand, access) in enumerate(zip(geometry.operands, layout.accesses, strict=True)):
         unit, step = operand.itemsize, loop.strides[k][-1]
         if access.kind == "flat":
-            assert (step, layout.reduced.strides[k][-1]) == (layout.length * unit, unit)
+            assert (step, layout.reduction.strides[k][-1]) == (layout.length * unit, unit)
         else:
             assert step == {"row": unit, "broadcast": 0}.get(access.kind, step)
             assert access.kind != "strided" or step not in (0, unit)
 
 
 @given(geometries())
-def test_rows_are_folded_only_without_gaps(geometry: Geometry) -> None:
-    layout = plan_reduction_host(geometry, 4)
-    if layout.strategy != "folded":
+def test_rows_are_blocked_only_without_gaps(geometry: Geometry) -> None:
+    layout: Any = plan_reduction_host(geometry, 4)
+    if layout.strategy != "row_blocked":
         return
-    assert layout.work == layout.kept.shape[-1]
-    assert len(layout.reduced.shape) == 1
-    assert layout.split == 1 or layout.chunk % layout.packs == 0
+    assert layout.counts[1] == layout.outer.shape[-1]
+    assert len(layout.reduction.shape) == 1
+    assert layout.split == 1 or layout.chunk % layout.counts[0] == 0
     for operand, across, along in zip(
-        geometry.operands, layout.kept.strides, layout.reduced.strides, strict=True
+        geometry.operands, layout.outer.strides, layout.reduction.strides, strict=True
     ):
-        assert operand.written or along[0] == layout.work * across[-1]
+        assert operand.written or along[0] == layout.counts[1] * across[-1]
 
 
 @pytest.mark.parametrize(
@@ -152,15 +150,15 @@ def test_rows_are_folded_only_without_gaps(geometry: Geometry) -> None:
         ((10, 10**6), (1,), "rows"),
         ((64, 200, 300), (0, 2), "rows"),
         ((3162, 3162), (0,), "columns"),
-        ((64, 200, 300), (1,), "folded"),
+        ((64, 200, 300), (1,), "row_blocked"),
         ((64, 200, 600), (1,), "columns"),
         ((20, 10**6), (0,), "columns"),
         ((4, 10**6), (0,), "short"),
         ((10**6, 4), (1,), "short"),
         ((10**3, 4), (1,), "columns"),  # too few for a text of their own
         ((10**6, 20), (1,), "rows"),
-        ((10**6, 4), (0,), "folded"),
-        ((100, 10**5, 3), (1,), "folded"),
+        ((10**6, 4), (0,), "row_blocked"),
+        ((100, 10**5, 3), (1,), "row_blocked"),
         ((1000, 1000), (), "short"),
         ((10, 10), (), "columns"),
     ],
@@ -174,14 +172,14 @@ def test_strategies(shape: tuple[int, ...], axes: tuple[int, ...], strategy: str
 
 def test_long_rows_of_outputs_are_walked_whole() -> None:
     layout = planned(make("f4", (3162, 3162)), axes=(0,))
-    assert (layout.work, layout.tiles) == (3162, 1)
+    assert (layout.counts[1], layout.tiles) == (3162, 1)
     halves = planned(make("f4", (3162, 5000)), axes=(0,))
-    assert (halves.work, halves.tiles) == (2560, 2)
+    assert (halves.strip, halves.tiles) == (2560, 2)
 
 
 def test_numbers_of_elements_keep_rows_apart() -> None:
     array = make("f4", (10**6, 16))
-    assert planned(array, axes=(0,)).strategy == "folded"
+    assert planned(array, axes=(0,)).strategy == "row_blocked"
     assert planned(array, axes=(0,), number=True).strategy == "columns"
     pitched = make("f4", (10**6, 16), strides=(68, 4))
     assert planned(pitched, axes=(0,)).strategy == "columns"
@@ -189,11 +187,11 @@ def test_numbers_of_elements_keep_rows_apart() -> None:
 
 
 def test_totals_side_by_side() -> None:
-    assert planned(make("f4", 10**6), axes=(0,)).width == 256
-    assert planned(make("f4", (10**5, 100)), axes=(1,)).width == 64
+    assert planned(make("f4", 10**6), axes=(0,)).total_bytes == 256
+    assert planned(make("f4", (10**5, 100)), axes=(1,)).total_bytes == 64
     # Elements that are gathered one by one make many instructions.
     gathered = planned(make("f4", 10**6, strides=(8,)), axes=(0,))
-    assert (gathered.width, gathered.unroll) == (64, 2)
+    assert (gathered.total_bytes, gathered.set_aside) == (64, True)
 
 
 @pytest.mark.parametrize(
@@ -218,10 +216,10 @@ def test_large_reductions_are_shared(shape: tuple[int, ...], axes: tuple[int, ..
     items = layout.tiles * layout.split
     assert items >= 16
     if layout.split > 1:
-        elements = layout.chunk * layout.work
+        elements = layout.chunk * layout.counts[1]
         assert PART <= elements <= math.prod(shape) / 16
         # What parts write for each other is little beside what they read.
-        assert layout.chunk >= 64 * layout.work or layout.chunk >= 128
+        assert layout.chunk >= 64 * layout.counts[1] or layout.chunk >= 128
 
 
 def test_small_reductions_are_not() -> None:
@@ -237,15 +235,15 @@ def test_most_parts() -> None:
 
 def test_nothing_to_reduce() -> None:
     layout = planned(make("f4", (7, 0, 5)), axes=(1,))
-    assert (layout.reduced.shape, layout.split, layout.chunk) == ((0,), 1, 1)
+    assert (layout.reduction.shape, layout.split, layout.chunk) == ((0,), 1, 1)
     assert sum(count for _, count in tiles_of(layout)) == 35
 
 
-def lowered(kernel: ReductionKernel, *specs: ArraySpec, axis: int | None) -> Lowered:
+def lowered(kernel: ReductionKernel, *specs: ArraySpec, axis: int | None) -> LaunchGeometry:
     definition = kernel._definition
-    extra = None if axis is None else (axis, False, None)
-    found = _lower(
-        definition, _resolve(definition, specs, specs, extra), capabilities_of("host"), 1, extra
+    options = None if axis is None else (axis, False, None)
+    found = definition.schedule(
+        definition.resolve(specs, specs, options), capabilities_of("host"), 1, options
     )
     assert found is not None
     return found
@@ -267,7 +265,7 @@ def test_scratch_holds_counters_and_totals(
     )
     assert found.grid == layout.tiles * layout.split
     assert layout.split > 1
-    outputs = math.prod(layout.kept.shape)
+    outputs = math.prod(layout.outer.shape)
     # The totals begin at a multiple of their alignment, which is no more than 128.
     assert found.scratch >= 4 * layout.tiles + 127 + layout.split * outputs * size
 
@@ -275,8 +273,8 @@ def test_scratch_holds_counters_and_totals(
 def test_grain_keeps_small_work_in_one_thread() -> None:
     kernel = ReductionKernel("float32 x", "float32 y", "x", "a + b", "y = a", "0", "total")
     rows = lowered(kernel, make("f4", (10**5, 100)), axis=1)
-    assert 100 * rows.grain in range(8192, 16385)
-    assert lowered(kernel, make("f4", (10**6, 4)), axis=1).grain * 4 == 16384
+    assert 100 * rows.chunk_size in range(8192, 16385)
+    assert lowered(kernel, make("f4", (10**6, 4)), axis=1).chunk_size * 4 == 16384
     strips = lowered(kernel, make("f4", (10**3, 4)), axis=1)
-    assert strips.grain * 4 * 64 == 16384
-    assert lowered(kernel, make("f4", 10**7), axis=None).grain == 1
+    assert strips.chunk_size * 4 * 64 == 16384
+    assert lowered(kernel, make("f4", 10**7), axis=None).chunk_size == 1

@@ -13,10 +13,10 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.schedule.elementwise import Operand
+from kerneltk.schedule.reduction import Geometry
 from kerneltk.schedule.reduction_cuda import (
     COUNTERS,
-    Geometry,
-    ReductionLayout,
+    CudaReductionSchedule,
     plan_reduction_cuda,
 )
 
@@ -26,8 +26,8 @@ Shape = tuple[int, ...]
 
 def plan(
     shape: Shape, axes: Sequence[int], *inputs: ArraySpec, dtype: str = "f4", numbers: bool = False,
-    accumulator: int = 4, units: int = 132,
-) -> ReductionLayout:  # fmt: skip
+    accumulator: int = 4, multiprocessors: int = 132,
+) -> Any:  # fmt: skip
     """Plan a reduction of one array in C order, or of `inputs`, to one array in C order."""
     kept = [k for k in range(len(shape)) if k not in axes]
     extents = tuple(shape[k] for k in kept), tuple(shape[k] for k in axes)
@@ -42,21 +42,21 @@ def plan(
     if numbers:
         zeros = tuple(0 for _ in kept)
         operands.append(Operand(1, (*zeros, *c_strides(extents[1], 1)), 0, 0))
-    return plan_reduction_cuda(Geometry(*extents, tuple(operands)), accumulator, units)
+    return plan_reduction_cuda(Geometry(*extents, tuple(operands)), accumulator, multiprocessors)
 
 
-def choice(layout: ReductionLayout) -> tuple[Any, ...]:
+def choice(schedule: Any) -> tuple[Any, ...]:
+    unroll, lanes = getattr(schedule, "unroll", 1), getattr(schedule, "lanes", 1)
+    width = getattr(schedule, "width", 1)
+    return (schedule.strategy, width, unroll, lanes, schedule.block, schedule.split)
+
+
+def source_key(schedule: CudaReductionSchedule) -> tuple[Any, ...]:
+    """What the generated source depends on."""
     return (
-        layout.strategy, layout.width, layout.unroll, layout.lanes, layout.block, layout.split
-    )  # fmt: skip
-
-
-def text(layout: ReductionLayout) -> tuple[Any, ...]:
-    """What the generated text depends on."""
-    return (
-        layout.strategy, layout.width, layout.unroll, layout.lanes, layout.block, layout.peeled,
-        layout.spread, layout.exact, layout.wide_index, layout.rows, layout.length,
-        layout.accesses, layout.split > 1, len(layout.kept.shape), len(layout.reduced.shape),
+        schedule.strategy, *(getattr(schedule, name) for name in schedule.source_fields()),
+        schedule.wide_index, schedule.accesses, schedule.split > 1,
+        len(schedule.outer.shape), len(schedule.reduction.shape),
     )  # fmt: skip
 
 
@@ -154,20 +154,20 @@ def test_short_and_staged_rows_have_no_gaps() -> None:
     assert plan((1000, 63), (1,)).strategy == "rows"  # too few to fill the device
 
 
-@pytest.mark.parametrize("units", [1, 16, 108, 132, 144])
-def test_the_device_is_filled(units: int) -> None:
+@pytest.mark.parametrize("multiprocessors", [1, 16, 108, 132, 144])
+def test_the_device_is_filled(multiprocessors: int) -> None:
     """Long rows are split over as many blocks as the device holds, or a few times as many."""
     for count, axis in itertools.product((1, 2, 3, 5, 8), (0, 1)):
         shape = ((2**26 // count, count), (count, 2**26 // count))[axis]
-        layout = plan(shape, (axis,), units=units)
+        layout = plan(shape, (axis,), multiprocessors=multiprocessors)
         blocks = layout.tiles * layout.split
-        assert layout.block * blocks >= 0.7 * units * 1024
-        assert layout.block * blocks <= 4 * units * 2048 or layout.split == 1
+        assert layout.block * blocks >= 0.7 * multiprocessors * 1024
+        assert layout.block * blocks <= 4 * multiprocessors * 2048 or layout.split == 1
 
 
 def test_more_rows_than_counters_are_not_split() -> None:
     for count in (COUNTERS, COUNTERS + 1):
-        split = plan((count, 2**20), (1,), units=10**5).split
+        split = plan((count, 2**20), (1,), multiprocessors=10**5).split
         assert (split > 1) == (count <= COUNTERS)
 
 
@@ -187,24 +187,24 @@ KINDS: dict[str, tuple[list[Shape], int]] = {
 def test_one_text_for_all_lengths_of_a_kind(kind: str) -> None:
     shapes, axis = KINDS[kind]
     assert len(shapes) > 60
-    assert len({text(plan(shape, (axis,))) for shape in shapes}) == 1
+    assert len({source_key(plan(shape, (axis,))) for shape in shapes}) == 1
 
 
-def texts(shapes: Iterable[Shape], axis: int) -> int:
-    return len({text(plan(shape, (axis,))) for shape in shapes})
+def sources(shapes: Iterable[Shape], axis: int) -> int:
+    return len({source_key(plan(shape, (axis,))) for shape in shapes})
 
 
 def test_few_texts_for_all_lengths() -> None:
-    assert texts(((n,) for n in range(4, 2**26, 4 * 9973)), 0) <= 4
-    assert texts(((10**5, n) for n in range(4, 2**14, 4)), 1) <= 20
+    assert sources(((n,) for n in range(4, 2**26, 4 * 9973)), 0) <= 4
+    assert sources(((10**5, n) for n in range(4, 2**14, 4)), 1) <= 20
 
 
 def test_columns_have_the_most_texts() -> None:
     """How many threads stand side by side follows the number of columns."""
     numbers = random.Random(5)
     shapes = [tuple(4 * int(2 ** numbers.uniform(2, 11)) for _ in range(2)) for _ in range(2000)]
-    assert texts(shapes, 1) <= 24
-    assert texts(shapes, 0) <= 300
+    assert sources(shapes, 1) <= 24
+    assert sources(shapes, 0) <= 300
 
 
 def test_wide_indices_where_a_number_or_an_offset_needs_them() -> None:

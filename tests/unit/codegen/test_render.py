@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import itertools
-import sys
-from collections.abc import Iterator
-from dataclasses import fields
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +13,12 @@ import pytest
 
 from kerneltk import ArraySpec, ElementwiseKernel, ReductionKernel, jit
 from kerneltk.cache.store import Cache
-from kerneltk.codegen import render, rendered
+from kerneltk.codegen import render
+from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.template_input import TemplateInput, template_input
+from kerneltk.launch import expression_kernel
 
 X = ArraySpec.make("f4", 1000)
 
@@ -26,7 +26,7 @@ X = ArraySpec.make("f4", 1000)
 @pytest.fixture
 def renders(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     cache = Cache(None)
-    monkeypatch.setattr(rendered, "get_cache", lambda: cache)
+    monkeypatch.setattr(render, "get_cache", lambda: cache)
     calls: list[Any] = []
     original = render.render
 
@@ -93,7 +93,7 @@ def test_what_renders_is_part_of_the_key(
     renders: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel().translation_unit(X)
-    monkeypatch.setattr(rendered, "_renderer_digest", lambda: b"another version")
+    monkeypatch.setattr(render, "_renderer_digest", lambda: b"another version")
     kernel().translation_unit(X)
     assert len(renders) == 2
 
@@ -109,17 +109,25 @@ NUMBERED = ReductionKernel("T x", "T y", "x + _j + _i", "a + b", "y = a", "0", "
 KERNELS = (ELEMENTWISE, PLAIN, REDUCTION, NUMBERED)
 
 
-def flags_of(definition: KernelDefinition) -> dict[str, Any]:
-    """Return what is derived from a definition's texts, and another value for each."""
+def other_facts(definition: KernelDefinition) -> dict[str, BodyFacts]:
+    """Return the facts of a definition with another value for each in turn."""
     found = {}
-    for name in dir(type(definition)):
-        if isinstance(getattr(type(definition), name), property | cached_property):
-            value = getattr(definition, name)
-            if isinstance(value, bool):
-                found[name] = not value
-            elif isinstance(value, frozenset):
-                found[name] = value ^ {"float16", "min", "i", "_J"}
+    for field in fields(BodyFacts):
+        value = getattr(definition.facts, field.name)
+        names = {"float16", "min", "i", "_ind", "_J", "_i", "_in_ind", "_out_ind", "y", "k"}
+        other = value ^ names if isinstance(value, frozenset) else not value
+        found[field.name] = replace(definition.facts, **{field.name: other})
     return found
+
+
+def noting(seen: list[Any]) -> Callable[[Any], Any]:
+    """Return what takes specializations, and notes them."""
+
+    def note(specialization: Any) -> Any:
+        seen.append(specialization)
+        return specialization
+
+    return note
 
 
 def inputs_of(kernel: Any, definition: KernelDefinition) -> Iterator[TemplateInput]:
@@ -129,9 +137,8 @@ def inputs_of(kernel: Any, definition: KernelDefinition) -> Iterator[TemplateInp
     other._definition = definition
     other._prepare()
     seen: list[Any] = []
-    module = sys.modules[type(kernel).__module__]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "translation_unit_of", seen.append)
+        patch.setattr(expression_kernel, "translation_unit_of", noting(seen))
         for backend, spec in itertools.product(("cuda", "host"), (square, transposed)):
             for given in ((spec,), (spec, square)) if kernel in (PLAIN,) else ((spec,),):
                 further = (square,) if kernel is ELEMENTWISE else ()
@@ -140,23 +147,23 @@ def inputs_of(kernel: Any, definition: KernelDefinition) -> Iterator[TemplateInp
 
 
 @pytest.mark.parametrize("number", range(len(KERNELS)))
-def test_every_derived_flag_that_decides_the_text_decides_the_key(number: int) -> None:
+def test_every_fact_that_decides_the_text_decides_the_key(number: int) -> None:
     kernel = KERNELS[number]
     own = kernel._definition
     before = [(given.digest(), render.render(given)) for given in inputs_of(kernel, own)]
     deciding = set()
-    for flag, value in flags_of(own).items():
-        kind = type("Flipped", (type(own),), {flag: value})
-        flipped = kind(**{f.name: getattr(own, f.name) for f in fields(own)})
+    for flag, facts in other_facts(own).items():
+        flipped = replace(own, known_facts=facts)
         after = [(given.digest(), render.render(given)) for given in inputs_of(kernel, flipped)]
         for (key, text), (other_key, other_text) in zip(before, after, strict=True):
             if text != other_text:
                 deciding.add(flag)
                 assert key != other_key, flag
+    assert deciding >= {"observed", "names", "opaque", "preamble_names"}
     if isinstance(own, ElementwiseDefinition):
-        assert deciding >= {"uses_index", "uses_index_space", "names", "direct"}
+        assert deciding >= {"by_reference", "exits_early"}
     else:
-        assert deciding >= {"uses_number", "uses_output_number", "uses_out_index", "names"}
+        assert deciding >= {"overwritten"}
 
 
 @jit.kernel
@@ -177,13 +184,13 @@ def test_kernels_of_equal_texts_and_different_kinds(renders: list[Any], jit_firs
         preamble=definition.preamble,
         options=definition.options,
     )
-    assert same._definition.texts == definition.texts
+    assert same._definition.expressions == definition.expressions
     pair = [typed, same] if jit_first else [same, typed]
     texts = {kernel: kernel.translation_unit(X, X).source for kernel in pair}
     for kernel in pair:
         seen: list[Any] = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys.modules["kerneltk.elementwise"], "translation_unit_of", seen.append)
+            patch.setattr(expression_kernel, "translation_unit_of", noting(seen))
             kernel.translation_unit(X, X)
         assert texts[kernel] == render.render(template_input(seen[0]))
     assert len(set(texts.values())) == 2

@@ -10,8 +10,12 @@ import pytest
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.resolve import Resolved
-from kerneltk.signature.resolve_reduction import normalize_axes, plain_axis, resolve_reduction
+from kerneltk.signature.resolve import (
+    Resolved,
+    normalize_axes,
+    plain_axis,
+    resolve_reduction,
+)
 
 make = ArraySpec.make
 

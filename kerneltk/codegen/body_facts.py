@@ -1,0 +1,128 @@
+"""What a body observes of the kernel around it, as one record.
+
+The facts of C++ expressions are lexed once a definition. Where source alone does not tell, they err
+to the safe side: a body that is wrongly taken for one that takes addresses only runs slower. A
+front-end that knows its bodies gives the record itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from kerneltk.codegen.body_addresses import defined_macros, takes_address
+from kerneltk.core.lexer import (
+    always_assigns,
+    has_loops,
+    included_headers,
+    includes_by_option,
+    is_library_header,
+    lex,
+    uses_thread_state,
+)
+from kerneltk.signature.parameters import Signature
+
+__all__ = ["BodyFacts", "lex_facts"]
+
+# Options by which the preprocessor changes what a source means.
+_EXPANDING = ("D", "define-macro", "include", "pre-include")
+
+
+@dataclass(frozen=True, slots=True)
+class BodyFacts:
+    """What a body observes.
+
+    Parameters
+    ----------
+    observed : frozenset of str
+        Identifiers that the body may mention, among them the kernel's own: its index, its
+        coordinates, its arrays.
+    names : frozenset of str
+        Identifiers in the body, the preamble and the options: they decide which headers are
+        included.
+    preamble_names : frozenset of str
+        Those that the preamble may declare.
+    overwritten : frozenset of str
+        Arrays that the body assigns whatever happens, and does not read before.
+    by_reference : bool
+        Whether the body must work on the arrays themselves, one thread an element: it may take
+        addresses, has atomic operations, or depends on the thread that runs it.
+    exits_early : bool
+        Whether the body may leave the scope that it stands in.
+    loops : bool
+        Whether one element may take any time.
+    opaque : bool
+        Whether the preprocessor may turn the body into what it does not show.
+    """
+
+    observed: frozenset[str]
+    names: frozenset[str] = frozenset()
+    preamble_names: frozenset[str] = frozenset()
+    overwritten: frozenset[str] = frozenset()
+    by_reference: bool = False
+    exits_early: bool = False
+    loops: bool = False
+    opaque: bool = False
+
+
+def lex_facts(
+    signature: Signature,
+    expressions: Sequence[str],
+    preamble: str,
+    options: Sequence[str],
+    *,
+    assigning: int,
+    implicit: Collection[str],
+    addressable: bool,
+) -> BodyFacts:
+    """Return the facts of C++ expressions.
+
+    Parameters
+    ----------
+    signature : Signature
+    expressions : sequence of str
+        The body's C++ sources.
+    preamble : str
+    options : sequence of str
+        Compile options.
+    assigning : int
+        Which expression assigns the outputs.
+    implicit : collection of str
+        Names of the kernel's own that headers of the user's may mention.
+    addressable : bool
+        Whether the arguments' addresses can be taken in that expression.
+    """
+    bodies = [lex(source) for source in expressions]
+    head, given = lex(preamble), [lex(option) for option in options]
+    body_names = frozenset().union(*(body.names for body in bodies))
+    names = body_names.union(head.names, *(option.names for option in given))
+    opaque = any(lexed.has_directives for lexed in (*bodies, head)) or any(
+        option.lstrip("-").startswith(_EXPANDING) for option in options
+    )
+    headers = included_headers(*expressions, preamble)
+    # What the headers of the user's do is not seen here.
+    unseen = not all(map(is_library_header, headers)) or includes_by_option(options)
+    observed = names if opaque else body_names  # a macro may mention any
+    main, parameters = bodies[assigning], signature.parameters
+    by_reference = addressable and (unseen or uses_thread_state(names))
+    if addressable and not by_reference:
+        macros = defined_macros((main.source, preamble), options)
+        types = {p.type_variable for p in parameters if p.type_variable is not None}
+        by_reference = takes_address(main, {p.name for p in parameters}, types, macros) or any(
+            takes_address(lexed, types=types, macros=macros) for lexed in (head, *given)
+        )
+    return BodyFacts(
+        observed.union(implicit) if unseen else observed,
+        names,
+        head.names,
+        frozenset(
+            parameter.name
+            for parameter in parameters
+            if not (parameter.raw or parameter.is_const or opaque)
+            and always_assigns(main, parameter.name)
+        ),
+        by_reference,
+        opaque or not names.isdisjoint(("return", "goto")),
+        opaque or unseen or bool(preamble.strip()) or has_loops(observed),
+        opaque,
+    )

@@ -1,0 +1,213 @@
+"""A program for one element as the definition of an elementwise kernel.
+
+The function becomes a device function in the preamble; the operation is a call of it. What its body
+observes is known from its IR, and needs no lexing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.core.dtypes import describe
+from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of, variable_problem
+from kerneltk.errors import Snippet
+from kerneltk.jit import ir
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions
+from kerneltk.jit.codegen.emit import Emitter
+from kerneltk.jit.codegen.translation_unit import ordered_headers
+from kerneltk.jit.frontends.element_rules import is_array
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type, Void
+from kerneltk.jit.passes.effects import written_parameters
+from kerneltk.signature.parameters import Signature
+from kerneltk.signature.parser import parse_signature
+
+__all__ = ["element_definition"]
+
+
+@dataclass(frozen=True, slots=True)
+class _UserSignature(Signature):
+    """A signature whose messages show the user's function, and not the parameters made of it.
+
+    Parameters
+    ----------
+    snippets : tuple of Snippet
+        One an input, then one for all outputs.
+    """
+
+    snippets: tuple[Snippet, ...] = ()
+
+    def snippet(self, index: int, label: str = "") -> Snippet:
+        """Return the location of a parameter, or of the function's head for an output."""
+        snippet = self.snippets[min(index, len(self.inputs))]
+        return replace(snippet, label=label)
+
+
+def element_definition(
+    own: Definition,
+    program: ir.Program,
+    kinds: Sequence[Type],
+    args: Sequence[Any],
+    results: Sequence[Number],
+    stored: Sequence[np.dtype[Any]],
+    short: bool,
+) -> ElementwiseDefinition:
+    """Return the definition for one combination of argument types.
+
+    Parameters
+    ----------
+    own : Definition
+        The function.
+    program : Program
+    kinds : sequence of Type
+        One a parameter.
+    args : sequence
+        The arguments: an array's dtype is a type variable.
+    results : sequence of Number
+        What the function returns.
+    stored : sequence of np.dtype
+        Of the outputs.
+    short : bool
+        Whether arrays have less than 2**31 elements.
+    """
+    function = program.kernel
+    emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))
+    written = written_parameters(program)
+    names = _Names()
+    source = own.source
+    snippets: list[Snippet] = []
+    inputs: list[str] = []
+    values: list[str] = []
+    parameters = iter(function.parameters)
+    for name, kind, arg, span in zip(own.parameters, kinds, args, own.spans(), strict=True):
+        if isinstance(kind, Void):
+            continue
+        snippets.append(source.snippet(span))
+        parameter = next(parameters)
+        plain = names.of(name)
+        if isinstance(kind, Array):
+            const = "_non_const " if parameter.name in written else ""
+            inputs.append(f"raw {const}{_variable(len(inputs))} {plain}")
+            values.append(_view(emitter, kind, plain))
+        else:
+            passed = parameter.type
+            assert isinstance(passed, Number | Record)
+            declared = _variable(len(inputs)) if is_array(arg) else passed.dtype.name
+            inputs.append(f"{declared} {plain}")
+            values.append(plain)
+    rest = [parameter.name for parameter in parameters]
+    values += _index_values(function.index_ndim)
+    assert len(rest) == function.index_ndim
+    outputs = [names.of("out" if len(stored) == 1 else f"out{k}") for k in range(len(stored))]
+    operation = _operation(emitter, function, values, outputs, results, stored)
+    body = emitter.program()
+    head = [f"#include <kerneltk/{header}>" for header in ordered_headers(emitter.headers)]
+    in_text = ", ".join(inputs)
+    out_text = ", ".join(
+        f"{dtype.name} {name}" for dtype, name in zip(stored, outputs, strict=True)
+    )
+    name = own.function.__name__
+    entry = name if name.isidentifier() else "kernel"
+    parsed = parse_signature(in_text, out_text)
+    nodes = [node for f in program.functions for node in ir.walk(*f.body)]
+    facts = BodyFacts(
+        frozenset(("i", "_ind")[: function.index_ndim]),
+        overwritten=frozenset(outputs),
+        by_reference=any(
+            isinstance(node, ir.Call) and node.operation.by_reference for node in nodes
+        ),
+        loops=any(isinstance(node, ir.For | ir.While) for node in nodes),
+    )
+    return ElementwiseDefinition(
+        _UserSignature(
+            parsed.inputs,
+            parsed.outputs,
+            parsed.constraints,
+            parsed.in_text,
+            parsed.out_text,
+            (*snippets, source.snippet(source.span(source.node))),
+        ),
+        entry if not identifier_problem(entry) else f"{entry}_kernel",
+        "\n".join([*head, body]),
+        own.all_options(),
+        operation,
+        reduce_dims=False,
+        no_return=not outputs,
+        return_tuple=isinstance(function.result, Tuple),
+        known_facts=facts,
+        user_sources=tuple({f.source.path: f.source.text for f in program.functions}.items()),
+    )
+
+
+class _Names:
+    """Names for parameters in generated source: the user's own where C++ allows them."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = {"i", "n"}
+
+    def of(self, name: str) -> str:
+        """Return a name."""
+        plain = name if not variable_problem(name) and name.isascii() else "value"
+        found, number = plain, 1
+        while found in self._taken or is_library_name(found):
+            number += 1
+            found = f"{stem_of(plain)}_{number}"
+        self._taken.add(found)
+        return found
+
+
+def _variable(number: int) -> str:
+    """Return the type variable of a parameter: an array's dtype is its own."""
+    return f"Type{number}:any"
+
+
+def _view(emitter: Emitter, kind: Array, name: str) -> str:
+    """Return a raw argument as the array that functions take."""
+    ctype = emitter.ctype(kind)
+    if kind.ndim == 0:
+        return f"{ctype}{{{name}.begin_ptr()}}"
+    shape = ", ".join(f"{name}.shape()[{axis}]" for axis in range(kind.ndim))
+    if kind.layout == "C":
+        return f"{ctype}{{{name}.begin_ptr(), {{{shape}}}}}"
+    steps = ", ".join(f"{name}.strides()[{axis}]" for axis in range(kind.ndim))
+    return f"{ctype}{{{name}.begin_ptr(), {{{shape}}}, {{{steps}}}}}"
+
+
+def _index_values(ndim: int) -> list[str]:
+    if ndim == 0:
+        return []
+    return ["i"] if ndim == 1 else [f"_ind.get()[{axis}]" for axis in range(ndim)]
+
+
+def _operation(
+    emitter: Emitter,
+    function: ir.Function,
+    values: Sequence[str],
+    outputs: Sequence[str],
+    results: Sequence[Number],
+    stored: Sequence[np.dtype[Any]],
+) -> str:
+    """Return the statements for one element: a call, and where its results go."""
+    call = f"{function.name}({', '.join(values)})"
+    if not outputs:
+        return f"{call};"
+    items = [call]
+    head = ""
+    if isinstance(function.result, Tuple):
+        head = f"const {emitter.ctype(function.result)} _kt_result = {call};\n"
+        names = emitter.item_names(function.result)
+        items = [f"_kt_result.{name}" for name in names]
+    lines = []
+    for output, value, kind, dtype in zip(outputs, items, results, stored, strict=True):
+        if kind.dtype != dtype:
+            emitter.headers["jit_numbers.hpp"] = None
+            emitter.ctype(Number(dtype))
+            value = f"kerneltk::jit::convert<{describe(dtype).ctype}>({value})"
+        lines.append(f"{output} = {value};")
+    return head + "\n".join(lines)

@@ -1,0 +1,159 @@
+"""What the schedules of reductions have in common on every backend: two loops, and their operands.
+
+The outer axes are those that the outputs keep; the reduction axes are those along which elements
+are reduced.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+from kerneltk.core.arrays import Loop, merge_in_order
+from kerneltk.schedule.elementwise import Access, Operand, collapse_by
+
+__all__ = [
+    "Geometry",
+    "ReductionSchedule",
+    "collapsed_loops",
+    "main_input",
+    "merged_index_shape",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """What is reduced: the loop over outputs and the loop over one output's elements.
+
+    Parameters
+    ----------
+    outer, reduction : tuple of int
+        Extents.
+    operands : tuple of Operand
+        Inputs, outputs, then the numbers that the expressions read; each with strides along
+        ``outer + reduction``.
+    """
+
+    outer: tuple[int, ...]
+    reduction: tuple[int, ...]
+    operands: tuple[Operand, ...]
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+        return math.prod(self.outer)
+
+    @property
+    def length(self) -> int:
+        """Number of elements that are reduced to one output."""
+        return math.prod(self.reduction)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReductionSchedule(ABC):
+    """The loops of one reduction. The base of all schedules.
+
+    Parameters
+    ----------
+    accesses : tuple of Access
+        One an operand, along the axis in which vectors or lanes lie.
+    outer, reduction : Loop
+        The loop over outputs and the loop over one output's elements. The source depends on
+        their numbers of dimensions alone.
+    tiles : int
+        Groups of outputs. The source does not depend on it.
+    wide_index : bool
+        Whether indices have 64 bits.
+    block : int
+        Threads of a block; 1 on the host.
+    split : int
+        Blocks or work items that share a tile. The source depends on whether it is one.
+
+    Attributes
+    ----------
+    strategy : str
+        Which template's loop it is.
+    run_time : tuple of str
+        Fields that the source does not depend on, beside those that all schedules have.
+    """
+
+    accesses: tuple[Access, ...]
+    outer: Loop
+    reduction: Loop
+    tiles: int
+    wide_index: bool = True
+    block: int = 1
+    split: int = 1
+
+    strategy: ClassVar[str]
+    run_time: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def source_fields(cls) -> tuple[str, ...]:
+        """The fields that the source depends on, beside those that all schedules have."""
+        common = {own.name for own in fields(ReductionSchedule)}.union(cls.run_time)
+        return ("block", *(own.name for own in fields(cls) if own.name not in common))
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """What the argument block calls ``_kt_packs``, ``_kt_work`` and ``_kt_chunk``."""
+        return 1, 1, 1
+
+    @property
+    @abstractmethod
+    def launch(self) -> tuple[int, int]:
+        """The grid and its chunk size: see `LaunchGeometry`."""
+
+    @abstractmethod
+    def scratch(self, total: int) -> int:
+        """Return the scratch memory (bytes) for totals of so many bytes, a multiple of 16."""
+
+
+def collapsed_loops(geometry: Geometry) -> tuple[Loop, Loop]:
+    """Collapse the outer and the reduction loop, in the order of the widest inputs first."""
+    count = len(geometry.outer)
+    return (
+        _collapsed(geometry.outer, [o.strides[:count] for o in geometry.operands], geometry),
+        _collapsed(geometry.reduction, [o.strides[count:] for o in geometry.operands], geometry),
+    )
+
+
+def _collapsed(
+    extents: tuple[int, ...], rows: Sequence[tuple[int, ...]], geometry: Geometry
+) -> Loop:
+    operands = geometry.operands
+    if 0 in extents:
+        return Loop((0,), tuple((0,) for _ in operands))
+    order = sorted(
+        range(len(operands)),
+        key=lambda k: (operands[k].is_index, operands[k].written, -operands[k].itemsize),
+    )
+    return collapse_by(order, extents, rows)
+
+
+def main_input(geometry: Geometry, outer: Loop, reduction: Loop) -> int | None:
+    """Return the input that moves the most bytes."""
+    best, most = None, 0
+    for k, operand in enumerate(geometry.operands):
+        if operand.written or operand.is_index:
+            continue
+        moved = operand.itemsize
+        for loop in (outer, reduction):
+            for extent, step in zip(loop.shape, loop.strides[k], strict=True):
+                moved *= extent if step else 1
+        if moved > most:
+            best, most = k, moved
+    return best
+
+
+def merged_index_shape(
+    extents: Sequence[int], rows: Sequence[Sequence[int]], merge: bool
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Return the extents and steps that index spaces show: merged where every array allows it."""
+    if not merge or 0 in extents:
+        return tuple(extents), tuple(tuple(row) for row in rows)
+    loop = merge_in_order(extents, rows)
+    return loop.shape, loop.strides
