@@ -1,7 +1,8 @@
-"""What holds for every test and doctest: a compile cache of its own.
+"""What holds for every test and doctest: a compile cache of the run's own.
 
 Set here, before any module of the package reads its settings, so that no test touches, or profits
-from, the cache of the user who runs it.
+from, the cache of the user who runs it. The processes of pytest-xdist share one: what one of them
+has compiled, headers and the host backend's runtime too, the others load.
 """
 
 import os
@@ -10,9 +11,11 @@ import tempfile
 
 import pytest
 
-_cache_directory = tempfile.mkdtemp(prefix="kerneltk-test-cache-")
-os.environ["KERNELTK_CACHE_DIR"] = _cache_directory
+_is_worker = "PYTEST_XDIST_WORKER" in os.environ
+if not _is_worker:
+    os.environ["KERNELTK_CACHE_DIR"] = tempfile.mkdtemp(prefix="kerneltk-test-cache-")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    shutil.rmtree(_cache_directory, ignore_errors=True)
+    if not _is_worker:
+        shutil.rmtree(os.environ["KERNELTK_CACHE_DIR"], ignore_errors=True)

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Literal
 
 from kerneltk.backends import processes, temporary
+from kerneltk.backends.host import compiler_workarounds, precompiled
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
@@ -112,6 +113,10 @@ def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int
         merged=True,
     )
     return status, output
+
+
+def _run_limited(command: Sequence[str], directory: str) -> tuple[int, str]:
+    return _run(command, directory, COMPILE_TIME_LIMIT)
 
 
 def _parse_version(text: str) -> tuple[Family, str] | None:
@@ -376,8 +381,8 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
     since that is what NVRTC does by default; ``--fmad=false`` turns it off on both backends.
     Otherwise results are IEEE's: no fast-math. What ``-fno-math-errno`` and ``-fno-trapping-math``
     give up are ``errno`` and the flags of exceptions, which no kernel can read; without the latter
-    GCC vectorises no loop that has arithmetic under a condition. See :func:`build` for the one
-    result that g++ changes under it.
+    GCC vectorises no loop that has arithmetic under a condition. The results that g++ changes all
+    the same are the subject of :mod:`kerneltk.backends.host.compiler_workarounds`.
 
     Raises
     ------
@@ -397,8 +402,7 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
         # The vector functions that came later: atan, tan, tanh, log2, erf and others.
         options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
     if unit is not None and x86 and compiler.family == "gcc" and not _is_fused(unit.options):
-        # g++ 12 fuses differences and sums that alternate, as of complex products, all the same.
-        options += ["-mno-fma", "-mno-fma4", "-mno-avx512f"]
+        options += compiler_workarounds.uncontracted_options()
     if unit is not None and unit.raw and compiler.family != "gcc":
         # Zig defines it where it optimises; assertions of device code are there unless it is asked
         # for.
@@ -570,12 +574,12 @@ def build(
     language: Literal["c++", "c"] = "c++",
     has_gaps: bool = False,
     exported: Sequence[str] = (),
+    prelude: str = "",
 ) -> tuple[bytes | None, str]:
     """Compile a source to a shared library.
 
-    g++ builds it a second time where it took a round trip through an integer, ``(double)(int)x``,
-    for ``trunc(x)``, which keeps the sign of zero: with ``-ftrapping-math``; and where it may have
-    left out a round trip through a float, ``(double)(float)x``: with ``-fno-tree-slp-vectorize``.
+    g++ builds it a second time where it may have miscompiled it
+    (:mod:`kerneltk.backends.host.compiler_workarounds`).
 
     Parameters
     ----------
@@ -593,6 +597,8 @@ def build(
         Patterns of the only symbols that the library offers; all others are its own, whatever the
         source says, so that they neither hide the process's functions nor are hidden by them. By
         default those that the source makes visible.
+    prelude : str
+        The includes that the source begins with, which g++ may take precompiled.
 
     Returns
     -------
@@ -620,8 +626,13 @@ def build(
             to_library += (f"-Wl,--version-script={_EXPORTED}",)
         commands: list[tuple[str, ...]]
         own = options
+        included: tuple[str, ...] = ()
         if compiler.family == "gcc":
-            options = (*options, *_dumps(options))
+            if prelude:
+                included = precompiled.options_for(
+                    prelude, compiler.command, own, target(), directory, _run_limited
+                )
+            options = (*own, *included, *compiler_workarounds.dump_options(own))
         # Told that nothing of the standard library is linked, zig hides its headers.
         compile_only = tuple(o for o in options if o not in ("-nostdlib", "-shared"))
         assembly = directory / "unit.s"
@@ -638,9 +649,18 @@ def build(
         else:
             commands = [(*compiler.command, *options, *source_of, *to_library)]
         status, log = _run_all(compiler, commands, directory, name, source, assembly)
-        if status == 0 and compiler.family == "gcc" and (exact := _exact(own, directory)) != own:
+        exact = own
+        if status == 0 and compiler.family == "gcc":
+            exact = compiler_workarounds.options_without_miscompilation(own, directory)
+        if exact != own or (status != 0 and included):  # messages are those of the whole text
             return build(
-                name, source, exact, language=language, has_gaps=has_gaps, exported=exported
+                name,
+                source,
+                exact,
+                language=language,
+                has_gaps=has_gaps,
+                exported=exported,
+                prelude=prelude if status == 0 else "",
             )
         if status == 0:
             return elf.without_start_functions(output.read_bytes()), log
@@ -681,68 +701,6 @@ def _run_all(
     return status, log
 
 
-_GIMPLE = "unit.gimple"  # as it is compiled
-_EARLY = "unit.early"  # before it is vectorised
-_NO_SLP = "-fno-tree-slp-vectorize"
-# The internal function, and what x86's vectors have for it. A program's own `trunc` that is
-# vectorised looks the same, which costs it no more than a second compilation.
-_ROUND_TRIP = re.compile(rb"\.TRUNC \(|__builtin_ia32_trunc")
-
-
-def _dumps(options: Sequence[str]) -> Iterator[str]:
-    """Yield the options by which g++ writes down what it makes of a unit."""
-    if _may_lose_signs(options):
-        yield f"-fdump-tree-optimized={_GIMPLE}"
-    if _NO_SLP not in options:
-        yield f"-fdump-tree-pre={_EARLY}"
-
-
-def _exact(options: Sequence[str], directory: Path) -> tuple[str, ...]:
-    """Return the options without those under which g++ has lost something of a unit."""
-    found = list(options)
-    if _may_lose_signs(options) and _loses_signs(directory / _GIMPLE):
-        found = ["-ftrapping-math" if o == "-fno-trapping-math" else o for o in found]
-    if _NO_SLP not in options and _may_lose_roundings(directory / _EARLY):
-        found.append(_NO_SLP)
-    return tuple(found)
-
-
-def _may_lose_roundings(gimple: Path) -> bool:
-    """Return whether a double becomes a float, and a double again.
-
-    Where g++ 12 makes a vector of two of them that stand side by side, it leaves out the float.
-    """
-    try:
-        functions = gimple.read_bytes().split(b"\n;; Function ")
-    except FileNotFoundError:
-        return False
-    return any(
-        set(_TO_FLOAT.findall(function)) & set(_TO_DOUBLE.findall(function))
-        for function in functions
-    )
-
-
-_TO_FLOAT = re.compile(rb"(\w[\w$]*) = \(float\) ")
-_TO_DOUBLE = re.compile(rb" = \(double\) (\w[\w$]*);")
-
-
-def _may_lose_signs(options: Sequence[str]) -> bool:
-    """Return whether options let g++ fold ``(double)(int)x``, and do not allow for it."""
-    return "-fno-trapping-math" in options and "-ffast-math" not in options
-
-
-def _loses_signs(gimple: Path) -> bool:
-    """Return whether g++ has made ``trunc(x)`` of an ``(double)(int)x``.
-
-    It keeps the sign of what becomes zero, and numbers that the integer does not hold. g++ 12 does
-    so where floating-point operations may not trap, and has no option against it alone.
-    """
-    try:
-        return _ROUND_TRIP.search(gimple.read_bytes()) is not None
-    except FileNotFoundError:  # nothing was compiled: the unit has no function
-        return False
-
-
 def _with_gaps(assembly: str) -> str:
     """Return assembly text with free memory around each thread-local variable.
 
@@ -776,12 +734,12 @@ _C_LINKAGE = re.compile(r'\bextern\s+"C"(?=(?:\s+\w+(?:\s*\([^()"]*\))?)*?\s+__g
 
 
 def _build_unit(
-    unit: TranslationUnit, source: str, options: Sequence[str]
+    unit: TranslationUnit, source: str, options: Sequence[str], prelude: str = ""
 ) -> tuple[bytes | None, str]:
     """Compile a unit's source, in a form that the compiler takes. Returns as :func:`build`."""
     has_gaps = unit.raw and "memory" in get_settings().host_debug
     exported = ("_kt_*",) if unit.raw else (unit.entry,)
-    code, log = build(_FILE, source, options, has_gaps=has_gaps, exported=exported)
+    code, log = build(_FILE, source, options, has_gaps=has_gaps, exported=exported, prelude=prelude)
     if code is None and unit.raw and "different language linkage" in log:
         # To clang a variable that is declared inside of such a kernel has C linkage, too, and is
         # another one than what device functions declare: g++ and NVRTC take the two for one.
@@ -824,7 +782,8 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
             f'extern "C" __attribute__((__visibility__("default"))) '
             f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{_FILE}"\n'
         )
-    code, log = _build_unit(unit, declaration + unit.source, options)
+    prelude = precompiled.prelude_of(unit.source)
+    code, log = _build_unit(unit, declaration + unit.source, options, prelude)
     if code is None and unit.plain:
         # Columns in the messages are then the user's.
         code, plain_log = _build_unit(unit, unit.plain, options)

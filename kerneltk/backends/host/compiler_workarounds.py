@@ -1,0 +1,83 @@
+"""Miscompilations of g++ 12 and what avoids them.
+
+Three of its optimizations change a result. What turns the first two off costs speed, so g++ writes
+down its intermediate representation (GIMPLE) as it compiles, and only a unit in which they may have
+taken place is compiled again.
+
+- ``(double)(int)x`` becomes ``trunc(x)`` under ``-fno-trapping-math``. It keeps the sign of what
+  becomes zero, and numbers that the integer does not hold. Mended by ``-ftrapping-math``.
+- ``(double)(float)x`` loses its rounding where the SLP vectorizer makes a vector of two that stand
+  side by side. Mended by ``-fno-tree-slp-vectorize``.
+- Differences and sums that alternate, as of complex products, are contracted to fused operations
+  under ``-ffp-contract=off`` too. Mended by leaving those operations out of the instruction set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+__all__ = ["dump_options", "options_without_miscompilation", "uncontracted_options"]
+
+_OPTIMIZED = "unit.optimized"  # as it becomes machine code
+_BEFORE_SLP = "unit.before_slp"
+_TRAPPING, _NOT_TRAPPING = "-ftrapping-math", "-fno-trapping-math"
+_NO_SLP = "-fno-tree-slp-vectorize"
+
+# The internal function, and what x86's vectors have for it. A program's own `trunc` that is
+# vectorised looks the same, which costs it no more than a second compilation.
+_TRUNC = re.compile(rb"\.TRUNC \(|__builtin_ia32_trunc")
+_TO_FLOAT = re.compile(rb"(\w[\w$]*) = \(float\) ")
+_TO_DOUBLE = re.compile(rb" = \(double\) (\w[\w$]*);")
+
+
+def uncontracted_options() -> tuple[str, ...]:
+    """Return the options without which g++ on x86 fuses products and sums all the same."""
+    return ("-mno-fma", "-mno-fma4", "-mno-avx512f")
+
+
+def dump_options(options: Sequence[str]) -> Iterator[str]:
+    """Yield the options by which g++ writes down the GIMPLE that is looked at."""
+    if _folds_round_trips(options):
+        yield f"-fdump-tree-optimized={_OPTIMIZED}"
+    if _NO_SLP not in options:
+        yield f"-fdump-tree-pre={_BEFORE_SLP}"
+
+
+def options_without_miscompilation(options: Sequence[str], directory: Path) -> tuple[str, ...]:
+    """Return a unit's options without those under which g++ may have miscompiled it.
+
+    Parameters
+    ----------
+    options : sequence of str
+        What it was compiled with, but for :func:`dump_options`.
+    directory : Path
+        Where g++ ran.
+    """
+    found = list(options)
+    if _folds_round_trips(options) and _TRUNC.search(_read(directory / _OPTIMIZED)):
+        found = [_TRAPPING if option == _NOT_TRAPPING else option for option in found]
+    if _NO_SLP not in options and _rounds_to_float(_read(directory / _BEFORE_SLP)):
+        found.append(_NO_SLP)
+    return tuple(found)
+
+
+def _folds_round_trips(options: Sequence[str]) -> bool:
+    """Return whether g++ may fold ``(double)(int)x``, and the user's options do not allow it."""
+    return _NOT_TRAPPING in options and "-ffast-math" not in options
+
+
+def _rounds_to_float(gimple: bytes) -> bool:
+    """Return whether a function makes a float of a double, and a double again."""
+    return any(
+        set(_TO_FLOAT.findall(function)) & set(_TO_DOUBLE.findall(function))
+        for function in gimple.split(b"\n;; Function ")
+    )
+
+
+def _read(gimple: Path) -> bytes:
+    try:
+        return gimple.read_bytes()
+    except FileNotFoundError:  # nothing was compiled: the unit has no function
+        return b""
