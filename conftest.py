@@ -13,9 +13,10 @@ import pytest
 
 _is_worker = "PYTEST_XDIST_WORKER" in os.environ
 if not _is_worker:
-    os.environ["KERNELTK_CACHE_DIR"] = tempfile.mkdtemp(prefix="kerneltk-test-cache-")
+    _directory = tempfile.mkdtemp(prefix="kerneltk-tests-")
+    os.environ["KERNELTK_CACHE_DIR"] = os.path.join(_directory, "cache")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not _is_worker:
-        shutil.rmtree(os.environ["KERNELTK_CACHE_DIR"], ignore_errors=True)
+        shutil.rmtree(_directory, ignore_errors=True)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
+import hashlib
 import importlib.util
+import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
+import hypothesis
 import numpy as np
 import pytest
 
 from kerneltk.core.arrays import byte_extent
+
+# Times say nothing of an example: compilers and other test processes share the machine.
+hypothesis.settings.register_profile("kerneltk", deadline=None)
+hypothesis.settings.load_profile("kerneltk")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,6 +73,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.config.getoption("required_gpus") >= count:
         pytest.fail(f"needs {wanted}: {reason}", pytrace=False)
     pytest.skip(f"needs {wanted}: {reason}")
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Let no work of a test on a GPU reach into the next one's memory."""
+    if item.get_closest_marker("gpu") is not None and why_no_gpu() is None:
+        import cupy
+
+        for device in range(cupy.cuda.runtime.getDeviceCount()):
+            with cupy.cuda.Device(device) as one:
+                one.synchronize()
 
 
 def _root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -137,6 +156,38 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     import cupy
 
     return Backend("cuda", cupy)
+
+
+class Once:
+    """What takes a compiler long, made by the first process of a run that asks for it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, what: object, make: Callable[[], bytes]) -> bytes:
+        """Return what `make` returns, now or for another test of the run; `what` decides it."""
+        return self.file(what, make).read_bytes()
+
+    def file(self, what: object, make: Callable[[], bytes]) -> Path:
+        """Return the same as a file, which nobody changes."""
+        path = self._directory / hashlib.sha256(repr(what).encode()).hexdigest()
+        with open(path.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                content = make()
+                path.with_suffix(".new").write_bytes(content)
+                path.with_suffix(".new").rename(path)
+        return path
+
+
+# Before a test changes it; scripts import this module without pytest, which sets it.
+_RUN_DIRECTORY = Path(os.environ.get("KERNELTK_CACHE_DIR", "")).parent
+
+
+@pytest.fixture(scope="session")
+def once() -> Once:
+    return Once(_RUN_DIRECTORY / "once")
 
 
 @pytest.fixture(autouse=True, scope="session")

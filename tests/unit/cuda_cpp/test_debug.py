@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,11 +50,17 @@ def run_python(
 
 
 @pytest.fixture(scope="module", params=COMPILERS, ids=lambda compiler: compiler or "default")
-def messages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict:
+def messages(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, once: Any
+) -> dict:
     """What each launch of the worker said; empty where it was right."""
     worker = str(HERE / "memory_faults_worker.py")
-    directory = tmp_path_factory.mktemp("cache")
-    return json.loads(run_python(directory, "memory", worker, compiler=request.param))
+
+    def make() -> bytes:
+        directory = tmp_path_factory.mktemp("cache")
+        return run_python(directory, "memory", worker, compiler=request.param).encode()
+
+    return json.loads(once((worker, request.param), make))
 
 
 RIGHT = (

@@ -58,21 +58,25 @@ def host_compilers() -> list[list[str]]:
     return found
 
 
-def build_host(directory: Path, source: str) -> ctypes.CDLL:
-    """Compile `source`, with g++ where it is here, warnings being errors then, and load it."""
+def host_library(directory: Path, source: str) -> bytes:
+    """Compile `source`, with g++ where it is here, warnings being errors then."""
     text, library = directory / "unit.cpp", directory / "unit.so"
     if GXX is None:
         options = (*toolchain.backend_options(), "-fvisibility=default", f"-I{INCLUDE_DIRECTORY}")
         code, log = toolchain.build(text.name, source, options)
         assert code is not None, log
-        library.write_bytes(code)
-        return ctypes.CDLL(str(library))
+        return code
     text.write_text(source)
     libraries = ("-lmvec", "-lm") if X86 else ("-lm",)
     command = [GXX, *HOST_FLAGS, "-shared", "-o", str(library), str(text), *libraries]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return ctypes.CDLL(str(library))
+    return library.read_bytes()
+
+
+def build_host(directory: Path, source: str) -> ctypes.CDLL:
+    (directory / "unit.so").write_bytes(host_library(directory, source))
+    return ctypes.CDLL(str(directory / "unit.so"))
 
 
 def call(function: Any, *arguments: Array | int) -> None:
@@ -597,11 +601,12 @@ SMALL_TYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.b
 
 @pytest.fixture(scope="module", params=list(SMALL_TYPES))
 def small(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, once: Any
 ) -> tuple[ctypes.CDLL, np.dtype[Any]]:
     name: str = request.param
-    library = build_host(tmp_path_factory.mktemp(name), SMALL_LIBRARY.replace("NAME", name))
-    return library, SMALL_TYPES[name]
+    source = SMALL_LIBRARY.replace("NAME", name)
+    library = once.file(source, lambda: host_library(tmp_path_factory.mktemp(name), source))
+    return ctypes.CDLL(str(library)), SMALL_TYPES[name]
 
 
 Small = tuple[ctypes.CDLL, "np.dtype[Any]"]
@@ -726,7 +731,7 @@ NUMPY_NAMES = {name: name.replace("a", "arc", 1) for name in COMPLEX_FUNCTIONS i
 
 
 @pytest.fixture(scope="module")
-def complex_library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def complex_library(tmp_path_factory: pytest.TempPathFactory, once: Any) -> ctypes.CDLL:
     source = "#include <kerneltk/complex_circular.hpp>\n"
     for real in ("float", "double"):
         value = f"complex<{real}>"
@@ -746,7 +751,8 @@ def complex_library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
                 for (long long i = 0; i < n; ++i) z[i] = {expression};
                 static_cast<void>(y);
             }}"""
-    return build_host(tmp_path_factory.mktemp("complex"), source)
+    library = once.file(source, lambda: host_library(tmp_path_factory.mktemp("complex"), source))
+    return ctypes.CDLL(str(library))
 
 
 COMPLEX_TYPES = [

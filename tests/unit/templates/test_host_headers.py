@@ -38,9 +38,14 @@ def options() -> tuple[str, ...]:
     return (*toolchain.backend_options(), f"-I{INCLUDE_DIRECTORY}", f"-I{HEADERS}")
 
 
-def build(directory: Path, source: str) -> ctypes.CDLL:
+def compiled(source: str) -> bytes:
     code, log = toolchain.build("unit.cpp", source, options())
     assert code is not None, log
+    return code
+
+
+def build(directory: Path, source: str) -> ctypes.CDLL:
+    code = compiled(source)
     # Under a name of its own, because the file of a loaded library must not change.
     library = directory / f"unit{len(list(directory.iterdir()))}.so"
     library.write_bytes(code)
@@ -197,12 +202,11 @@ def small_float_source(word: str) -> str:
 
 
 @pytest.fixture(scope="module", params=list(FORMATS))
-def small(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[np.dtype[Any], Any, str]:
+def small(request: pytest.FixtureRequest, once: Any) -> tuple[np.dtype[Any], Any, str]:
     word = request.param
-    directory = tmp_path_factory.mktemp(word)
-    return FORMATS[word][0], build(directory, small_float_source(word)), word
+    source = small_float_source(word)
+    library = once.file((source, options()), lambda: compiled(source))
+    return FORMATS[word][0], ctypes.CDLL(str(library)), word
 
 
 def pairs(dtype: np.dtype[Any], count: int = 200_000) -> tuple[Array, Array]:

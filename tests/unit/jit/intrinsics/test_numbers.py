@@ -289,9 +289,10 @@ def operands(dtype: np.dtype[Any], binary: bool) -> tuple[Array, ...]:
 
 
 @pytest.fixture(scope="module", params=host_compilers(), ids=lambda command: Path(command[-1]).name)
-def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def library(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, once: Any
+) -> Any:
     """Every case, compiled for every type that it takes."""
-    directory = tmp_path_factory.mktemp("numbers")
     source = HEADERS + "using namespace kerneltk::jit;\n"
     for number, case in enumerate(CASES):
         parameters = "const T* px, const T* py" if case.is_binary else "const T* px"
@@ -312,12 +313,17 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
                 run{number}<{ctype}>({arguments}, static_cast<R{number}<{ctype}>*>(r), n);
             }}"""
     source += conversions()
-    text, output = directory / "unit.cpp", directory / "unit.so"
-    text.write_text(source)
-    command = [*request.param, *HOST_FLAGS, "-shared", "-o", str(output), str(text), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[:4000]
-    return ctypes.CDLL(str(output))
+
+    def make() -> bytes:
+        directory = tmp_path_factory.mktemp("numbers")
+        text, output = directory / "unit.cpp", directory / "unit.so"
+        text.write_text(source)
+        command = [*request.param, *HOST_FLAGS, "-shared", "-o", str(output), str(text), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[:4000]
+        return output.read_bytes()
+
+    return ctypes.CDLL(str(once.file((request.param, source), make)))
 
 
 def conversions() -> str:
