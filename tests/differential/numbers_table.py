@@ -230,7 +230,7 @@ def types_of(function: Function, name: str) -> tuple[np.dtype[Any], ...] | None:
         arguments[1] = np.zeros(1, function.seconds)
     kinds = [type_of(argument, np.ndarray) for argument in arguments]
     try:
-        program = Definition(_made("\n".join([*lines, ""])), "numpy").program(kinds)
+        program = Definition(_made("\n".join([*lines, ""])), "numpy").lowered(kinds)
     except KernelToolkitError:
         return None
     found = dict(program.kernel.locals)
