@@ -16,13 +16,14 @@ namespace kerneltk::grid {
 constexpr unsigned int position_bits = 20, most_calls = 3;
 
 // The position of a point in a function, which begins at `here`.
-inline word position_of(word here, unsigned int number) {
+constexpr word position_of(word here, unsigned int number) {
     const unsigned int calls = static_cast<unsigned int>(here & 15);
     if (calls == most_calls) return here;
     return here | static_cast<word>(number) << (64 - position_bits * (calls + 1));
 }
 // Says to the function that is called next where it is called.
-inline void call_from(word here, unsigned int number) {
+constexpr void call_from(word here, unsigned int number) {
+    if (__builtin_is_constant_evaluated()) return;
     position = (here & 15) == most_calls ? here : position_of(here, number) + 1;
 }
 
@@ -66,7 +67,7 @@ template <class T>
 struct is_volatile<T&&> : is_volatile<T> {};
 
 template <class T>
-inline void meet_to_load(word here, unsigned int number) {
+constexpr void meet_to_load(word here, unsigned int number) {
     if constexpr (is_volatile<T>::value) meet_at(here, number, false);
 }
 
@@ -139,7 +140,7 @@ struct without_volatile<volatile T> {
 };
 
 template <class T>
-inline decltype(auto) target(T& memory, word here, unsigned int number) {
+constexpr decltype(auto) target(T& memory, word here, unsigned int number) {
     if constexpr (is_volatile<T>::value && !__is_class(T) && !__is_union(T)) {
         return volatile_target<typename without_volatile<T>::type>{memory, here, number};
     } else {
@@ -149,7 +150,7 @@ inline decltype(auto) target(T& memory, word here, unsigned int number) {
 }
 // What is a class of its own that stands for memory.
 template <class T>
-inline T&& target(T&& value, word, unsigned int) {
+constexpr T&& target(T&& value, word, unsigned int) {
     return static_cast<T&&>(value);
 }
 
@@ -165,7 +166,8 @@ constexpr int _kt_first_line = 0;
     ::kerneltk::grid::position = 0;
 #define _KT_FUNCTION(line)               \
     constexpr int _kt_first_line = line; \
-    const ::kerneltk::grid::word _kt_here = ::kerneltk::grid::position;
+    const ::kerneltk::grid::word _kt_here = \
+        __builtin_is_constant_evaluated() ? 0 : ::kerneltk::grid::position;
 #define _KT_LOAD(number, ...) \
     (::kerneltk::grid::meet_to_load<decltype((__VA_ARGS__))>(_kt_here, number), __VA_ARGS__)
 #define _KT_TARGET(number, ...) (::kerneltk::grid::target(__VA_ARGS__, _kt_here, number))

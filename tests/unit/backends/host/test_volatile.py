@@ -407,3 +407,36 @@ extern "C" __global__ void f(int* y) { __shared__ volatile int s[4];
                       "access to volatile memory in a constructor's initializers"):  # fmt: skip
         kernel(1, 1, (y,))
     assert y[0] == 3
+
+
+CONSTANTS = """
+template <class T> __device__ void warp_sum(volatile T* s, int t) {
+    static constexpr T zero = 0;
+    constexpr bool start = zero == T(0);
+    if (start) {
+        s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];
+    }
+}
+template <class T> __host__ __device__ constexpr T twice(const T& v) { return v + v; }
+extern "C" __global__ void with_a_constant(float* x) {
+    __shared__ volatile float s[64]; int t = threadIdx.x;
+    s[t] = t; s[t + 32] = 0; __syncthreads();
+    warp_sum<float>(s, t);
+    x[t] = 2 * s[t];
+}
+extern "C" __global__ void with_a_function(float* x) {
+    __shared__ volatile float s[64]; int t = threadIdx.x;
+    constexpr int n = twice(8);
+    s[t] = t; s[t + 32] = 0; __syncthreads();
+    s[t] += s[t + n]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];
+    x[t] = twice(s[t]);
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["with_a_constant", "with_a_function"])
+def test_templates_may_be_evaluated_by_the_compiler(name: str) -> None:
+    """No warning either: the tests make errors of warnings."""
+    x = np.zeros(32, np.float32)
+    kerneltk.RawKernel(CONSTANTS, name, options=("-std=c++17",))(1, 32, (x,))
+    assert x[0] == 2 * sum(range(32))
