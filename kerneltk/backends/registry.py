@@ -56,8 +56,9 @@ class Registration:
 
     def owns(self, value: object) -> bool:
         """Return whether a value is one of its arrays."""
-        library = sys.modules.get(self.library)
-        return library is not None and isinstance(value, getattr(library, self.array_type))
+        # A library that another thread is importing, or a stub of it, may lack the class.
+        kind = getattr(sys.modules.get(self.library), self.array_type, None)
+        return isinstance(kind, type) and isinstance(value, kind)
 
 
 _registered: list[Registration] = []  # in the order in which they are asked

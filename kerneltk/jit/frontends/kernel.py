@@ -159,11 +159,12 @@ class ElementKernel(Decorated):
         small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
         backend = next((owner.capabilities for owner in owners if owner is not None), None)
+        backend = backend or capabilities_of("host")
         key = (
             tuple(map(_kind, own, self._is_raw)),
             tuple(array.dtype for array in own_outputs) if outputs else (),
             small,
-            backend,
+            backend.name,
         )
         known = self._typed.get(key)
         if known is None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import BackendUnavailableError
+from kerneltk import BackendUnavailableError, ElementwiseKernel
 from kerneltk.backends import registry
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.backends.registry import Registration, backend_named, capabilities_of
@@ -160,3 +160,16 @@ assert "kerneltk.backends.host.memory_check" not in sys.modules
 
 def test_a_numpy_call_loads_nothing_of_a_gpu() -> None:
     subprocess.run([sys.executable, "-c", LAZY], check=True)
+
+
+@pytest.mark.parametrize("contents", [{}, {"ndarray": None}])
+def test_a_library_without_its_class_of_arrays_owns_nothing(
+    monkeypatch: pytest.MonkeyPatch, contents: dict[str, Any]
+) -> None:
+    """As CuPy is while another thread imports it."""
+    half = ModuleType("cupy")
+    vars(half).update(contents)
+    monkeypatch.setitem(sys.modules, "cupy", half)
+    x = np.arange(3.0)
+    assert registry.backend_of(x) is backend_named("host")
+    assert ElementwiseKernel("T x", "T y", "y = 2 * x", "twice")(x).tolist() == [0, 2, 4]
