@@ -1,0 +1,186 @@
+"""The ways of a call that docs/architecture.md lists, against traces of calls on the host."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import uuid
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import jit
+
+from .test_architecture import MODULES, imports_of
+
+ROOT = Path(kerneltk.__file__).parent
+PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+SECTION = re.search(r"^## The way of one call\n(.*?)^## ", PAGE, re.M | re.S)
+GENERATED = {
+    "<launcher>": "launch.launcher_writer",
+    "<shortcut>": "jit.frontends.shortcuts",
+}
+Entry = tuple[str, str]
+SEED = uuid.uuid4().int % 1_000_000_000  # so that no cache has what these kernels compile
+
+
+def documented(heading: str) -> list[list[tuple[bool, set[Entry]]]]:
+    """The lists below a heading: of each item, whether it steps back, and its functions."""
+    assert SECTION
+    _, _, rest = SECTION[1].partition(f"### {heading}\n")
+    lists: list[list[tuple[bool, set[Entry]]]] = []
+    for number, back, item in re.findall(
+        r"^(\d+)\. (\*Back\*: )?(.*)", rest.partition("\n### ")[0], re.M
+    ):
+        if number == "1":
+            lists.append([])
+        lists[-1].append((bool(back), set(re.findall(r"`([\w.]+)` `([\w.]+)`", item))))
+    return lists
+
+
+IMPORTS = {
+    name.removeprefix("kerneltk."): {
+        other.removeprefix("kerneltk.") for other in imports_of(ast.parse(path.read_text()))
+    }
+    - {name.removeprefix("kerneltk."), "kerneltk"}
+    for name, path in MODULES.items()
+}
+
+
+@cache
+def below(name: str) -> frozenset[str]:
+    """The modules that a module imports, and those that they import."""
+    return frozenset(IMPORTS[name]).union(*map(below, IMPORTS[name]))
+
+
+@cache
+def module_of(file: str) -> str | None:
+    if file in GENERATED:
+        return GENERATED[file]
+    path = Path(file)
+    if ROOT not in path.parents or ROOT / "templates" in path.parents:
+        return None
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def trace(call: Callable[[], object]) -> list[tuple[str, Entry]]:
+    """The calls of kerneltk's functions in order: the calling module, module and function."""
+    calls: list[tuple[str, Entry]] = []
+    stack = [("", False)]  # the module that a frame belongs to, and whether it is imported
+
+    def profile(frame: Any, event: str, argument: object) -> None:
+        if event == "call":
+            code, (caller, importing) = frame.f_code, stack[-1]
+            importing = importing or code.co_filename.startswith("<frozen importlib")
+            module = None if importing else module_of(code.co_filename)
+            if module is not None:
+                calls.append((caller, (module, code.co_qualname)))
+            stack.append((module or caller, importing))
+        elif event == "return" and len(stack) > 1:
+            stack.pop()
+
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def package(module: str) -> str:
+    parts = module.split(".")
+    return ".".join(parts[: 2 if parts[0] == "jit" else 1])
+
+
+def is_listed(caller: str, entry: Entry) -> bool:
+    """Whether a call against the imports has to be an item: not where the page excepts it."""
+    module, function = entry
+    both = (package(caller), package(module))
+    return "<genexpr>" not in function and both not in (
+        ("jit.lowering", "jit.lowering"),
+        ("jit.ir", "jit.passes"),
+        ("backends", "backends"),
+    )
+
+
+X = np.ones(1000, np.float32)
+
+
+def elementwise() -> Callable[[], object]:
+    kernel = kerneltk.ElementwiseKernel("T x, T y", "T z", f"z = x + y + {SEED}", "add")
+    return lambda: kernel(X, X)
+
+
+def reduction() -> Callable[[], object]:
+    kernel = kerneltk.ReductionKernel("T x", "T y", f"x + {SEED}", "a + b", "y = a", "0", "total")
+    return lambda: kernel(X)
+
+
+def raw() -> Callable[[], object]:
+    kernel = kerneltk.RawKernel(
+        f'extern "C" __global__ void fill(float* x) {{ x[threadIdx.x] = {SEED}; }}', "fill"
+    )
+    out = np.empty(32, np.float32)
+    return lambda: kernel((1,), (32,), (out,))
+
+
+def rawkernel() -> Callable[[], object]:
+    @jit.rawkernel
+    def scale(x, factor):
+        i = jit.grid(1)
+        if i < x.size:
+            x[i] = x[i] * factor + SEED
+
+    out, factor = np.ones(1000, np.float32), np.float32(2)
+    return lambda: scale[4, 256](out, factor)
+
+
+def element_kernel() -> Callable[[], object]:
+    @jit.kernel
+    def add(x, y):
+        return x + y + SEED
+
+    return lambda: add(X, X)
+
+
+@pytest.mark.parametrize(
+    ("make", "heading", "unseen"),
+    [
+        (elementwise, "ElementwiseKernel and ReductionKernel", "reduction"),
+        (reduction, "ElementwiseKernel and ReductionKernel", "elementwise"),
+        (raw, "RawKernel", "-"),
+        (rawkernel, "@jit.rawkernel", "-"),
+        (element_kernel, "@jit.kernel", "-"),
+    ],
+)
+def test_calls_go_the_documented_way(
+    make: Callable[[], Callable[[], object]], heading: str, unseen: str
+) -> None:
+    listed_first, listed_repeated = documented(heading)
+    call = make()
+    first, _, repeated = trace(call), trace(call), trace(call)
+
+    rest = iter([entry for _, entry in first])
+    for number, (_, functions) in enumerate(listed_first, 1):
+        assert any(entry in functions for entry in rest), (number, functions)
+
+    back = {entry for caller, entry in first if caller and caller in below(entry[0])
+            and is_listed(caller, entry)}  # fmt: skip
+    marked = {entry for is_back, entries in listed_first if is_back for entry in entries}
+    assert back == {(m, f) for m, f in marked if m.rpartition(".")[2] != unseen}
+
+    entered = {package(module) for _, (module, _) in first}
+    named = {package(module) for _, entries in listed_first for module, _ in entries}
+    unlisted = entered - named - {"core", "errors", "interop"}
+    assert unlisted <= {"jit.intrinsics", "jit.source", "jit.ir", "jit.passes", "signature"}
+
+    assert len(repeated) == len(listed_repeated)
+    for (_, entry), (_, entries) in zip(repeated, listed_repeated, strict=True):
+        assert entry in entries
