@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Never
 
@@ -171,7 +171,7 @@ class HostBackend:
             record=_RECORD_OFFSET if reads_records else record_address,
         )
 
-    @property
+    @cached_property
     def loop_call(self) -> LaunchCall:
         """How loops over elements are launched; the runtime is loaded by the first launch."""
         threads = Bound(runtime.num_threads())
