@@ -95,7 +95,7 @@ class TranslationUnit:
     Parameters
     ----------
     backend : str
-        The backend whose dialect the source is written in.
+        The backend that the source is written for.
     source : str
         Package headers are included by ``#include <kerneltk/...>``.
     entry : str

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kerneltk.core.lexer import blanked, has_directives
+from kerneltk.core.lexer import blanked, lex
 from kerneltk.errors import Snippet, render_message
 
 __all__ = ["Diagnostic", "Location", "compile_error_message", "read_log"]
@@ -226,7 +226,7 @@ def _lone_bracket(sources: Mapping[str, str]) -> Snippet | None:
     """Return the first bracket in the user's sources that is never closed, or never opened."""
     pairs = {")": "(", "]": "[", "}": "{"}
     for name, source in sources.items():
-        if has_directives(source):
+        if lex(source).has_directives:
             continue  # what is left out may be half of a pair
         stack: list[tuple[str, int]] = []
         for match in re.finditer(r"[()\[\]{}]", blanked(source)):

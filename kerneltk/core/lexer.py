@@ -12,7 +12,6 @@ __all__ = [
     "always_assigns",
     "blanked",
     "foreign_headers",
-    "has_directives",
     "has_loops",
     "included_headers",
     "includes_by_option",
@@ -87,9 +86,9 @@ def lex(source: str) -> Lexed:
     return Lexed(source, without_comments(source))
 
 
-def without_comments(text: str) -> str:
-    """Return `text` with a space for each comment, text and character, and 0 for each number."""
-    return _NOISE.sub(lambda found: "0" if found[0][0].isdigit() else " ", text)
+def without_comments(source: str) -> str:
+    """Return `source` with a space for each comment, string and character, 0 for each number."""
+    return _NOISE.sub(lambda found: "0" if found[0][0].isdigit() else " ", source)
 
 
 def blanked(source: str) -> str:
@@ -126,11 +125,6 @@ def always_assigns(body: Lexed, name: str) -> bool:
         return False
     end = tokens.index(";", first) if ";" in tokens[first:] else len(tokens)
     return name not in tokens[first + 1 : end]
-
-
-def has_directives(*texts: str) -> bool:
-    """Return whether C++ texts hold a preprocessor's directive, so that names may mean anything."""
-    return any(lex(text).has_directives for text in texts)
 
 
 def included_headers(*sources: str) -> frozenset[str]:

@@ -221,7 +221,7 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
     args : sequence
         In the parameters' order.
     backend : {"host", "cuda"} or None
-        Where a call without arrays runs; None asks `interop.default_backend`.
+        Where a call without arrays runs; None asks `registry.default_backend`.
 
     Raises
     ------

@@ -60,8 +60,9 @@ class Plan:
     ----------
     function : object
         The backend's handle.
-    grid, grain, block : int
-        See `LaunchGeometry`; a grid of 0 launches nothing. The grain is negative where it may last.
+    grid, chunk, block : int
+        See `LaunchGeometry`; a grid of 0 launches nothing. The chunk size is negative where a chunk
+        may take long.
     pack_into, pack_checked : callable
         Pack the dynamic part of the argument block: by ``struct`` alone, and after converting the
         scalars, which raises for those that do not fit.

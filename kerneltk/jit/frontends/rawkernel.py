@@ -376,7 +376,7 @@ class JitKernel(Decorated):
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._definition.parameters)
 
-    # -- what launchers ask (`launch.FrontEnd`) --------------------------------------------------
+    # -- what launchers ask (`jit.launch.launcher.FrontEnd`) ---------------------------------------
 
     def parameter(self, index: int) -> str:
         """Return how messages name a parameter."""
