@@ -49,7 +49,7 @@ class Addressing:
         for name, access in zip(names, self.specialization.accesses, strict=False):
             strides = self.members.get(f"_kt_s_{name}")
             assert (strides is None) == (
-                self.specialization.backend == "cuda" and access.kind in ("flat", "uniform")
+                not self.specialization.backend.walks_chunks and access.kind in ("flat", "uniform")
             )
             self.steps.append(strides or [0] * len(self.shape))
         self.visits: list[list[Numbers]] = []
@@ -121,7 +121,7 @@ class Addressing:
 
     def walk(self) -> list[Numbers]:
         """Return for each operand the byte offsets of all visits, in the same order."""
-        backend, variant = self.specialization.backend, self.specialization.variant
+        backend, variant = self.specialization.backend.name, self.specialization.variant
         walkers: dict[tuple[str, str], Callable[[], None]] = {
             ("cuda", "by_reference"): self.cuda_direct,
             ("cuda", "vector"): self.cuda_pack,

@@ -164,12 +164,15 @@ constexpr int _kt_first_line = 0;
     constexpr int _kt_first_line = line;    \
     constexpr ::kerneltk::grid::word _kt_here = 0; \
     ::kerneltk::grid::position = 0;
+// Not const: the compiler would evaluate the initializer of a const variable itself, and find 0. In
+// exchange constants of the function do not read it.
 #define _KT_FUNCTION(line)               \
     constexpr int _kt_first_line = line; \
-    const ::kerneltk::grid::word _kt_here = \
+    ::kerneltk::grid::word _kt_here =    \
         __builtin_is_constant_evaluated() ? 0 : ::kerneltk::grid::position;
+#define _KT_HERE (__builtin_is_constant_evaluated() ? 0 : _kt_here)
 #define _KT_LOAD(number, ...) \
-    (::kerneltk::grid::meet_to_load<decltype((__VA_ARGS__))>(_kt_here, number), __VA_ARGS__)
-#define _KT_TARGET(number, ...) (::kerneltk::grid::target(__VA_ARGS__, _kt_here, number))
-#define _KT_MEET(number, ...) (::kerneltk::grid::meet_at(_kt_here, number, false), __VA_ARGS__)
-#define _KT_CALL(number, ...) (::kerneltk::grid::call_from(_kt_here, number), __VA_ARGS__)
+    (::kerneltk::grid::meet_to_load<decltype((__VA_ARGS__))>(_KT_HERE, number), __VA_ARGS__)
+#define _KT_TARGET(number, ...) (::kerneltk::grid::target(__VA_ARGS__, _KT_HERE, number))
+#define _KT_MEET(number, ...) (::kerneltk::grid::meet_at(_KT_HERE, number, false), __VA_ARGS__)
+#define _KT_CALL(number, ...) (::kerneltk::grid::call_from(_KT_HERE, number), __VA_ARGS__)

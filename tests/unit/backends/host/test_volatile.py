@@ -434,6 +434,23 @@ extern "C" __global__ void with_a_function(float* x) {
 """
 
 
+def test_a_function_knows_from_where_it_was_called() -> None:
+    """Lanes of another branch come after all of the first one's, in a function that both call."""
+    kernel = kerneltk.RawKernel(
+        """
+        __device__ void step(volatile int* x) { x[0] = x[0] * 2 + 1; }
+        template <class T> __device__ void nested(T* x) { step(x); step(x); }
+        extern "C" __global__ void f(volatile int* x) {
+            if (threadIdx.x % 2) step(x); else { step(x); nested(x); }
+        }
+        """,
+        "f",
+    )
+    x = np.array([1], "i4")
+    kernel(1, 32, (x,))
+    assert x[0] == 31
+
+
 @pytest.mark.parametrize("name", ["with_a_constant", "with_a_function"])
 def test_templates_may_be_evaluated_by_the_compiler(name: str) -> None:
     """No warning either: the tests make errors of warnings."""
