@@ -235,6 +235,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
 
         Examples
         --------
+        >>> from kerneltk import ArraySpec
         >>> kernel = ElementwiseKernel("T x, T a", "T y", "y = a * x", "scale")
         >>> unit = kernel.translation_unit(ArraySpec.make("float32", (1024,)), float)
         >>> unit.entry, "blockIdx" in unit.source

@@ -50,12 +50,15 @@ def show(program: ir.Program) -> str:
     Examples
     --------
     >>> import numpy as np
+    >>> from kerneltk.backends.registry import capabilities_of
+    >>> from kerneltk.jit.compile import PassContext
     >>> from kerneltk.jit.frontends.rawkernel import Definition
     >>> from kerneltk.jit.ir.types import PY_INT, Array, number
     >>> def scale(x, i, y):
     ...     y[i] = i * x[-1]
     >>> kind = Array(number("float32"), 1)
-    >>> print(show(Definition(scale).program([kind, PY_INT, kind])), end="")
+    >>> context = PassContext(capabilities_of("cuda"))
+    >>> print(show(Definition(scale).program([kind, PY_INT, kind], context)), end="")
     kernel scale(x: float32[:], i: int, y: float32[:])
         y[wrap i] = float32(i) * x[x.shape[0] + -1]
     """
