@@ -1,6 +1,6 @@
 """A backend of its own: one thread, warps of 16, and arrays of a class of its own.
 
-It is shaped as those of kerneltk are, registers itself, and has the host's compiler and runtime.
+It is shaped as those of kerneltk are, and has the host's compiler and runtime.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend, Compiler
-from kerneltk.backends.registry import Registration, backend_named, capabilities_of, register
+from kerneltk.backends.registry import Registration, backend_named, capabilities_of
 from kerneltk.core.artifacts import Target, TranslationUnit
 
 NAME = "single"
@@ -44,20 +44,19 @@ def _array_library() -> ModuleType:
     return sys.modules[__name__]
 
 
-register(
-    Registration(
-        replace(
-            capabilities_of("host"),
-            name=NAME,
-            location="memory of the one core",
-            warp_size=16,
-            is_fallback=False,
-            streaming_stores=False,
-        ),
-        library=__name__,
-        array_type="Array",
-        load=_load,
-        compiler=_compiler,
-        array_library=_array_library,
-    )
+# Not registered on import: pytest imports every module of the tests to look for doctests.
+REGISTRATION = Registration(
+    replace(
+        capabilities_of("host"),
+        name=NAME,
+        location="memory of the one core",
+        warp_size=16,
+        is_fallback=False,
+        streaming_stores=False,
+    ),
+    library=__name__,
+    array_type="Array",
+    load=_load,
+    compiler=_compiler,
+    array_library=_array_library,
 )

@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 from kerneltk.backends.base import ArrayAccess, Bound, Function, LaunchCall, LaunchMode, Module
-from kerneltk.backends.registry import backend_named, capabilities_of
+from kerneltk.backends.registry import backend_named
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 
-from . import NAME, Array
+from . import REGISTRATION, Array
 
 
 class SingleBackend:
     """Arrays of the class `Array` on one core; implements `kerneltk.backends.base.Backend`."""
 
-    capabilities = capabilities_of(NAME)
+    capabilities = REGISTRATION.capabilities
     name = capabilities.name
     array_type: type = Array
 
