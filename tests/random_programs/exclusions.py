@@ -90,7 +90,7 @@ EXCLUSIONS: dict[str, tuple[str, str, str]] = {
     "np.clip of three dtypes": (
         "left out",
         "numerics.md",
-        "Three dtypes meet two by two",
+        "the dtypes of three arguments are promoted pairwise",
     ),
     "constants that do not fit": (
         "left out",

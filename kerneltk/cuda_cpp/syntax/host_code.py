@@ -329,6 +329,7 @@ def blank_host_code(source: str, summary: SourceSummary) -> str:
 
     Examples
     --------
+    >>> from kerneltk.cuda_cpp.syntax.reader import read_source
     >>> source = "__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n"
     >>> blank_host_code(source, read_source(source)).rstrip()
     '__global__ void k() {}'
