@@ -9,10 +9,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends.registry import capabilities_of, capabilities_of_target
+from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.signature.parameters import Parameter
@@ -93,16 +94,15 @@ class ExpressionKernel(ABC, Generic[D]):
         return self._dispatcher.cached_code
 
     def _described(
-        self, definition: D, args: Sequence[Any], backend: BackendName, options: Any
+        self, definition: D, args: Sequence[Any], backend: Capabilities, options: Any
     ) -> tuple[Resolved, TranslationUnit | None]:
         """Resolve and schedule a call with such arguments, inputs first; its unit is None where
         nothing is to be computed.
         """
-        capabilities = capabilities_of(backend)
         specs = [call_arguments.spec_of(argument) for argument in args]
         inputs = args[: len(definition.signature.inputs)]
         resolved = definition.resolve(specs, inputs, options)
-        geometry = definition.schedule(resolved, capabilities, None, options)
+        geometry = definition.schedule(resolved, backend, None, options)
         unit = None if geometry is None else translation_unit_of(geometry.specialization)
         return resolved, unit
 
@@ -110,7 +110,7 @@ class ExpressionKernel(ABC, Generic[D]):
     def translation_unit(
         self, *args: Any, backend: BackendName = "cuda", **named: Any
     ) -> TranslationUnit:
-        """Return the source that a call with such arguments compiles."""
+        """The source that a call with such arguments compiles."""
 
     def compile(self, *args: Any, target: str, **named: Any) -> ObjectCode:
         """Compile for an architecture from descriptions of the arguments, without a GPU.

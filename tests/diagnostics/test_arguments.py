@@ -421,6 +421,11 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         VALUE,
         "A loop of shape (0,) compiles nothing.",
     ),
+    "backend before all else": (
+        lambda: K.translation_unit(size="a", backend="hip"),  # type: ignore[arg-type]
+        VALUE,
+        "'backend' must be 'host' or 'cuda', not 'hip'.",
+    ),
     "no description": (
         lambda: K.translation_unit(X, "a", 1),
         TYPE,
