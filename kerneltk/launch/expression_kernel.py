@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -14,12 +15,11 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.errors import NotCompiledError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
-
-__all__ = ["ExpressionKernel"]
 
 D = TypeVar("D", bound=KernelDefinition)
 
@@ -86,12 +86,26 @@ class ExpressionKernel(ABC, Generic[D]):
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
         """The generated sources by the dtypes of the array arguments."""
-        return self._dispatcher.cached_codes
+        codes = self._dispatcher.codes
+        if not codes:
+            warnings.warn(
+                "No codes are cached because nothing is compiled before the first call.",
+                stacklevel=2,
+            )
+        return dict(codes)
 
     @property
     def cached_code(self) -> str:
         """The first generated source."""
-        return self._dispatcher.cached_code
+        codes = self._dispatcher.codes
+        if not codes:
+            raise NotCompiledError(
+                f"Kernel '{self.name}' has not been called.\n"
+                "  Hint: 'translation_unit(...)' renders the source without a call."
+            )
+        if len(codes) > 1:
+            warnings.warn("Several sources are cached; 'cached_codes' has them all.", stacklevel=2)
+        return next(iter(codes.values()))
 
     def _described(
         self, definition: D, args: Sequence[Any], backend: Capabilities, options: Any

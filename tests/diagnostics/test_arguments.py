@@ -447,7 +447,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         lambda: kernel("T x", "T y").cached_code,
         NotCompiledError,
         "Kernel 'k' has not been called.\n"
-        "  Hint: 'translation_unit(...)' renders the text without a call.",
+        "  Hint: 'translation_unit(...)' renders the source without a call.",
     ),
 }
 
