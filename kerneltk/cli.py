@@ -16,14 +16,12 @@ from rich.table import Table
 import kerneltk
 from kerneltk.cache.store import Cache
 from kerneltk.core.settings import get_settings
-from kerneltk.demo.measure import Machine, Outcome, Run, choose_machine
+from kerneltk.demo.measure import Outcome, Run, choose_machine
 from kerneltk.demo.picture import draw
 from kerneltk.demo.steps import STEPS
 from kerneltk.demo.terrain import SUFFIXES, DemoInputError, load_terrain
 from kerneltk.errors import KernelToolkitError
 from kerneltk.tools import doctor as checks
-
-__all__ = ["main"]
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".pdf", ".svg")
 
@@ -93,7 +91,8 @@ def demo(
         run = Run(terrain, machine, None if megapixels is None else round(megapixels * 1e6))
         copy, outcomes = _run_steps(run, console)
         console.print(_results(run, outcomes, copy))
-        draw(run, picture, _caption(run))
+        caption = f"computed by kerneltk {kerneltk.__version__} on {machine.label}"
+        draw(run, picture, caption)
     except DemoInputError as error:
         raise click.BadParameter(str(error), param_hint="'--input'") from error
     except ModuleNotFoundError as error:
@@ -165,11 +164,6 @@ def _results(run: Run, outcomes: list[Outcome], copy: float) -> Table:
             else "[green]ok[/green] equal",
         )
     return table
-
-
-def _caption(run: Run) -> str:
-    machine: Machine = run.machine
-    return f"computed by kerneltk {kerneltk.__version__} on {machine.label}"
 
 
 @main.command()

@@ -13,8 +13,6 @@ from kerneltk.cache.fingerprint import fingerprint
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 
-__all__ = ["build", "compile_ahead", "get_function", "get_module"]
-
 T = TypeVar("T")
 
 _functions: dict[tuple[str, int], Function] = {}

@@ -17,7 +17,13 @@ from kerneltk.codegen.definition import check_name, check_options, check_text
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError, render_message
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ScalarOverflowError,
+    SignatureError,
+    render_message,
+)
 from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.launch.expression_kernel import ExpressionKernel
@@ -281,9 +287,9 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         where: Any,
         named: dict[str, Any],
     ) -> Any:
-        options = call_arguments.read_options(
-            {**_taken(named, "size", "backend"), "stream": stream}
-        )
+        taken: dict[str, Any] = {"stream": stream}
+        taken |= {name: named.pop(name) for name in ("size", "backend") if name in named}
+        options = call_arguments.read_options(taken)
         args = self._arranged(args, out, named)
         plan_key = _plan_key(axis, keepdims, options.size)
         if _counts_all(where):
@@ -380,13 +386,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
 
 
 def _identity_text(identity: object) -> str:
-    """Return an identity as C++ source.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It is neither a string nor a number.
-    """
+    """An identity as C++ source; raises ArgumentTypeError for neither a string nor a number."""
     if identity is None:
         return ""
     if isinstance(identity, np.generic):
@@ -396,7 +396,12 @@ def _identity_text(identity: object) -> str:
     if isinstance(identity, float) and not math.isfinite(identity):
         return "NAN" if math.isnan(identity) else "INFINITY" if identity > 0 else "-INFINITY"
     if isinstance(identity, int):
-        return _integer_text(identity)
+        if -(2**63) < identity < 2**64:
+            return f"{identity}ull" if identity >= 2**63 else str(identity)
+        try:
+            identity = float(identity)  # no integer type holds it
+        except OverflowError:
+            raise ScalarOverflowError("'identity' is an integer that no type holds.") from None
     if isinstance(identity, float):
         return repr(identity)
     if isinstance(identity, complex):
@@ -406,15 +411,6 @@ def _identity_text(identity: object) -> str:
             f"'identity' must be a string, a number or None, not '{type(identity).__name__}'."
         )
     return identity if identity.strip() else ""
-
-
-def _integer_text(number: int) -> str:
-    """Return an integer as a C++ literal; as a floating one where no integer type holds it."""
-    if -(2**63) < number < 2**63:
-        return str(number)
-    if 0 < number < 2**64:
-        return f"{number}ull"
-    return repr(float(number))
 
 
 def _check_signature(signature: Signature) -> None:
@@ -441,16 +437,12 @@ def _with_mask(definition: ReductionDefinition) -> ReductionDefinition:
 
 
 def _counts_all(where: Any) -> bool:
-    """Return whether every element counts: there is no mask, or one value for all."""
+    """Whether every element counts: there is no mask, or one value for all."""
     return where is None or (isinstance(where, bool | np.bool_) and bool(where))
 
 
-def _taken(named: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: named.pop(name) for name in names if name in named}
-
-
 def _plan_key(axis: Any, keepdims: bool, size: int | None) -> tuple[Any, bool, int | None] | None:
-    """Return what a plan depends on beside its arguments, of types that compare."""
+    """What a plan depends on beside its arguments, of types that compare."""
     if axis is None and not keepdims and size is None:
         return None
     return plain_axis(axis), bool(keepdims), size

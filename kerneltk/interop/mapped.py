@@ -7,8 +7,6 @@ import os
 from functools import cache
 from typing import Any
 
-__all__ = ["is_mapped"]
-
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TOP = 1 << 8 * ctypes.sizeof(ctypes.c_void_p)
 

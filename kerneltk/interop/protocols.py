@@ -18,17 +18,6 @@ from kerneltk.core.arrays import byte_extent, c_strides
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.interop.mapped import is_mapped
 
-__all__ = [
-    "MISSING",
-    "Memory",
-    "attempt",
-    "cuda_memory",
-    "dlpack_device",
-    "host_array",
-    "member",
-    "viewed",
-]
-
 T = TypeVar("T")
 
 MISSING: Any = object()

@@ -11,8 +11,6 @@ import numpy as np
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.mapped import is_mapped
 
-__all__ = ["Handle", "Home", "Library", "stream_handle", "stream_in_brackets"]
-
 _HINT = (
     "\n  Hint: pass a stream of CuPy, torch or numba, an object with '__cuda_stream__', or a "
     "stream's handle."

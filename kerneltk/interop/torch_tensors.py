@@ -17,16 +17,6 @@ from kerneltk.core.dtypes import bfloat16
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.interop.protocols import Memory, attempt
 
-__all__ = [
-    "TorchLibrary",
-    "device_of",
-    "is_tensor",
-    "lock_of",
-    "memory_of",
-    "new_tensor",
-    "on_host",
-]
-
 
 def is_tensor(value: Any) -> bool:
     """Return whether a value is a tensor of torch."""

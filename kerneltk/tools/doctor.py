@@ -19,8 +19,6 @@ from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError
 
-__all__ = ["Finding", "examine"]
-
 # Each package by the names that it is distributed under, the likeliest first.
 _CUDA_PACKAGES = {
     "CuPy": ("cupy-cuda12x", "cupy-cuda13x", "cupy"),

@@ -327,7 +327,7 @@ CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
     "not called": (
         lambda: made().cached_code, NotCompiledError,
         "Kernel 'k' has not been called.\n"
-        "  Hint: 'translation_unit(...)' renders the text without a call.",
+        "  Hint: 'translation_unit(...)' renders the source without a call.",
     ),
 }  # fmt: skip
 
@@ -395,6 +395,9 @@ CONSTRUCTORS: dict[str, tuple[dict[str, Any], type[KernelToolkitError], str]] = 
     "no map_expr": ({"map_expr": ""}, SignatureError, "'map_expr' is empty."),
     "blank map_expr": ({"map_expr": " \n"}, SignatureError, "'map_expr' is empty."),
     "blank reduce_expr": ({"reduce_expr": " "}, SignatureError, "'reduce_expr' is empty."),
+    "vast identity": (
+        {"identity": 10**400}, ScalarOverflowError, "'identity' is an integer that no type holds.",
+    ),
     "blank reduce_type": ({"reduce_type": " "}, SignatureError, "'reduce_type' is empty."),
     "no output": (
         {"out_params": ""}, SignatureError, "A reduction needs at least one output.",
