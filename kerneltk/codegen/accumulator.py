@@ -13,8 +13,6 @@ from kerneltk.errors import SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding
 
-__all__ = ["MOST_BYTES", "Accumulator", "parse_accumulator"]
-
 MOST_BYTES = 128
 """The largest accumulator: a block's totals pass through its shared memory."""
 

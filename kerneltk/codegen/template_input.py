@@ -10,8 +10,6 @@ from typing import Any
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
 
-__all__ = ["TemplateInput", "template_input"]
-
 _HEADER_ORDER = (
     "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
     "complex_circular.hpp", "array_view.hpp", "divide.hpp",

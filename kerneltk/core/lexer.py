@@ -7,20 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = [
-    "Lexed",
-    "always_assigns",
-    "blanked",
-    "foreign_headers",
-    "has_loops",
-    "included_headers",
-    "includes_by_option",
-    "is_library_header",
-    "lex",
-    "uses_thread_state",
-    "without_comments",
-]
-
 _NOISE = re.compile(
     # Numbers are matched too, since a quote inside of one separates digits.
     r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)\d(?:'?\w|\.)*|'(?:\\.|[^'\\\n])*'",

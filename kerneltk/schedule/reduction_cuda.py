@@ -32,16 +32,6 @@ from kerneltk.core.capabilities import COUNTERS
 from kerneltk.schedule.elementwise import Access, Operand, alignment_of, element_chunk
 from kerneltk.schedule.reduction import Geometry, ReductionSchedule, collapsed_loops, main_input
 
-__all__ = [
-    "DEFAULT_MULTIPROCESSORS",
-    "ColumnSchedule",
-    "CudaReductionSchedule",
-    "RowSchedule",
-    "ShortRowSchedule",
-    "StagedRowSchedule",
-    "plan_reduction_cuda",
-]
-
 DEFAULT_MULTIPROCESSORS = 132
 """Multiprocessors that are assumed where there is no device to ask."""
 

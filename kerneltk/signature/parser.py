@@ -26,8 +26,6 @@ from kerneltk.core.identifiers import identifier_problem, is_library_name, varia
 from kerneltk.errors import ArgumentTypeError, SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Parameter, Signature
 
-__all__ = ["UnknownDtypeError", "parse_signature"]
-
 
 class UnknownDtypeError(SignatureError, TypeError):
     """A parameter string names a type that is neither a dtype nor a type variable."""

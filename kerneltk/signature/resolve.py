@@ -21,16 +21,6 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError, re
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding, bind_types
 
-__all__ = [
-    "Resolved",
-    "is_aligned",
-    "normalize_axes",
-    "overlap_limits",
-    "plain_axis",
-    "resolve_elementwise",
-    "resolve_reduction",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
