@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import variable_problem
-from kerneltk.core.lexer import lex
+from kerneltk.core.lexer import comma_spans, lex
 from kerneltk.errors import SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding
@@ -81,21 +81,6 @@ class Accumulator:
         return 2 if ctype in _NARROW else None
 
 
-def _pieces(text: str) -> list[tuple[int, int]]:
-    """Split at commas outside brackets."""
-    spans, depth, begin = [], 0, 0
-    for position, char in enumerate(text):
-        if char in "<([{":
-            depth += 1
-        elif char in ">)]}":
-            depth -= 1
-        elif char == "," and depth == 0:
-            spans.append((begin, position))
-            begin = position + 1
-    spans.append((begin, len(text)))
-    return spans
-
-
 def _ctype_of(word: str, signature: Signature) -> str | None:
     """Return the C type of a dtype's or a type variable's name, or None for another name."""
     if any(word == parameter.type_variable for parameter in signature.parameters):
@@ -122,7 +107,7 @@ def parse_accumulator(text: str | None, signature: Signature, preamble: str = ""
     """
     if text is None:
         return Accumulator("", signature.outputs[0].c_type())
-    spans = _pieces(text)
+    spans = comma_spans(text, "<>()[]{}")
     words = text.split()
     known_type = len(words) == 2 and (words[0] in _C_SIZES or _ctype_of(words[0], signature))
     one_field = known_type and " ".join(words) not in _C_SIZES

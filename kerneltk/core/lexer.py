@@ -86,6 +86,21 @@ def blanked(source: str) -> str:
     )
 
 
+def comma_spans(text: str, brackets: str) -> list[tuple[int, int]]:
+    """Start and end (characters) of what stands between the commas outside of such brackets.
+
+    >>> comma_spans("a, b<c, d>", "<>")
+    [(0, 1), (2, 10)]
+    """
+    spans, depth, begin = [], 0, 0
+    for position, char in enumerate(text):
+        depth += (char in brackets[::2]) - (char in brackets[1::2])
+        if char == "," and depth <= 0:
+            spans.append((begin, position))
+            begin = position + 1
+    return [*spans, (begin, len(text))]
+
+
 def uses_thread_state(names: Iterable[str]) -> bool:
     """Return whether names show that a body depends on which thread runs which element."""
     return any(name in _THREAD_NAMES or name.startswith(_THREAD_PREFIXES) for name in names)
