@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
@@ -39,6 +40,15 @@ class KernelDefinition(ABC):
 
     Attributes
     ----------
+    sources : tuple of (str, str)
+        The sources inside of the kernel's function: pairs of the name that messages give one, and
+        its attribute.
+    assigning : int
+        Which of them assigns the outputs.
+    implicit : str
+        A name of the kernel's own that headers of the user's may mention.
+    addressable : bool
+        Whether the arguments' addresses can be taken where the outputs are assigned.
     in_place : bool
         Whether an output may be an input: every element is read before it is written.
     has_scratch : bool
@@ -52,6 +62,10 @@ class KernelDefinition(ABC):
     preamble: str
     options: tuple[str, ...]
 
+    sources: ClassVar[tuple[tuple[str, str], ...]]
+    assigning: ClassVar[int]
+    implicit: ClassVar[str]
+    addressable: ClassVar[bool]
     in_place: ClassVar[bool]
     has_scratch: ClassVar[bool]
     override_method: ClassVar[str] = ""
@@ -60,17 +74,24 @@ class KernelDefinition(ABC):
     user_sources: tuple[tuple[str, str], ...] = field(default=(), repr=False, kw_only=True)
 
     @property
-    @abstractmethod
     def expressions(self) -> tuple[tuple[str, str], ...]:
         """The sources inside of the kernel's function, by the names that messages give them."""
+        return tuple((origin, attrgetter(path)(self)) for origin, path in self.sources)
 
     @cached_property
     def facts(self) -> BodyFacts:
         """What the body observes: as it was given, or lexed."""
-        return self.known_facts if self.known_facts is not None else self._lexed_facts()
-
-    @abstractmethod
-    def _lexed_facts(self) -> BodyFacts: ...
+        if self.known_facts is not None:
+            return self.known_facts
+        return lex_facts(
+            self.signature,
+            [source for _, source in self.expressions],
+            self.preamble,
+            self.options,
+            assigning=self.assigning,
+            implicit=(self.implicit,),
+            addressable=self.addressable,
+        )
 
     @property
     @abstractmethod

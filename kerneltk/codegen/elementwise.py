@@ -15,7 +15,6 @@ from kerneltk.codegen.argument_block import (
     divisor_field,
     divisor_numbers,
 )
-from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.specialization import (
     Array,
@@ -68,29 +67,13 @@ class ElementwiseDefinition(KernelDefinition):
     no_return: bool = False
     return_tuple: bool = False
 
+    sources = tuple((name, name) for name in ("operation", "loop_prep", "after_loop"))
+    assigning = 0
+    implicit = "i"
+    addressable = True
     in_place = True
     has_scratch = False
     override_method = "__cupy_override_elementwise_kernel__"
-
-    @property
-    def expressions(self) -> tuple[tuple[str, str], ...]:
-        """The sources inside of the kernel's function, by the names that messages give them."""
-        return (
-            ("operation", self.operation),
-            ("loop_prep", self.loop_prep),
-            ("after_loop", self.after_loop),
-        )
-
-    def _lexed_facts(self) -> BodyFacts:
-        return lex_facts(
-            self.signature,
-            [source for _, source in self.expressions],
-            self.preamble,
-            self.options,
-            assigning=0,
-            implicit=("i",),
-            addressable=True,
-        )
 
     @property
     def returns(self) -> Literal["none", "one", "tuple"]:
@@ -285,8 +268,8 @@ class ElementwiseSpecialization(Specialization):
         """The C type of indices."""
         return "long long" if self.layout.wide_index else "int"
 
-    def constants(self, item_bytes: int, index_shape: tuple[int, ...] | None) -> list[int]:
-        """The numbers of the argument block's constant part.
+    def constants(self, item_bytes: int, index_shape: tuple[int, ...] | None) -> bytes:
+        """The constant part of the argument block.
 
         Parameters
         ----------
@@ -309,7 +292,7 @@ class ElementwiseSpecialization(Specialization):
                 values += row
         if index_shape is not None:
             values += [layout.loop.size, *index_shape, *([0] * len(index_shape))]
-        return values
+        return self.arguments.constant.pack(*values)
 
     def _divisors(self) -> list[int]:
         """The divisors, innermost first; the outermost dimension is what remains."""

@@ -15,7 +15,6 @@ from kerneltk.codegen.argument_block import (
     divisor_field,
     divisor_numbers,
 )
-from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.specialization import (
     LaunchGeometry,
@@ -68,30 +67,15 @@ class ReductionDefinition(KernelDefinition):
     reduce_dims: bool = True
     mask: bool = False
 
+    sources = (
+        *((name, name) for name in ("map_expr", "reduce_expr", "post_map_expr", "identity")),
+        ("reduce_type", "accumulator.text"),
+    )
+    assigning = 2
+    implicit = "_j"
+    addressable = False
     in_place = False
     has_scratch = True
-
-    @property
-    def expressions(self) -> tuple[tuple[str, str], ...]:
-        """The sources inside of the kernel's function, by the names that messages give them."""
-        return (
-            ("map_expr", self.map_expr),
-            ("reduce_expr", self.reduce_expr),
-            ("post_map_expr", self.post_map_expr),
-            ("identity", self.identity),
-            ("reduce_type", self.accumulator.text),
-        )
-
-    def _lexed_facts(self) -> BodyFacts:
-        return lex_facts(
-            self.signature,
-            [source for _, source in self.expressions],
-            self.preamble,
-            self.options,
-            assigning=2,
-            implicit=("_j",),
-            addressable=False,
-        )
 
     @property
     def returns(self) -> Literal["none", "one", "tuple"]:
@@ -145,12 +129,13 @@ class ReductionDefinition(KernelDefinition):
             None if out_shape is None else len(out_shape),
             geometry.outputs * max(geometry.length, 1) > 2**31 - 1,
         )
-        constants = specialization.constants(geometry)
+        values = specialization.constants(geometry)
         for extents, total in ((in_shape, elements), (out_shape, geometry.outputs)):
             if extents is not None:
-                constants += [total, *extents, *(0 for _ in extents)]
+                values += [total, *extents, *(0 for _ in extents)]
         for _, array in views:
-            constants += [array.size, *array.shape, *array.strides]
+            values += [array.size, *array.shape, *array.strides]
+        constants = specialization.arguments.constant.pack(*values)
         scratch = schedule.scratch(-(-size // 16) * 16)
         return LaunchGeometry.of(
             specialization, resolved, constants, elements, schedule.launch, scratch

@@ -227,7 +227,7 @@ class LaunchGeometry:
         cls,
         specialization: Specialization,
         resolved: Resolved,
-        constants: Sequence[int],
+        constants: bytes,
         elements: int,
         launch: tuple[int, int],
         scratch: int = 0,
@@ -238,8 +238,8 @@ class LaunchGeometry:
         ----------
         specialization : Specialization
         resolved : Resolved
-        constants : sequence of int
-            The numbers of the argument block's constant part.
+        constants : bytes
+            The constant part of the argument block.
         elements : int
         launch : (int, int)
             The grid and the chunk size.
@@ -249,7 +249,7 @@ class LaunchGeometry:
         lasting = elements > _SHORT_LAUNCH or specialization.definition.facts.loops
         return cls(
             specialization,
-            specialization.arguments.constant.pack(*constants),
+            constants,
             tuple(
                 (array.size, *array.shape, *array.strides)
                 for array, view in zip(resolved.specs, specialization.raw, strict=True)

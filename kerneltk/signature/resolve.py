@@ -320,7 +320,7 @@ def resolve_reduction(
     if mask:
         where = given[nin - 1]
         shape = _broadcast(name, signature, [*given[: nin - 1], None, *outputs], size)
-        if where is not None and _together(shape, where.shape) != shape:
+        if where is not None and not _broadcasts_to(where.shape, shape):
             raise ArgumentValueError(
                 f"'where' has shape {where.shape}, which does not broadcast to the inputs' "
                 f"shape {shape}."
@@ -341,8 +341,6 @@ def resolve_reduction(
     return Resolved(binding, shape, out_shape, tuple(given), order)
 
 
-def _together(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...] | None:
-    try:
-        return broadcast_shapes(left, right)
-    except ValueError:
-        return None
+def _broadcasts_to(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    pairs = zip(reversed(own), reversed(shape), strict=False)
+    return len(own) <= len(shape) and all(extent in (1, to) for extent, to in pairs)

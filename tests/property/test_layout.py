@@ -156,7 +156,7 @@ def test_every_element_is_reached_once(
     lowered = lowered_for(specs, shape, backend, index=index, direct=False, block=block)
     check(lowered, specs, shape, index=index)
     event(f"{lowered.specialization.layout.variant}")
-    event(",".join(access.kind for access in lowered.specialization.accesses))
+    event(",".join(access.kind for access in lowered.specialization.layout.accesses))
 
 
 @pytest.mark.parametrize("backend", ["cuda", "host"])
@@ -199,7 +199,7 @@ def test_wide_steps_change_the_index_and_nothing_else(
         for s in specs
     ]  # fmt: skip
     lowered = lowered_for(far, shape, "cuda", index=False, direct=False)
-    assert lowered.specialization.wide_index
+    assert lowered.specialization.layout.wide_index
     check(lowered, far, shape, index=False)
 
 
