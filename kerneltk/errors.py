@@ -1,8 +1,8 @@
 """The exceptions that kerneltk raises, and the one renderer of their messages.
 
 Every class derives from :class:`KernelToolkitError` and from the built-in that a NumPy user would
-catch for the same mistake. A message is one sentence, then the user's own text with a caret under
-the place that matters, then a hint.
+catch for the same mistake. A message is one sentence, then the user's own source with a caret under
+what matters, then a hint.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ScalarOverflowError(KernelToolkitError, OverflowError):
 
 
 class NotCompiledError(KernelToolkitError, AttributeError):
-    """A kernel's text is asked for before there is one."""
+    """A kernel's source is asked for before there is one."""
 
 
 class NoSuchKernelError(KernelToolkitError, AttributeError):
@@ -76,7 +76,7 @@ class CompileError(KernelToolkitError, RuntimeError):
     Attributes
     ----------
     source : str
-        The whole text that was compiled.
+        The whole source that was compiled.
     log : str
         The compiler's own messages, unchanged.
     """
@@ -99,7 +99,7 @@ class LaunchError(KernelToolkitError, RuntimeError):
 
 
 class SourceError(KernelToolkitError, ValueError):
-    """A decorated function's text cannot be had, or is not the function's."""
+    """A decorated function's source cannot be had, or is not the function's."""
 
 
 class UnsupportedError(KernelToolkitError, NotImplementedError):
@@ -116,16 +116,16 @@ class DivisionError(LaunchError, ZeroDivisionError):
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A place in a text that the user wrote.
+    """A location in a source that the user wrote.
 
     Parameters
     ----------
     origin : str
-        What the text is: ``"in_params"``, ``"operation"``, ``"preamble"``.
+        What the source is: ``"in_params"``, ``"operation"``, ``"preamble"``.
     text : str
-        The whole text.
+        The whole source.
     start, end : int
-        Offsets (characters) of the place; ``end`` is exclusive.
+        Offsets (characters); ``end`` is exclusive.
     label : str
         What is said beside the caret.
     """
@@ -140,10 +140,10 @@ class Snippet:
     def at_line(
         cls, origin: str, text: str, line: int, column: int | None, label: str = ""
     ) -> Snippet:
-        """Return the snippet at a one-based line and column (characters) of `text`.
+        """The snippet at a one-based line and column (characters) of `text`.
 
-        With no column, or one past the end of the line, the whole line is the place. For a blank
-        line, or one behind the text, it is the last line before it that is not.
+        With no column, or one past the end of the line, it is the whole line. For a blank line, or
+        one behind the source, it is the last line before it that is not.
         """
         lines = text.split("\n")  # what compilers take for a line, and nothing else
         line = min(max(line, 1), len(lines))
@@ -163,7 +163,7 @@ class Snippet:
         return cls(origin, text, start + indent, start + max(len(content.rstrip()), indent), label)
 
     def render(self) -> str:
-        """Return the line that holds the place, and a line of carets under it."""
+        """The first line of the location, and a line of carets under it."""
         before = self.text[: self.start]
         number = before.count("\n") + 1
         begin_of_line = before.rfind("\n") + 1
@@ -179,7 +179,7 @@ class Snippet:
 
 
 def render_message(sentence: str, *snippets: Snippet, hint: str = "") -> str:
-    """Return a message: the sentence, each snippet with its caret, and the hint.
+    """A message: the sentence, each snippet with its caret, and the hint.
 
     Examples
     --------

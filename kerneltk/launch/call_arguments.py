@@ -15,6 +15,7 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
 from kerneltk.interop.streams import stream_handle
+from kerneltk.launch.launch_config import is_size
 from kerneltk.signature.parameters import NO_DEFAULT, Signature
 from kerneltk.signature.type_binding import scalar_default
 
@@ -41,10 +42,6 @@ class CallOptions:
         return self.size, self.block_size
 
 
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def read_options(named: dict[str, Any]) -> CallOptions:
     """Take the options out of a call's keyword arguments, in place.
 
@@ -57,14 +54,14 @@ def read_options(named: dict[str, Any]) -> CallOptions:
     """
     size = named.pop("size", None)
     if size is not None:
-        if not _is_integer(size) or size < -1:
+        if not is_size(size) or size < -1:
             raise ArgumentValueError(f"'size' must be a non-negative integer, not {size!r}.")
         if size > _MOST_ELEMENTS:
             raise ArgumentValueError(f"'size' must be less than 2**63, not {size}.")
         size = None if size == -1 else int(size)  # as CuPy: -1 says that none is given
     block_size = named.pop("block_size", None)
     if block_size is not None:
-        if not _is_integer(block_size) or block_size <= 0:
+        if not is_size(block_size) or block_size <= 0:
             raise ArgumentValueError("'block_size' must be greater than zero.")
         if block_size > _MAX_BLOCK:
             raise ArgumentValueError(
