@@ -164,7 +164,7 @@ def faults(node: Any) -> Iterator[tuple[str, Any]]:
 def planted(node: Any) -> Iterator[tuple[str, Any]]:
     """Yield copies of a tree with one fault each."""
     yield from faults(node)
-    for name in node.__slots__:
+    for name in node.__match_args__:
         value = getattr(node, name)
         if isinstance(value, tuple) and not isinstance(value, ir.Span):
             for k, item in enumerate(value):
