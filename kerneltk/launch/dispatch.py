@@ -373,9 +373,10 @@ def _packs_equal(kind: type, dtype: np.dtype[Any]) -> bool:
 
     It would drop the imaginary part of NumPy's complex numbers.
     """
+    info = describe(dtype)
     return (
-        len(describe(dtype).format) == 1
-        and dtype.name != "bfloat16"
+        len(info.format) == 1
+        and not info.as_bits
         and not issubclass(kind, complex | np.complexfloating)
     )
 
