@@ -15,7 +15,6 @@ from kerneltk.codegen.argument_block import (
     divisor_field,
     divisor_numbers,
 )
-from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.specialization import (
     LaunchGeometry,
@@ -77,27 +76,15 @@ class ElementwiseDefinition(KernelDefinition):
 
     in_place = True
     has_scratch = False
+    expression_paths = (
+        ("operation", "operation"),
+        ("loop_prep", "loop_prep"),
+        ("after_loop", "after_loop"),
+    )
+    assigning = 0
+    implicit = ("i",)
+    addressable = True
     override_method = "__cupy_override_elementwise_kernel__"
-
-    @property
-    def expressions(self) -> tuple[tuple[str, str], ...]:
-        """The sources inside of the kernel's function, by the names that messages give them."""
-        return (
-            ("operation", self.operation),
-            ("loop_prep", self.loop_prep),
-            ("after_loop", self.after_loop),
-        )
-
-    def _lexed_facts(self) -> BodyFacts:
-        return lex_facts(
-            self.signature,
-            [source for _, source in self.expressions],
-            self.preamble,
-            self.options,
-            assigning=0,
-            implicit=("i",),
-            addressable=True,
-        )
 
     @property
     def returns(self) -> Literal["none", "one", "tuple"]:

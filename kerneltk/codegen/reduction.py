@@ -16,7 +16,6 @@ from kerneltk.codegen.argument_block import (
     divisor_field,
     divisor_numbers,
 )
-from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.specialization import (
     LaunchGeometry,
@@ -76,28 +75,16 @@ class ReductionDefinition(KernelDefinition):
 
     in_place = False
     has_scratch = True
-
-    @property
-    def expressions(self) -> tuple[tuple[str, str], ...]:
-        """The sources inside of the kernel's function, by the names that messages give them."""
-        return (
-            ("map_expr", self.map_expr),
-            ("reduce_expr", self.reduce_expr),
-            ("post_map_expr", self.post_map_expr),
-            ("identity", self.identity),
-            ("reduce_type", self.accumulator.text),
-        )
-
-    def _lexed_facts(self) -> BodyFacts:
-        return lex_facts(
-            self.signature,
-            [source for _, source in self.expressions],
-            self.preamble,
-            self.options,
-            assigning=2,
-            implicit=("_j",),
-            addressable=False,
-        )
+    expression_paths = (
+        ("map_expr", "map_expr"),
+        ("reduce_expr", "reduce_expr"),
+        ("post_map_expr", "post_map_expr"),
+        ("identity", "identity"),
+        ("reduce_type", "accumulator.text"),
+    )
+    assigning = 2
+    implicit = ("_j",)
+    addressable = False
 
     @property
     def returns(self) -> Literal["none", "one", "tuple"]:
