@@ -32,7 +32,7 @@ from .jit_kernels import TABLE
 def program_of(name: str, backend: str) -> ir.Program:
     definition, arguments = TABLE[name]
     kinds = [type_of(argument, np.ndarray) for argument in arguments]
-    return definition.program(kinds, PassContext(capabilities_of(backend)))
+    return definition.optimized(definition.lowered(kinds), PassContext(capabilities_of(backend)))
 
 
 def lowered(name: str) -> ir.Program:

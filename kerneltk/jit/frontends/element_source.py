@@ -24,7 +24,6 @@ from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.frontends.element_rules import is_array
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type, Void
-from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.parser import parse_signature
 
@@ -52,6 +51,7 @@ class _UserSignature(Signature):
 def element_definition(
     own: Definition,
     program: ir.Program,
+    written: frozenset[str],
     kinds: Sequence[Type],
     args: Sequence[Any],
     results: Sequence[Number],
@@ -65,6 +65,8 @@ def element_definition(
     own : Definition
         The function.
     program : Program
+    written : frozenset of str
+        The parameters that the function writes to.
     kinds : sequence of Type
         One a parameter.
     args : sequence
@@ -78,14 +80,13 @@ def element_definition(
     """
     function = program.kernel
     emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))
-    written = written_parameters(program)
     names = _Names()
     source = own.source
     snippets: list[Snippet] = []
     inputs: list[str] = []
     values: list[str] = []
     parameters = iter(function.parameters)
-    for name, kind, arg, span in zip(own.parameters, kinds, args, own.spans(), strict=True):
+    for name, kind, arg, span in zip(own.parameters, kinds, args, own.spans, strict=True):
         if isinstance(kind, Void):
             continue
         snippets.append(source.snippet(span))

@@ -36,7 +36,8 @@ from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checke
 from kerneltk.jit.frontends.shortcuts import make_shortcut
 from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.ir.types import Array, Record, Tuple, Type
-from kerneltk.jit.launch.marshalling import Place, type_of
+from kerneltk.jit.launch.marshalling import type_of
+from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.launch.launch_config import is_size
 
 __all__ = ["ElementKernel", "kernel"]
@@ -185,12 +186,10 @@ class ElementKernel(Decorated):
         """Return what tells whether an argument is written to, and its name; None is an output."""
         left = iter(typed.in_params)
         written = [arg is not None and not next(left).is_const for arg in args]
-        source, spans = self._definition.source, self._definition.spans()
+        places = self._definition.places
 
         def named(index: int | None) -> tuple[str, Snippet | None]:
-            if index is None:
-                return "out", None
-            return self._definition.parameters[index], source.snippet(spans[index])
+            return ("out", None) if index is None else (places[index].name, places[index].snippet)
 
         return lambda index: index is None or written[index], named
 
@@ -315,7 +314,8 @@ class ElementKernel(Decorated):
         backend = backend or capabilities_of("host")
         assumptions = ShapeAssumptions(is_32bit_indexable=small)
         context = PassContext(backend, assumptions, of_elements=True)
-        program = self._definition.program(kinds, context)
+        lowered = self._definition.lowered(kinds, of_elements=True)
+        program = self._definition.optimized(lowered, context)
         function = program.kernel
         check_operations(program)
         found = result_types(function.result)
@@ -335,17 +335,19 @@ class ElementKernel(Decorated):
         stored = tuple(array.dtype for array in outputs) or dtypes
         short = small and backend.short_indices
         definition = element_definition(
-            self._definition, program, kinds, args, found, stored, short
+            self._definition,
+            program,
+            written_parameters(lowered),
+            kinds,
+            args,
+            found,
+            stored,
+            short,
         )
         return typed_kernel(definition, function.result), stored, function.index_ndim
 
     def _type_of(self, value: Any, index: int) -> Type:
-        name = self._definition.parameters[index]
-        place = Place(
-            self.name,
-            name,
-            self._definition.source.snippet(self._definition.spans()[index]),
-        )
+        place = self._definition.places[index]
         owner, own = foreign_arrays.own_array(value)
         array_type = owner.array_type if owner is not None else np.ndarray
         kind = type_of(own, array_type, place)
@@ -354,14 +356,14 @@ class ElementKernel(Decorated):
         if isinstance(kind, Record) and isinstance(own, np.void):
             raise ArgumentTypeError(
                 place.message(
-                    f"Parameter '{name}' of kernel '{self.name}' was given a single record.",
+                    f"Parameter '{place.name}' of kernel '{self.name}' was given a single record.",
                     "pass an array of one, 'x[:1]', or its fields; '@jit.rawkernel' takes records.",
                 )
             )
         if isinstance(kind, Tuple):
             raise ArgumentTypeError(
                 place.message(
-                    f"Parameter '{name}' of kernel '{self.name}' was given a tuple.",
+                    f"Parameter '{place.name}' of kernel '{self.name}' was given a tuple.",
                     "give its items one by one; '@jit.rawkernel' takes tuples.",
                 )
             )
