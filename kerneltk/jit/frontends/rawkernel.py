@@ -11,16 +11,9 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
-from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import LaunchMode
-from kerneltk.backends.registry import capabilities_of_target
-from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -29,21 +22,23 @@ from kerneltk.errors import (
     render_message,
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
-from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
-from kerneltk.jit.codegen.translation_unit import unit_of
-from kerneltk.jit.compile import PassContext, optimized
 from kerneltk.jit.ir.types import VOID, Type, Void
-from kerneltk.jit.launch.arguments import Arguments, arguments_of, assumptions_of
+from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
-from kerneltk.jit.launch.marshalling import Place, type_of
-from kerneltk.jit.lowering.program import lower_program
-from kerneltk.jit.lowering.record_parameters import referred_type
-from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
-from kerneltk.jit.source.function_source import FunctionSource, source_of, words_for
-from kerneltk.jit.source.scope import parameters_of
+from kerneltk.jit.launch.marshalling import Place
 from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key
 from kerneltk.launch.launcher_spec import Miss
+
+# Methods load what reads and compiles the function: decorating it takes none of that.
+if TYPE_CHECKING:
+    import ast
+
+    from kerneltk.core.artifacts import TranslationUnit
+    from kerneltk.core.capabilities import Capabilities
+    from kerneltk.jit import ir
+    from kerneltk.jit.compile import PassContext
+    from kerneltk.jit.source.function_source import FunctionSource
 
 __all__ = ["Configured", "JitKernel", "rawkernel"]
 
@@ -73,17 +68,25 @@ class Definition:
     @functools.cached_property
     def source(self) -> FunctionSource:
         """Its text and syntax tree."""
+        from kerneltk.jit.source.function_source import source_of
+
         return source_of(self.function)
+
+    @functools.cached_property
+    def _nodes(self) -> list[ast.arg]:
+        from kerneltk.jit.source.scope import parameters_of
+
+        return parameters_of(self.source.node)
 
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters."""
-        return tuple(argument.arg for argument in parameters_of(self.source.node))
+        return tuple(node.arg for node in self._nodes)
 
     @functools.cached_property
     def spans(self) -> tuple[ir.Span, ...]:
         """Where its parameters are declared."""
-        return tuple(self.source.span(argument) for argument in parameters_of(self.source.node))
+        return tuple(map(self.source.span, self._nodes))
 
     @functools.cached_property
     def places(self) -> tuple[Place, ...]:
@@ -108,6 +111,9 @@ class Definition:
         TypingError, UnsupportedError
             The function's source does not fit.
         """
+        from kerneltk.jit.lowering.program import lower_program
+        from kerneltk.jit.lowering.record_parameters import referred_type
+
         run_time: list[tuple[str, Type, ir.Span]] = []
         static: dict[str, None] = {}
         for name, kind, span in zip(self.parameters, kinds, self.spans, strict=True):
@@ -126,6 +132,8 @@ class Definition:
         What it does to its arguments is asked of the lowered one: passes leave out what cannot be
         reached, each target's others.
         """
+        from kerneltk.jit.compile import optimized
+
         with self._within_depth():
             return optimized(lowered, context)
 
@@ -153,6 +161,8 @@ class Definition:
         self, program: ir.Program, backend: Capabilities, shapes: ShapeAssumptions = UNKNOWN
     ) -> TranslationUnit:
         """Return the translation unit of a program that has passed all passes."""
+        from kerneltk.jit.codegen.translation_unit import unit_of
+
         options = self.all_options(backend)
         bounds = ", ".join(map(str, self._bounds(program))) if backend.takes_launch_bounds else ""
         before = f"__launch_bounds__({bounds}) " if bounds else ""
@@ -160,6 +170,8 @@ class Definition:
             return unit_of(program, backend, options, before, shapes)
 
     def _bounds(self, program: ir.Program) -> tuple[int, ...]:
+        from kerneltk.jit.passes.effects import required_block
+
         needed = None if self.launch_bounds else required_block(program)
         return self.launch_bounds if needed is None else (math.prod(needed),)
 
@@ -413,6 +425,11 @@ class JitKernel(Decorated):
 
     def _compiled(self, arguments: Arguments) -> CompiledKernel:
         """Return the kernel for such arguments on the current device."""
+        from kerneltk import pipeline
+        from kerneltk.backends.base import LaunchMode
+        from kerneltk.jit.compile import PassContext
+        from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
+
         backend, types, shapes = arguments.backend, arguments.types, arguments.shapes
         capabilities = backend.capabilities
         lowered = self._definition.lowered(types)
@@ -447,30 +464,23 @@ class JitKernel(Decorated):
         return {key: unit.source for key, unit in self._units.items()}
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+        # They are imported when they are wanted: a launch needs none of them.
+        from kerneltk.backends.registry import capabilities_of_target
+        from kerneltk.jit.compile import PassContext
+        from kerneltk.jit.frontends.inspection import described_argument
+        from kerneltk.jit.launch.arguments import assumptions_of
+
         args = self._complete(tuple(args), {})
-        found = [self._described(value, index) for index, value in enumerate(args)]
-        backends = [name for _, _, name in found if name is not None]
-        target = target or (backends[0] if backends else foreign_arrays.default_backend().name)
+        pairs = zip(args, self._definition.places, strict=True)
+        found = [described_argument(value, place) for value, place in pairs]
+        owners = [owner for _, _, owner in found if owner is not None]
+        target = target or (owners[0] if owners else foreign_arrays.default_backend()).name
         backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = assumptions_of(values, kinds, backend)
         lowered = self._definition.lowered(kinds)
         program = self._definition.optimized(lowered, PassContext(backend, shapes))
         return self._definition.unit(program, backend, shapes), target
-
-    def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:
-        """Return the type of an argument or of what stands for one, the argument as a backend's
-        own, and whose array it is.
-        """
-        from kerneltk.jit.frontends.inspection import described
-
-        kind = described(value)
-        if kind is not None:
-            return kind, value, None
-        owner, own = foreign_arrays.own_array(value)
-        place = self._definition.places[index]
-        array_type = owner.array_type if owner is not None else np.ndarray
-        return type_of(own, array_type, place), own, None if owner is None else owner.name
 
     def _made_of(self) -> tuple[Any, ...]:
         return (self._definition,)
@@ -580,6 +590,8 @@ def checked_function(function: Any, decorator: str) -> types.FunctionType:
     """Return a decorated function; raises ArgumentTypeError for anything else."""
     function = getattr(function, "jit_function", function)
     if not isinstance(function, types.FunctionType):
+        from kerneltk.jit.source.function_source import words_for
+
         words, hint = words_for(function)
         sentence = f"'{decorator}' decorates Python functions, not {words}."
         raise ArgumentTypeError(render_message(sentence, hint=f"{hint}."))

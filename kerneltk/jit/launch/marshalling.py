@@ -47,6 +47,7 @@ __all__ = [
     "Place",
     "field_names",
     "form_of",
+    "is_array",
     "items_of",
     "layout_of",
     "leaves_of",
@@ -227,6 +228,13 @@ def type_of(value: Any, array_type: type, place: Place | None = None) -> Type:
     )
     is_plain = isinstance(value, tuple) and not names
     return Tuple(items, names, None if is_plain else type(value))
+
+
+def is_array(value: Any) -> bool:
+    """Return whether an argument is an array, of any library."""
+    if isinstance(value, np.generic):  # a number, for all its attributes
+        return False
+    return hasattr(value, "strides") or hasattr(value, "__dlpack__")
 
 
 def _is_dense(array: Any) -> bool:
