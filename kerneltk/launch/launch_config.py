@@ -113,6 +113,10 @@ class GridShapes:
     backend : Backend
     function : Function
     limits : GridLimits
+    wanted : tuple of int, optional
+        The shape that blocks must have.
+    is_32bit : bool
+        Whether it is for grids whose threads 32 bits count along each axis.
 
     Attributes
     ----------
@@ -124,21 +128,33 @@ class GridShapes:
         1.0 and True equal 1 and are no extents.
     """
 
-    __slots__ = ("_kernel", "_limits", "backend", "function", "known", "last")
+    __slots__ = (
+        "_is_32bit", "_kernel", "_limits", "_wanted", "backend", "function", "known", "last",
+    )  # fmt: skip
 
     def __init__(
-        self, kernel: str, backend: Backend, function: Function, limits: GridLimits
+        self,
+        kernel: str,
+        backend: Backend,
+        function: Function,
+        limits: GridLimits,
+        wanted: tuple[int, int, int] | None = None,
+        is_32bit: bool = False,
     ) -> None:
         self.backend, self.function = backend, function
         self._kernel, self._limits = kernel, limits
+        self._wanted, self._is_32bit = wanted, is_32bit
         self.known: dict[bytes, GridShape] = {}
         self.last: tuple[Any, ...] = (object(), None, None, 0, 0, 0, 0, 0, 0, 0, True)
 
-    def configure(self, grid: Any, block: Any, shared: Any) -> GridShape:
-        """Check a launch's shape that is not known; raises as `as_extents`, and ArgumentValueError
-        for more than the device has.
+    def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
+        """Check a launch's shape that is not known; None for a grid that needs another kernel.
+
+        Raises as `as_extents`, and ArgumentValueError for more than the device has.
         """
-        shape = self.checked(grid, block, shared)
+        shape = self._checked(grid, block, shared)
+        if self._is_32bit and any(shape[k] * shape[k + 3] >= 2**31 for k in range(3)):
+            return None
         given = (grid, block, shared)
         key = plain_key(given)
         if key is not None:
@@ -149,11 +165,16 @@ class GridShapes:
             self.last = (*given, *shape)
         return shape
 
-    def checked(self, grid: Any, block: Any, shared: Any) -> GridShape:
-        """Check a launch's shape as `configure` does, and forget it."""
+    def _checked(self, grid: Any, block: Any, shared: Any) -> GridShape:
         kernel, limits = self._kernel, self._limits
-        grid_shape = grid_extents(grid, kernel)
         block_shape = as_extents(block, "block", kernel)
+        if self._wanted is not None and block_shape != self._wanted:
+            raise ArgumentValueError(
+                f"Kernel '{kernel}' has a collective for blocks of {self._wanted} threads, and is "
+                f"launched with blocks of {block_shape}.\n"
+                "  Hint: name the block's own shape in the brackets of the collective."
+            )
+        grid_shape = grid_extents(grid, kernel)
         gx, gy, gz = grid_shape
         bx, by, bz = block_shape
         if not is_size(shared) or shared < 0:
@@ -225,10 +246,6 @@ class GridLaunches(ABC):
     def new_buffer(self) -> Any:
         """Return a block of parameters."""
         return self.backend.make_parameters(self.size, self._offsets)
-
-    def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
-        """Check a shape that is not known; None for one that needs another launcher."""
-        return self.shapes.configure(grid, block, shared)
 
     @abstractmethod
     def check(self, args: Sequence[Any]) -> None:

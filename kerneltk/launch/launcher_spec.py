@@ -28,6 +28,7 @@ __all__ = [
     "Argument",
     "Guard",
     "LauncherSpec",
+    "Miss",
     "MultipleOf",
     "Structure",
 ]
@@ -51,6 +52,12 @@ Marshal = Literal[
 """How an argument gets into the block of parameters: as an array's address, as it is, by a
 converter, as two floats, rounded to a float32, as the bits of a bfloat16, as a record's bytes, as
 the address of a record; None does not.
+"""
+
+
+Miss = Literal["arguments", "large grid"]
+"""Why nothing was launched: another launcher is for the arguments, or for the grid, of which
+`GridShapes.configure` returned None.
 """
 
 
@@ -112,9 +119,9 @@ class LauncherSpec:
     arguments : tuple of (Argument or Structure)
     arrays : ArrayAccess
     call : LaunchCall
-    dispatch : callable
+    dispatch : callable or None
         Called with the launcher's own arguments where they are of other types, or on another
-        device: it checks, compiles, and launches.
+        device: it checks, compiles, and launches. None if the launcher returns a `Miss` instead.
     plans : dict or None
         Rows of `GridLaunches` or of `Plan` by keys, which `dispatch` and `unplanned` fill; None if
         there is one row, which is `bound`'s.
@@ -135,15 +142,13 @@ class LauncherSpec:
     unplanned : callable, optional
         Called in place of `dispatch` with arguments that have no plan, or an output that overlaps
         an input.
-    large_grid : callable, optional
-        Called in place of `dispatch` with a shape for which `GridLaunches.configure` returned None.
     """
 
     entry: Literal["grid", "loop"]
     arguments: tuple[Argument | Structure, ...]
     arrays: ArrayAccess
     call: LaunchCall
-    dispatch: Callable[..., Any]
+    dispatch: Callable[..., Any] | None
     plans: dict[Any, tuple[Any, ...]] | None = None
     shares_plans: bool = False
     bound: GridLaunches | None = None
@@ -154,4 +159,3 @@ class LauncherSpec:
     returns: Literal["none", "one", "tuple"] = "none"
     outputs: tuple[int, ...] = ()
     unplanned: Callable[..., Any] | None = None
-    large_grid: Callable[..., Any] | None = None

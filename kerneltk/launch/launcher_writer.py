@@ -73,7 +73,7 @@ last_key, plan = last
 if key != last_key:
     plan = plans.get(key)
     if plan is None:
-        return {unplanned}({own})
+        {unplanned}
     {passed_on}
     last = (key, plan)
 {columns} = plan
@@ -84,9 +84,9 @@ if grid is not last_grid or block is not last_block or shared is not last_shared
     try:
         gx, gy, gz, bx, by, bz, size, empty = shapes.known[dumps((grid, block, shared), 2)]
     except (KeyError, ValueError):
-        checked = loaded.configure(grid, block, shared)
+        checked = shapes.configure(grid, block, shared)
         if checked is None:
-            return large_grid({own})
+            return "large grid"
         gx, gy, gz, bx, by, bz, size, empty = checked
 shared = size
 """
@@ -195,6 +195,9 @@ class _Writer:
         self._own = f"{self._given}, stream, extra"
         if self.is_grid:
             self._own = "grid, block, args, shared, stream"
+        self._missed = f"return dispatch({self._own})"
+        if spec.dispatch is None:
+            self._missed = 'return "arguments"'
         self._arrays = [(a, leaf) for a, leaf in self._leaves if leaf.marshal == "address"]
         self._read = [(a, leaf) for a, leaf in self._arrays if leaf.is_given]
         self._lent = [(a, leaf) for a, leaf in self._leaves if leaf.marshal == "lent"]
@@ -312,7 +315,7 @@ class _Writer:
         parts |= {
             "own": own,
             "global_names": [f"global {name}" for name in changing],
-            "types_checked": _if(differs, f"return dispatch({own})"),
+            "types_checked": _if(differs, self._missed),
             "addresses": [self._address(a, f"p{a}") for a, _ in self._read],
             "key": self._key(),
             "arrays_checked": self._arrays_checked(),
@@ -341,8 +344,8 @@ class _Writer:
             "parameters": "grid, block, args, shared=0, stream=None",
             "key_parameters": "args",
             "unpacking": self._unpacking,
-            "unpacked": [*unpacked, f"    return dispatch({self._own})"],
-            "shaped": _filled(_SHAPED, {"own": self._own}),
+            "unpacked": [*unpacked, f"    {self._missed}"],
+            "shaped": _SHAPED.splitlines(),
             "new_buffer": "loaded.new_buffer",
             "refused": [f"loaded.refuse_number({self._given})", "raise"],
             "left": ["if empty:", "    buffers.append(buffer)", "    return None"],
@@ -378,7 +381,7 @@ class _Writer:
         own_parts: _Parts = {
             "passed_on": _if(others, f"return plan[0]({self._own})"),
             "columns": ", ".join(columns),
-            "unplanned": "dispatch" if spec.unplanned is None else "unplanned",
+            "unplanned": f"return unplanned({self._own})" if spec.unplanned else self._missed,
         }
         return _filled(_PLANNED, {**parts, **own_parts})
 

@@ -32,7 +32,7 @@ from .jit_kernels import TABLE
 def program_of(name: str, backend: str) -> ir.Program:
     definition, arguments = TABLE[name]
     kinds = [type_of(argument, np.ndarray) for argument in arguments]
-    return definition.program(kinds, PassContext(capabilities_of(backend)))
+    return definition.optimized(definition.lowered(kinds), PassContext(capabilities_of(backend)))
 
 
 def lowered(name: str) -> ir.Program:
@@ -164,7 +164,7 @@ def faults(node: Any) -> Iterator[tuple[str, Any]]:
 def planted(node: Any) -> Iterator[tuple[str, Any]]:
     """Yield copies of a tree with one fault each."""
     yield from faults(node)
-    for name in node.__slots__:
+    for name in node.__match_args__:
         value = getattr(node, name)
         if isinstance(value, tuple) and not isinstance(value, ir.Span):
             for k, item in enumerate(value):

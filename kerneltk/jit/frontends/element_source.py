@@ -6,7 +6,7 @@ observes is known from its IR, and needs no lexing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,19 +16,25 @@ from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of, variable_problem
-from kerneltk.errors import Snippet
+from kerneltk.elementwise import ElementwiseKernel
+from kerneltk.errors import ArgumentTypeError, Snippet, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.codegen.translation_unit import ordered_headers
-from kerneltk.jit.frontends.element_rules import is_array
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type, Void
-from kerneltk.jit.passes.effects import written_parameters
+from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
+from kerneltk.jit.launch.marshalling import is_array
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.parser import parse_signature
 
-__all__ = ["element_definition"]
+__all__ = [
+    "TypedKernel",
+    "check_operations",
+    "element_definition",
+    "result_types",
+    "typed_kernel",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class _UserSignature(Signature):
 def element_definition(
     own: Definition,
     program: ir.Program,
+    written: frozenset[str],
     kinds: Sequence[Type],
     args: Sequence[Any],
     results: Sequence[Number],
@@ -65,6 +72,8 @@ def element_definition(
     own : Definition
         The function.
     program : Program
+    written : frozenset of str
+        The parameters that the function writes to.
     kinds : sequence of Type
         One a parameter.
     args : sequence
@@ -78,14 +87,13 @@ def element_definition(
     """
     function = program.kernel
     emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))
-    written = written_parameters(program)
     names = _Names()
     source = own.source
     snippets: list[Snippet] = []
     inputs: list[str] = []
     values: list[str] = []
     parameters = iter(function.parameters)
-    for name, kind, arg, span in zip(own.parameters, kinds, args, own.spans(), strict=True):
+    for name, kind, arg, span in zip(own.parameters, kinds, args, own.spans, strict=True):
         if isinstance(kind, Void):
             continue
         snippets.append(source.snippet(span))
@@ -211,3 +219,95 @@ def _operation(
             value = f"kerneltk::jit::convert<{describe(dtype).ctype}>({value})"
         lines.append(f"{output} = {value};")
     return head + "\n".join(lines)
+
+
+# -- what a function of one element may do, and return --------------------------------------------
+
+# What a function of one element has no threads for.
+_OF_THREADS = frozenset(("barrier", "waits", "thread"))
+
+
+def check_operations(program: ir.Program) -> None:
+    """Raise UnsupportedError for what needs a block or its threads."""
+    for function in program.functions:
+        for node in ir.walk(*function.body):
+            if isinstance(node, ir.Declare) and _is_shared(node):
+                raise UnsupportedError(
+                    render_message(
+                        "A '@jit.kernel' has no shared memory: its elements have no block.",
+                        function.source.snippet(node.span),
+                        hint="use 'jit.local_memory', or '@jit.rawkernel'.",
+                    )
+                )
+            if not isinstance(node, ir.Call):
+                continue
+            effects = node.operation.effects
+            if effects & _OF_THREADS and not node.operation.by_reference:
+                raise UnsupportedError(
+                    render_message(
+                        f"'{node.operation.name}' cannot be used in a '@jit.kernel': its "
+                        "threads are not the function's affair.",
+                        function.source.snippet(node.span),
+                        hint="use 'jit.index(ndim)' for the element's place, or '@jit.rawkernel'.",
+                    )
+                )
+
+
+def _is_shared(node: ir.Declare) -> bool:
+    kind = node.type
+    return kind.space == "shared" if isinstance(kind, Array) else node.data == b"shared"
+
+
+def result_types(kind: Type) -> tuple[Number, ...]:
+    """Return the types of what a function returns."""
+    if kind == VOID:
+        return ()
+    items = kind.items if isinstance(kind, Tuple) else (kind,)
+    for item in items:
+        if not isinstance(item, Number):
+            raise ArgumentTypeError(
+                f"A kernel's results must be numbers, and one is '{item}'.\n"
+                "  Hint: return its parts; store records with '@jit.rawkernel'."
+            )
+    return tuple(items)  # type: ignore[arg-type]
+
+
+# -- its kernel ---------------------------------------------------------------------------------
+
+
+class TypedKernel(ElementwiseKernel):
+    """A kernel whose function returns numbers."""
+
+    def __init__(self, definition: ElementwiseDefinition) -> None:
+        self._begin(definition)
+
+    def arrays(self, *args: Any, **options: Any) -> Any:
+        """Evaluate the function for every element, and return the arrays of its results."""
+        return ElementwiseKernel.__call__(self, *args, **options)
+
+    def made(self, arrays: Any) -> Any:
+        """Return what a call returns for the arrays of its results."""
+        return arrays
+
+
+class _MakingKernel(TypedKernel):
+    """One whose function returns a named tuple or a dataclass, which becomes one of arrays."""
+
+    def __init__(self, definition: ElementwiseDefinition, make: Callable[..., Any]) -> None:
+        super().__init__(definition)
+        self._make = make
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate the function for every element."""
+        return self.made(self.arrays(*args, **kwargs))
+
+    def made(self, arrays: Any) -> Any:
+        """Return what a call returns for the arrays of its results."""
+        return self._make(*arrays)
+
+
+def typed_kernel(definition: ElementwiseDefinition, result: Type) -> TypedKernel:
+    """Return the kernel of a definition whose function returns values of type `result`."""
+    if isinstance(result, Tuple) and result.maker is not None:
+        return _MakingKernel(definition, result.maker)
+    return TypedKernel(definition)

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends import registry
+from kerneltk.backends import foreign_arrays, registry
+from kerneltk.backends.base import Backend
 from kerneltk.backends.disassembly import disassemble
 from kerneltk.core.arrays import ArraySpec, c_strides
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Type
-from kerneltk.jit.launch.marshalling import array_of, element_of
+from kerneltk.jit.launch.marshalling import Place, array_of, element_of, type_of
 
-__all__ = ["described", "page_of", "shown"]
+__all__ = ["described", "described_argument", "page_of", "shown"]
 
 _WEAK: dict[object, Type] = {bool: BOOL, int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX}
 
@@ -36,6 +37,17 @@ def described(value: Any) -> Type | None:
     if isinstance(value, type) and issubclass(value, np.generic):
         return element_of(np.dtype(value))
     return _WEAK.get(value) if isinstance(value, type) else None
+
+
+def described_argument(value: Any, place: Place) -> tuple[Type, Any, Backend | None]:
+    """The type of an argument or of what stands for one; the argument with the backend's own
+    array; that backend, if it is an array.
+    """
+    kind = described(value)
+    if kind is not None:
+        return kind, value, None
+    owner, own = foreign_arrays.own_array(value)
+    return type_of(own, np.ndarray if owner is None else owner.array_type, place), own, owner
 
 
 def shown(unit: TranslationUnit, target: str) -> str:

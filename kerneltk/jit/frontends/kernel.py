@@ -12,7 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -24,20 +24,15 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
-from kerneltk.jit.compile import PassContext
-from kerneltk.jit.frontends.element_rules import (
-    check_operations,
-    is_array,
-    raw_parameters,
-    result_types,
-)
-from kerneltk.jit.frontends.element_source import element_definition
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
 from kerneltk.jit.frontends.shortcuts import make_shortcut
-from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.ir.types import Array, Record, Tuple, Type
-from kerneltk.jit.launch.marshalling import Place, type_of
+from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.launch_config import is_size
+
+# A call loads what compiles the function: decorating it takes none of that.
+if TYPE_CHECKING:
+    from kerneltk.jit.frontends.element_source import TypedKernel
 
 __all__ = ["ElementKernel", "kernel"]
 
@@ -77,9 +72,7 @@ class ElementKernel(Decorated):
                         f"Kernel '{self.name}' has no parameter '{name}' that could be raw."
                     )
             return frozenset(self._given_raw)
-        node = self._definition.source.node
-        assert isinstance(node, ast.FunctionDef | ast.Lambda)
-        return raw_parameters(node, names)
+        return _raw_parameters(self._definition.source.node, names)
 
     @cached_property
     def _signature(self) -> inspect.Signature:
@@ -185,12 +178,10 @@ class ElementKernel(Decorated):
         """Return what tells whether an argument is written to, and its name; None is an output."""
         left = iter(typed.in_params)
         written = [arg is not None and not next(left).is_const for arg in args]
-        source, spans = self._definition.source, self._definition.spans()
+        places = self._definition.places
 
         def named(index: int | None) -> tuple[str, Snippet | None]:
-            if index is None:
-                return "out", None
-            return self._definition.parameters[index], source.snippet(spans[index])
+            return ("out", None) if index is None else (places[index].name, places[index].snippet)
 
         return lambda index: index is None or written[index], named
 
@@ -310,12 +301,22 @@ class ElementKernel(Decorated):
         """Return the kernel for arguments of these types, the dtypes of its outputs, and of how
         many dimensions the index is that the function asks for.
         """
+        from kerneltk.jit.compile import PassContext
+        from kerneltk.jit.frontends.element_source import (
+            check_operations,
+            element_definition,
+            result_types,
+            typed_kernel,
+        )
+        from kerneltk.jit.passes.effects import written_parameters
+
         if kinds is None:
             kinds = [self._type_of(value, index) for index, value in enumerate(args)]
         backend = backend or capabilities_of("host")
         assumptions = ShapeAssumptions(is_32bit_indexable=small)
         context = PassContext(backend, assumptions, of_elements=True)
-        program = self._definition.program(kinds, context)
+        lowered = self._definition.lowered(kinds, of_elements=True)
+        program = self._definition.optimized(lowered, context)
         function = program.kernel
         check_operations(program)
         found = result_types(function.result)
@@ -335,17 +336,19 @@ class ElementKernel(Decorated):
         stored = tuple(array.dtype for array in outputs) or dtypes
         short = small and backend.short_indices
         definition = element_definition(
-            self._definition, program, kinds, args, found, stored, short
+            self._definition,
+            program,
+            written_parameters(lowered),
+            kinds,
+            args,
+            found,
+            stored,
+            short,
         )
         return typed_kernel(definition, function.result), stored, function.index_ndim
 
     def _type_of(self, value: Any, index: int) -> Type:
-        name = self._definition.parameters[index]
-        place = Place(
-            self.name,
-            name,
-            self._definition.source.snippet(self._definition.spans()[index]),
-        )
+        place = self._definition.places[index]
         owner, own = foreign_arrays.own_array(value)
         array_type = owner.array_type if owner is not None else np.ndarray
         kind = type_of(own, array_type, place)
@@ -354,14 +357,14 @@ class ElementKernel(Decorated):
         if isinstance(kind, Record) and isinstance(own, np.void):
             raise ArgumentTypeError(
                 place.message(
-                    f"Parameter '{name}' of kernel '{self.name}' was given a single record.",
+                    f"Parameter '{place.name}' of kernel '{self.name}' was given a single record.",
                     "pass an array of one, 'x[:1]', or its fields; '@jit.rawkernel' takes records.",
                 )
             )
         if isinstance(kind, Tuple):
             raise ArgumentTypeError(
                 place.message(
-                    f"Parameter '{name}' of kernel '{self.name}' was given a tuple.",
+                    f"Parameter '{place.name}' of kernel '{self.name}' was given a tuple.",
                     "give its items one by one; '@jit.rawkernel' takes tuples.",
                 )
             )
@@ -415,6 +418,35 @@ class ElementKernel(Decorated):
             for key, (typed, _, _) in self._typed.items()
             for dtypes, source in typed._dispatcher.codes.items()
         }
+
+
+_OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes")
+
+
+def _raw_parameters(node: ast.AST, names: Sequence[str]) -> frozenset[str]:
+    """Return the parameters that a function uses as arrays: indexes, loops over, or asks for what
+    only an array has.
+    """
+    found: set[str] = set()
+
+    def note(item: ast.AST) -> None:
+        if isinstance(item, ast.Name) and item.id in names:
+            found.add(item.id)
+
+    for item in ast.walk(node):
+        if isinstance(item, ast.Subscript):
+            key = item.slice
+            if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                note(item.value)  # a name is a record's field
+        elif isinstance(item, ast.Attribute) and item.attr in _OF_ARRAYS:
+            note(item.value)
+        elif isinstance(item, ast.For):
+            note(item.iter)
+        elif isinstance(item, ast.Call):
+            name = getattr(item.func, "attr", getattr(item.func, "id", ""))
+            if (name == "len" or name.startswith("atomic_")) and item.args:
+                note(item.args[0])
+    return frozenset(found)
 
 
 def _ndim(value: Any) -> int:

@@ -11,39 +11,34 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
-from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend, LaunchMode
-from kerneltk.backends.registry import capabilities_of_target
-from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     NotCompiledError,
-    Snippet,
     UnsupportedError,
     render_message,
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
-from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
-from kerneltk.jit.codegen.translation_unit import unit_of
-from kerneltk.jit.compile import PassContext, optimized
 from kerneltk.jit.ir.types import VOID, Type, Void
+from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
-from kerneltk.jit.launch.marshalling import Place, type_of
-from kerneltk.jit.launch.shapes import assumptions_of
-from kerneltk.jit.lowering.program import lower_program
-from kerneltk.jit.lowering.record_parameters import referred_type
-from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
-from kerneltk.jit.source.function_source import FunctionSource, source_of, words_for
-from kerneltk.jit.source.scope import parameters_of
+from kerneltk.jit.launch.marshalling import Place
 from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key
+from kerneltk.launch.launcher_spec import Miss
+
+# Methods load what reads and compiles the function: decorating it takes none of that.
+if TYPE_CHECKING:
+    import ast
+
+    from kerneltk.core.artifacts import TranslationUnit
+    from kerneltk.core.capabilities import Capabilities
+    from kerneltk.jit import ir
+    from kerneltk.jit.compile import PassContext
+    from kerneltk.jit.source.function_source import FunctionSource
 
 __all__ = ["Configured", "JitKernel", "rawkernel"]
 
@@ -73,16 +68,32 @@ class Definition:
     @functools.cached_property
     def source(self) -> FunctionSource:
         """Its text and syntax tree."""
+        from kerneltk.jit.source.function_source import source_of
+
         return source_of(self.function)
+
+    @functools.cached_property
+    def _nodes(self) -> list[ast.arg]:
+        from kerneltk.jit.source.scope import parameters_of
+
+        return parameters_of(self.source.node)
 
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters."""
-        return tuple(argument.arg for argument in parameters_of(self.source.node))
+        return tuple(node.arg for node in self._nodes)
 
+    @functools.cached_property
     def spans(self) -> tuple[ir.Span, ...]:
-        """Return where the parameters are declared."""
-        return tuple(self.source.span(argument) for argument in parameters_of(self.source.node))
+        """Where its parameters are declared."""
+        return tuple(map(self.source.span, self._nodes))
+
+    @functools.cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Its parameters, for messages."""
+        name, snippet = self.function.__name__, self.source.snippet
+        pairs = zip(self.parameters, self.spans, strict=True)
+        return tuple(Place(name, parameter, snippet(span)) for parameter, span in pairs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A definition is pickled as what it was made of."""
@@ -94,28 +105,37 @@ class Definition:
         """Return the program for arguments of these types as no pass has seen it.
 
         With `of_elements` it is a function of one element that returns its results.
-        """
-        run_time: list[tuple[str, Type, ir.Span]] = []
-        static: dict[str, None] = {}
-        for name, kind, span in zip(self.parameters, kinds, self.spans(), strict=True):
-            if isinstance(kind, Void):
-                static[name] = None
-            else:
-                run_time.append((name, kind if of_elements else referred_type(kind), span))
-        return lower_program(
-            self.function, self.source, run_time, static, self.mode, of_elements=of_elements
-        )
-
-    def program(self, kinds: Sequence[Type], context: PassContext) -> ir.Program:
-        """Return the program for arguments of these types as it is emitted.
 
         Raises
         ------
         TypingError, UnsupportedError
             The function's source does not fit.
         """
+        from kerneltk.jit.lowering.program import lower_program
+        from kerneltk.jit.lowering.record_parameters import referred_type
+
+        run_time: list[tuple[str, Type, ir.Span]] = []
+        static: dict[str, None] = {}
+        for name, kind, span in zip(self.parameters, kinds, self.spans, strict=True):
+            if isinstance(kind, Void):
+                static[name] = None
+            else:
+                run_time.append((name, kind if of_elements else referred_type(kind), span))
         with self._within_depth():
-            return optimized(self.lowered(kinds, of_elements=context.of_elements), context)
+            return lower_program(
+                self.function, self.source, run_time, static, self.mode, of_elements=of_elements
+            )
+
+    def optimized(self, lowered: ir.Program, context: PassContext) -> ir.Program:
+        """Return a program as it is emitted.
+
+        What it does to its arguments is asked of the lowered one: passes leave out what cannot be
+        reached, each target's others.
+        """
+        from kerneltk.jit.compile import optimized
+
+        with self._within_depth():
+            return optimized(lowered, context)
 
     @contextlib.contextmanager
     def _within_depth(self) -> Iterator[None]:
@@ -141,6 +161,8 @@ class Definition:
         self, program: ir.Program, backend: Capabilities, shapes: ShapeAssumptions = UNKNOWN
     ) -> TranslationUnit:
         """Return the translation unit of a program that has passed all passes."""
+        from kerneltk.jit.codegen.translation_unit import unit_of
+
         options = self.all_options(backend)
         bounds = ", ".join(map(str, self._bounds(program))) if backend.takes_launch_bounds else ""
         before = f"__launch_bounds__({bounds}) " if bounds else ""
@@ -148,6 +170,8 @@ class Definition:
             return unit_of(program, backend, options, before, shapes)
 
     def _bounds(self, program: ir.Program) -> tuple[int, ...]:
+        from kerneltk.jit.passes.effects import required_block
+
         needed = None if self.launch_bounds else required_block(program)
         return self.launch_bounds if needed is None else (math.prod(needed),)
 
@@ -266,7 +290,7 @@ class JitKernel(Decorated):
         self._definition = definition
         functools.update_wrapper(self, definition.function)
         self._units: dict[tuple[str, tuple[Type, ...], ShapeAssumptions], TranslationUnit] = {}
-        self._launcher = Launcher(self)
+        self._launcher = Launcher(self.name)
         self._configured: dict[Any, Configured] = {}
 
     # -- launching -----------------------------------------------------------------------------
@@ -356,7 +380,31 @@ class JitKernel(Decorated):
                 f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
                 f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
             )
-        self._launcher(grid, block, self._complete(tuple(args), {}), shared_mem, stream)
+        args = self._complete(tuple(args), {})
+        handle = None if stream is None else stream_handle(stream)
+        run = self._launcher.run
+        missed = "arguments" if run is None else run(grid, block, args, shared_mem, handle)
+        if missed is not None:
+            self._launch_new(missed, grid, block, args, shared_mem, handle)
+
+    def _launch_new(
+        self,
+        missed: Miss,
+        grid: Any,
+        block: Any,
+        args: tuple[Any, ...],
+        shared: Any,
+        stream: int | None,
+    ) -> None:
+        """Launch what the last launcher has missed; the kernel is compiled if need be."""
+        left: Miss | None = missed
+        while left is not None:
+            arguments = arguments_of(
+                args, self._definition.places, is_64bit_grid=left == "large grid"
+            )
+            if not self._launcher.knows(arguments):
+                self._launcher.add(arguments, self._compiled(arguments))
+            left = self._launcher.launch(arguments, grid, block, shared, stream)
 
     def _complete(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the parameters' order, defaults filled in."""
@@ -365,9 +413,8 @@ class JitKernel(Decorated):
         try:
             bound = inspect.signature(self._definition.function).bind(*args, **named)
         except TypeError as error:
-            spans = self._definition.spans()
-            source = self._definition.source
-            places = [source.snippet(span) for span in spans]
+            spans = self._definition.spans
+            places = [place.snippet for place in self._definition.places if place.snippet]
             if places:
                 last = places[-1] if spans[-1].line == spans[0].line else places[0]
                 places = [replace(places[0], end=last.end)]
@@ -376,23 +423,17 @@ class JitKernel(Decorated):
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._definition.parameters)
 
-    # -- what launchers ask (`jit.launch.launcher.FrontEnd`) ---------------------------------------
+    def _compiled(self, arguments: Arguments) -> CompiledKernel:
+        """Return the kernel for such arguments on the current device."""
+        from kerneltk import pipeline
+        from kerneltk.backends.base import LaunchMode
+        from kerneltk.jit.compile import PassContext
+        from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
 
-    def parameter(self, index: int) -> str:
-        """Return how messages name a parameter."""
-        return self._definition.parameters[index]
-
-    def snippet(self, index: int) -> Snippet | None:
-        """Return where a parameter is declared."""
-        return self._definition.source.snippet(self._definition.spans()[index])
-
-    def compiled(
-        self, backend: Backend, types: tuple[Type, ...], shapes: ShapeAssumptions
-    ) -> CompiledKernel:
-        """Return the kernel for argument types on the current device."""
-        self._check_count(len(types))
+        backend, types, shapes = arguments.backend, arguments.types, arguments.shapes
         capabilities = backend.capabilities
-        program = self._definition.program(types, PassContext(capabilities, shapes))
+        lowered = self._definition.lowered(types)
+        program = self._definition.optimized(lowered, PassContext(capabilities, shapes))
         unit = self._definition.unit(program, capabilities, shapes)
         self._units[backend.name, types, shapes] = unit
         if unit.raw:
@@ -402,21 +443,16 @@ class JitKernel(Decorated):
             function = pipeline.get_function(unit, backend)
         left = iter(program.kernel.parameters)
         parameters = [None if isinstance(kind, Void) else next(left) for kind in types]
-        stored = written_parameters(program)
+        stored = written_parameters(lowered)
         written = tuple(p is not None and p.name in stored for p in parameters)
         passed = tuple(VOID if p is None else p.type for p in parameters)
         # Threads that have left count as arrived, on every way that a kernel runs.
-        mode = LaunchMode(needs_grid(program), exited_arrive=True)
-        block = required_block(program)
+        mode = LaunchMode(needs_grid(lowered), exited_arrive=True)
+        block = required_block(lowered)
         limits = backend.limits(function)
         if self._definition.launch_bounds:
             limits = replace(limits, threads=min(limits.threads, self._definition.launch_bounds[0]))
         return CompiledKernel(function, limits, written, mode, block, passed)
-
-    def _check_count(self, given: int) -> None:
-        wanted = len(self._definition.parameters)
-        if given != wanted:
-            self._complete((None,) * given, {})
 
     # -- what was made -------------------------------------------------------------------------
 
@@ -428,29 +464,23 @@ class JitKernel(Decorated):
         return {key: unit.source for key, unit in self._units.items()}
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+        # They are imported when they are wanted: a launch needs none of them.
+        from kerneltk.backends.registry import capabilities_of_target
+        from kerneltk.jit.compile import PassContext
+        from kerneltk.jit.frontends.inspection import described_argument
+        from kerneltk.jit.launch.arguments import assumptions_of
+
         args = self._complete(tuple(args), {})
-        found = [self._described(value, index) for index, value in enumerate(args)]
-        backends = [name for _, _, name in found if name is not None]
-        target = target or (backends[0] if backends else foreign_arrays.default_backend().name)
+        pairs = zip(args, self._definition.places, strict=True)
+        found = [described_argument(value, place) for value, place in pairs]
+        owners = [owner for _, _, owner in found if owner is not None]
+        target = target or (owners[0] if owners else foreign_arrays.default_backend()).name
         backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = assumptions_of(values, kinds, backend)
-        program = self._definition.program(kinds, PassContext(backend, shapes))
+        lowered = self._definition.lowered(kinds)
+        program = self._definition.optimized(lowered, PassContext(backend, shapes))
         return self._definition.unit(program, backend, shapes), target
-
-    def _described(self, value: Any, index: int) -> tuple[Type, Any, BackendName | None]:
-        """Return the type of an argument or of what stands for one, the argument as a backend's
-        own, and whose array it is.
-        """
-        from kerneltk.jit.frontends.inspection import described
-
-        kind = described(value)
-        if kind is not None:
-            return kind, value, None
-        owner, own = foreign_arrays.own_array(value)
-        place = Place(self.name, self.parameter(index), self.snippet(index))
-        array_type = owner.array_type if owner is not None else np.ndarray
-        return type_of(own, array_type, place), own, None if owner is None else owner.name
 
     def _made_of(self) -> tuple[Any, ...]:
         return (self._definition,)
@@ -499,7 +529,16 @@ class Configured:
         """Launch the kernel with these arguments."""
         if named or len(args) != self._count:
             args = self._kernel._complete(args, named)
-        self._launcher.run(self._grid, self._block, args, self._shared, self._stream)
+        run = self._launcher.run
+        missed = (
+            "arguments"
+            if run is None
+            else run(self._grid, self._block, args, self._shared, self._stream)
+        )
+        if missed is not None:
+            self._kernel._launch_new(
+                missed, self._grid, self._block, args, self._shared, self._stream
+            )
 
 
 class DeviceFunction:
@@ -551,6 +590,8 @@ def checked_function(function: Any, decorator: str) -> types.FunctionType:
     """Return a decorated function; raises ArgumentTypeError for anything else."""
     function = getattr(function, "jit_function", function)
     if not isinstance(function, types.FunctionType):
+        from kerneltk.jit.source.function_source import words_for
+
         words, hint = words_for(function)
         sentence = f"'{decorator}' decorates Python functions, not {words}."
         raise ArgumentTypeError(render_message(sentence, hint=f"{hint}."))

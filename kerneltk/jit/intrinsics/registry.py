@@ -27,9 +27,10 @@ _RULES: dict[Any, Rule] = {
 def rule_of(function: Any) -> Rule | None:
     """Return the rule of a Python object that kernels can call; None if they cannot."""
     try:
-        return _RULES.get(function) or _RULES.get(as_numpys(function))
+        found = _RULES.get(function) or _RULES.get(as_numpys(function))
     except TypeError:  # what cannot be hashed is no function
         return None
+    return found or conversions.rule_of_bfloat16(function)
 
 
 def is_range(function: Any) -> bool:

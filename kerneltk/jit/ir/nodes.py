@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transform
 
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
 from kerneltk.jit.source.location import Span
@@ -33,11 +33,41 @@ __all__ = [
 ]  # fmt: skip
 
 
+class _Node:
+    """What the dataclasses of this module share: they are equal if their fields are."""
+
+    _fields: ClassVar[Any]
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is self.__class__ and self._fields(other) == self._fields(self)
+
+    def __hash__(self) -> int:
+        return hash(self._fields(self))
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+_Kind = TypeVar("_Kind", bound=_Node)
+
+
+@dataclass_transform(frozen_default=True)
+def _node(kind: type[_Kind]) -> type[_Kind]:
+    """Make a dataclass that is frozen for mypy alone: methods of its own, and slots, would be
+    compiled for each of these classes at every import, in five times the time.
+    """
+    made = dataclass(eq=False, repr=False)(kind)
+    made._fields = operator.attrgetter(*made.__match_args__)
+    return made
+
+
 # -- expressions ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Literal_:  # noqa: N801 (typing has Literal)
+@_node
+class Literal_(_Node):  # noqa: N801 (typing has Literal)
     """A number that is known: of Python's own class, or a NumPy scalar's value."""
 
     value: Any
@@ -45,8 +75,8 @@ class Literal_:  # noqa: N801 (typing has Literal)
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+@_node
+class Local(_Node):
     """A parameter, a variable, or declared memory."""
 
     name: str
@@ -54,8 +84,8 @@ class Local:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Cast:
+@_node
+class Cast(_Node):
     """A number in another type, converted as C does."""
 
     operand: Expression
@@ -63,8 +93,8 @@ class Cast:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Unary:
+@_node
+class Unary(_Node):
     """``-`` or ``~`` of a number of the same type."""
 
     op: Literal["-", "~"]
@@ -73,8 +103,8 @@ class Unary:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+@_node
+class Not(_Node):
     """``not`` of a bool."""
 
     operand: Expression
@@ -86,8 +116,8 @@ class Not:
         return BOOL
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+@_node
+class Binary(_Node):
     """An operation with Python's meaning on two numbers of the type `type`.
 
     ``/`` is the true quotient, so that its type is no integer. The right operand of a shift may
@@ -101,8 +131,8 @@ class Binary:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+@_node
+class Compare(_Node):
     """A comparison of two numbers of one type."""
 
     op: str  # < <= > >= == !=
@@ -116,8 +146,8 @@ class Compare:
         return BOOL
 
 
-@dataclass(frozen=True, slots=True)
-class Logical:
+@_node
+class Logical(_Node):
     """``and`` or ``or`` of bools; what comes later is evaluated only if it matters."""
 
     op: Literal["and", "or"]
@@ -130,8 +160,8 @@ class Logical:
         return BOOL
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+@_node
+class Select(_Node):
     """One of two values of the same type; the other is not evaluated."""
 
     condition: Expression
@@ -141,8 +171,8 @@ class Select:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+@_node
+class Element(_Node):
     """An element of an array, which can be stored to.
 
     `wrap` tells for each index, an integer, whether it may be negative and then counts from the
@@ -156,8 +186,8 @@ class Element:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+@_node
+class Slice(_Node):
     """A part of an axis; None is Python's default. Bounds are clipped as Python does."""
 
     start: Expression | None
@@ -166,8 +196,8 @@ class Slice:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+@_node
+class Section(_Node):
     """A view of an array: one part an axis, an integer (which removes it) or a slice."""
 
     array: Expression
@@ -176,8 +206,8 @@ class Section:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+@_node
+class Extent(_Node):
     """The extent of an array along an axis (elements)."""
 
     array: Expression
@@ -190,8 +220,8 @@ class Extent:
         return PY_INT
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+@_node
+class Field(_Node):
     """A field of a record, by name, or an item of a tuple, by number; can be stored to."""
 
     value: Expression
@@ -200,8 +230,8 @@ class Field:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+@_node
+class Nothing(_Node):
     """None as an item of a tuple; it has no memory."""
 
     span: Span
@@ -212,8 +242,8 @@ class Nothing:
         return VOID
 
 
-@dataclass(frozen=True, slots=True)
-class Construct:
+@_node
+class Construct(_Node):
     """A tuple of values."""
 
     items: tuple[Expression, ...]
@@ -221,8 +251,8 @@ class Construct:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+@_node
+class Call(_Node):
     """An intrinsic: a row of the tables in `intrinsics`.
 
     `static` are the facts that its source depends on beside the arguments.
@@ -235,8 +265,8 @@ class Call:
     static: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Invoke:
+@_node
+class Invoke(_Node):
     """A call of another function of the program, by its unique name."""
 
     function: str
@@ -269,8 +299,8 @@ Expression: TypeAlias = (
 # -- statements -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Declare:
+@_node
+class Declare(_Node):
     """Memory of a fixed shape that begins to exist here: shared, local or constant.
 
     `data` are the bytes of constant memory. A dynamic one is the block's dynamic shared memory.
@@ -284,8 +314,8 @@ class Declare:
     data: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+@_node
+class Store(_Node):
     """An assignment to a local, an element or a field, of a value of its type."""
 
     target: Local | Element | Field
@@ -293,8 +323,8 @@ class Store:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+@_node
+class Update(_Node):
     """An assignment to an element or a field that its value is computed from: ``x[i] += 1``.
 
     The target is evaluated once; in `value` it is the local `name`.
@@ -306,16 +336,16 @@ class Update:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluate:
+@_node
+class Evaluate(_Node):
     """An expression for its effect."""
 
     value: Expression
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+@_node
+class If(_Node):
     """A branch."""
 
     condition: Expression
@@ -324,8 +354,8 @@ class If:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class While:
+@_node
+class While(_Node):
     """A loop as long as a condition holds."""
 
     condition: Expression
@@ -333,8 +363,8 @@ class While:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+@_node
+class For(_Node):
     """A loop over ``range(start, stop, step)``, integers of the variable's type.
 
     Bounds are evaluated once. `ascending` is None where the step's sign is not known. `private`
@@ -353,30 +383,30 @@ class For:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
+@_node
+class Break(_Node):
     """Leaves the innermost loop."""
 
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Continue:
+@_node
+class Continue(_Node):
     """Goes on with the innermost loop."""
 
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+@_node
+class Return(_Node):
     """Leaves the function."""
 
     value: Expression | None
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Assert:
+@_node
+class Assert(_Node):
     """Ends the launch with an error unless a condition holds."""
 
     condition: Expression
@@ -384,16 +414,16 @@ class Assert:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Print:
+@_node
+class Print(_Node):
     """A line of output: strings, and numbers with their formats (of C's printf)."""
 
     parts: tuple[str | tuple[str, Expression], ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadLoop:
+@_node
+class ThreadLoop(_Node):
     """The threads of a block one after the other: what stands between two barriers.
 
     Only `split` makes it, for CPU cores.
@@ -423,8 +453,8 @@ Statement: TypeAlias = (
 # -- functions ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+@_node
+class Parameter(_Node):
     """A parameter of a function; its location for messages is `span`."""
 
     name: str
@@ -432,8 +462,8 @@ class Parameter:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+@_node
+class Function(_Node):
     """A function with all types decided.
 
     Parameters
@@ -470,8 +500,8 @@ class Function:
     index_ndim: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+@_node
+class Program(_Node):
     """A kernel and the functions that it calls, callees first; the kernel is the last."""
 
     functions: tuple[Function, ...]

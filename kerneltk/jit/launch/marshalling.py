@@ -47,6 +47,7 @@ __all__ = [
     "Place",
     "field_names",
     "form_of",
+    "is_array",
     "items_of",
     "layout_of",
     "leaves_of",
@@ -77,6 +78,11 @@ class Place:
 
     def __str__(self) -> str:
         return f"parameter '{self.name}' of kernel '{self.kernel}'"
+
+    @property
+    def subject(self) -> str:
+        """What a sentence begins with."""
+        return f"Parameter '{self.name}' of kernel '{self.kernel}'"
 
     def at(self, *path: int | str) -> Place:
         """Return a place inside: indices and names of fields lead to it."""
@@ -224,6 +230,13 @@ def type_of(value: Any, array_type: type, place: Place | None = None) -> Type:
     return Tuple(items, names, None if is_plain else type(value))
 
 
+def is_array(value: Any) -> bool:
+    """Return whether an argument is an array, of any library."""
+    if isinstance(value, np.generic):  # a number, for all its attributes
+        return False
+    return hasattr(value, "strides") or hasattr(value, "__dlpack__")
+
+
 def _is_dense(array: Any) -> bool:
     return bool(array.flags.c_contiguous)
 
@@ -237,14 +250,8 @@ def _known(place: Place | None, what: str, make: Callable[..., Type], *arguments
             raise
         reason, _, hint = str(error).partition("\n  Hint: ")
         shown = f"{reason[0].lower()}{reason[1:]}"
-        sentence = f"{_begun(place)} cannot take {what}: {shown}"
+        sentence = f"{place.subject} cannot take {what}: {shown}"
         raise ArgumentTypeError(place.message(sentence, hint)) from None
-
-
-def _begun(place: Place) -> str:
-    """Return a place at the beginning of a sentence."""
-    text = str(place)
-    return text[0].upper() + text[1:]
 
 
 _ANYTHING = (
@@ -275,7 +282,7 @@ def _refused(value: Any, place: Place | None) -> ArgumentTypeError:
     if place is None:
         return ArgumentTypeError(f"Kernels cannot take {subject} '{name}'.\n  Hint: {hint}")
     return ArgumentTypeError(
-        place.message(f"{_begun(place)} cannot take {subject} '{name}'.", hint)
+        place.message(f"{place.subject} cannot take {subject} '{name}'.", hint)
     )
 
 
@@ -368,7 +375,7 @@ def refuse_number(type_: Type, value: Any, place: Place) -> None:
         hint = f"pass 'np.uint64({number})'." if 0 < number < 2**64 else ""
         raise ScalarOverflowError(
             place.message(
-                f"{_begun(place)} is given {shown}, which does not fit: a Python int has 64 bits "
+                f"{place.subject} is given {shown}, which does not fit: a Python int has 64 bits "
                 f"in a kernel, {-(2**63)} to {2**63 - 1}.",
                 hint,
             )

@@ -128,8 +128,8 @@ class CudaKernel(JitKernel):
         def one(k: int, wanted: Parsed) -> Any:
             def refuse(text: str) -> ArgumentTypeError:
                 return ArgumentTypeError(
-                    f"Parameter '{self.parameter(k)}' of kernel '{self.name}' is '{text}' in the "
-                    f"signature, and {_kind_of(args[k])} was given.\n"
+                    f"{self._definition.places[k].subject} is '{text}' in the signature, and "
+                    f"{_kind_of(args[k])} was given.\n"
                     "  Hint: convert it, or leave the signature out: types follow from the "
                     "arguments."
                 )

@@ -86,9 +86,9 @@ def run(grid, block, args, shared=0, stream=None):
         try:
             gx, gy, gz, bx, by, bz, size, empty = shapes.known[dumps((grid, block, shared), 2)]
         except (KeyError, ValueError):
-            checked = loaded.configure(grid, block, shared)
+            checked = shapes.configure(grid, block, shared)
             if checked is None:
-                return large_grid(grid, block, args, shared, stream)
+                return "large grid"
             gx, gy, gz, bx, by, bz, size, empty = checked
     shared = size
     try:
@@ -230,16 +230,16 @@ def run(grid, block, args, shared=0, stream=None):
         (a0, a1, ) = args
         (a0_0, a0_1, ) = a0
     except (ValueError, TypeError, AttributeError):
-        return dispatch(grid, block, args, shared, stream)
+        return "arguments"
     if type(a0) is not type_a0 or type(a0_0) is not type_a0_0 or type(a0_1) is not type_a0_1 or type(a1) is not type_a1 or current_device() != device:
-        return dispatch(grid, block, args, shared, stream)
+        return "arguments"
     pa0_0 = address_of(a0_0)
     key = (a0_0.dtype, a0_0.shape, a0_0.strides, a0_0.flags.writeable, a1.dtype, (pa0_0) & 15 and (pa0_0 & 15, ), )
     last_key, plan = last
     if key != last_key:
         plan = plans.get(key)
         if plan is None:
-            return dispatch(grid, block, args, shared, stream)
+            return "arguments"
         if plan[0] is not run:
             return plan[0](grid, block, args, shared, stream)
         last = (key, plan)
@@ -251,9 +251,9 @@ def run(grid, block, args, shared=0, stream=None):
         try:
             gx, gy, gz, bx, by, bz, size, empty = shapes.known[dumps((grid, block, shared), 2)]
         except (KeyError, ValueError):
-            checked = loaded.configure(grid, block, shared)
+            checked = shapes.configure(grid, block, shared)
             if checked is None:
-                return large_grid(grid, block, args, shared, stream)
+                return "large grid"
             gx, gy, gz, bx, by, bz, size, empty = checked
     shared = size
     if not a1.flags.writeable:
@@ -311,11 +311,10 @@ def test_a_grid_with_plans_and_structures(sources: list[str]) -> None:
             current_device=int,
             note=lambda *a: nothing,
         ),
-        nothing,
+        None,
         plans={},
         shares_plans=True,
         device=0,
-        large_grid=nothing,
     )
     run, _ = write_launcher(spec)
     assert named(sources[0], run.__globals__) == KEYED

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from typing import Any
 
 import numpy as np
 
 from kerneltk.core.dtypes import as_dtype, dtype_names
-from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
-__all__ = ["TABLE", "cast_to"]
+__all__ = ["TABLE", "cast_to", "rule_of_bfloat16"]
 
 
 def cast_to(target: Number, default: Any = 0) -> Rule:
@@ -101,12 +101,17 @@ def _table() -> dict[Any, Rule]:
         table[dtype.type] = _complex_to(target) if dtype.kind == "c" else cast_to(target)
     for alias in (np.longlong, np.ulonglong, np.long, np.ulong, np.intc, np.uintc):
         table.setdefault(alias, cast_to(Number(np.dtype(np.dtype(alias).name))))
-    try:
-        bfloat16 = as_dtype("bfloat16")
-    except ArgumentTypeError:  # the package that defines it is not installed
-        return table
-    table[bfloat16.type] = cast_to(Number(bfloat16))
     return table
+
+
+def rule_of_bfloat16(function: Any) -> Rule | None:
+    """The rule of ml_dtypes' class; it is not in the table, since the package takes long to load,
+    and is loaded where the class is used.
+    """
+    package = sys.modules.get("ml_dtypes")
+    if package is None or function is not package.bfloat16:
+        return None
+    return cast_to(Number(as_dtype("bfloat16")))
 
 
 TABLE = _table()

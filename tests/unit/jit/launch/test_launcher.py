@@ -17,7 +17,7 @@ import pytest
 
 from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.backends.base import LaunchMode
 from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.errors import (
@@ -27,7 +27,7 @@ from kerneltk.errors import (
     ScalarOverflowError,
     Snippet,
 )
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions
+from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -42,6 +42,7 @@ from kerneltk.jit.ir.types import (
     Type,
 )
 from kerneltk.jit.launch import launcher
+from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import (
     Layout,
@@ -109,31 +110,50 @@ class Text:
             backend, text, "", name="probe", exports=(("probe", symbol),), raw=True
         )
 
-    def compiled(
-        self, backend: Backend, types: tuple[Type, ...], shapes: ShapeAssumptions
-    ) -> CompiledKernel:
-        assert shapes.is_32bit_indexable
+    def compiled(self, arguments: Arguments) -> CompiledKernel:
+        backend, types = arguments.backend, arguments.types
+        assert arguments.shapes.is_32bit_indexable
         self.asked.append(types)
         unit = self.unit(backend.name, types)
         function = pipeline.get_module(unit, backend)[0].function(unit.exports[0][1])
         written = (*self.written, *([True] * len(types)))[: len(types)]
         return CompiledKernel(function, backend.limits(function), written, self.mode)
 
-    def parameter(self, index: int) -> str:
-        return "xyzn"[index] if index < 4 else f"more{index}"
-
-    def snippet(self, index: int) -> Snippet | None:
+    def place(self, index: int) -> Place:
         if index > 3:
-            return None
+            return Place(self.name, f"more{index}")
         start = self.source.index("xyzn"[index], 9)
-        return Snippet("probe.py", self.source, start, start + 1)
+        snippet = Snippet("probe.py", self.source, start, start + 1)
+        return Place(self.name, "xyzn"[index], snippet)
+
+
+class Kernel(Launcher):
+    """A launcher with what calls it."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(text.name)
+        self.text = text
+
+    def __call__(
+        self, grid: Any, block: Any, args: Any, shared: Any = 0, stream: Any = None
+    ) -> None:
+        handle = None if stream is None else stream_handle(stream)
+        missed = self.run(grid, block, args, shared, handle) if self.run else "arguments"
+        while missed is not None:
+            places = list(map(self.text.place, range(len(args))))
+            arguments = arguments_of(args, places, is_64bit_grid=missed == "large grid")
+            if not self.knows(arguments):
+                self.add(arguments, self.text.compiled(arguments))
+            missed = self.launch(arguments, grid, block, shared, handle)
 
 
 INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 ADD = f"{INDEX} if (i < n) z.data[i] = x.data[i] + y.data[i];"
 
 
-def adder() -> Launcher:
+def adder() -> Kernel:
     """Return z = x + y, of any dtype, for one-dimensional arrays of either layout."""
 
     def parameters(types: tuple[Type, ...]) -> str:
@@ -155,13 +175,7 @@ def adder() -> Launcher:
         x, y, z = (at(name, kind) for name, kind in zip("xyz", types[:3], strict=True))
         return f"{INDEX} if (i < n && i < x.extent[0]) {z} = {x} + {y};"
 
-    return Launcher(Text(parameters, body, (False, False, True)))
-
-
-def front_end_of(launcher: Launcher) -> Text:
-    found = launcher._front_end
-    assert isinstance(found, Text)
-    return found
+    return Kernel(Text(parameters, body, (False, False, True)))
 
 
 # -- types -----------------------------------------------------------------------------------------
@@ -466,7 +480,7 @@ def test_sum_of_two(backend: Any) -> None:
         add((2,), (64,), (x, y, z, n))
         expected = np.where(np.arange(100) < n, np.arange(100) + 1, 0)
         np.testing.assert_array_equal(backend.asnumpy(z), expected)
-    assert len(front_end_of(add).asked) == 1
+    assert len(add.text.asked) == 1
 
 
 def test_dtypes_shapes_and_strides_change_between_calls(backend: Any) -> None:
@@ -482,7 +496,7 @@ def test_dtypes_shapes_and_strides_change_between_calls(backend: Any) -> None:
             expected = base[::step][:length] + np.arange(length, dtype=dtype)
             np.testing.assert_array_equal(backend.asnumpy(z), expected)
             calls += 1
-    assert len(front_end_of(add).asked) == 6  # dtypes, by layouts
+    assert len(add.text.asked) == 6  # dtypes, by layouts
 
 
 def test_equal_dtypes_need_not_be_the_same_object() -> None:
@@ -491,7 +505,7 @@ def test_equal_dtypes_need_not_be_the_same_object() -> None:
     for dtype in (np.dtype(np.int32), np.dtype("i4", metadata={"unit": "m"}), np.dtype(np.intc)):
         add(1, 4, (np.ones(4, dtype), np.ones(4, np.int32), z, 4))
         np.testing.assert_array_equal(z, 2)
-    assert len(front_end_of(add).asked) == 1
+    assert len(add.text.asked) == 1
 
 
 NUMBERS: list[tuple[str, Any, str, Any]] = [
@@ -529,7 +543,7 @@ def test_each_number_arrives(
     dtype = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype  # type: ignore[assignment]
     out = backend.asarray(np.zeros(1, dtype).view(np.uint8))
     ends = backend.asarray(np.zeros(2, np.int8))
-    kernel = Launcher(
+    kernel = Kernel(
         Text(
             f"dense<unsigned char, 1> x, signed char y, {ctype} z, signed char n, "
             "dense<signed char, 1> ends",
@@ -547,7 +561,7 @@ def test_views_tell_extents_and_strides(backend: Any) -> None:
     view = base[::-1, ::2, 1:]
     got = backend.asarray(np.zeros(8, np.int64))
     sums = backend.asarray(np.zeros(1))
-    kernel = Launcher(
+    kernel = Kernel(
         Text(
             "dense<long long, 1> x, strided<double, 3> y, dense<double, 1> z",
             "double total = 0;"
@@ -572,7 +586,7 @@ def test_records_and_arrays_of_them(backend: Any) -> None:
     small = np.array((7, 0.5), PACKED)
     out = backend.asarray(np.zeros(2, PARTICLE))
     tags = backend.asarray(np.zeros(1, PACKED))
-    kernel = Launcher(
+    kernel = Kernel(
         Text(
             "signed char x, particle y, dense<particle, 1> z, packed n, dense<packed, 1> tags",
             "z.data[1] = y; z.data[1].id = x; z.data[0].mass = n.value; tags.data[0] = n;",
@@ -591,7 +605,7 @@ def test_records_with_complex_fields(backend: Any) -> None:
     one = np.zeros((), WAVE)
     one["z"], one["k"] = 1 + 2j, 7
     out = backend.asarray(np.zeros(4, np.float64))
-    kernel = Launcher(
+    kernel = Kernel(
         Text(
             "bool x, wave y, bool z, dense<double, 1> n",
             "n.data[0] = y.z.real(); n.data[1] = y.z.imag(); n.data[2] = y.k; n.data[3] = x + z;",
@@ -603,7 +617,7 @@ def test_records_with_complex_fields(backend: Any) -> None:
 
 def test_records_of_another_dtype_get_another_kernel() -> None:
     seen = np.zeros(1, np.int64)
-    kernel = Launcher(
+    kernel = Kernel(
         Text(
             lambda types: (
                 f"{'particle' if types[0] == Record(PARTICLE) else 'packed'} x, "
@@ -622,7 +636,7 @@ def test_structures(backend: Any, style: str) -> None:
     """Arrays and numbers in tuples of tuples; what has no bytes is nowhere."""
     x = backend.asarray(np.arange(4, dtype=np.float32))
     out = backend.asarray(np.zeros(6))
-    kernel = Launcher(
+    kernel = Kernel(
         Text(
             "bool x, nested y, short z, dense<double, 1> more",
             "more.data[0] = y.first.left; more.data[1] = y.first.right.data[3];"
@@ -640,12 +654,12 @@ def test_structures(backend: Any, style: str) -> None:
         }[style]
         kernel(1, 1, (True, made, np.int16(40), out))
         assert backend.asnumpy(out).tolist() == [5 + k, 3, 4, 0.5 + k, 1, 41]
-    assert len(front_end_of(kernel).asked) == 1
+    assert len(kernel.text.asked) == 1
 
 
 def test_what_has_no_bytes_is_no_member(backend: Any) -> None:
     out = backend.asarray(np.zeros(2, np.int64))
-    kernel = Launcher(
+    kernel = Kernel(
         Text("tail<long long> y, dense<long long, 1> n", "n.data[0] = y.rest; n.data[1] = 1;")
     )
     kernel(1, 1, (None, (None, 77, ()), ((), None), out))
@@ -658,7 +672,7 @@ def test_the_structure_of_a_tuple_may_change() -> None:
         return bool(types[0].items)
 
     seen = np.zeros(1, np.int64)
-    kernel = Launcher(
+    kernel = Kernel(
         Text(
             lambda types: (
                 ("tail<long long> x, " if is_given(types) else "") + "dense<long long, 1> y"
@@ -673,7 +687,7 @@ def test_the_structure_of_a_tuple_may_change() -> None:
 
 def test_arrays_without_dimensions(backend: Any) -> None:
     x = backend.asarray(np.array(4.0))
-    kernel = Launcher(Text("dense<double, 0> x", "*x.data += 1;"))
+    kernel = Kernel(Text("dense<double, 0> x", "*x.data += 1;"))
     kernel(1, 1, (x,))
     assert backend.asnumpy(x) == 5
 
@@ -681,7 +695,7 @@ def test_arrays_without_dimensions(backend: Any) -> None:
 def test_empty_arrays(backend: Any) -> None:
     out = backend.asarray(np.zeros(2, np.int64))
     empty = backend.xp.zeros((0, 3), np.float32)
-    kernel = Launcher(
+    kernel = Kernel(
         Text(
             "dense<float, 2> x, dense<long long, 1> y",
             "y.data[0] = x.extent[0]; y.data[1] = x.extent[1];",
@@ -694,10 +708,10 @@ def test_empty_arrays(backend: Any) -> None:
 
 
 def test_a_kernel_without_arguments_runs_where_kernels_do() -> None:
-    kernel = Launcher(Text("", ""))
+    kernel = Kernel(Text("", ""))
     kernel(1, 1, ())
     kernel(1, 1, (None,))
-    assert kernel.run == kernel._dispatch or foreign_arrays.default_backend().name == "cuda"
+    assert kernel.run is None or foreign_arrays.default_backend().name == "cuda"
 
 
 def test_subclasses_and_other_libraries_arrays() -> None:
@@ -716,14 +730,14 @@ def test_subclasses_and_other_libraries_arrays() -> None:
         add(1, 4, (x.view(Sub), Foreign(y), given, 4))
         np.testing.assert_array_equal(z, 2)
 
-    pairs = Launcher(Text("pair x", "x.right.data[0] = x.left;", head=STRUCTURES))
+    pairs = Kernel(Text("pair x", "x.right.data[0] = x.left;", head=STRUCTURES))
     for made in ((np.int8(3), Foreign(z)), Pair(np.int8(3), Foreign(z))):
         z[:] = 0
         pairs(1, 1, (made,))
         assert z[0] == 3
         assert isinstance(made[1], Foreign)  # the caller's own tuple is as it was
 
-    config = Launcher(
+    config = Kernel(
         Text(
             "config2 x",
             "x.count.data[0] = x.scale;",
@@ -760,7 +774,7 @@ COUNT = (
     ],
 )
 def test_grids(backend: Any, grid: Any, block: Any, threads: int) -> None:
-    kernel = Launcher(Text(WHERE, COUNT))
+    kernel = Kernel(Text(WHERE, COUNT))
     for _ in range(2):
         x = backend.xp.zeros(64, np.int32)
         kernel(grid, block, (x,))
@@ -768,7 +782,7 @@ def test_grids(backend: Any, grid: Any, block: Any, threads: int) -> None:
 
 
 def test_wrong_grids() -> None:
-    kernel = Launcher(Text(WHERE, COUNT))
+    kernel = Kernel(Text(WHERE, COUNT))
     x = np.zeros(64, np.int32)
     kernel(1, 1, (x,))
     with pytest.raises(ArgumentTypeError, match=r"The grid of kernel 'probe' must be an int or"):
@@ -800,15 +814,15 @@ def test_modes_are_the_front_ends() -> None:
         mode=LaunchMode(exited_arrive=True),
     )
     x = np.zeros(4, np.int32)
-    Launcher(barrier)(1, 4, (x,))
+    Kernel(barrier)(1, 4, (x,))
     assert x.tolist() == [0, 1, 1, 1]
     barrier.mode = LaunchMode()
     with pytest.raises(LaunchError, match="has left the kernel"):
-        Launcher(barrier)(1, 4, (x,))
+        Kernel(barrier)(1, 4, (x,))
 
 
 def test_dynamic_shared_memory_is_what_is_asked_for() -> None:
-    kernel = Launcher(Text(WHERE, COUNT))
+    kernel = Kernel(Text(WHERE, COUNT))
     x = np.zeros(64, np.int32)
     kernel(1, 4, (x,), 1024)
     with pytest.raises(ArgumentValueError, match="bytes of dynamic shared memory"):
@@ -925,7 +939,7 @@ def test_read_only_arrays_may_be_read() -> None:
 
 
 def test_read_only_arrays_in_structures() -> None:
-    kernel = Launcher(Text("pair x", "x.right.data[0] = x.left;", head=STRUCTURES))
+    kernel = Kernel(Text("pair x", "x.right.data[0] = x.left;", head=STRUCTURES))
     with pytest.raises(ArgumentValueError) as caught:
         kernel(1, 1, (Pair(np.int8(1), frozen),))
     assert str(caught.value).startswith(
@@ -934,7 +948,7 @@ def test_read_only_arrays_in_structures() -> None:
 
 
 def test_numbers_in_structures_that_do_not_fit() -> None:
-    kernel = Launcher(Text("tail<long long> x, dense<float, 1> y", ""))
+    kernel = Kernel(Text("tail<long long> x, dense<float, 1> y", ""))
     kernel(1, 1, ((5,), z32))
     with pytest.raises(ScalarOverflowError, match=r"^Parameter 'x\[0\]' of kernel 'probe' is giv"):
         kernel(1, 1, ((2**64,), z32))
@@ -1051,7 +1065,7 @@ def test_plans_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
 
 def test_shapes_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kerneltk.launch.launch_config._MAX_SHAPES", 4)
-    kernel = Launcher(Text(WHERE, COUNT))
+    kernel = Kernel(Text(WHERE, COUNT))
     for blocks in range(1, 9):
         x = np.zeros(64, np.int32)
         kernel(blocks, 4, (x,))
@@ -1090,7 +1104,7 @@ def test_threads_launch_at_once(same: bool) -> None:
 
 
 def test_a_failed_launch_leaves_the_launcher_working() -> None:
-    kernel = Launcher(Text("dense<int, 1> x, int y", "x.data[0] = 12 / y;"))
+    kernel = Kernel(Text("dense<int, 1> x, int y", "x.data[0] = 12 / y;"))
     x = np.zeros(1, np.int32)
     for _ in range(3):
         kernel(1, 1, (x, np.int32(4)))
@@ -1101,7 +1115,7 @@ def test_a_failed_launch_leaves_the_launcher_working() -> None:
 
 def test_what_is_compiled_is_asked_for_once() -> None:
     add = adder()
-    front_end = front_end_of(add)
+    front_end = add.text
     for _ in range(3):
         for dtype in ("f4", "f8"):
             x = np.ones(4, dtype)

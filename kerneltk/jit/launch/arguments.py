@@ -1,0 +1,187 @@
+"""The arguments of a launch as one backend's own, and what a kernel may assume of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.errors import ArgumentTypeError
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit, may_have_equal_shape
+from kerneltk.jit.ir.types import Array, Type
+from kerneltk.jit.launch.marshalling import (
+    Place,
+    field_names,
+    items_of,
+    leaves_of,
+    rebuilt,
+    type_of,
+)
+
+__all__ = ["Arguments", "arguments_of", "assumptions_of"]
+
+
+class Arguments(NamedTuple):
+    """The arguments of a call.
+
+    Parameters
+    ----------
+    backend : Backend
+        Whose arrays they are, or the default one.
+    device : int
+        The current device.
+    values : tuple
+        The arguments with the backend's own arrays.
+    types : tuple of Type
+    shapes : ShapeAssumptions
+    places : sequence of Place
+        The parameters, for messages.
+    has_arrays : bool
+    is_64bit_grid : bool
+        Whether they are for a grid with more threads along an axis than 32 bits count.
+    adoption : Adoption
+        What is owed to the libraries whose arrays they are.
+    """
+
+    backend: Backend
+    device: int
+    values: tuple[Any, ...]
+    types: tuple[Type, ...]
+    shapes: ShapeAssumptions
+    places: Sequence[Place]
+    has_arrays: bool
+    is_64bit_grid: bool
+    adoption: foreign_arrays.Adoption
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """All that a compiled kernel depends on."""
+        return self.backend.name, self.device, self.types, self.shapes
+
+
+def arguments_of(
+    args: Sequence[Any], places: Sequence[Place], *, is_64bit_grid: bool = False
+) -> Arguments:
+    """Take the arguments of a call, one a place.
+
+    Raises
+    ------
+    ArgumentTypeError
+        An argument that no kernel takes; arrays in different locations.
+    """
+    adoption = foreign_arrays.Adoption()
+    found: list[_Found] = []
+    values = tuple(_adopted(value, k, (), found, adoption) for k, value in enumerate(args))
+    backend = found[0].backend if found else foreign_arrays.default_backend()
+    for other in found:
+        if other.backend.name != backend.name:
+            raise _in_different_locations(found[0], other, found, places)
+    types = tuple(
+        type_of(value, backend.array_type, place)
+        for value, place in zip(values, places, strict=True)
+    )
+    return Arguments(
+        backend,
+        backend.device_key(),
+        values,
+        types,
+        assumptions_of(values, types, backend.capabilities, is_64bit_grid=is_64bit_grid),
+        places,
+        bool(found),
+        is_64bit_grid,
+        adoption,
+    )
+
+
+class _Found(NamedTuple):
+    """An array among the arguments: whose it is, in which argument, and the way into that."""
+
+    backend: Backend
+    array: Any
+    argument: int
+    path: tuple[int | str, ...]
+
+
+def _adopted(
+    value: Any,
+    argument: int,
+    path: tuple[int | str, ...],
+    found: list[_Found],
+    adoption: foreign_arrays.Adoption,
+) -> Any:
+    """A value with the arrays in it as a backend's own, which are listed in `found`."""
+    # A subclass lies in memory as its base does.
+    own, value = adoption.take(value, (argument, *path), keep_subclasses=True)
+    if own is not None:
+        found.append(_Found(own, value, argument, path))
+        return value
+    names = field_names(type(value))
+    if names is None:
+        return value
+    items = list(items_of(value, names))
+    adopted = tuple(_adopted(item, argument, (*path, key), found, adoption) for key, item in items)
+    if all(new is old for new, (_, old) in zip(adopted, items, strict=True)):
+        return value
+    return rebuilt(value, adopted)
+
+
+def _in_different_locations(
+    first: _Found, second: _Found, found: Sequence[_Found], places: Sequence[Place]
+) -> ArgumentTypeError:
+    hint = foreign_arrays.MOVE_HINT
+    if all(one.array.ndim == 0 for one in found if one.backend.capabilities.is_fallback):
+        hint = "pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
+    left, right = (places[one.argument].at(*one.path) for one in (first, second))
+    return foreign_arrays.different_locations(
+        left.kernel,
+        (f"'{left.name}'", first.backend),
+        (f"'{right.name}'", second.backend),
+        right.snippet,
+        hint,
+    )
+
+
+def assumptions_of(
+    values: Sequence[Any],
+    kinds: Sequence[Type],
+    backend: Capabilities,
+    *,
+    is_64bit_grid: bool = False,
+) -> ShapeAssumptions:
+    """Return what is known of a launch.
+
+    Parameters
+    ----------
+    values : sequence
+        The arguments: arrays as the backend's own, or `ArraySpec`.
+    kinds : sequence of Type
+        Their types.
+    backend : Capabilities
+    is_64bit_grid : bool
+        Whether the grid has more threads along an axis than 32 bits count.
+    """
+    is_indexable = not is_64bit_grid and fits_32bit(
+        number
+        for k, (value, kind) in enumerate(zip(values, kinds, strict=True))
+        for leaf in leaves_of(value, kind, k)
+        if isinstance(leaf.type, Array)
+        for number in (math.prod(leaf.value.shape), *leaf.value.shape)
+    )
+    # A CPU gains nothing from equal shapes, and would compile for longer.
+    has_equal_shapes = backend.short_indices and _have_equal_shapes(values, kinds)
+    return ShapeAssumptions(is_indexable, has_equal_shapes)
+
+
+def _have_equal_shapes(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
+    """Whether `ShapeAssumptions.has_equal_shapes` holds for two arrays, or more."""
+    shapes: dict[int, list[tuple[int, ...]]] = {}
+    for value, kind in zip(values, kinds, strict=True):
+        if may_have_equal_shape(kind):
+            shapes.setdefault(len(value.shape), []).append(tuple(value.shape))
+    together = shapes.values()
+    return any(len(found) > 1 for found in together) and all(
+        found.count(found[0]) == len(found) for found in together
+    )
