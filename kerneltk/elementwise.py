@@ -11,7 +11,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
-from kerneltk.launch.expression_kernel import ExpressionKernel
+from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
 
@@ -84,7 +84,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         loop_prep: str = "",
         after_loop: str = "",
     ) -> None:
-        for text, given in (
+        for text, source in (
             ("in_params", in_params),
             ("out_params", out_params),
             ("operation", operation),
@@ -93,7 +93,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
             ("loop_prep", loop_prep),
             ("after_loop", after_loop),
         ):
-            check_text(text, given)
+            check_text(text, source)
         check_name(name)
         compile_options = check_options(options)
         signature = parse_signature(in_params, out_params)
@@ -120,36 +120,25 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         index = Parameter("_ind", None, None, is_const=False)
         return (*self._definition.signature.parameters, index)
 
-    @property
-    def operation(self) -> str:
-        """The operation's source."""
-        return self._definition.operation
-
-    @property
-    def reduce_dims(self) -> bool:
-        """Whether neighbouring dimensions may be merged before ``_ind`` shows them."""
-        return self._definition.reduce_dims
-
-    @property
-    def no_return(self) -> bool:
-        """Whether a call returns None."""
-        return self._definition.no_return
-
-    @property
-    def return_tuple(self) -> bool:
-        """Whether a call returns a tuple even for one output."""
-        return self._definition.return_tuple
+    operation: str = given("operation", "The operation's source.")
+    reduce_dims: bool = given(
+        "reduce_dims", "Whether neighbouring dimensions may be merged before ``_ind`` shows them."
+    )
+    no_return: bool = given("no_return", "Whether a call returns None.")
+    return_tuple: bool = given(
+        "return_tuple", "Whether a call returns a tuple even for one output."
+    )
 
     @property
     def kwargs(self) -> dict[str, Any]:
         """The options and sources beyond the first eight parameters, where they were given."""
         definition = self._definition
-        given = {
+        values = {
             "options": definition.options,
             "loop_prep": definition.loop_prep,
             "after_loop": definition.after_loop,
         }
-        return {key: value for key, value in given.items() if value}
+        return {key: value for key, value in values.items() if value}
 
     # -- calls ------------------------------------------------------------------------------
 

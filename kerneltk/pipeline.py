@@ -56,14 +56,10 @@ def _build(unit: TranslationUnit, backend: Compiler, target: Target, key: str) -
 
 
 def build(unit: TranslationUnit, backend: Compiler, target: Target) -> ObjectCode:
-    """Return a unit's object code, from the cache or from the compiler.
+    """A unit's object code, from the cache or from the compiler.
 
-    Raises
-    ------
-    CompileError
-        The compiler refused the source.
-    BackendUnavailableError
-        There is no compiler.
+    Raises CompileError where the compiler refuses the source, and BackendUnavailableError where
+    there is none.
     """
     key = _key_of(unit, backend, target)
     with _lock_of(key):
@@ -71,22 +67,10 @@ def build(unit: TranslationUnit, backend: Compiler, target: Target) -> ObjectCod
 
 
 def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
-    """Return a unit's object code for an architecture, needing no device.
+    """A unit's object code for an architecture such as ``"sm_90"``, or for ``"host"``; needs no
+    device.
 
-    Parameters
-    ----------
-    unit : TranslationUnit
-    target : str
-        An architecture such as ``"sm_90"``, or ``"host"``.
-
-    Raises
-    ------
-    ValueError
-        `target` is not an architecture that the compiler knows.
-    CompileError
-        The compiler refused the source.
-    BackendUnavailableError
-        The compiler is not installed.
+    Raises as :func:`build`, and ValueError for an architecture that the compiler does not know.
     """
     return build(unit, *registry.compiler_for(unit, target))
 
@@ -98,7 +82,7 @@ def _loaded(
     target: Target,
     load: Callable[[ObjectCode], T],
 ) -> T:
-    """Return a unit as it is loaded on the current device, built and loaded once."""
+    """A unit as it is loaded on the current device, built and loaded once."""
     key = _key_of(unit, backend, target)
     slot = (key, backend.device_key())
     found = known.get(slot)
@@ -111,9 +95,8 @@ def _loaded(
 
 
 def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectCode]:
-    """Return the module of a user's own source, loaded on the current device, and its object code.
-
-    Raises as :func:`build`.
+    """The module of a user's own source, loaded on the current device, and its object code. Raises
+    as :func:`build`.
     """
 
     def load(code: ObjectCode) -> tuple[Module, ObjectCode]:
@@ -123,5 +106,5 @@ def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectC
 
 
 def get_function(unit: TranslationUnit, backend: Backend) -> Function:
-    """Return a unit's function, loaded on the current device. Raises as :func:`build`."""
+    """A unit's function, loaded on the current device. Raises as :func:`build`."""
     return _loaded(_functions, unit, backend, backend.target(), backend.load)

@@ -26,7 +26,7 @@ from kerneltk.errors import (
 )
 from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher
-from kerneltk.launch.expression_kernel import ExpressionKernel
+from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import plain_axis
@@ -112,7 +112,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         options: Sequence[str] = (),
     ) -> None:
         identity_text = _identity_text(identity)
-        for text, given in (
+        for text, source in (
             ("in_params", in_params),
             ("out_params", out_params),
             ("map_expr", map_expr),
@@ -123,10 +123,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             ("reduce_type", "" if reduce_type is None else reduce_type),
             ("preamble", preamble),
         ):
-            check_text(text, given)
+            check_text(text, source)
         check_name(name)
-        for text, given in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
-            if not given.strip():
+        for text, source in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
+            if not source.strip():
                 raise SignatureError(f"'{text}' is empty.")
         if reduce_type is not None and not reduce_type.strip():
             raise SignatureError("'reduce_type' is empty.")
@@ -163,25 +163,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         indices = (Parameter(name, None, None, is_const=False) for name in ("_in_ind", "_out_ind"))
         return (*self._definition.signature.parameters, *indices)
 
-    @property
-    def map_expr(self) -> str:
-        """The mapping expression."""
-        return self._definition.map_expr
-
-    @property
-    def reduce_expr(self) -> str:
-        """The reducing expression."""
-        return self._definition.reduce_expr
-
-    @property
-    def post_map_expr(self) -> str:
-        """The statements that write the outputs."""
-        return self._definition.post_map_expr
-
-    @property
-    def identity(self) -> str:
-        """The identity's source; empty if there is none."""
-        return self._definition.identity
+    map_expr: str = given("map_expr", "The mapping expression.")
+    reduce_expr: str = given("reduce_expr", "The reducing expression.")
+    post_map_expr: str = given("post_map_expr", "The statements that write the outputs.")
+    identity: str = given("identity", "The identity's source; empty if there is none.")
 
     @property
     def reduce_type(self) -> str:
@@ -189,15 +174,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         accumulator = self._definition.accumulator
         return accumulator.text or accumulator.ctype
 
-    @property
-    def reduce_dims(self) -> bool:
-        """Whether neighbouring dimensions may be merged before the index spaces show them."""
-        return self._definition.reduce_dims
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The compile options."""
-        return self._definition.options
+    reduce_dims: bool = given(
+        "reduce_dims",
+        "Whether neighbouring dimensions may be merged before index spaces show them.",
+    )
+    options: tuple[str, ...] = given("options", "The compile options.")
 
     # -- calls ------------------------------------------------------------------------------
 

@@ -92,14 +92,9 @@ _MOST_BYTES = 2**63
 
 
 def cuda_memory(value: Any, interface: Any) -> tuple[Memory, int | None]:
-    """Return an array's ``__cuda_array_interface__``, and the handle of the stream in it, if any.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It does not follow the protocol.
-    ArgumentValueError
-        There are elements, and no memory.
+    """An array's ``__cuda_array_interface__``, and the handle of the stream in it, if any; raises
+    ArgumentTypeError where it does not follow the protocol, and ArgumentValueError for elements
+    without memory.
     """
     if not isinstance(interface, dict):
         raise _unreadable(value, _CUDA, f"it is no dict, but a '{type(interface).__name__}'")
@@ -197,14 +192,9 @@ def viewed(memory: Memory) -> np.ndarray[Any, Any]:
 
 
 def host_array(value: Any) -> np.ndarray[Any, Any]:
-    """Return a NumPy array of the memory that ``__array_interface__`` describes, without a copy.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It does not follow the protocol.
-    ArgumentValueError
-        There is no memory where it says.
+    """A NumPy array of the memory that ``__array_interface__`` describes, without a copy; raises
+    ArgumentTypeError where it does not follow the protocol, and ArgumentValueError where there is
+    no memory.
     """
     array: np.ndarray[Any, Any] = attempt(value, _HOST, lambda: np.asarray(value))
     address = array.__array_interface__["data"][0]
@@ -221,12 +211,8 @@ def host_array(value: Any) -> np.ndarray[Any, Any]:
 
 
 def dlpack_device(value: Any) -> int | None:
-    """Return the kind of the device that an array with DLPack is on; None for what has no DLPack.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It does not follow the protocol.
+    """The kind of the device that an array with DLPack is on, None for what has no DLPack; raises
+    ArgumentTypeError where it does not follow the protocol.
     """
     name = "__dlpack_device__"
     if member(value, "__dlpack__") is None:

@@ -33,14 +33,9 @@ def device_of(tensor: Any) -> tuple[str, int]:
 
 
 def memory_of(tensor: Any) -> Memory:
-    """Return where a tensor's elements lie.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It is sparse, or has a dtype that NumPy has none for.
-    ArgumentValueError
-        It has no memory, or its storage ends before its elements do.
+    """Where a tensor's elements lie; raises ArgumentTypeError for one that is sparse, or of a dtype
+    that NumPy has none for, and ArgumentValueError for one without memory, or whose storage ends
+    before its elements do.
     """
     return attempt(tensor, "memory", lambda: _memory_of(tensor))
 

@@ -43,14 +43,8 @@ class CallOptions:
 
 
 def read_options(named: dict[str, Any]) -> CallOptions:
-    """Take the options out of a call's keyword arguments, in place.
-
-    Raises
-    ------
-    ArgumentValueError
-        An option has a value that it cannot have.
-    ArgumentTypeError
-        The stream is none: see `stream_handle`.
+    """Take the options out of a call's keyword arguments, in place; raises ArgumentValueError for a
+    value that an option cannot have, and for the stream as `stream_handle`.
     """
     size = named.pop("size", None)
     if size is not None:
@@ -96,10 +90,8 @@ def arrange(
     """The arguments in the parameters' order: inputs, or inputs and outputs. `options` is what a
     call takes beside, for messages.
 
-    Raises
-    ------
-    ArgumentTypeError
-        Too many or too few arguments, an unknown name, or two values for one parameter.
+    Raises ArgumentTypeError for too many or too few arguments, an unknown name, and two values for
+    one parameter.
     """
     parameters = signature.parameters
     nin = len(signature.inputs)
@@ -164,20 +156,11 @@ def import_arrays(
     """The arguments with every array as one of a backend's own, without a copy; that backend; and
     what orders the launch and gives results back.
 
-    Parameters
-    ----------
-    signature : Signature
-    args : sequence
-        In the parameters' order.
-    backend : {"host", "cuda"} or None
-        Where a call without arrays runs; None asks `registry.default_backend`.
+    A call without arrays runs on `backend`, or where `registry.default_backend` says.
 
-    Raises
-    ------
-    ArgumentTypeError
-        An argument is neither an array nor a number, or arrays are in different locations.
-    ArgumentValueError
-        Another library's array is written to and must not be.
+    Raises ArgumentTypeError for an argument that is neither an array nor a number and for arrays in
+    different locations, and ArgumentValueError for another library's array that must not be
+    written to.
     """
     values: list[Any] = []
     adoption = foreign_arrays.Adoption()

@@ -225,12 +225,8 @@ class Dispatcher:
             for k, j in launcher.overlaps
         )
         if geometry is None:
-            raws = sum(
-                parameter.raw and spec is not None
-                for parameter, spec in zip(
-                    definition.signature.parameters, resolved.specs, strict=True
-                )
-            )
+            pairs = zip(definition.signature.parameters, resolved.specs, strict=True)
+            raws = sum(parameter.raw and spec is not None for parameter, spec in pairs)
             check = functools.partial(
                 _convert_scalars, self._scalars(resolved.binding, launcher.is_array)
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -24,6 +25,11 @@ from kerneltk.signature.resolve import Resolved
 D = TypeVar("D", bound=KernelDefinition)
 
 
+def given(path: str, doc: str) -> Any:
+    """A property: an attribute of the kernel's definition."""
+    return property(attrgetter(f"_definition.{path}"), doc=doc)
+
+
 class ExpressionKernel(ABC, Generic[D]):
     """The base of the kernels from expressions.
 
@@ -32,6 +38,11 @@ class ExpressionKernel(ABC, Generic[D]):
     nin, nout, nargs : int
         Number of inputs, of outputs, of both.
     """
+
+    in_params: tuple[Parameter, ...] = given("signature.inputs", "The inputs.")
+    out_params: tuple[Parameter, ...] = given("signature.outputs", "The outputs.")
+    name: str = given("name", "The kernel's name.")
+    preamble: str = given("preamble", "The preamble's source.")
 
     _definition: D
     _dispatcher: Dispatcher
@@ -62,26 +73,6 @@ class ExpressionKernel(ABC, Generic[D]):
         signature = self._definition.signature
         kind = type(self).__name__
         return f"<{kind} {self.name}({signature.in_text}) -> ({signature.out_text})>"
-
-    @property
-    def in_params(self) -> tuple[Parameter, ...]:
-        """The inputs."""
-        return self._definition.signature.inputs
-
-    @property
-    def out_params(self) -> tuple[Parameter, ...]:
-        """The outputs."""
-        return self._definition.signature.outputs
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-        return self._definition.name
-
-    @property
-    def preamble(self) -> str:
-        """The preamble's source."""
-        return self._definition.preamble
 
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:

@@ -15,17 +15,6 @@ import numpy as np
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = [
-    "GridLaunches",
-    "GridShape",
-    "GridShapes",
-    "as_extents",
-    "covering_grid",
-    "grid_extents",
-    "is_size",
-    "plain_key",
-]
-
 _MAX_SHAPES = 4096
 
 GridShape = tuple[int, int, int, int, int, int, int, bool]
@@ -33,7 +22,7 @@ GridShape = tuple[int, int, int, int, int, int, int, bool]
 
 
 def is_size(value: object) -> bool:
-    """Return whether a value is an integer, which True is not."""
+    """Whether a value is an integer, which True is not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -44,34 +33,23 @@ def _is_plain(value: Any) -> bool:
 
 
 def plain_key(value: Any) -> bytes | None:
-    """Return a key that no other value has, as ``dumps(value, 2)`` makes it; None where there may
-    be one: of all but ints, None, and tuples and lists of those.
+    """A key that no other value has, as ``dumps(value, 2)`` makes it; None where there may be one:
+    of all but ints, None, and tuples and lists of those.
     """
     return dumps(value, 2) if _is_plain(value) else None
 
 
 def covering_grid(threads: Iterable[int], block: Iterable[int]) -> tuple[int, ...]:
-    """Return the grid whose blocks have at least so many threads, along each axis."""
+    """The grid whose blocks have at least so many threads, along each axis."""
     return tuple(-(-want // have) for want, have in zip(threads, block, strict=True))
 
 
 def as_extents(value: Any, what: str, kernel: str, least: int = 1) -> tuple[int, int, int]:
-    """Return a grid or a block, an int or a tuple of up to three, as three extents.
+    """A grid or a block, an int or a tuple of up to three, as three extents; messages call it
+    `what`.
 
-    Parameters
-    ----------
-    value : object
-    what, kernel : str
-        What messages call it, and the kernel.
-    least : int
-        The smallest extent.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It is neither.
-    ArgumentValueError
-        It has more than three extents, or none, or one below `least`.
+    Raises ArgumentTypeError for what is neither, and ArgumentValueError for more than three
+    extents, or none, or one below `least`.
     """
     extents = (value,) if is_size(value) else value
     if not isinstance(extents, tuple | list) or not all(map(is_size, extents)):
@@ -95,10 +73,8 @@ def as_extents(value: Any, what: str, kernel: str, least: int = 1) -> tuple[int,
 
 
 def grid_extents(grid: Any, kernel: str) -> tuple[int, int, int]:
-    """Return a grid as three extents; raises as `as_extents`.
-
-    A grid may have no blocks, as one that is computed from an empty array has: then nothing is
-    launched.
+    """A grid as three extents; raises as `as_extents`. One of no blocks, as is computed from an
+    empty array, launches nothing.
     """
     return as_extents(grid, "grid", kernel, 0)
 

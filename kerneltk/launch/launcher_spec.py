@@ -24,15 +24,6 @@ from kerneltk.backends.base import ArrayAccess, LaunchCall
 if TYPE_CHECKING:
     from kerneltk.launch.launch_config import GridLaunches
 
-__all__ = [
-    "Argument",
-    "Guard",
-    "LauncherSpec",
-    "Miss",
-    "MultipleOf",
-    "Structure",
-]
-
 
 class MultipleOf(NamedTuple):
     """A guard: an array's address, or its bytes together, are a multiple of a number."""

@@ -20,8 +20,6 @@ import numpy as np
 from kerneltk.backends.base import Access, BlocksOf, Bound, LaunchValue, record_bytes
 from kerneltk.launch.launcher_spec import Argument, Guard, LauncherSpec, MultipleOf, Structure
 
-__all__ = ["write_launcher"]
-
 _Parts = dict[str, str | list[str]]
 
 # A name in braces stands for an expression or, if it is alone in its line, for any number of lines.

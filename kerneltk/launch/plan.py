@@ -101,16 +101,7 @@ def loop_spec(
     unplanned: Callable[..., Any],
 ) -> LauncherSpec:
     """The launcher of a definition for arguments of these types: inputs, or inputs and outputs.
-
-    Parameters
-    ----------
-    definition : KernelDefinition
-    types : sequence of type
-    backend : Backend
-    plans : dict
-        Rows of plans by key.
-    dispatch, unplanned : callable
-        See `LauncherSpec`; called with the arguments (a tuple), the stream and the extra key.
+    `dispatch` and `unplanned` are called with the arguments, the stream and the extra key.
     """
     parameters, nin = definition.signature.parameters, len(definition.signature.inputs)
     is_array = [issubclass(kind, backend.array_type) for kind in types]
