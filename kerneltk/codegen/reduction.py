@@ -281,7 +281,7 @@ class ReductionSpecialization(Specialization):
         schedule = self.schedule
         if not isinstance(schedule, CudaReductionSchedule):
             return ()
-        extents = ("kept", schedule.outer_extents), ("reduced", schedule.reduction_extents)
+        extents = ("outer", schedule.outer_extents), ("reduction", schedule.reduction_extents)
         return tuple((name, shape[:0:-1]) for name, shape in extents if len(shape) > 1)
 
     @property
@@ -308,12 +308,12 @@ class ReductionSpecialization(Specialization):
         constant = [
             Field("long long _kt_outputs", "q"),
             Field("long long _kt_length", "q"),
-            Field("long long _kt_packs", "q"),
+            Field("long long _kt_vectors", "q"),
             Field("long long _kt_work", "q"),
             Field("long long _kt_split", "q"),
             Field("long long _kt_chunk", "q"),
-            Field(f"long long _kt_kept[{outer}]", "q" * outer),
-            Field(f"long long _kt_reduced[{reduction}]", "q" * reduction),
+            Field(f"long long _kt_outer[{outer}]", "q" * outer),
+            Field(f"long long _kt_reduction[{reduction}]", "q" * reduction),
         ]
         for name, divisors in self.divisors:
             constant.append(divisor_field(f"_kt_d_{name}", len(divisors), wide=schedule.wide_index))

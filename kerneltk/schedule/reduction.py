@@ -91,7 +91,7 @@ class ReductionSchedule(ABC):
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """What the argument block calls ``_kt_packs``, ``_kt_work`` and ``_kt_chunk``."""
+        """What the argument block calls ``_kt_vectors``, ``_kt_work`` and ``_kt_chunk``."""
         return 1, 1, 1
 
     @property

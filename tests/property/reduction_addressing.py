@@ -116,7 +116,7 @@ class ReductionAddressing:
         self.members = unpacked(lowered)
         self.outputs, self.length = self.number("_kt_outputs"), self.number("_kt_length")
         self.work, self.chunk = self.number("_kt_work"), self.number("_kt_chunk")
-        self.kept, self.reduced = self.members["_kt_kept"], self.members["_kt_reduced"]
+        self.kept, self.reduced = self.members["_kt_outer"], self.members["_kt_reduction"]
         writes = {p.name for p in s.definition.signature.outputs}
         self.operands = [
             Operand(
@@ -414,7 +414,7 @@ class ReductionAddressing:
         at, pack, counted = self.loop(first + lane, last, s.lanes, s.unroll)
         e = self.coordinates(pack, "reduced")
         if len(s.reduction.shape) > 1:  # the divisor says how many packs a row has
-            assert self.members["_kt_d_reduced"][0] * s.width == self.reduced[-1]
+            assert self.members["_kt_d_reduction"][0] * s.width == self.reduced[-1]
         e[-1] = self.index(e[-1] * s.width + head[at])
         places = [
             self.load_pack(o, base[at] + self.reduced_place(o, e), o.reduced)
@@ -551,7 +551,7 @@ class ReductionAddressing:
         assert below * s.lanes == s.block
         pack = 1 if s.spread else s.width
         several = s.width if s.spread else 1
-        columns = self.index(self.number("_kt_packs"))
+        columns = self.index(self.number("_kt_vectors"))
         tile, part, thread, v = self.threads(several)
         x, y = thread % s.lanes, thread // s.lanes
         wanted = self.index(self.index(tile * (s.lanes * several)) + x)
