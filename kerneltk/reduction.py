@@ -16,7 +16,7 @@ from kerneltk.codegen.definition import check_name, check_options, check_text
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError, render_message
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.launch.expression_kernel import ExpressionKernel
@@ -429,7 +429,7 @@ def _check_signature(signature: Signature) -> None:
                 f"Input '{parameter.name}' is read only: a reduction writes its outputs alone."
             )
         if problem:
-            raise SignatureError(render_message(problem, signature.snippet(index)))
+            raise SignatureError(signature.message(problem, index))
 
 
 def _with_mask(definition: ReductionDefinition) -> ReductionDefinition:
