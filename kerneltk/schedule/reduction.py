@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import ClassVar
 
 from kerneltk.core.arrays import Loop, merge_in_order
@@ -85,6 +86,7 @@ class ReductionSchedule(ABC):
     counted: ClassVar[tuple[str, str, str]] = ("", "", "")
 
     @classmethod
+    @cache
     def source_fields(cls) -> tuple[str, ...]:
         """The fields that the source depends on, beside those that all schedules have."""
         common = {own.name for own in fields(ReductionSchedule)}.union(cls.counted)
