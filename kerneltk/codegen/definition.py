@@ -40,19 +40,14 @@ class KernelDefinition(ABC):
 
     Attributes
     ----------
-    sources : tuple of (str, str)
-        The sources inside of the kernel's function: pairs of the name that messages give one, and
-        its attribute.
-    assigning : int
-        Which of them assigns the outputs.
-    implicit : str
-        A name of the kernel's own that headers of the user's may mention.
-    addressable : bool
-        Whether the arguments' addresses can be taken where the outputs are assigned.
     in_place : bool
         Whether an output may be an input: every element is read before it is written.
     has_scratch : bool
         Whether launches may need memory of their own.
+    expression_paths : tuple of (str, str)
+        The attributes with the sources inside of the kernel's function, by messages' names.
+    assigning, implicit, addressable
+        See `lex_facts`.
     override_method : str
         Name of the method by which an argument takes the whole call over; empty if none does.
     """
@@ -62,21 +57,21 @@ class KernelDefinition(ABC):
     preamble: str
     options: tuple[str, ...]
 
-    sources: ClassVar[tuple[tuple[str, str], ...]]
-    assigning: ClassVar[int]
-    implicit: ClassVar[str]
-    addressable: ClassVar[bool]
     in_place: ClassVar[bool]
     has_scratch: ClassVar[bool]
+    expression_paths: ClassVar[tuple[tuple[str, str], ...]]
+    assigning: ClassVar[int]
+    implicit: ClassVar[tuple[str, ...]]
+    addressable: ClassVar[bool]
     override_method: ClassVar[str] = ""
 
     known_facts: BodyFacts | None = field(default=None, kw_only=True)
     user_sources: tuple[tuple[str, str], ...] = field(default=(), repr=False, kw_only=True)
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[tuple[str, str], ...]:
         """The sources inside of the kernel's function, by the names that messages give them."""
-        return tuple((origin, attrgetter(path)(self)) for origin, path in self.sources)
+        return tuple((name, attrgetter(path)(self)) for name, path in self.expression_paths)
 
     @cached_property
     def facts(self) -> BodyFacts:
@@ -89,7 +84,7 @@ class KernelDefinition(ABC):
             self.preamble,
             self.options,
             assigning=self.assigning,
-            implicit=(self.implicit,),
+            implicit=self.implicit,
             addressable=self.addressable,
         )
 

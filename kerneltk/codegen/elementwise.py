@@ -67,12 +67,12 @@ class ElementwiseDefinition(KernelDefinition):
     no_return: bool = False
     return_tuple: bool = False
 
-    sources = tuple((name, name) for name in ("operation", "loop_prep", "after_loop"))
-    assigning = 0
-    implicit = "i"
-    addressable = True
     in_place = True
     has_scratch = False
+    expression_paths = tuple((name, name) for name in ("operation", "loop_prep", "after_loop"))
+    assigning = 0
+    implicit = ("i",)
+    addressable = True
     override_method = "__cupy_override_elementwise_kernel__"
 
     @property

@@ -67,15 +67,15 @@ class ReductionDefinition(KernelDefinition):
     reduce_dims: bool = True
     mask: bool = False
 
-    sources = (
+    in_place = False
+    has_scratch = True
+    expression_paths = (
         *((name, name) for name in ("map_expr", "reduce_expr", "post_map_expr", "identity")),
         ("reduce_type", "accumulator.text"),
     )
     assigning = 2
-    implicit = "_j"
+    implicit = ("_j",)
     addressable = False
-    in_place = False
-    has_scratch = True
 
     @property
     def returns(self) -> Literal["none", "one", "tuple"]:
