@@ -280,13 +280,7 @@ def resolve_reduction(
 
     Parameters
     ----------
-    name : str
-        The kernel's.
-    signature : Signature
-    specs : sequence of ArraySpec or None
-        One an argument that is given, inputs first; None for scalars.
-    values : sequence
-        The inputs.
+    name, signature, specs, values : see `resolve_elementwise`
     axis, keepdims, size : as in a call
     has_identity : bool
         Whether nothing can be reduced.

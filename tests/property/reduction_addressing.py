@@ -23,6 +23,8 @@ from kerneltk.core.arrays import ArraySpec, byte_extent
 from kerneltk.core.capabilities import COUNTERS
 from kerneltk.core.dtypes import alignment_on
 
+from .addressing import unpacked
+
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
@@ -31,8 +33,6 @@ MOST_THREADS = 1024
 MOST_SHARED_BYTES = 48 * 1024
 MOST_GRID = 2**31 - 1, 65535
 _AT_ONCE = 4  # partial results that a thread reads before it uses the first
-
-_MEMBER = re.compile(r"alignas\(\d+\) (?P<type>.+) (?P<name>\w+?)(?:\[(?P<count>\d+)\])?")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class ReductionAddressing:
         s: ReductionSpecialization = lowered.specialization  # type: ignore[assignment]
         self.s: Any = s.schedule
         self.shared = s.schedule.split > 1
-        self.members = unpacked(lowered)
+        self.members = unpacked(lowered, "_kt_outputs")
         self.outputs, self.length = self.number("_kt_outputs"), self.number("_kt_length")
         self.work, self.chunk = self.number("_kt_work"), self.number("_kt_chunk")
         self.outer, self.reduction = self.members["_kt_outer"], self.members["_kt_reduction"]
@@ -719,26 +719,3 @@ def check_parts(parts: int, threads: int) -> None:
             own = (begin + k)[begin + k < parts] + u * threads
             read.append(own[own < parts])
     np.testing.assert_array_equal(np.sort(np.concatenate(read)), np.arange(parts))
-
-
-def unpacked(lowered: LaunchGeometry) -> dict[str, list[int]]:
-    """Read the constant part of the argument block by its declarations."""
-    arguments = lowered.specialization.arguments
-    assert arguments.constant.size == len(lowered.constants)
-    assert arguments.constant_offset % 16 == 0
-    assert arguments.size >= arguments.constant_offset + arguments.constant.size
-    values = list(arguments.constant.unpack(lowered.constants))
-    texts = arguments.declarations
-    first = next(k for k, text in enumerate(texts) if text.endswith(" _kt_outputs"))
-    members: dict[str, list[int]] = {}
-    for declaration in texts[first:]:
-        match = _MEMBER.fullmatch(declaration)
-        assert match is not None, declaration
-        count = int(match["count"] or 1)
-        if "fast_divisor" in match["type"]:
-            count *= 3
-        elif index := re.search(r"index_space<(\d+)", match["type"]):
-            count = 1 + 2 * int(index[1])
-        members[match["name"]], values = values[:count], values[count:]
-    assert not values
-    return members
