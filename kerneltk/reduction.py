@@ -22,7 +22,6 @@ from kerneltk.errors import (
     ArgumentValueError,
     ScalarOverflowError,
     SignatureError,
-    render_message,
 )
 from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher
@@ -409,7 +408,7 @@ def _check_signature(signature: Signature) -> None:
                 f"Input '{parameter.name}' is read only: a reduction writes its outputs alone."
             )
         if problem:
-            raise SignatureError(render_message(problem, signature.snippet(index)))
+            raise SignatureError(signature.message(problem, index))
 
 
 def _with_mask(definition: ReductionDefinition) -> ReductionDefinition:

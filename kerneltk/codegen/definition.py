@@ -150,7 +150,7 @@ class KernelDefinition(ABC):
             name = f"{stem_of(name)}_kernel"
         return name
 
-    @property
+    @cached_property
     def origins(self) -> tuple[tuple[str, str], ...]:
         """The user's sources, and those that declare names, as ``#line`` names them."""
         sources = (

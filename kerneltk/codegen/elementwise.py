@@ -154,17 +154,17 @@ class ElementwiseDefinition(KernelDefinition):
         every = self.works_on_arrays(resolved.specs, resolved.shape)
         return tuple(every or p.raw for p in self.signature.parameters)
 
-    @property
+    @cached_property
     def uses_index(self) -> bool:
         """Whether the body reads the element's index."""
         return not self.facts.observed.isdisjoint(("i", "_ind"))
 
-    @property
+    @cached_property
     def uses_index_space(self) -> bool:
         """Whether the body reads ``_ind``."""
         return "_ind" in self.facts.observed
 
-    @property
+    @cached_property
     def overwrites(self) -> bool:
         """Whether every array that the body writes is plainly overwritten, never read."""
         parameters = self.signature.parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator
 from kerneltk.codegen.argument_block import (
@@ -114,10 +114,9 @@ class ReductionDefinition(KernelDefinition):
             schedule = plan_reduction_cuda(
                 geometry, size, multiprocessors or DEFAULT_MULTIPROCESSORS
             )
-        in_space, out_space = self._in_space(geometry), self._out_space(geometry)
-        in_shape = in_space[0] if self.uses_in_index else None
-        out_shape = out_space[0] if self.uses_out_index else None
-        views = self._views(resolved.specs, in_space, out_space)
+        in_shape = self._in_space(geometry)[0] if self.uses_in_index else None
+        out_shape = self._out_space(geometry)[0] if self.uses_out_index else None
+        views = self._views(resolved.specs, geometry)
         elements = geometry.outputs * geometry.length
         specialization = ReductionSpecialization(
             self,
@@ -187,10 +186,15 @@ class ReductionDefinition(KernelDefinition):
         return merged_index_shape(geometry.outer, rows, self.reduce_dims)
 
     def _views(
-        self, arrays: Sequence[ArraySpec | None], in_space: _Space, out_space: _Space
+        self, arrays: Sequence[ArraySpec | None], geometry: Geometry
     ) -> list[tuple[str, ArraySpec]]:
         """The arrays that the expressions index by ``_raw_`` names, as they are seen."""
-        (in_shape, in_rows), (out_shape, out_rows) = in_space, out_space
+        if not any(map(self.views, self.signature.parameters)):
+            return []
+        (in_shape, in_rows), (out_shape, out_rows) = (
+            self._in_space(geometry),
+            self._out_space(geometry),
+        )
         ins, outs = iter(in_rows), iter(out_rows)
         views: list[tuple[str, ArraySpec]] = []
         for parameter, array in zip(self.signature.parameters, arrays, strict=True):
@@ -208,22 +212,22 @@ class ReductionDefinition(KernelDefinition):
     def _observes(self, *names: str) -> bool:
         return not self.facts.observed.isdisjoint(names)
 
-    @property
+    @cached_property
     def uses_number(self) -> bool:
         """Whether the expressions read the number of an element within its reduction."""
         return self._observes("_J", "_j", "_in_ind")
 
-    @property
+    @cached_property
     def uses_output_number(self) -> bool:
         """Whether the expressions read the number of an output."""
         return self._observes("_i", "_j", "_in_ind", "_out_ind")
 
-    @property
+    @cached_property
     def uses_in_index(self) -> bool:
         """Whether the expressions mention ``_in_ind``."""
         return self._observes("_in_ind")
 
-    @property
+    @cached_property
     def uses_out_index(self) -> bool:
         """Whether the expressions mention ``_out_ind``."""
         return self._observes("_out_ind")
@@ -234,6 +238,15 @@ class ReductionDefinition(KernelDefinition):
         return not self.preamble and not any(
             "(" in text for text in (self.map_expr, self.reduce_expr, self.post_map_expr)
         )
+
+    @cached_property
+    def parts(self) -> dict[str, tuple[str, str, str]]:
+        """What stands before an expression, the expression, and what stands behind it."""
+        has_fields = bool(self.accumulator.fields)
+        return {
+            name: _parts(getattr(self, name), has_fields)
+            for name in ("map_expr", "reduce_expr", "identity")
+        }
 
     def views(self, parameter: Parameter) -> bool:
         """Whether the expressions mention an array itself by its name with ``_raw_``."""
@@ -281,7 +294,7 @@ class ReductionSpecialization(Specialization):
         schedule = self.schedule
         if not isinstance(schedule, CudaReductionSchedule):
             return ()
-        extents = ("kept", schedule.outer_extents), ("reduced", schedule.reduction_extents)
+        extents = ("outer", schedule.outer_extents), ("reduction", schedule.reduction_extents)
         return tuple((name, shape[:0:-1]) for name, shape in extents if len(shape) > 1)
 
     @property
@@ -308,12 +321,12 @@ class ReductionSpecialization(Specialization):
         constant = [
             Field("long long _kt_outputs", "q"),
             Field("long long _kt_length", "q"),
-            Field("long long _kt_packs", "q"),
+            Field("long long _kt_vectors", "q"),
             Field("long long _kt_work", "q"),
             Field("long long _kt_split", "q"),
             Field("long long _kt_chunk", "q"),
-            Field(f"long long _kt_kept[{outer}]", "q" * outer),
-            Field(f"long long _kt_reduced[{reduction}]", "q" * reduction),
+            Field(f"long long _kt_outer[{outer}]", "q" * outer),
+            Field(f"long long _kt_reduction[{reduction}]", "q" * reduction),
         ]
         for name, divisors in self.divisors:
             constant.append(divisor_field(f"_kt_d_{name}", len(divisors), wide=schedule.wide_index))
@@ -363,7 +376,6 @@ class ReductionSpecialization(Specialization):
         definition, schedule = self.definition, self.schedule
         accumulator = definition.accumulator
         arrays = self.arrays(schedule.accesses)
-        has_fields = bool(accumulator.fields)
         numbers = {
             name: _Number(name, access.kind)
             for name, access in list(zip(self.walked, schedule.accesses, strict=True))[
@@ -384,9 +396,8 @@ class ReductionSpecialization(Specialization):
             "reduce_type": bool(accumulator.text),
             "fields": accumulator.fields,
             "most_bytes": MOST_BYTES,
-            "map_expr": _parts(definition.map_expr, has_fields),
-            "reduce_expr": _parts(definition.reduce_expr, has_fields),
-            "identity": _parts(definition.identity, has_fields) if definition.identity else None,
+            **definition.parts,
+            "identity": definition.parts["identity"] if definition.identity else None,
             "post_map_expr": ended(definition.post_map_expr),
             "arrays": arrays,
             "inputs": inputs,
@@ -433,16 +444,14 @@ class ReductionSpecialization(Specialization):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
+class _Number(NamedTuple):
     """One of the numbers that expressions read, and how it changes along the inner dimension."""
 
     name: str
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(NamedTuple):
     """An array by its ``_raw_`` name."""
 
     name: str
@@ -451,7 +460,7 @@ class _View:
     is_const: bool
 
 
-def _braced(text: str, has_fields: bool) -> tuple[str, str, str]:
+def _parts(text: str, has_fields: bool) -> tuple[str, str, str]:
     """What stands before an expression, the expression, and what stands behind it.
 
     One in braces makes a ``_type_reduce`` of its members.
@@ -459,17 +468,11 @@ def _braced(text: str, has_fields: bool) -> tuple[str, str, str]:
     seen = blanked(text)
     inner = seen.strip()
     if not (inner.startswith("{") and inner.endswith("}")):
-        return "(", text, ")"
-    begin = seen.index("{")
-    end = seen.rindex("}")
+        return "(", ended(text), ")"
+    begin, end = seen.index("{"), seen.rindex("}")
     # A blank for each brace, so that columns stay as they are in messages.
-    bare = text[:begin] + " " + text[begin + 1 : end] + " " + text[end + 1 :]
+    bare = ended(text[:begin] + " " + text[begin + 1 : end] + " " + text[end + 1 :])
     return ("_type_reduce(", bare, ")") if has_fields else ("_type_reduce{", bare, "}")
-
-
-def _parts(text: str, has_fields: bool) -> tuple[str, str, str]:
-    before, inner, behind = _braced(text, has_fields)
-    return before, ended(inner), behind
 
 
 def _outer_strides(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from kerneltk.codegen.argument_block import ArgumentBlock, Field
 from kerneltk.codegen.definition import KernelDefinition
@@ -52,8 +52,7 @@ class RawView:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """What templates are given of a number, or of an array that the body indexes itself."""
 
     name: str
@@ -61,8 +60,7 @@ class Scalar:
     is_const: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(NamedTuple):
     """What templates are given of an array whose elements the loop visits."""
 
     name: str

@@ -95,7 +95,7 @@ def _declarations(specialization: Specialization) -> str:
 
 
 def template_input(specialization: Specialization) -> TemplateInput:
-    """Return what the unit of a specialization is rendered from."""
+    """The input of the templates for the unit of a specialization."""
     definition = specialization.definition
     digest = hashlib.sha256(repr(definition.origins).encode("utf-8", "surrogatepass"))
     context = {

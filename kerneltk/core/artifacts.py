@@ -97,7 +97,7 @@ class TranslationUnit:
         ``(("operation", "y = a * x"), ...)``.
     name : str
         The kernel's name in messages; the entry point's where it is empty.
-    quick : bool
+    fast_compile : bool
         Whether the source is so plain that the compiler may leave out what costs it most time.
     exports : tuple of (str, str)
         Of a user's own source: what the object code must offer, as pairs of a C++ name expression
@@ -124,7 +124,7 @@ class TranslationUnit:
     options: tuple[str, ...] = ()
     origins: tuple[tuple[str, str], ...] = ()
     name: str = ""
-    quick: bool = False
+    fast_compile: bool = False
     exports: tuple[tuple[str, str], ...] = ()
     reflected: tuple[tuple[str, str], ...] = ()
     raw: bool = False

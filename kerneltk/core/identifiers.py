@@ -100,7 +100,7 @@ def is_library_name(name: str) -> bool:
 
 
 def stem_of(name: str) -> str:
-    """Return what other names can be made of, by something behind it, that no library has: of
+    """The stem of names that no library has, which are made by something behind it: of
     ``max`` itself, but of ``cudaMalloc``, which all of CUDA's names begin like, ``v_cudaMalloc``.
     """
     return f"v_{name}" if is_library_name(f"{name}_1") else name

@@ -147,7 +147,7 @@ def _check_number(signature: Signature, index: int, value: Any) -> None:
         )
     else:
         return
-    raise ArgumentTypeError(render_message(sentence, signature.snippet(index)))
+    raise ArgumentTypeError(signature.message(sentence, index))
 
 
 def import_arrays(

@@ -119,7 +119,7 @@ class Layout:
 
 
 def alignment_of(*values: int) -> int:
-    """Return the largest power of two, at most 16, that divides every value."""
+    """The largest power of two, at most 16, that divides every value."""
     bits = _VECTOR
     for value in values:
         bits |= value
@@ -127,7 +127,7 @@ def alignment_of(*values: int) -> int:
 
 
 def choose_vector_width(itemsizes: Sequence[int]) -> int:
-    """Return how many elements a thread handles, from the item sizes (bytes) of dense operands.
+    """How many elements a thread handles, from the item sizes (bytes) of dense operands.
 
     The widest operand moves 16 bytes: with more, the stores of neighbouring threads do not meet,
     and int8 to float64 drops to half of the bandwidth.
@@ -152,8 +152,12 @@ def _needs_wide_index(loop: Loop, operands: Sequence[Operand]) -> bool:
     )
 
 
-def _arranged(shape: Sequence[int], operands: Sequence[Operand]) -> Loop:
-    """Collapse with the written operands' order first, then the widest inputs'."""
+def _arranged(shape: Sequence[int], operands: Sequence[Operand], by_reference: bool) -> Loop:
+    """Collapse with the written operands' order first, then the widest inputs'; in C order where
+    the body works on the arrays themselves.
+    """
+    if by_reference:
+        return merge_in_order(shape, [operand.strides for operand in operands])
     order = sorted(
         range(len(operands)), key=lambda k: (not operands[k].written, -operands[k].itemsize)
     )
@@ -189,11 +193,7 @@ def plan_cuda(
     tiles : bool
         Whether a tile in shared memory may be used; its block has a fixed size.
     """
-    loop = (
-        merge_in_order(shape, [operand.strides for operand in operands])
-        if by_reference
-        else _arranged(shape, operands)
-    )
+    loop = _arranged(shape, operands, by_reference)
     wide = _needs_wide_index(loop, operands)
     flat = [
         is_c_contiguous(loop.shape, row, operand.itemsize)
@@ -215,31 +215,28 @@ def plan_cuda(
 
 
 def element_chunk(operand: Operand, row: Sequence[int]) -> int:
-    """Return the bytes of one access when elements are moved one by one."""
+    """Bytes of one access where elements are moved one by one."""
     aligned = alignment_of(operand.offset, *row)
-    if aligned >= operand.alignment:
-        return operand.itemsize
-    return aligned
+    return operand.itemsize if aligned >= operand.alignment else aligned
 
 
 def _choose_vector(
     loop: Loop, operands: Sequence[Operand], flat: Sequence[bool], wide: bool
 ) -> Layout:
-    inner = loop.shape[-1]
+    inner, one_row = loop.shape[-1], len(loop.shape) == 1
+    reached = list(zip(operands, loop.strides, strict=True))
     dense = [
         k
-        for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True))
+        for k, (operand, row) in enumerate(reached)
         if not operand.is_index and any(row) and row[-1] == operand.itemsize
     ]
     width = choose_vector_width([operands[k].itemsize for k in dense])
     shift = 0
-    if width > 1 and len(loop.shape) == 1:
+    if width > 1 and one_row:
         shift = _common_shift([operands[k] for k in dense], width)
-    one_row = len(loop.shape) == 1
-    gathered = [(row, o) for row, o in zip(loop.strides, operands, strict=True) if not o.is_index]
 
     def chunk_of(k: int, width: int) -> int:
-        operand, row = operands[k], loop.strides[k]
+        operand, row = reached[k]
         limit = min(_VECTOR, width * operand.itemsize)
         address = operand.offset - shift * operand.itemsize
         outer = () if flat[k] else row[:-1]
@@ -253,7 +250,10 @@ def _choose_vector(
     ):
         # Every element's address is computed: more of them a thread only costs compile time.
         width = min(width, _MOST_COMPUTED)
-    if any(any(row) and row[-1] not in (0, operand.itemsize) for row, operand in gathered):
+    if any(
+        any(row) and row[-1] not in (0, operand.itemsize) and not operand.is_index
+        for operand, row in reached
+    ):
         width = min(width, _MOST_GATHERED)
     while width > 1:
         divisible = one_row or inner % width == 0
@@ -273,34 +273,36 @@ def _choose_vector(
     if width == 1:
         return _interleaved(loop, operands, flat, wide)
     divisible = one_row or inner % width == 0
-    accesses: list[Access] = []
-    for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True)):
+
+    def access_of(k: int) -> Access:
+        operand, row = reached[k]
+        kind: Kind = "strided"
         if not any(row):
-            accesses.append(Access("uniform", element_chunk(operand, row)))
+            kind = "uniform"
         elif flat[k]:
-            accesses.append(Access("flat", chunk_of(k, width)))
+            kind = "flat"
         elif not divisible:
-            accesses.append(Access("element", element_chunk(operand, row)))
-        elif row[-1] == operand.itemsize and k in dense:
-            accesses.append(Access("row", chunk_of(k, width)))
+            kind = "element"
+        elif k in dense:
+            kind = "row"
         elif row[-1] == 0:
-            accesses.append(Access("broadcast", element_chunk(operand, row)))
-        else:
-            accesses.append(Access("strided", element_chunk(operand, row)))
-    return Layout("vector", width, wide, tuple(accesses), loop, shift)
+            kind = "broadcast"
+        is_vector = kind in ("flat", "row")
+        return Access(kind, chunk_of(k, width) if is_vector else element_chunk(operand, row))
+
+    accesses = tuple(map(access_of, range(len(operands))))
+    return Layout("vector", width, wide, accesses, loop, shift)
 
 
 def _common_shift(dense: Sequence[Operand], width: int) -> int:
-    """Return the elements to leave out of the first vector so that all dense operands align."""
+    """Elements to leave out of the first vector so that all dense operands align."""
     shifts = set()
     for operand in dense:
         unit = min(_VECTOR, width * operand.itemsize)
         if operand.offset % operand.itemsize:
             return 0
         shifts.add((operand.offset % unit) // operand.itemsize)
-    if len(shifts) == 1:
-        return shifts.pop()
-    return 0
+    return shifts.pop() if len(shifts) == 1 else 0
 
 
 def _interleaved(
@@ -319,7 +321,7 @@ def _interleaved(
 
 
 def _staged_dimension(loop: Loop, operands: Sequence[Operand]) -> int | None:
-    """Return the dimension along which inputs are dense though the loop's innermost is not."""
+    """The dimension along which inputs are dense though the loop's innermost is not."""
     votes: dict[int, int] = {}
     inner = len(loop.shape) - 1
     for operand, row in zip(operands, loop.strides, strict=True):
@@ -337,7 +339,7 @@ def _staged_dimension(loop: Loop, operands: Sequence[Operand]) -> int | None:
 
 
 def _with_next_to_last(loop: Loop, axis: int) -> Loop:
-    """Return the loop with dimension `axis` moved to stand before the last one."""
+    """The loop with dimension `axis` moved to stand before the last one."""
     last = len(loop.shape) - 1
     order = [k for k in range(last) if k != axis] + [axis, last]
     return Loop(
@@ -388,23 +390,19 @@ def plan_host(
     The innermost loop runs over dense operands where it can, so that the compiler vectorises it.
     Parameters are those of :func:`plan_cuda`.
     """
-    loop = (
-        merge_in_order(shape, [operand.strides for operand in operands])
-        if by_reference
-        else _arranged(shape, operands)
-    )
+    loop = _arranged(shape, operands, by_reference)
     variant: Variant = "by_reference" if by_reference else "vector"
     axis = None if by_reference else _staged_dimension(loop, operands)
     if axis is not None:
         loop = _with_next_to_last(loop, axis)
         variant = "tile"
-    accesses: list[Access] = []
-    for operand, row in zip(operands, loop.strides, strict=True):
-        chunk = element_chunk(operand, row)
-        if row[-1] == operand.itemsize:
-            accesses.append(Access("row", chunk))
-        elif row[-1] == 0:
-            accesses.append(Access("broadcast", chunk))
-        else:
-            accesses.append(Access("strided", chunk))
-    return Layout(variant, 1, True, tuple(accesses), loop)
+    accesses = tuple(
+        Access(along_lanes(operand, row[-1]), element_chunk(operand, row))
+        for operand, row in zip(operands, loop.strides, strict=True)
+    )
+    return Layout(variant, 1, True, accesses, loop)
+
+
+def along_lanes(operand: Operand, step: int) -> Kind:
+    """How the elements of neighbouring lanes of a CPU's vectors lie, `step` bytes apart."""
+    return "row" if step == operand.itemsize else "strided" if step else "broadcast"

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import ClassVar
 
 from kerneltk.core.arrays import Loop, merge_in_order
@@ -68,8 +69,9 @@ class ReductionSchedule(ABC):
     ----------
     strategy : str
         Which template's loop it is.
-    run_time : tuple of str
-        Fields that the source does not depend on, beside those that all schedules have.
+    counted : tuple of str
+        The fields that the argument block calls ``_kt_vectors``, ``_kt_work`` and ``_kt_chunk``,
+        empty where that is one: the source does not depend on them.
     """
 
     accesses: tuple[Access, ...]
@@ -81,18 +83,19 @@ class ReductionSchedule(ABC):
     split: int = 1
 
     strategy: ClassVar[str]
-    run_time: ClassVar[tuple[str, ...]] = ()
+    counted: ClassVar[tuple[str, str, str]] = ("", "", "")
 
     @classmethod
+    @cache
     def source_fields(cls) -> tuple[str, ...]:
         """The fields that the source depends on, beside those that all schedules have."""
-        common = {own.name for own in fields(ReductionSchedule)}.union(cls.run_time)
+        common = {own.name for own in fields(ReductionSchedule)}.union(cls.counted)
         return ("block", *(own.name for own in fields(cls) if own.name not in common))
 
     @property
-    def counts(self) -> tuple[int, int, int]:
-        """What the argument block calls ``_kt_packs``, ``_kt_work`` and ``_kt_chunk``."""
-        return 1, 1, 1
+    def counts(self) -> tuple[int, ...]:
+        """The values of the `counted` fields."""
+        return tuple(getattr(self, name) if name else 1 for name in self.counted)
 
     @property
     @abstractmethod

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kerneltk.core.arrays import Loop
-from kerneltk.schedule.elementwise import Access, Kind, Operand, element_chunk
+from kerneltk.schedule.elementwise import Access, Operand, along_lanes, element_chunk
 from kerneltk.schedule.reduction import Geometry, ReductionSchedule, collapsed_loops, main_input
 
 PART = 1 << 16
@@ -68,12 +68,7 @@ class HostReductionSchedule(ReductionSchedule, ABC):
 
     chunk: int
 
-    run_time: ClassVar[tuple[str, ...]] = ("chunk",)
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Rows that are taken at once, outputs of a tile, elements of a part."""
-        return 1, 1, self.chunk
+    counted: ClassVar[tuple[str, str, str]] = ("", "", "chunk")
 
     @property
     def launch(self) -> tuple[int, int]:
@@ -82,7 +77,7 @@ class HostReductionSchedule(ReductionSchedule, ABC):
         return self.tiles * self.split, max(1, _CHUNK // max(1, elements))
 
     def scratch(self, total: int) -> int:
-        """Return the scratch memory (bytes) for totals of so many bytes: a counter a tile, then
+        """The scratch memory (bytes) for totals of so many bytes: a counter a tile, then
         totals, aligned.
         """
         if self.split == 1:
@@ -136,12 +131,7 @@ class HostColumnSchedule(HostReductionSchedule):
     strip: int
 
     strategy = "columns"
-    run_time: ClassVar[tuple[str, ...]] = ("chunk", "strip")
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Rows that are taken at once, outputs of a tile, elements of a part."""
-        return 1, self.strip, self.chunk
+    counted = ("", "strip", "chunk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,12 +147,7 @@ class RowBlockedSchedule(HostColumnSchedule):
     row_block: int
 
     strategy = "row_blocked"
-    run_time = ("chunk", "strip", "row_block")
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Rows that are taken at once, outputs of a tile, elements of a part."""
-        return self.row_block, self.strip, self.chunk
+    counted = ("row_block", "strip", "chunk")
 
 
 def plan_reduction_host(geometry: Geometry, accumulator: int) -> HostReductionSchedule:
@@ -217,16 +202,16 @@ def _access(
     along: tuple[int, ...],
     length: int,
 ) -> Access:
-    """Return how an operand is reached from lane to lane."""
+    """How an operand is reached from lane to lane."""
     unit, step = operand.itemsize, (along if strategy is HostRowSchedule else across)[-1]
-    kind: Kind = "row" if step == unit else "broadcast" if step == 0 else "strided"
+    kind = along_lanes(operand, step)
     if strategy is HostShortSchedule and along[-1] == unit and step == length * unit:
         kind = "flat"
     return Access(kind, element_chunk(operand, (*across, *along)))
 
 
 def _totals_within(capacity: int, size: int) -> int:
-    """Return the largest power of two of totals of `size` bytes in `capacity` bytes.
+    """The largest power of two of totals of `size` bytes in `capacity` bytes.
 
     The generated source computes the same from the true size, which is no more than `size`.
     """
@@ -236,15 +221,7 @@ def _totals_within(capacity: int, size: int) -> int:
 def _shape(
     geometry: Geometry, outer: Loop, reduction: Loop, most: int
 ) -> tuple[type[HostReductionSchedule], int, int]:
-    """Return the kind of schedule, the outputs of a strip, and the rows that are taken at once.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    outer, reduction : Loop
-    most : int
-        Outputs of a strip.
-    """
+    """The kind of schedule, the outputs of a strip (at most `most`), and the rows taken at once."""
     width = outer.shape[-1]
     main = main_input(geometry, outer, reduction)
     if geometry.outputs == 1:
@@ -277,7 +254,7 @@ def _shape(
 
 
 def _without_gaps(geometry: Geometry, outer: Loop, reduction: Loop) -> bool:
-    """Return whether rows follow each other as their elements do, in every input."""
+    """Whether rows follow each other as their elements do, in every input."""
     if len(reduction.shape) > 1:
         return False
     return all(
@@ -289,7 +266,7 @@ def _without_gaps(geometry: Geometry, outer: Loop, reduction: Loop) -> bool:
 
 
 def _parts(length: int, strip: int, tiles: int, row_block: int) -> tuple[int, int]:
-    """Return over how many parts a tile is split, and the elements of each output in a part."""
+    """Over how many parts a tile is split, and the elements of each output in a part."""
     if tiles >= _MOST_ITEMS:
         return 1, max(length, 1)
     wanted = max(1, min(length * strip // PART, MOST_PARTS // tiles))

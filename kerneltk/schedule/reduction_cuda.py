@@ -104,12 +104,7 @@ class RowSchedule(CudaReductionSchedule):
     chunk: int
 
     strategy = "rows"
-    run_time = ("inner_vectors", "vectors", "chunk")
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Vectors along the innermost axis, of an output, and of a block."""
-        return self.inner_vectors, self.vectors, self.chunk
+    counted = ("inner_vectors", "vectors", "chunk")
 
     @property
     def reduction_extents(self) -> tuple[int, ...]:
@@ -193,17 +188,12 @@ class ColumnSchedule(CudaReductionSchedule):
     chunk: int
 
     strategy = "columns"
-    run_time = ("vectors", "length", "chunk")
+    counted = ("vectors", "length", "chunk")
 
     @property
     def output_vector(self) -> int:
         """Neighbouring outputs that are loaded and stored as one vector."""
         return 1 if self.spread else self.width
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Vectors of outputs, elements of each output, and those of a block."""
-        return self.vectors, self.length, self.chunk
 
     @property
     def slots(self) -> int:

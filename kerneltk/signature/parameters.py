@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.core.dtypes import type_category
-from kerneltk.errors import Snippet
+from kerneltk.errors import Snippet, render_message
 
 _ALL = ("bool", "signedinteger", "unsignedinteger", "floating", "complexfloating", "structured")
 
@@ -74,7 +74,7 @@ class Parameter:
         return self.ctype if self.dtype is None else None
 
     def c_type(self) -> str:
-        """Return the name that the body uses for this parameter's type; ``_ind`` has none."""
+        """The name that the body uses for this parameter's type; ``_ind`` has none."""
         assert self.ctype is not None
         return self.ctype
 
@@ -104,13 +104,17 @@ class Signature:
         return self.inputs + self.outputs
 
     def snippet(self, index: int, label: str = "") -> Snippet:
-        """Return the location of parameter `index` (inputs first) in its parameter string."""
+        """The location of parameter `index` (inputs first) in its parameter string."""
         parameter = self.parameters[index]
         if index < len(self.inputs):
             return Snippet("in_params", self.in_text, *parameter.span, label)
         return Snippet("out_params", self.out_text, *parameter.span, label)
 
+    def message(self, sentence: str, index: int, label: str = "", hint: str = "") -> str:
+        """A sentence about parameter `index`, shown in its parameter string."""
+        return render_message(sentence, self.snippet(index, label), hint=hint)
+
 
 def satisfies(dtype: np.dtype[Any], constraint: str) -> bool:
-    """Return whether `dtype` is one that `constraint` admits."""
+    """Whether `dtype` is one that `constraint` admits."""
     return type_category(dtype) in CONSTRAINTS[constraint]

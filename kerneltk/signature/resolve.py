@@ -17,7 +17,7 @@ from kerneltk.core.arrays import (
 )
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError, render_message
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding, bind_types
 
@@ -79,13 +79,9 @@ def resolve_elementwise(
     order = _result_order(shape, signature, given, len(signature.inputs))
     for index, parameter in enumerate(signature.outputs, len(signature.inputs)):
         if given[index] is None and parameter.raw and size is None:
-            raise ArgumentValueError(
-                render_message(
-                    f"The size of raw output '{parameter.name}' is not known.",
-                    signature.snippet(index),
-                    hint="pass the output as an argument, or 'size='.",
-                )
-            )
+            sentence = f"The size of raw output '{parameter.name}' is not known."
+            hint = "pass the output as an argument, or 'size='."
+            raise ArgumentValueError(signature.message(sentence, index, hint=hint))
     _describe_outputs(signature, given, binding, shape, order, "the arguments broadcast to")
     return Resolved(binding, shape, shape, tuple(given), order)
 
@@ -119,12 +115,8 @@ def _describe_outputs(
         if spec is None:
             given[index] = ArraySpec.make(binding.dtypes[index], shape, order=order)
         elif not parameter.raw and spec.shape != shape:
-            raise ArgumentValueError(
-                render_message(
-                    f"Output '{parameter.name}' has shape {spec.shape}, but {why} {shape}.",
-                    signature.snippet(index),
-                )
-            )
+            sentence = f"Output '{parameter.name}' has shape {spec.shape}, but {why} {shape}."
+            raise ArgumentValueError(signature.message(sentence, index))
 
 
 def _broadcast(
@@ -139,13 +131,9 @@ def _broadcast(
     if size is not None:
         if shapes:
             first = shapes[0][0]
-            raise ArgumentValueError(
-                render_message(
-                    "'size' can be given only if every array is raw, but "
-                    f"'{signature.parameters[first].name}' is not.",
-                    signature.snippet(first),
-                )
-            )
+            wrong = signature.parameters[first].name
+            sentence = f"'size' can be given only if every array is raw, but '{wrong}' is not."
+            raise ArgumentValueError(signature.message(sentence, first))
         return (size,)
     if not shapes:
         why = "every array is raw" if any(specs) else "there is no array"
@@ -165,9 +153,7 @@ def _broadcast(
                 sentence = (
                     f"Output '{name}' has shape {own}, but the arguments broadcast to {shape}."
                 )
-            raise ArgumentValueError(
-                render_message(sentence, signature.snippet(index, label))
-            ) from None
+            raise ArgumentValueError(signature.message(sentence, index, label)) from None
     return shape
 
 
@@ -294,13 +280,7 @@ def resolve_reduction(
 
     Parameters
     ----------
-    name : str
-        The kernel's.
-    signature : Signature
-    specs : sequence of ArraySpec or None
-        One an argument that is given, inputs first; None for scalars.
-    values : sequence
-        The inputs.
+    name, signature, specs, values : see `resolve_elementwise`
     axis, keepdims, size : as in a call
     has_identity : bool
         Whether nothing can be reduced.

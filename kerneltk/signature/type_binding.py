@@ -86,47 +86,36 @@ def bind_types(
         _check_usable(signature, index, dtype)
         if parameter.dtype is not None:
             if parameter.dtype != dtype:
-                raise ArgumentTypeError(
-                    render_message(
-                        f"Parameter '{parameter.name}' is declared '{parameter.dtype}', "
-                        f"but its argument has dtype '{dtype}'.",
-                        signature.snippet(index),
-                        hint=f"convert the argument with 'astype', or declare '{dtype}'.",
-                    )
+                sentence = (
+                    f"Parameter '{parameter.name}' is declared '{parameter.dtype}', "
+                    f"but its argument has dtype '{dtype}'."
                 )
+                hint = f"convert the argument with 'astype', or declare '{dtype}'."
+                raise ArgumentTypeError(signature.message(sentence, index, hint=hint))
             continue
         variable = parameter.ctype
         assert variable is not None
         known = bound.setdefault(variable, dtype)
         if known != dtype:
-            raise ArgumentTypeError(
-                render_message(
-                    f"Type variable '{variable}' is bound to both '{known}' and '{dtype}'.",
-                    signature.snippet(index, f"this argument has dtype '{dtype}'"),
-                    hint="cast one argument with 'astype', or use a second type variable.",
-                )
-            )
+            sentence = f"Type variable '{variable}' is bound to both '{known}' and '{dtype}'."
+            label = f"this argument has dtype '{dtype}'"
+            hint = "cast one argument with 'astype', or use a second type variable."
+            raise ArgumentTypeError(signature.message(sentence, index, label, hint))
     _bind_by_scalars(signature, array_dtypes, values, bound)
     for index, parameter in enumerate(parameters):
         variable = parameter.type_variable
         if variable is not None and variable not in bound:
-            raise ArgumentTypeError(
-                render_message(
-                    f"Type variable '{variable}' cannot be inferred from the arguments.",
-                    signature.snippet(index),
-                    hint="give this output as an argument, or declare its dtype.",
-                )
-            )
+            sentence = f"Type variable '{variable}' cannot be inferred from the arguments."
+            hint = "give this output as an argument, or declare its dtype."
+            raise ArgumentTypeError(signature.message(sentence, index, hint=hint))
     for variable, constraint in signature.constraints:
         if variable in bound and not satisfies(bound[variable], constraint):
             index = next(k for k, p in enumerate(parameters) if p.type_variable == variable)
-            raise ArgumentTypeError(
-                render_message(
-                    f"Type variable '{variable}' must be {constraint}, "
-                    f"but it is bound to '{bound[variable]}'.",
-                    signature.snippet(index),
-                )
+            sentence = (
+                f"Type variable '{variable}' must be {constraint}, "
+                f"but it is bound to '{bound[variable]}'."
             )
+            raise ArgumentTypeError(signature.message(sentence, index))
     dtypes = tuple(bound[p.ctype or ""] if p.dtype is None else p.dtype for p in parameters)
     return Binding(dtypes, tuple(sorted(bound.items())))
 
@@ -136,9 +125,7 @@ def _check_usable(signature: Signature, index: int, dtype: np.dtype[Any]) -> Non
         describe(dtype)
     except ArgumentTypeError as error:
         sentence, _, rest = str(error.args[0]).partition("\n  Hint: ")
-        raise ArgumentTypeError(
-            render_message(sentence, signature.snippet(index), hint=rest)
-        ) from None
+        raise ArgumentTypeError(signature.message(sentence, index, hint=rest)) from None
 
 
 def _bind_by_scalars(
@@ -163,12 +150,10 @@ def _bind_by_scalars(
             bound[variable] = np.result_type(*dtypes)
         except TypeError:  # NumPy has no common dtype for bfloat16 and float16, for example
             names = " and ".join(f"'{dtype}'" for dtype in dict.fromkeys(dtypes))
+            sentence = f"Type variable '{variable}' has no dtype in common for {names}."
+            hint = "convert one of the numbers, or use a second type variable."
             raise ArgumentTypeError(
-                render_message(
-                    f"Type variable '{variable}' has no dtype in common for {names}.",
-                    signature.snippet(last[variable]),
-                    hint="convert one of the numbers, or use a second type variable.",
-                )
+                signature.message(sentence, last[variable], hint=hint)
             ) from None
         _check_usable(signature, last[variable], bound[variable])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,26 +11,9 @@ import pytest
 from kerneltk import ArraySpec, CompileError, ElementwiseKernel
 from kerneltk.backends.host import toolchain
 
+from .mistakes import Mistake
+
 X = np.arange(4, dtype=np.float32)
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A kernel's texts, and where each compiler says that it is wrong.
-
-    A place is the text's name, its line, the line's number if there are several, and the part
-    under the caret; compilers differ in the part, so there may be several. The sentences are
-    NVRTC's and g++'s.
-    """
-
-    texts: dict[str, Any]
-    origin: str
-    line: str
-    parts: tuple[str, ...]
-    nvrtc: str
-    gcc: str
-    hint: str = ""
-    label: str = ""
 
 
 MISTAKES = {

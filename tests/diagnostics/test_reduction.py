@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,8 @@ import pytest
 
 from kerneltk import ArraySpec, CompileError, ReductionKernel
 from kerneltk.backends.host import toolchain
+
+from .mistakes import Mistake
 
 X = np.arange(4, dtype=np.float32)
 SPEC = ArraySpec.make("f4", 4)
@@ -28,25 +29,6 @@ STRUCT: dict[str, Any] = {
     "map_expr": "{x, 1}", "reduce_expr": "{a.v + b.v, a.k + b.k}", "post_map_expr": "y = a.v / a.k",
     "identity": "{0, 0}", "reduce_type": "pair", "preamble": "struct pair { float v; int k; };",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A kernel's texts, and where each compiler says that they are wrong.
-
-    A place is the text's name, its line's number if there are several, the line, and the part
-    under the caret; compilers differ in the part, so there may be several. The sentences are
-    NVRTC's and g++'s.
-    """
-
-    texts: dict[str, Any]
-    origin: str
-    line: str
-    parts: tuple[str, ...]
-    nvrtc: str
-    gcc: str
-    hint: str = ""
-    label: str = ""
 
 
 def undefined(

@@ -43,7 +43,7 @@ CUDA = {
     "flat_float32": Text(AXPB, (make("f4", 10**6), float, float), "copy<16"),
     "flat_int8": Text(AXPB, (make("i1", 10**6), 1, 2), "_kt_v_x[16]"),
     "flat_float16": Text(AXPB, (make("f2", 10**6), float, float), "float16.hpp"),
-    "flat_shifted": Text(SUM, tuple(make("f4", 10**6, offset=4) for _ in range(3)), "_kt_shift"),
+    "flat_peeled": Text(SUM, tuple(make("f4", 10**6, offset=4) for _ in range(3)), "_kt_shift"),
     "flat_half_aligned": Text(
         SUM, (make("f4", 10**6, offset=8), make("f4", 10**6), make("f4", 10**6)), "copy<8"
     ),
@@ -63,7 +63,7 @@ CUDA = {
     "atomic": Text(COUNT, (make("i4", 1000), make("i4", 10)), "threadIdx"),
     "record": Text(RECORD, (make(PARTICLE, 100), 0.5), "packed", {"size": 100}),
     "zero_dimensions": Text(SUM, (make("f8", ()), make("f8", ())), "_kt_p_y"),
-    "own_texts": Text(WRAPPED, (make("i4", 1000), 2), '#line 1 "preamble"'),
+    "own_sources": Text(WRAPPED, (make("i4", 1000), 2), '#line 1 "preamble"'),
 }
 HOST = {
     "flat": Text(AXPB, (make("f4", 10**6), float, float), "kerneltk::get(_kt_r_x + _kt_k)"),
@@ -71,7 +71,7 @@ HOST = {
     "tile": Text(SUM, (make("f4", (512, 1024), order="F"), make("f4", (512, 1024))), "_kt_across"),
     "misaligned": Text(SUM, tuple(make("f4", 1000, offset=k) for k in (1, 0, 2)), "memcpy"),
     "index_space": Text(GATHER, (make("f4", (8, 9)), make("i4", (4, 6))), "_ind.set(i)"),
-    "own_texts": Text(WRAPPED, (make("i4", 1000), 2), '#line 1 "loop_prep"'),
+    "own_sources": Text(WRAPPED, (make("i4", 1000), 2), '#line 1 "loop_prep"'),
 }
 ALL = [
     *(("cuda", name, text) for name, text in CUDA.items()),

@@ -38,11 +38,11 @@ WELFORD = ReductionKernel(
         "}"
     ),
 )  # fmt: skip
-PLACES = ReductionKernel(
+INDICES = ReductionKernel(
     "T x, raw T w", "float64 y, int64 n",
     "_raw_x[_in_ind.get()] * w[_in_ind.get()[1]] - x * _j",
     "a + b", "y = a * _out_ind.get()[0]; n += _i",
-    "0", "places", "double", False,
+    "0", "indices", "double", False,
 )  # fmt: skip
 
 
@@ -110,8 +110,8 @@ CUDA = {
     "welford": Text(
         WELFORD, (make("f4", (10**6, 64)),), ("moments", "merged", "false>"), {"axis": 0}
     ),
-    "places": Text(
-        PLACES,
+    "indices": Text(
+        INDICES,
         (make("f4", (40, 50, 60), order="F"), make("f4", 60), make("f8", 50), make("i8", 50)),
         ("_in_ind.set(_j)", "_out_ind.set(_i)", "_raw_x{"),
         {"axis": (0, 2)},
@@ -126,13 +126,13 @@ HOST = {
         SCALED_SUM, (make("f4", (10**4, 1000)), 2.0, make("f4", 1000)), ("column_totals",),
         {"axis": 0, "where": make("?", (10**4, 1))},
     ),
-    "folded": Text(SUM, (make("f4", (10**6, 3)),), ("end_folded",), {"axis": 0}),
+    "row_blocked": Text(SUM, (make("f4", (10**6, 3)),), ("end_blocked",), {"axis": 0}),
     "fields": Text(
         ARGMAX, (make("f4", (1000, 1000)),), ("totals_of<_type_reduce", "row_totals"),
         {"axis": 1},
     ),
-    "places": Text(
-        PLACES, (make("f4", (40, 50, 60)), make("f4", 60)),
+    "indices": Text(
+        INDICES, (make("f4", (40, 50, 60)), make("f4", 60)),
         ("_in_ind.set(_j)", "_raw_x{"), {"axis": (0, 2)},
     ),
 }  # fmt: skip

@@ -40,7 +40,7 @@ class Addressing:
         self.lowered = lowered
         self.specialization: ElementwiseSpecialization = lowered.specialization
         self.targets = targets
-        self.members = _unpacked(lowered)
+        self.members = unpacked(lowered, "_kt_n")
         self.shape = self.members["_kt_shape"]
         self.n = self.members["_kt_n"][0]
         self.shift = self.members.get("_kt_shift", [0])[0]
@@ -296,14 +296,16 @@ def _shares(grid: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
-def _unpacked(lowered: LaunchGeometry) -> dict[str, list[int]]:
-    """Read the constant part of the argument block by its declarations."""
+def unpacked(lowered: LaunchGeometry, first_name: str) -> dict[str, list[int]]:
+    """Read the constant part of the argument block, from its first member on, by declarations."""
     arguments = lowered.specialization.arguments
     assert arguments.constant.size == len(lowered.constants)
     assert arguments.constant_offset % 16 == 0
     assert arguments.size >= arguments.constant_offset + arguments.constant.size
     values = list(arguments.constant.unpack(lowered.constants))
-    first = next(k for k, text in enumerate(arguments.declarations) if text.endswith(" _kt_n"))
+    first = next(
+        k for k, text in enumerate(arguments.declarations) if text.endswith(f" {first_name}")
+    )
     members: dict[str, list[int]] = {}
     for declaration in arguments.declarations[first:]:
         match = _MEMBER.fullmatch(declaration)

@@ -23,6 +23,8 @@ from kerneltk.core.arrays import ArraySpec, byte_extent
 from kerneltk.core.capabilities import COUNTERS
 from kerneltk.core.dtypes import alignment_on
 
+from .addressing import unpacked
+
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
@@ -31,8 +33,6 @@ MOST_THREADS = 1024
 MOST_SHARED_BYTES = 48 * 1024
 MOST_GRID = 2**31 - 1, 65535
 _AT_ONCE = 4  # partial results that a thread reads before it uses the first
-
-_MEMBER = re.compile(r"alignas\(\d+\) (?P<type>.+) (?P<name>\w+?)(?:\[(?P<count>\d+)\])?")
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Operand:
     name: str
     kind: str
     chunk: int
-    kept: Numbers
-    reduced: Numbers
+    outer: Numbers
+    reduction: Numbers
     target: Target | None
     written: bool
 
@@ -69,8 +69,8 @@ class Operand:
 class Walk:
     """What a launch, or the part of it that was looked at, does.
 
-    `outputs` and `elements` number what is added: outputs in the order of the kept loop, elements
-    in that of the reduced one. `places` holds, one row an operand that is read, the byte offset or
+    `outputs` and `elements` number what is added: outputs in the order of the outer loop, elements
+    in that of the reduction. `places` holds, one row an operand that is read, the byte offset or
     the number of each. `written` numbers the outputs that are written, and `written_places` holds
     their byte offsets, one row an output array.
     """
@@ -113,10 +113,10 @@ class ReductionAddressing:
         s: ReductionSpecialization = lowered.specialization  # type: ignore[assignment]
         self.s: Any = s.schedule
         self.shared = s.schedule.split > 1
-        self.members = unpacked(lowered)
+        self.members = unpacked(lowered, "_kt_outputs")
         self.outputs, self.length = self.number("_kt_outputs"), self.number("_kt_length")
         self.work, self.chunk = self.number("_kt_work"), self.number("_kt_chunk")
-        self.kept, self.reduced = self.members["_kt_kept"], self.members["_kt_reduced"]
+        self.outer, self.reduction = self.members["_kt_outer"], self.members["_kt_reduction"]
         writes = {p.name for p in s.definition.signature.outputs}
         self.operands = [
             Operand(
@@ -171,7 +171,7 @@ class ReductionAddressing:
 
     def coordinates(self, number: Numbers, loop: str) -> list[Numbers]:
         """Take a number apart, the innermost coordinate first."""
-        ndim = len(self.s.outer.shape) if loop == "kept" else len(self.s.reduction.shape)
+        ndim = len(self.s.outer.shape) if loop == "outer" else len(self.s.reduction.shape)
         if ndim == 1:
             return [number]
         divisors = self.members[f"_kt_d_{loop}"]
@@ -192,15 +192,15 @@ class ReductionAddressing:
             total = total * extent + c
         return total
 
-    def kept_place(self, o: Operand, c: Sequence[Numbers], pack: int = 1) -> Numbers:
+    def outer_offset(self, o: Operand, c: Sequence[Numbers], width: int = 1) -> Numbers:
         """Where an operand begins for an output or a pack of them; in 64 bits."""
-        scales = [*o.kept[:-1], o.kept[-1] * pack]
+        scales = [*o.outer[:-1], o.outer[-1] * width]
         return np.asarray(sum(at * step for at, step in zip(c, scales, strict=True)))
 
-    def reduced_place(self, o: Operand, e: Sequence[Numbers]) -> Numbers:
+    def reduction_offset(self, o: Operand, e: Sequence[Numbers]) -> Numbers:
         """How far an element is from where its output begins; as an index."""
         total = np.zeros((), np.int64)
-        for at, step in zip(e, o.reduced, strict=True):
+        for at, step in zip(e, o.reduction, strict=True):
             total = self.index(total + self.index(at * self.index(step)))
         return total
 
@@ -258,7 +258,7 @@ class ReductionAddressing:
         self.reach(o, places, count * size, o.chunk)
         return places[:, None] + np.arange(count) * size
 
-    def load_pack(self, o: Operand, places: Numbers, steps: Numbers) -> Numbers:
+    def load_vector(self, o: Operand, places: Numbers, steps: Numbers) -> Numbers:
         """Load a pack each; return the place of each element."""
         width = self.s.width
         if o.target is None:
@@ -292,9 +292,9 @@ class ReductionAddressing:
 
     def finish_each(self, slots: Numbers, numbers: Numbers) -> None:
         """Write one output each."""
-        c = self.coordinates(numbers, "kept")
-        places = [self.store_one(o, self.kept_place(o, c)) for o in self.stored]
-        self.finish(slots, self.ravel(c, self.kept), places)
+        c = self.coordinates(numbers, "outer")
+        places = [self.store_one(o, self.outer_offset(o, c)) for o in self.stored]
+        self.finish(slots, self.ravel(c, self.outer), places)
 
     def loop(
         self, begin: Numbers, last: Numbers, stride: int, unroll: int
@@ -396,9 +396,9 @@ class ReductionAddressing:
         else:
             assert s.rows == 1
             wanted = output = slots = self.index(tile)
-        c = self.coordinates(output, "kept")
-        outputs = self.ravel(c, self.kept)
-        bases = [self.kept_place(o, c) for o in self.read]
+        c = self.coordinates(output, "outer")
+        outputs = self.ravel(c, self.outer)
+        bases = [self.outer_offset(o, c) for o in self.read]
 
         head, work = np.zeros_like(lane), np.full_like(lane, self.work)
         if s.peeled:
@@ -412,15 +412,15 @@ class ReductionAddressing:
             work = (self.length - head) // s.width
         first, last = self.shares(part, work)
         at, pack, counted = self.loop(first + lane, last, s.lanes, s.unroll)
-        e = self.coordinates(pack, "reduced")
+        e = self.coordinates(pack, "reduction")
         if len(s.reduction.shape) > 1:  # the divisor says how many packs a row has
-            assert self.members["_kt_d_reduced"][0] * s.width == self.reduced[-1]
+            assert self.members["_kt_d_reduction"][0] * s.width == self.reduction[-1]
         e[-1] = self.index(e[-1] * s.width + head[at])
         places = [
-            self.load_pack(o, base[at] + self.reduced_place(o, e), o.reduced)
+            self.load_vector(o, base[at] + self.reduction_offset(o, e), o.reduction)
             for o, base in zip(self.read, bases, strict=True)
         ]
-        element = self.ravel(e, self.reduced)[:, None] + np.arange(s.width)
+        element = self.ravel(e, self.reduction)[:, None] + np.arange(s.width)
         self.add(counted[:, None], slots[at][:, None], outputs[at][:, None], element, places)
 
         if s.peeled:
@@ -430,7 +430,7 @@ class ReductionAddressing:
             own = tail[at]
             single = np.where(p < head[own], p, self.index(p + whole[at]))
             places = [
-                self.fetch_one(o, base[own] + self.index(single * self.index(o.reduced[-1])))
+                self.fetch_one(o, base[own] + self.index(single * self.index(o.reduction[-1])))
                 for o, base in zip(self.read, bases, strict=True)
             ]
             self.add(counted, slots[own], outputs[own], single, places)
@@ -534,11 +534,11 @@ class ReductionAddressing:
                 begin = self.index(self.index(tile[at] * rows) * self.length)
                 places.append((begin + held) * o.target.itemsize)
             elif o.target is not None:
-                places.append(self.fetch_one(o, output[at] * o.kept[0] + e * o.reduced[0]))
+                places.append(self.fetch_one(o, output[at] * o.outer[0] + e * o.reduction[0]))
             else:
                 places.append(
-                    self.index(output[at] * self.index(o.kept[-1]))
-                    + self.index(e * self.index(o.reduced[-1]))
+                    self.index(output[at] * self.index(o.outer[-1]))
+                    + self.index(e * self.index(o.reduction[-1]))
                 )
         self.add(counted, output[at], output[at], e, places)
         check_lanes(s.lanes)
@@ -551,35 +551,35 @@ class ReductionAddressing:
         assert below * s.lanes == s.block
         pack = 1 if s.spread else s.width
         several = s.width if s.spread else 1
-        columns = self.index(self.number("_kt_packs"))
+        columns = self.index(self.number("_kt_vectors"))
         tile, part, thread, v = self.threads(several)
         x, y = thread % s.lanes, thread // s.lanes
         wanted = self.index(self.index(tile * (s.lanes * several)) + x)
         wanted = self.index(wanted + v * s.lanes)
         column = wanted if s.no_remainder else np.where(wanted < columns, wanted, columns - 1)
         slots = ((tile * s.lanes + x) * several + v)[:, None] * pack + np.arange(pack)
-        c = self.coordinates(column, "kept")
+        c = self.coordinates(column, "outer")
         own = np.arange(pack)
 
         def numbers(c: Sequence[Numbers]) -> Numbers:
             wide = [*(at[:, None] for at in c[:-1]), c[-1][:, None] * pack + own]
-            return self.ravel(wide, self.kept)
+            return self.ravel(wide, self.outer)
 
         outputs = numbers(c)
-        bases = [self.kept_place(o, c, pack) for o in self.read]
+        bases = [self.outer_offset(o, c, pack) for o in self.read]
         first, last = self.shares(part, self.index(self.work))
         at, row, counted = self.loop(first + y, last, below, s.unroll)
-        e = self.coordinates(row, "reduced")
+        e = self.coordinates(row, "reduction")
         places = []
         for o, base in zip(self.read, bases, strict=True):
-            place = base[at] + self.reduced_place(o, e)
+            place = base[at] + self.reduction_offset(o, e)
             if o.target is None and o.name == "_J":
                 places.append(place[:, None])
             elif s.spread:
                 places.append(self.fetch_one(o, place)[:, None])
             else:
-                places.append(self.load_pack(o, place, o.kept))
-        element = self.ravel(e, self.reduced)
+                places.append(self.load_vector(o, place, o.outer))
+        element = self.ravel(e, self.reduction)
         self.add(counted[:, None], slots[at], outputs[at], element[:, None], places)
 
         check_tree(below)
@@ -591,14 +591,14 @@ class ReductionAddressing:
         if pack == 1:
             self.finish_each(slots[writes][:, 0], wanted[writes])
             return
-        c = self.coordinates(wanted[writes], "kept")
+        c = self.coordinates(wanted[writes], "outer")
         stores = []
         for o in self.stored:
-            begin = self.kept_place(o, c, pack)
+            begin = self.outer_offset(o, c, pack)
             if o.kind == "row":
                 stores.append(self.vector(o, begin, pack))
             else:
-                stores.append(self.store_one(o, begin[:, None] + self.step(o, o.kept, pack)))
+                stores.append(self.store_one(o, begin[:, None] + self.step(o, o.outer, pack)))
         self.finish(slots[writes], numbers(c), stores)
 
     # -- the launch -----------------------------------------------------------------------------
@@ -719,26 +719,3 @@ def check_parts(parts: int, threads: int) -> None:
             own = (begin + k)[begin + k < parts] + u * threads
             read.append(own[own < parts])
     np.testing.assert_array_equal(np.sort(np.concatenate(read)), np.arange(parts))
-
-
-def unpacked(lowered: LaunchGeometry) -> dict[str, list[int]]:
-    """Read the constant part of the argument block by its declarations."""
-    arguments = lowered.specialization.arguments
-    assert arguments.constant.size == len(lowered.constants)
-    assert arguments.constant_offset % 16 == 0
-    assert arguments.size >= arguments.constant_offset + arguments.constant.size
-    values = list(arguments.constant.unpack(lowered.constants))
-    texts = arguments.declarations
-    first = next(k for k, text in enumerate(texts) if text.endswith(" _kt_outputs"))
-    members: dict[str, list[int]] = {}
-    for declaration in texts[first:]:
-        match = _MEMBER.fullmatch(declaration)
-        assert match is not None, declaration
-        count = int(match["count"] or 1)
-        if "fast_divisor" in match["type"]:
-            count *= 3
-        elif index := re.search(r"index_space<(\d+)", match["type"]):
-            count = 1 + 2 * int(index[1])
-        members[match["name"]], values = values[:count], values[count:]
-    assert not values
-    return members

@@ -20,6 +20,7 @@ from kerneltk.codegen.elementwise import (
 )
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.schedule.elementwise import TILE
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import bind_types
@@ -201,6 +202,91 @@ def test_wide_steps_change_the_index_and_nothing_else(
     lowered = lowered_for(far, shape, "cuda", index=False, direct=False)
     assert lowered.specialization.layout.wide_index
     check(lowered, far, shape, index=False)
+
+
+# Extents whose products are near 2**31, and near what 32-bit numbers of bytes hold.
+long_extents = st.sampled_from(
+    [2, 3, 17, 32, 33, 2**10, 2**15 + 1, 2**16, 2**20, 2**29, 2**30 - 1, 2**31 - 2**20, 2**31 - 1]
+)
+
+
+@st.composite
+def long_loops(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
+    """Return arrays too large to walk: dense, padded, transposed, broadcast, reversed."""
+    shape = tuple(draw(st.lists(long_extents, min_size=1, max_size=3)))
+    assume(math.prod(shape) < 2**33)
+    specs = []
+    for written in (*[False] * draw(st.integers(0, 2)), True):
+        dtype = draw(st.sampled_from(DTYPES[:6]))
+        order = draw(st.permutations(range(len(shape))))
+        strides, unit = [0] * len(shape), dtype.itemsize
+        for axis in reversed(order):
+            strides[axis] = unit * draw(st.sampled_from([1, 1, -1]))
+            unit *= shape[axis] + draw(st.sampled_from([0, 0, 0, 16]))
+        if not written and draw(st.booleans()):
+            strides[draw(st.integers(0, len(shape) - 1))] = 0
+        specs.append(ArraySpec.make(dtype, shape, strides=strides))
+    return specs, shape
+
+
+@given(long_loops(), st.booleans(), st.booleans(), st.sampled_from([None, 32, 1024]))
+@settings(deadline=None, max_examples=600)
+def test_indices_of_32_bits_hold_every_number(
+    loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool, direct: bool, block: int | None
+) -> None:
+    specs, shape = loop
+    assume(not direct or all(not step % 8 for spec in specs for step in spec.strides))
+    lowered = lowered_for(specs, shape, "cuda", index=index, direct=direct, block=block)
+    s = lowered.specialization
+    layout, limit = s.layout, 2**31
+    event(f"{layout.variant}, {'64' if layout.wide_index else '32'} bits")
+    if layout.wide_index:
+        return
+    # Threads beyond the end have numbers, too.
+    side = TILE if layout.variant == "tile" else layout.width * s.block
+    assert lowered.grid * side < limit
+    assert math.prod(shape) < limit
+    names = [parameter.name for parameter in s.loop_arrays] + ["i"]
+    for name, access, row in zip(names, layout.accesses, layout.loop.strides, strict=False):
+        if access.kind in ("flat", "uniform"):
+            continue  # a pointer's own arithmetic has 64 bits
+        partial = 0
+        for extent, step in zip(layout.loop.shape, row, strict=True):
+            partial += (extent - 1) * abs(step)
+            assert partial < limit, name
+            # The steps are cast to the index's type.
+            assert abs(step) < limit or extent == 1, name
+
+
+@pytest.mark.parametrize("backend", ["cuda", "host"])
+@given(loops(), loops(), st.booleans())
+@settings(deadline=None, max_examples=150)
+def test_several_outputs_and_inputs_that_are_written(
+    backend: str,
+    loop: tuple[list[ArraySpec], tuple[int, ...]],
+    other: tuple[list[ArraySpec], tuple[int, ...]],
+    is_output: bool,
+) -> None:
+    specs, shape = loop
+    assume(len(specs) < 3)
+    # Another layout of the same shape: a second output, or an input that the body writes.
+    extra = other[0][-1]
+    order = "F" if extra.strides != ArraySpec.make(extra.dtype, extra.shape).strides else "C"
+    second = ArraySpec.make(extra.dtype, shape, order=order, offset=extra.offset)  # type: ignore[arg-type]
+    inputs = ", ".join(f"{a} {b}" for a, b in zip("AB", NAMES[: len(specs) - 1], strict=False))
+    more = "E z" if is_output else "_non_const E z"
+    signature = (
+        parse_signature(inputs, f"D y, {more}")
+        if is_output
+        else parse_signature(", ".join(filter(None, (inputs, more))), "D y")
+    )
+    given = [*specs, second] if is_output else [*specs[:-1], second, specs[-1]]
+    definition = ElementwiseDefinition(signature, "kernel", "", (), "y = 0; z = 0;")
+    binding = bind_types(signature, [spec.dtype for spec in given])
+    resolved = Resolved(binding, shape, shape, tuple(given), "C")
+    lowered = definition.schedule(resolved, capabilities_of(backend), None, None)
+    assert lowered is not None
+    check(lowered, given, shape, index=False)
 
 
 @pytest.mark.parametrize("backend", ["cuda", "host"])

@@ -90,7 +90,7 @@ def cuda_include_directories() -> tuple[str, ...]:
 # launches from kernels. It saves 4 of the 8 ms that NVRTC's own declarations take.
 _NOT_MINIMAL = ("tex", "surf", "cuda", "<<<")
 _MINIMAL_SINCE = (12, 4)
-_QUICK_SINCE = (12, 9)
+_FAST_COMPILE_SINCE = (12, 9)
 
 
 def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
         and not any(word in unit.source for word in _NOT_MINIMAL)
     ):
         options += ("--minimal",)
-    if unit.quick and _version_numbers() >= _QUICK_SINCE:
+    if unit.fast_compile and _version_numbers() >= _FAST_COMPILE_SINCE:
         options += ("--Ofast-compile=min",)
     return options
 

@@ -17,9 +17,9 @@ axpb(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
+    const _kt_index _kt_vector = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
-    const _kt_index _kt_begin = _kt_pack * 2;
+    const _kt_index _kt_begin = _kt_vector * 2;
     if (_kt_begin < _kt_n) {
         alignas(16) T _kt_v_x[2];
         alignas(16) T _kt_v_y[2];

@@ -14,9 +14,9 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_w = _kt_a._kt_p_w;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
+    const _kt_index _kt_vector = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
-    const _kt_index _kt_begin = _kt_pack * 4;
+    const _kt_index _kt_begin = _kt_vector * 4;
     if (_kt_begin < _kt_n) {
         alignas(16) T _kt_v_x[4];
         alignas(16) T _kt_v_w[4];

@@ -26,9 +26,9 @@ y = x + w
 #line 27 "generated code"
         } while (0);
     };
-    const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
+    const _kt_index _kt_vector = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
-    const _kt_index _kt_begin = _kt_pack * 4;
+    const _kt_index _kt_begin = _kt_vector * 4;
     _kt_index _kt_rest = _kt_begin;
             const _kt_index _kt_q1 = _kt_a._kt_divisors[0].quotient(_kt_rest);
             _kt_index _kt_c1 = _kt_rest - _kt_q1 * static_cast<_kt_index>(_kt_a._kt_divisors[0].divisor);

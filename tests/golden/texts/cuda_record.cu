@@ -20,9 +20,9 @@ record(const __grid_constant__ _kt_arguments _kt_a) {
     const auto p = _kt_a.p;
     float* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
+    const _kt_index _kt_vector = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
-    const _kt_index _kt_begin = _kt_pack * 4;
+    const _kt_index _kt_begin = _kt_vector * 4;
     if (_kt_begin < _kt_n) {
         alignas(16) float _kt_v_y[4];
         kerneltk::copy<16, sizeof(_kt_v_y)>(_kt_v_y, _kt_p_y + _kt_begin);

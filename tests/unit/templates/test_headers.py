@@ -23,6 +23,8 @@ from cuda.bindings import nvrtc
 from kerneltk.backends.host import toolchain
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 
+from .c_calls import call
+
 Array = npt.NDArray[Any]
 
 CUDA_ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
@@ -77,19 +79,6 @@ def host_library(directory: Path, source: str) -> bytes:
 def build_host(directory: Path, source: str) -> ctypes.CDLL:
     (directory / "unit.so").write_bytes(host_library(directory, source))
     return ctypes.CDLL(str(directory / "unit.so"))
-
-
-def call(function: Any, *arguments: Array | int) -> None:
-    """Call a C function with the arrays' addresses and with 64-bit integers."""
-    function.restype = None
-    function(
-        *(
-            ctypes.c_longlong(value)
-            if isinstance(value, int)
-            else ctypes.c_void_p(value.ctypes.data)
-            for value in arguments
-        )
-    )
 
 
 def ulps(got: Array, expected: Array) -> Array:

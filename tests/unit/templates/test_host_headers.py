@@ -18,6 +18,8 @@ import pytest
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 
+from .c_calls import call
+
 Array = npt.NDArray[Any]
 
 HEADERS = INCLUDE_DIRECTORY / "host"
@@ -50,19 +52,6 @@ def build(directory: Path, source: str) -> ctypes.CDLL:
     library = directory / f"unit{len(list(directory.iterdir()))}.so"
     library.write_bytes(code)
     return ctypes.CDLL(str(library))
-
-
-def call(function: Any, *arguments: Array | int) -> None:
-    """Call a C function with the arrays' addresses and with 64-bit integers."""
-    function.restype = None
-    function(
-        *(
-            ctypes.c_longlong(value)
-            if isinstance(value, int)
-            else ctypes.c_void_p(value.ctypes.data)
-            for value in arguments
-        )
-    )
 
 
 def assert_bits(got: Array, expected: Array) -> None:

@@ -46,13 +46,13 @@ __device__ __forceinline__ To bits_as(const From& from) {
 template <class T, class Change>
 __device__ __forceinline__ T atomic_change(T* address, Change change) {
     using word = typename atomic_word<T>::type;
-    word* const place = reinterpret_cast<word*>(address);
-    word seen = *place, expected;
+    word* const location = reinterpret_cast<word*>(address);
+    word seen = *location, expected;
     do {
         expected = seen;
         const word next = bits_as<word>(change(bits_as<T>(expected)));
         if (next == expected) break;  // nothing to write: an extreme that is there already
-        seen = atomicCAS(place, expected, next);
+        seen = atomicCAS(location, expected, next);
     } while (seen != expected);
     return bits_as<T>(expected);
 }

@@ -1,4 +1,4 @@
-// The architecture that device code meets on CPU cores. Included by units of a user's own text
+// The architecture that device code meets on CPU cores. Included by units of a user's own source
 // only: generated code tells backends apart by other means.
 #pragma once
 

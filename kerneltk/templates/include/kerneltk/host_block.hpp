@@ -1,7 +1,7 @@
 // Kernels that run a whole block at a time: loops over its threads stand between their barriers.
 //
-// Such a block function is a text that was made (kerneltk.jit.split); KERNELTK_BLOCK_ENTRY makes an
-// entry of it, as KERNELTK_ENTRY does of a kernel. It looks like this:
+// Such a block function is generated (kerneltk.jit.passes.barrier_fission). KERNELTK_BLOCK_ENTRY
+// makes an entry of it, as KERNELTK_ENTRY does of a kernel. It looks like this:
 //
 //     static inline __attribute__((always_inline)) void f(const float* x, long long n) {
 //         KERNELTK_BLOCK_BEGIN                 // blockIdx, blockDim and gridDim

@@ -1,4 +1,4 @@
-// What device code of a user's own text finds without an include, besides core.hpp and the execution
+// What device code of a user's own source finds without an include, besides core.hpp and the execution
 // model: the architecture, vector types, the less common functions, new and delete.
 #pragma once
 #include <kerneltk/core.hpp>

@@ -245,7 +245,7 @@ struct kernel<F, void (*)(P...)> {
 
 }  // namespace kerneltk::grid
 
-// A kernel's own text may have macros of any name that is not reserved.
+// A kernel's own source may have macros of any name that is not reserved.
 template <auto _kt_F>
 inline __attribute__((always_inline)) void _kt_run(const void* block, long long begin,
                                                    long long end) {

@@ -1,5 +1,5 @@
 // CUDA C++'s less common device functions for host compilers: arithmetic with a stated rounding,
-// dot products of small integers, address spaces. Included by units of a user's own text.
+// dot products of small integers, address spaces. Included by units of a user's own source.
 #pragma once
 #include <kerneltk/core.hpp>
 #include <kerneltk/host_simd.hpp>
@@ -122,7 +122,7 @@ inline unsigned int __funnelshift_lc(unsigned int low, unsigned int high, unsign
 inline unsigned int __funnelshift_rc(unsigned int low, unsigned int high, unsigned int shift) {
     return shift >= 32 ? high : __funnelshift_r(low, high, shift);
 }
-// The place of the |offset|-th set bit from bit `base` on, upwards or downwards; none is ~0.
+// The index of the |offset|-th set bit from bit `base` on, upwards or downwards; none is ~0.
 inline unsigned int __fns(unsigned int mask, unsigned int base, int offset) {
     const int step = offset < 0 ? -1 : 1;
     int left = offset == 0 ? 1 : offset < 0 ? -offset : offset;

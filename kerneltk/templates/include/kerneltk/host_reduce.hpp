@@ -1,4 +1,4 @@
-// Totals of reductions on the host: where they are kept, and in which order they are combined.
+// Totals of reductions on the host: where they lie, and in which order they are combined.
 //
 // start(...) returns an element as a total; step(total, ...) returns a total and an element as
 // one; ahead(from, to) asks for the memory behind a range of elements or rows. Where there is an
@@ -11,34 +11,34 @@ struct in_place {};
 
 }  // namespace kerneltk
 
-inline void* operator new(size_t, kerneltk::in_place, void* place) noexcept { return place; }
+inline void* operator new(size_t, kerneltk::in_place, void* address) noexcept { return address; }
 
 namespace kerneltk {
 
-// Room for objects whose type need not have a default constructor. They are always reached by a
-// pointer: compilers tell the better how one place depends on another.
+// Storage for objects whose type need not have a default constructor. They are always reached by a
+// pointer: compilers tell the better how one address depends on another.
 template <class T, int COUNT>
-struct room_for {
+struct storage_for {
     alignas(T) alignas(COUNT * sizeof(T) >= 64 ? 64 : 1) unsigned char bytes[COUNT * sizeof(T)];
     __forceinline__ T* begin() { return reinterpret_cast<T*>(bytes); }
 };
 
 template <class T>
-__forceinline__ void put(T* place, const T& value) {
-    new (in_place(), place) T(value);
+__forceinline__ void put(T* address, const T& value) {
+    new (in_place(), address) T(value);
 }
 
 // A list of totals.
 template <class T, int COUNT>
 class totals_of {
-    room_for<T, COUNT> room_;
+    storage_for<T, COUNT> storage_;
 
 public:
     static constexpr bool by_members = false;
     static constexpr unsigned unit = sizeof(T);
-    __forceinline__ decltype(auto) get(long long k) { return kerneltk::get(room_.begin() + k); }
+    __forceinline__ decltype(auto) get(long long k) { return kerneltk::get(storage_.begin() + k); }
     __forceinline__ void put(long long k, const T& total) {
-        kerneltk::put(room_.begin() + k, total);
+        kerneltk::put(storage_.begin() + k, total);
     }
 };
 
@@ -106,14 +106,14 @@ __attribute__((noinline)) void fold(T* totals, long long count, long long width,
 
 // The totals of the elements of one output. Those of a run of elements are taken by `WIDE` totals
 // side by side, which are the compiler's vectors; what is left of the run by `NARROW` ones, and
-// what is left then by one. All of these have places in one list.
+// what is left then by one. All of these are in one list.
 template <class T, int WIDE, bool CASCADED, bool IDENTITY>
 class row_totals {
     static constexpr int NARROW = WIDE >= 32 ? 8 : WIDE >= 8 ? 4 : 1;
     static constexpr int first[] = {0, WIDE, WIDE + NARROW, WIDE + NARROW + 1};
-    static constexpr int places = WIDE + 2 * NARROW;
-    totals_of<T, places> low;
-    totals_of<T, CASCADED ? places : 1> high;
+    static constexpr int slots = WIDE + 2 * NARROW;
+    totals_of<T, slots> low;
+    totals_of<T, CASCADED ? slots : 1> high;
     bool has_low[3], has_high[3];
     long long rounds;
 
@@ -122,16 +122,16 @@ class row_totals {
         rounds = 0;
         for (bool& has : has_low) has = IDENTITY;
         if constexpr (IDENTITY)
-            for (int l = 0; l < places; ++l) low.put(l, identity());
+            for (int l = 0; l < slots; ++l) low.put(l, identity());
     }
 
     template <class Identity, class Reduce>
     __forceinline__ void set_aside(const Identity& identity, const Reduce& reduce) {
         if constexpr (IDENTITY) {
             if (has_high[0])
-                for (int l = 0; l < places; ++l) high.put(l, reduce(high.get(l), low.get(l)));
+                for (int l = 0; l < slots; ++l) high.put(l, reduce(high.get(l), low.get(l)));
             else
-                for (int l = 0; l < places; ++l) high.put(l, low.get(l));
+                for (int l = 0; l < slots; ++l) high.put(l, low.get(l));
             for (bool& has : has_high) has = true;
         } else {
             set_group_aside<0, WIDE>(reduce);
@@ -207,8 +207,8 @@ public:
             long long end = k + (count - k) / WIDE * WIDE;
             if (end > k) {
                 if constexpr (CASCADED) {
-                    const long long room = (rounds_of_block - rounds) * WIDE;
-                    if (end - k > room) end = k + room;
+                    const long long left = (rounds_of_block - rounds) * WIDE;
+                    if (end - k > left) end = k + left;
                     rounds += (end - k) / WIDE;
                 }
                 take_rounds<0, WIDE>(k, end, start, step, ahead);
@@ -224,10 +224,10 @@ public:
     // Returns the total of everything.
     template <class Reduce>
     __forceinline__ T end(const Reduce& reduce) {
-        if constexpr (IDENTITY && !totals_of<T, places>::by_members) {
+        if constexpr (IDENTITY && !totals_of<T, slots>::by_members) {
             if constexpr (CASCADED)
                 if (has_high[0])
-                    for (int l = 0; l < places; ++l) low.put(l, reduce(high.get(l), low.get(l)));
+                    for (int l = 0; l < slots; ++l) low.put(l, reduce(high.get(l), low.get(l)));
             // What was stored together is loaded together, or the processor waits.
             halve<WIDE, NARROW>(reduce);
 #pragma GCC unroll 1
@@ -235,8 +235,8 @@ public:
             halve<NARROW, 1>(reduce);
             return reduce(low.get(0), low.get(first[2]));
         } else {
-            room_for<T, 2 * places> room;
-            T* const list = room.begin();
+            storage_for<T, 2 * slots> storage;
+            T* const list = storage.begin();
             long long count = 0;
             for (int group = 0; group < 3; ++group)
                 for (int l = first[group]; l < first[group + 1]; ++l) {
@@ -254,7 +254,7 @@ public:
 template <class T, int MOST, bool IDENTITY>
 class column_totals {
     totals_of<T, MOST> low, high;
-    room_for<T, MOST> folded;
+    storage_for<T, MOST> combined;
     long long rounds, lanes, low_lanes, high_lanes;
 
     template <class Identity>
@@ -332,9 +332,9 @@ public:
 
     // Combines the totals of `count` rows, each of `width` elements, that were taken at once.
     template <class Reduce>
-    __forceinline__ T* end_folded(long long count, long long width, const Reduce& reduce) {
+    __forceinline__ T* end_blocked(long long count, long long width, const Reduce& reduce) {
         auto& totals = end(reduce);
-        T* const list = folded.begin();
+        T* const list = combined.begin();
         for (long long l = 0; l < count * width; ++l) kerneltk::put<T>(list + l, totals.get(l));
         fold(list, count, width, reduce);
         return list;

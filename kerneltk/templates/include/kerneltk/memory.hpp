@@ -38,7 +38,7 @@ __device__ __forceinline__ void copy(void* to, const void* from) {
 }
 
 // The same for memory that nothing writes while the kernel runs. It says that the memory is global,
-// which a compiler that is told to be quick does not find out.
+// which a compiler that is told to compile fast does not find out.
 template <int CHUNK, int BYTES>
 __device__ __forceinline__ void fetch(void* to, const void* from) {
     static_assert(BYTES % CHUNK == 0, "whole chunks");
@@ -59,19 +59,19 @@ __device__ __forceinline__ T* advance(T* pointer, Index bytes) {
 // A bool is read as its byte: GCC does not vectorise with bools from memory,
 // and an output that is about to be written may hold any byte.
 template <class T>
-__forceinline__ const T& get(const T* place) {
-    return *place;
+__forceinline__ const T& get(const T* address) {
+    return *address;
 }
-__forceinline__ bool get(const bool* place) {
-    return *reinterpret_cast<const unsigned char*>(place) != 0;
+__forceinline__ bool get(const bool* address) {
+    return *reinterpret_cast<const unsigned char*>(address) != 0;
 }
 // The same where a value need not be aligned.
 template <class T>
-__forceinline__ void fetch(T& value, const void* place) {
-    __builtin_memcpy(static_cast<void*>(&value), place, sizeof(T));
+__forceinline__ void fetch(T& value, const void* address) {
+    __builtin_memcpy(static_cast<void*>(&value), address, sizeof(T));
 }
-__forceinline__ void fetch(bool& value, const void* place) {
-    value = get(static_cast<const bool*>(place));
+__forceinline__ void fetch(bool& value, const void* address) {
+    value = get(static_cast<const bool*>(address));
 }
 
 }  // namespace kerneltk

@@ -70,7 +70,7 @@ __device__ __forceinline__ void reduce_lanes(const Reduce& reduce, T& own) {
     }
 }
 
-// What a block publishes: a value in a slot of whole words, or whole packs where it is as large.
+// What a block publishes: a value in a slot of whole words, or whole vectors where it is as large.
 template <class T>
 struct alignas(sizeof(words<T>) % 16 ? alignof(words<T>) : 16) published {
     words<T> content;
@@ -92,11 +92,11 @@ __device__ __forceinline__ void read_published(words<T>& value, const published<
     if constexpr (sizeof(words<T>) % 16 == 0) {
 #pragma unroll
         for (int k = 0; k < words<T>::count / 4; ++k) {
-            const uint4 pack = __ldcg(reinterpret_cast<const uint4*>(from) + k);
-            value.word[4 * k] = pack.x;
-            value.word[4 * k + 1] = pack.y;
-            value.word[4 * k + 2] = pack.z;
-            value.word[4 * k + 3] = pack.w;
+            const uint4 vector = __ldcg(reinterpret_cast<const uint4*>(from) + k);
+            value.word[4 * k] = vector.x;
+            value.word[4 * k + 1] = vector.y;
+            value.word[4 * k + 2] = vector.z;
+            value.word[4 * k + 3] = vector.w;
         }
     } else {
 #pragma unroll

@@ -9,7 +9,7 @@
 //     for each type: size, alignment, flags; the same three of what it points to or is an array of
 //     the names of all types, as the compiler writes them for a template's arguments; a zero
 //
-// The user's text comes behind this file, but the user's -D options come before: hence the names.
+// The user's source comes behind this file, but the user's -D options come before: hence the names.
 
 #ifndef _KT_REFLECT_HPP
 #define _KT_REFLECT_HPP

@@ -7,12 +7,12 @@ struct _kt_arguments {
     alignas(8) T* _kt_p_y;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k_y[1];
@@ -119,9 +119,9 @@ y = a
             __syncthreads();
         }
         if (_kt_is_last) break;
-        auto* const _kt_place = reinterpret_cast<kerneltk::published<_kt_totals>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * 16 + _kt_x;
+        auto* const _kt_slot = reinterpret_cast<kerneltk::published<_kt_totals>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * 16 + _kt_x;
         const unsigned int _kt_step = gridDim.x * 16;
-        if (_kt_y == 0) kerneltk::publish(_kt_place + _kt_part * _kt_step, _kt_t);
+        if (_kt_y == 0) kerneltk::publish(_kt_slot + _kt_part * _kt_step, _kt_t);
         if (!kerneltk::is_last_block(_kt_counter, _kt_split)) return;
         _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
 #pragma unroll 1
@@ -129,7 +129,7 @@ y = a
             kerneltk::words<_kt_totals> _kt_other[4];
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                kerneltk::read_published(_kt_other[_kt_u], _kt_place + (_kt_k + _kt_u * 32 < _kt_split ? _kt_k + _kt_u * 32 : _kt_k) * _kt_step);
+                kerneltk::read_published(_kt_other[_kt_u], _kt_slot + (_kt_k + _kt_u * 32 < _kt_split ? _kt_k + _kt_u * 32 : _kt_k) * _kt_step);
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
                 if (_kt_u == 0 || _kt_k + _kt_u * 32 < _kt_split) {

@@ -8,12 +8,12 @@ struct _kt_arguments {
     alignas(8) T* _kt_p_y;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k_y[1];
@@ -85,9 +85,9 @@ y = a
         alignas(16) T _kt_x_x[2][1][8];
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 1; ++_kt_u) {
-            // Beyond the end the first pack is loaded again: a condition would put the loads apart.
-            const _kt_index _kt_pack = _kt_p;
-            const _kt_index _kt_e0 = _kt_pack;
+            // Beyond the end the first vector is loaded again: a condition would put the loads apart.
+            const _kt_index _kt_vector = _kt_p;
+            const _kt_index _kt_e0 = _kt_vector;
             const _kt_index _kt_e = _kt_e0 * 8;
 #pragma unroll
     for (int _kt_m = 0; _kt_m < 2; ++_kt_m) {
@@ -98,7 +98,7 @@ y = a
         for (int _kt_u = 0; _kt_u < 1; ++_kt_u) {
 #pragma unroll
     for (int _kt_m = 0; _kt_m < 2; ++_kt_m) {
-                // A pack's own total first: fewer roundings follow one another.
+                // A vector's own total first: fewer roundings follow one another.
                 constexpr int _kt_0 = 0;
                 _type_reduce _kt_s = _kt_map(0, 0, _kt_x_x[_kt_m][_kt_u][_kt_0]);
 #pragma unroll

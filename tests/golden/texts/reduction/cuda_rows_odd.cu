@@ -7,12 +7,12 @@ struct _kt_arguments {
     alignas(8) T* _kt_p_y;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k_y[1];
@@ -71,7 +71,7 @@ y = a
         const _kt_index _kt_c0 = _kt_output;
         _kt_b_x = kerneltk::advance(_kt_p_x, _kt_c0 * _kt_a._kt_k_x[0]);
     }
-    // Elements before the first whole pack, whole packs, and elements behind the last one.
+    // Elements before the first whole vector, whole vectors, and elements behind the last one.
     const _kt_index _kt_row = static_cast<_kt_index>(_kt_a._kt_length);
     const _kt_index _kt_apart = static_cast<_kt_index>((-reinterpret_cast<size_t>(_kt_b_x) & 15) / sizeof(T));
     const _kt_index _kt_head = _kt_apart < _kt_row ? _kt_apart : _kt_row;
@@ -83,9 +83,9 @@ y = a
         alignas(16) T _kt_x_x[4][4];
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
-            // Beyond the end the first pack is loaded again: a condition would put the loads apart.
-            const _kt_index _kt_pack = _kt_p + _kt_u * 256 < _kt_last ? _kt_p + _kt_u * 256 : _kt_p;
-            const _kt_index _kt_e0 = _kt_pack;
+            // Beyond the end the first vector is loaded again: a condition would put the loads apart.
+            const _kt_index _kt_vector = _kt_p + _kt_u * 256 < _kt_last ? _kt_p + _kt_u * 256 : _kt_p;
+            const _kt_index _kt_e0 = _kt_vector;
             const _kt_index _kt_e = _kt_e0 * 4 + _kt_head;
  {
             kerneltk::fetch<16, sizeof(_kt_x_x[_kt_u])>(_kt_x_x[_kt_u], kerneltk::advance(_kt_b_x, _kt_e * static_cast<_kt_index>(_kt_a._kt_r_x[0])));
@@ -95,7 +95,7 @@ y = a
         for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
             if (_kt_u == 0 || _kt_p + _kt_u * 256 < _kt_last)
  {
-                // A pack's own total first: fewer roundings follow one another.
+                // A vector's own total first: fewer roundings follow one another.
                 constexpr int _kt_0 = 0;
                 _type_reduce _kt_s = _kt_map(0, 0, _kt_x_x[_kt_u][_kt_0]);
 #pragma unroll

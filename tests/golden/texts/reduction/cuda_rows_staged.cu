@@ -7,12 +7,12 @@ struct _kt_arguments {
     alignas(8) T* _kt_p_y;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k_y[1];
@@ -70,18 +70,18 @@ y = a
     alignas(16) __shared__ char _kt_s_x[20480];
     {
         const auto* const _kt_from = reinterpret_cast<const uint4*>(_kt_p_x + _kt_first * _kt_length);
-        const int _kt_packs = static_cast<int>(_kt_elements * static_cast<_kt_index>(sizeof(T)) / 16);
-        if (_kt_packs > 0) {
+        const int _kt_vectors = static_cast<int>(_kt_elements * static_cast<_kt_index>(sizeof(T)) / 16);
+        if (_kt_vectors > 0) {
             uint4 _kt_x[5];
-            // Beyond the end the first pack is loaded again: a condition would put the loads apart.
+            // Beyond the end the first vector is loaded again: a condition would put the loads apart.
 #pragma unroll
-            for (int _kt_u = 0; _kt_u < 5; ++_kt_u) _kt_x[_kt_u] = __ldg(_kt_from + (static_cast<int>(threadIdx.x) + _kt_u * 256 < _kt_packs ? threadIdx.x + _kt_u * 256 : 0));
+            for (int _kt_u = 0; _kt_u < 5; ++_kt_u) _kt_x[_kt_u] = __ldg(_kt_from + (static_cast<int>(threadIdx.x) + _kt_u * 256 < _kt_vectors ? threadIdx.x + _kt_u * 256 : 0));
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 5; ++_kt_u) reinterpret_cast<uint4*>(_kt_s_x)[threadIdx.x + _kt_u * 256] = _kt_x[_kt_u];
         }
-        // The last block's elements may end within a pack.
+        // The last block's elements may end within a vector.
         __syncthreads();
-        const int _kt_rest = _kt_packs * static_cast<int>(16 / sizeof(T)) + threadIdx.x;
+        const int _kt_rest = _kt_vectors * static_cast<int>(16 / sizeof(T)) + threadIdx.x;
         if (_kt_rest < _kt_elements) reinterpret_cast<T*>(_kt_s_x)[_kt_rest] = _kt_p_x[_kt_first * _kt_length + _kt_rest];
     }
     __syncthreads();

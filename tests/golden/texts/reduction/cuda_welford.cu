@@ -16,12 +16,12 @@ struct _kt_arguments {
     alignas(8) T* _kt_p_s;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k_m[1];
@@ -126,9 +126,9 @@ m = a.mean; s = sqrt(a.squares / a.count);
             __syncthreads();
         }
         if (_kt_is_last) break;
-        auto* const _kt_place = reinterpret_cast<kerneltk::published<_kt_totals>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * 64 + _kt_x;
+        auto* const _kt_slot = reinterpret_cast<kerneltk::published<_kt_totals>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * 64 + _kt_x;
         const unsigned int _kt_step = gridDim.x * 64;
-        if (_kt_y == 0) kerneltk::publish(_kt_place + _kt_part * _kt_step, _kt_t);
+        if (_kt_y == 0) kerneltk::publish(_kt_slot + _kt_part * _kt_step, _kt_t);
         if (!kerneltk::is_last_block(_kt_counter, _kt_split)) return;
         _kt_t = {{_kt_total(), }};
 #pragma unroll 1
@@ -136,7 +136,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
             kerneltk::words<_kt_totals> _kt_other[4];
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                kerneltk::read_published(_kt_other[_kt_u], _kt_place + (_kt_k + _kt_u * 3 < _kt_split ? _kt_k + _kt_u * 3 : _kt_k) * _kt_step);
+                kerneltk::read_published(_kt_other[_kt_u], _kt_slot + (_kt_k + _kt_u * 3 < _kt_split ? _kt_k + _kt_u * 3 : _kt_k) * _kt_step);
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
                 if (_kt_u == 0 || _kt_k + _kt_u * 3 < _kt_split) {

@@ -9,12 +9,12 @@ struct _kt_arguments {
     alignas(8) float c;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k__kt_where[1];
@@ -67,7 +67,7 @@ y += a; // on top\
         ;
 #line 69 "generated code"
     };
-    const long long _kt_strip = _kt_a._kt_work, _kt_width = _kt_a._kt_kept[0];
+    const long long _kt_strip = _kt_a._kt_work, _kt_width = _kt_a._kt_outer[0];
     const long long _kt_strips = (_kt_width + _kt_strip - 1) / _kt_strip;
     const long long _kt_tiles = _kt_a._kt_outputs / _kt_width * _kt_strips;
     kerneltk::column_totals<_type_reduce, kerneltk::totals_within(16384, sizeof(_type_reduce)), true> _kt_totals;
@@ -93,7 +93,7 @@ y += a; // on top\
         for (long long _kt_left = _kt_count; _kt_left > 0;) {
             T* const _kt_q_x = kerneltk::advance(_kt_o_x, _kt_d0 * _kt_a._kt_r_x[0]);
             bool* const _kt_q__kt_where = kerneltk::advance(_kt_o__kt_where, _kt_d0 * _kt_a._kt_r__kt_where[0]);
-            long long _kt_run = _kt_a._kt_reduced[0] - _kt_d0;
+            long long _kt_run = _kt_a._kt_reduction[0] - _kt_d0;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
         const int _kt_start = 0;
         const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_r, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {

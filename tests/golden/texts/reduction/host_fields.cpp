@@ -8,12 +8,12 @@ struct _kt_arguments {
     alignas(8) long long* _kt_p_k;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k_y[1];
@@ -45,8 +45,8 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 // A list for each member, so that loops over them become vectors.
 template <int _kt_count>
 struct _kt_lists {
-    kerneltk::room_for<T, _kt_count> _kt_list0;
-    kerneltk::room_for<long long, _kt_count> _kt_list1;
+    kerneltk::storage_for<T, _kt_count> _kt_list0;
+    kerneltk::storage_for<long long, _kt_count> _kt_list1;
     static constexpr unsigned _kt_unit = kerneltk::least_of({sizeof(T), sizeof(long long), });
     __forceinline__ _type_reduce _kt_get(long long _kt_k) {
         return _type_reduce(kerneltk::get(_kt_list0.begin() + _kt_k), kerneltk::get(_kt_list1.begin() + _kt_k));
@@ -107,7 +107,7 @@ k = a.index
         for (long long _kt_left = _kt_count; _kt_left > 0;) {
             T* const _kt_q_x = kerneltk::advance(_kt_o_x, _kt_d0 * _kt_a._kt_r_x[0]);
             const long long _kt_q__J = _kt_o__J + _kt_d0 * _kt_a._kt_r__J[0];
-            long long _kt_run = _kt_a._kt_reduced[0] - _kt_d0;
+            long long _kt_run = _kt_a._kt_reduction[0] - _kt_d0;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
         const auto _kt_start = [&](long long _kt_l) __attribute__((always_inline)) {
             T _kt_v_x = kerneltk::get(kerneltk::advance(_kt_q_x, 0 + _kt_l * 4));

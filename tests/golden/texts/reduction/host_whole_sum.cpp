@@ -7,12 +7,12 @@ struct _kt_arguments {
     alignas(8) T* _kt_p_y;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k_y[1];
@@ -79,7 +79,7 @@ y = a
         _kt_totals.begin(_kt_identity);
         for (long long _kt_left = _kt_count; _kt_left > 0;) {
             T* const _kt_q_x = kerneltk::advance(_kt_o_x, _kt_d0 * _kt_a._kt_r_x[0]);
-            long long _kt_run = _kt_a._kt_reduced[0] - _kt_d0;
+            long long _kt_run = _kt_a._kt_reduction[0] - _kt_d0;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
         const int _kt_start = 0;
         const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {

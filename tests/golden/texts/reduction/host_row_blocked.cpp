@@ -7,12 +7,12 @@ struct _kt_arguments {
     alignas(8) T* _kt_p_y;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[1];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[1];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[1];
     alignas(8) long long _kt_k_y[1];
@@ -60,11 +60,11 @@ y = a
         ;
 #line 62 "generated code"
     };
-    const long long _kt_strip = _kt_a._kt_work, _kt_width = _kt_a._kt_kept[0];
+    const long long _kt_strip = _kt_a._kt_work, _kt_width = _kt_a._kt_outer[0];
     const long long _kt_strips = (_kt_width + _kt_strip - 1) / _kt_strip;
     const long long _kt_tiles = _kt_a._kt_outputs / _kt_width * _kt_strips;
     kerneltk::column_totals<_type_reduce, kerneltk::totals_within(16384, sizeof(_type_reduce)), true> _kt_totals;
-    const long long _kt_t_x = _kt_a._kt_r_x[0] * _kt_a._kt_packs;
+    const long long _kt_t_x = _kt_a._kt_r_x[0] * _kt_a._kt_vectors;
     const kerneltk::shared_totals<_type_reduce> _kt_shared(
         static_cast<const char*>(_kt_block) + (sizeof(_kt_arguments) + 15) / 16 * 16, _kt_tiles);
     long long _kt_part = _kt_begin / _kt_tiles;
@@ -80,10 +80,10 @@ y = a
         const long long _kt_count = _kt_a._kt_length - _kt_first < _kt_a._kt_chunk ? _kt_a._kt_length - _kt_first : _kt_a._kt_chunk;
         _kt_rest = _kt_first;
         long long _kt_d0 = _kt_rest;
-        _kt_totals.begin(_kt_lanes * _kt_a._kt_packs, _kt_identity);
+        _kt_totals.begin(_kt_lanes * _kt_a._kt_vectors, _kt_identity);
         for (long long _kt_left = _kt_count; _kt_left > 0;) {
             T* const _kt_q_x = kerneltk::advance(_kt_o_x, _kt_d0 * _kt_a._kt_r_x[0]);
-            long long _kt_run = _kt_a._kt_reduced[0] - _kt_d0;
+            long long _kt_run = _kt_a._kt_reduction[0] - _kt_d0;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
         const int _kt_start = 0;
         const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_r, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {
@@ -93,7 +93,7 @@ y = a
             const auto _kt_ahead = [&](long long _kt_from, long long _kt_to) __attribute__((always_inline)) {
                 kerneltk::prefetch(kerneltk::advance(_kt_q_x, _kt_from * _kt_t_x), kerneltk::advance(_kt_q_x, _kt_to * _kt_t_x));
             };
-            long long _kt_rounds = _kt_run / _kt_a._kt_packs, _kt_rows = _kt_a._kt_packs;
+            long long _kt_rounds = _kt_run / _kt_a._kt_vectors, _kt_rows = _kt_a._kt_vectors;
             if (!_kt_rounds) {
                 _kt_rounds = 1;
                 _kt_rows = _kt_run;
@@ -103,7 +103,7 @@ y = a
             _kt_left -= _kt_run;
             _kt_d0 += _kt_run;
         }
-        _type_reduce* const _kt_all = _kt_totals.end_folded(_kt_count < _kt_a._kt_packs ? _kt_count : _kt_a._kt_packs, _kt_lanes, _kt_reduce);
+        _type_reduce* const _kt_all = _kt_totals.end_blocked(_kt_count < _kt_a._kt_vectors ? _kt_count : _kt_a._kt_vectors, _kt_lanes, _kt_reduce);
         _type_reduce* const _kt_parts = _kt_shared.totals + ((_kt_tile - _kt_c0) / _kt_strips * _kt_width + _kt_first_lane) * _kt_a._kt_split;
         for (long long _kt_l = 0; _kt_l < _kt_lanes; ++_kt_l) kerneltk::put<_type_reduce>(_kt_parts + _kt_part * _kt_lanes + _kt_l, kerneltk::get(_kt_all + _kt_l));
         const bool _kt_is_last = _kt_shared.arrive(_kt_tile, _kt_a._kt_split);

@@ -10,12 +10,12 @@ struct _kt_arguments {
     alignas(8) long long* _kt_p_n;
     alignas(16) long long _kt_outputs;
     alignas(8) long long _kt_length;
-    alignas(8) long long _kt_packs;
+    alignas(8) long long _kt_vectors;
     alignas(8) long long _kt_work;
     alignas(8) long long _kt_split;
     alignas(8) long long _kt_chunk;
-    alignas(8) long long _kt_kept[1];
-    alignas(8) long long _kt_reduced[2];
+    alignas(8) long long _kt_outer[1];
+    alignas(8) long long _kt_reduction[2];
     alignas(8) long long _kt_k_x[1];
     alignas(8) long long _kt_r_x[2];
     alignas(8) long long _kt_k_y[1];
@@ -38,7 +38,7 @@ _type_reduce;
 #line 9999 "reduce_type"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
 #line 41 "generated code"
-extern "C" __attribute__((visibility("default"))) void _kt_entry_places(
+extern "C" __attribute__((visibility("default"))) void _kt_entry_indices(
     const void* _kt_block, long long _kt_begin, long long _kt_end) {
     const _kt_arguments& _kt_a = *static_cast<const _kt_arguments*>(_kt_block);
     const auto w = _kt_a.w;
@@ -104,7 +104,7 @@ y = a * _out_ind.get()[0]; n += _i
             T* const _kt_q_x = kerneltk::advance(_kt_o_x, _kt_d0 * _kt_a._kt_r_x[0] + _kt_d1 * _kt_a._kt_r_x[1]);
             const long long _kt_q__J = _kt_o__J + _kt_d0 * _kt_a._kt_r__J[0] + _kt_d1 * _kt_a._kt_r__J[1];
             const long long _kt_q__i = _kt_o__i + _kt_d0 * _kt_a._kt_r__i[0] + _kt_d1 * _kt_a._kt_r__i[1];
-            long long _kt_run = _kt_a._kt_reduced[1] - _kt_d1;
+            long long _kt_run = _kt_a._kt_reduction[1] - _kt_d1;
             if (_kt_run > _kt_left) _kt_run = _kt_left;
         const int _kt_start = 0;
         const auto _kt_step = [&](const _type_reduce& _kt_total, long long _kt_l) __attribute__((always_inline)) -> _type_reduce {

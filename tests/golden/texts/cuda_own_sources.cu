@@ -35,9 +35,9 @@ z = y > k
 #line 36 "generated code"
         } while (0);
     };
-    const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
+    const _kt_index _kt_vector = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
-    const _kt_index _kt_begin = _kt_pack * 4;
+    const _kt_index _kt_begin = _kt_vector * 4;
     if (_kt_begin < _kt_n) {
         alignas(16) T _kt_v_x[4];
         alignas(16) T _kt_v_y[4];

@@ -24,9 +24,9 @@ y = x + w
 #line 25 "generated code"
         } while (0);
     };
-    const _kt_index _kt_pack = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
+    const _kt_index _kt_vector = static_cast<_kt_index>(blockIdx.x) * 256 + threadIdx.x;
     const _kt_index _kt_n = static_cast<_kt_index>(_kt_a._kt_n);
-    const _kt_index _kt_begin = _kt_pack * 4 - static_cast<_kt_index>(_kt_a._kt_shift);
+    const _kt_index _kt_begin = _kt_vector * 4 - static_cast<_kt_index>(_kt_a._kt_shift);
     if (_kt_begin >= 0 && _kt_begin + 4 <= _kt_n) {
         alignas(16) T _kt_v_x[4];
         alignas(16) T _kt_v_w[4];
