@@ -7,7 +7,6 @@ what comes out of the last one is verified, and `jit.codegen` emits it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kerneltk.core.capabilities import Capabilities
@@ -24,8 +23,7 @@ from kerneltk.jit.passes.value_range import shorten, simplify
 __all__ = ["PASSES", "Pass", "PassContext", "everywhere", "optimized"]
 
 
-@dataclass(frozen=True, slots=True)
-class PassContext:
+class PassContext(NamedTuple):
     """What a program is compiled for.
 
     Parameters

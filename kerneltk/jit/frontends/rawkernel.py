@@ -152,6 +152,10 @@ class Definition:
                 )
             ) from None
 
+    def program(self, kinds: Sequence[Type], context: PassContext) -> ir.Program:
+        """Return the program for arguments of these types as it is emitted."""
+        return self.optimized(self.lowered(kinds, of_elements=context.of_elements), context)
+
     def all_options(self, backend: Capabilities | None = None) -> tuple[str, ...]:
         """Return the compile options for a backend, or for whichever comes."""
         fast = self.fastmath and (backend is None or backend.takes_fast_math)
@@ -478,8 +482,7 @@ class JitKernel(Decorated):
         backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = assumptions_of(values, kinds, backend)
-        lowered = self._definition.lowered(kinds)
-        program = self._definition.optimized(lowered, PassContext(backend, shapes))
+        program = self._definition.program(kinds, PassContext(backend, shapes))
         return self._definition.unit(program, backend, shapes), target
 
     def _made_of(self) -> tuple[Any, ...]:

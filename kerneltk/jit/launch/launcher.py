@@ -8,7 +8,6 @@ its extents, whether the arrays may be used at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kerneltk.backends.base import Function, GridLimits, LaunchMode
@@ -37,8 +36,7 @@ MAX_PLANS = 4096
 _MAX_LAUNCHERS = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledKernel:
+class CompiledKernel(NamedTuple):
     """A kernel for one tuple of argument types, on one device.
 
     Parameters

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -59,8 +58,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where an argument goes, for messages.
 
     Parameters
@@ -87,7 +85,7 @@ class Place:
     def at(self, *path: int | str) -> Place:
         """Return a place inside: indices and names of fields lead to it."""
         steps = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-        return dataclasses.replace(self, name=self.name + "".join(steps))
+        return self._replace(name=self.name + "".join(steps))
 
     def message(self, sentence: str, hint: str = "") -> str:
         """Return a message with the parameter's declaration."""
@@ -289,8 +287,7 @@ def _refused(value: Any, place: Place | None) -> ArgumentTypeError:
 # -- bytes -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The bytes of a value in the block of parameters.
 
     Parameters
