@@ -24,15 +24,8 @@ __all__ = ["PASSES", "Pass", "PassContext", "everywhere", "optimized"]
 
 
 class PassContext(NamedTuple):
-    """What a program is compiled for.
-
-    Parameters
-    ----------
-    capabilities : Capabilities
-        Of the backend.
-    assumptions : ShapeAssumptions
-    of_elements : bool
-        Whether its last function is one of elements, instead of a kernel.
+    """What a program is compiled for; `of_elements` says that its last function is no kernel, but
+    one of elements.
     """
 
     capabilities: Capabilities
@@ -100,13 +93,7 @@ PASSES: tuple[Pass, ...] = (
 
 
 def optimized(program: ir.Program, context: PassContext) -> ir.Program:
-    """Return what the passes make of a lowered program.
-
-    Raises
-    ------
-    IrError
-        It breaks a rule of the IR.
-    """
+    """What the passes make of a lowered program; raises IrError if that breaks a rule of the IR."""
     for each in PASSES:
         if each.applies(context):
             program = each.run(program, context)
