@@ -20,8 +20,6 @@ from kerneltk.signature.resolve import Resolved
 if TYPE_CHECKING:
     from kerneltk.codegen.specialization import LaunchGeometry
 
-__all__ = ["KernelDefinition", "check_name", "check_options", "check_text"]
-
 
 @dataclass(frozen=True)
 class KernelDefinition(ABC):

@@ -13,16 +13,6 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.errors import ArgumentTypeError
 
-__all__ = [
-    "DtypeInfo",
-    "alignment_on",
-    "as_dtype",
-    "describe",
-    "dtype_names",
-    "is_supported",
-    "type_category",
-]
-
 # One row a scalar dtype: C type, `struct` format of a value, package header that declares it. A
 # dtype that `struct` does not know has the format of an unsigned integer: its values go as bits.
 _ROWS: dict[str, tuple[str, str, str]] = {

@@ -7,7 +7,6 @@ combination of dtypes, shapes and strides makes a plan. After that a call is the
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,18 +18,15 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import Specialization
-from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on, describe
-from kerneltk.errors import ArgumentValueError, NotCompiledError, Snippet, render_message
+from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.launch import call_arguments
 from kerneltk.launch.launcher_writer import write_launcher
 from kerneltk.launch.plan import Plan, loop_spec
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
-
-__all__ = ["Dispatcher", "copy_array"]
 
 Run = Callable[..., Any]
 
@@ -117,14 +113,16 @@ class Dispatcher:
         override = call_arguments.override_of(args, self._definition.override_method)
         if override is not None:
             return override(self._kernel, *args)
-        adopted = call_arguments.adopt(self._definition.signature, args, backend)
-        values, launcher = adopted.values, self._launcher(adopted.values, adopted.backend)
-        with adopted.adoption.launching(stream) as handle:
+        values, own, adoption = call_arguments.import_arrays(
+            self._definition.signature, args, backend
+        )
+        launcher = self._launcher(values, own)
+        with adoption.launching(stream) as handle:
             if launcher.plans:
                 result = launcher.run(*values, handle, options)
             else:
                 result = self._launch(launcher.key, values, handle, options)
-            return adopted.adoption.give_back(result)
+            return adoption.give_back(result)
 
     def _launch(
         self,
@@ -237,12 +235,13 @@ class Dispatcher:
                 _convert_scalars, self._scalars(resolved.binding, launcher.is_array)
             )
             return Plan(
-                None, 0, 0, 0, check, check, _no_buffer, resolved.out_shape, outputs,
-                resolved.order, ((),) * raws, limits,
+                None, 0, 0, 0, check, check, _no_buffer, [], resolved.out_shape, resolved.order, 0,
+                outputs, ((),) * raws, limits,
             )  # fmt: skip
         specialization = geometry.specialization
         unit = translation_unit_of(specialization)
-        self._remember_code(resolved.specs, unit)
+        dtypes = tuple(spec.dtype for spec in resolved.specs if spec is not None)
+        self.codes.setdefault(dtypes, unit.source)
         function = pipeline.get_function(unit, backend)
         block = specialization.arguments
         pack_checked = self._checked_pack(specialization)
@@ -263,12 +262,13 @@ class Dispatcher:
             functools.partial(
                 backend.make_buffer, block.size + behind, block.constant_offset, geometry.constants
             ),
+            [],
             resolved.out_shape,
-            outputs,
             resolved.order,
+            geometry.scratch,
+            outputs,
             geometry.raw_geometry,
             limits,
-            geometry.scratch,
         )
 
     def _scalars(
@@ -292,35 +292,6 @@ class Dispatcher:
             pack(buffer, offset, *values[:first], *_convert_scalars(scalars, *values[first:]))
 
         return pack_checked
-
-    # -- what was made ------------------------------------------------------------------------
-
-    def _remember_code(self, specs: Sequence[ArraySpec | None], unit: TranslationUnit) -> None:
-        key = tuple(spec.dtype for spec in specs if spec is not None)
-        self.codes.setdefault(key, unit.source)
-
-    @property
-    def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
-        """The generated sources by the dtypes of the array arguments."""
-        if not self.codes:
-            warnings.warn(
-                "No codes are cached because nothing is compiled before the first call.",
-                stacklevel=3,
-            )
-        return dict(self.codes)
-
-    @property
-    def cached_code(self) -> str:
-        """The first generated source."""
-        codes = self.codes
-        if not codes:
-            raise NotCompiledError(
-                f"Kernel '{self._definition.name}' has not been called.\n"
-                "  Hint: 'translation_unit(...)' renders the text without a call."
-            )
-        if len(codes) > 1:
-            warnings.warn("Several texts are cached; 'cached_codes' has them all.", stacklevel=3)
-        return next(iter(codes.values()))
 
 
 @functools.cache

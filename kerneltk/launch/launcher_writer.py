@@ -122,17 +122,28 @@ _NAMES = {
 }
 
 
-def _filled(template: str, parts: _Parts) -> list[str]:
-    """Return a template's lines with its names replaced."""
-    lines = []
+@lru_cache
+def _lines(template: str) -> list[tuple[str, str, str]]:
+    """The lines of a template: of each its margin, the name that is alone in it, and the line."""
+    found = []
     for line in template.splitlines():
         name = line.strip()
-        part = parts.get(name[1:-1]) if name.startswith("{") and name.endswith("}") else None
+        is_alone = name.startswith("{") and name.endswith("}")
+        found.append((line[: line.index(name)], name[1:-1] if is_alone else "", line))
+    return found
+
+
+def _filled(template: str, parts: _Parts) -> list[str]:
+    """The lines of a template with its names replaced."""
+    lines = []
+    for margin, name, line in _lines(template):
+        part = parts.get(name)
         if part is None:
-            lines.append(line.format_map(parts))
-            continue
-        margin = line[: line.index("{")]
-        lines += [margin + entry for entry in ([part] if isinstance(part, str) else part)]
+            lines.append(line.format_map(parts) if "{" in line else line)
+        elif isinstance(part, str):
+            lines.append(margin + part)
+        else:
+            lines += [margin + entry for entry in part]
     return lines
 
 

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kerneltk.backends.base import Backend
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 
-__all__ = ["Plan", "loop_spec", "overlap_pairs"]
 
-
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Everything that one specialization and one set of shapes need at a launch.
 
     Parameters
@@ -35,18 +31,20 @@ class Plan:
         scalars, which raises for those that do not fit.
     new_buffer : callable
         Makes an argument buffer with the constant part filled in.
+    buffers : list
+        Argument buffers that no launch uses; empty at first.
     shape : tuple of int
         Of the outputs that are allocated.
+    order : {"C", "F"}
+    scratch : int
+        Bytes that a launch needs for itself; they lie behind the argument block, or where the
+        backend's call says.
     dtypes : tuple of np.dtype
         One an output.
-    order : {"C", "F"}
     raw_geometry : tuple of tuple of int
     limits : tuple of tuple
         For each pair of an input and an output, the difference of addresses between which they
         overlap, and whether they do at the same address.
-    scratch : int
-        Bytes that a launch needs for itself; they lie behind the argument block, or where the
-        backend's call says.
     """
 
     function: Any
@@ -56,32 +54,20 @@ class Plan:
     pack_into: Callable[..., object]
     pack_checked: Callable[..., object]
     new_buffer: Callable[[], Any]
+    buffers: list[Any]
     shape: tuple[int, ...]
-    dtypes: tuple[Any, ...]
     order: str
+    scratch: int
+    dtypes: tuple[Any, ...]
     raw_geometry: tuple[tuple[int, ...], ...]
     limits: tuple[tuple[int, int, bool], ...]
-    scratch: int = 0
 
     def row(self) -> tuple[Any, ...]:
         """The values that a launcher unpacks, in its order."""
+        *head, dtypes, raw_geometry, limits = self
         elements = math.prod(self.shape)
-        return (
-            self.function,
-            self.grid,
-            self.chunk,
-            self.block,
-            self.pack_into,
-            self.pack_checked,
-            self.new_buffer,
-            [],
-            self.shape,
-            self.order,
-            self.scratch,
-            *(part for dtype in self.dtypes for part in (dtype, elements * dtype.itemsize)),
-            *self.raw_geometry,
-            *(number for limit in self.limits for number in limit),
-        )
+        sizes = (part for dtype in dtypes for part in (dtype, elements * dtype.itemsize))
+        return (*head, *sizes, *raw_geometry, *(number for limit in limits for number in limit))
 
 
 def overlap_pairs(

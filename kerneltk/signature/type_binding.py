@@ -19,8 +19,6 @@ from kerneltk.errors import (
 )
 from kerneltk.signature.parameters import Signature, satisfies
 
-__all__ = ["Binding", "bind_types", "convert_scalar", "scalar_default"]
-
 
 @dataclass(frozen=True, slots=True)
 class Binding:

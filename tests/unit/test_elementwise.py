@@ -307,7 +307,7 @@ def test_cached_codes(kernel: ElementwiseKernel) -> None:
     kernel(X.astype(np.int8), 2)
     codes = kernel.cached_codes
     assert [tuple(map(str, key)) for key in codes] == [("float32",) * 2, ("int8",) * 2]
-    with pytest.warns(UserWarning, match="Several texts"):
+    with pytest.warns(UserWarning, match="Several sources"):
         assert kernel.cached_code == next(iter(codes.values()))
 
 

@@ -68,8 +68,8 @@ def plan(text: str, **options: Any) -> Plan:
     return Plan(
         "f", options.get("grid", 3), 1, 256,
         options.get("pack_into", packer.pack_into), options.get("pack_checked", packer.pack_into),
-        lambda: (memory, memory), options.get("shape", (4,)),
-        options.get("dtypes", (np.dtype("f4"),)), "C", options.get("raw_geometry", ()),
+        lambda: (memory, memory), [], options.get("shape", (4,)), "C", 0,
+        options.get("dtypes", (np.dtype("f4"),)), options.get("raw_geometry", ()),
         options.get("limits", ()),
     )  # fmt: skip
 
