@@ -5,22 +5,13 @@ Ranks and sizes are Python ints; indices and extents are tuples with the names `
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from kerneltk.jit.intrinsics.execution.groups import INTRINSICS
 
-__all__ = [
-    "memcpy_async",
-    "sync",
-    "this_grid",
-    "this_thread_block",
-    "tiled_partition",
-    "wait",
-    "wait_prior",
-]
+globals().update(INTRINSICS)
+__all__ = sorted(INTRINSICS)
 
-memcpy_async = INTRINSICS["memcpy_async"]
-sync = INTRINSICS["sync"]
-this_grid = INTRINSICS["this_grid"]
-this_thread_block = INTRINSICS["this_thread_block"]
-tiled_partition = INTRINSICS["tiled_partition"]
-wait = INTRINSICS["wait"]
-wait_prior = INTRINSICS["wait_prior"]
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

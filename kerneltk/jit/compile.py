@@ -7,7 +7,6 @@ what comes out of the last one is verified, and `jit.codegen` emits it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kerneltk.core.capabilities import Capabilities
@@ -24,17 +23,9 @@ from kerneltk.jit.passes.value_range import shorten, simplify
 __all__ = ["PASSES", "Pass", "PassContext", "everywhere", "optimized"]
 
 
-@dataclass(frozen=True, slots=True)
-class PassContext:
-    """What a program is compiled for.
-
-    Parameters
-    ----------
-    capabilities : Capabilities
-        Of the backend.
-    assumptions : ShapeAssumptions
-    of_elements : bool
-        Whether its last function is one of elements, instead of a kernel.
+class PassContext(NamedTuple):
+    """What a program is compiled for; `of_elements` says that its last function is no kernel, but
+    one of elements.
     """
 
     capabilities: Capabilities
@@ -102,13 +93,7 @@ PASSES: tuple[Pass, ...] = (
 
 
 def optimized(program: ir.Program, context: PassContext) -> ir.Program:
-    """Return what the passes make of a lowered program.
-
-    Raises
-    ------
-    IrError
-        It breaks a rule of the IR.
-    """
+    """What the passes make of a lowered program; raises IrError if that breaks a rule of the IR."""
     for each in PASSES:
         if each.applies(context):
             program = each.run(program, context)

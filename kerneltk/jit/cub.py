@@ -17,33 +17,14 @@ with them, or a structured dtype: values of up to 64 bytes.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from kerneltk.jit.intrinsics.execution.collectives import TEMPLATES
 from kerneltk.jit.intrinsics.execution.combinations import FUNCTORS
 
-__all__ = [
-    "ArgMax",
-    "ArgMin",
-    "BlockBroadcast",
-    "BlockReduce",
-    "BlockScan",
-    "BlockSort",
-    "Max",
-    "Min",
-    "Product",
-    "Sum",
-    "WarpReduce",
-    "WarpScan",
-]
+globals().update(TEMPLATES, **FUNCTORS)
+__all__ = [*sorted(TEMPLATES), *sorted(FUNCTORS)]
 
-BlockBroadcast = TEMPLATES["BlockBroadcast"]
-BlockReduce = TEMPLATES["BlockReduce"]
-BlockScan = TEMPLATES["BlockScan"]
-BlockSort = TEMPLATES["BlockSort"]
-WarpReduce = TEMPLATES["WarpReduce"]
-WarpScan = TEMPLATES["WarpScan"]
-ArgMax = FUNCTORS["ArgMax"]
-ArgMin = FUNCTORS["ArgMin"]
-Max = FUNCTORS["Max"]
-Min = FUNCTORS["Min"]
-Product = FUNCTORS["Product"]
-Sum = FUNCTORS["Sum"]
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

@@ -16,6 +16,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from kerneltk.jit.intrinsics.base import Named
 from kerneltk.jit.intrinsics.execution import atomics, memory, threads, warp
 from kerneltk.jit.intrinsics.numbers import bits
 from kerneltk.jit.numba.host_arrays import (
@@ -43,10 +44,16 @@ _TABLES: tuple[dict[str, Any], ...] = (threads.INTRINSICS, warp.INTRINSICS, bits
 for _table in _TABLES:
     globals().update(_table)
 laneid = threads.laneid_value  # a value, as in numba
-shared = SimpleNamespace(__name__="cuda.shared", array=memory.shared_array)
-local = SimpleNamespace(__name__="cuda.local", array=memory.local_array)
-const = SimpleNamespace(__name__="cuda.const", array_like=memory.array_like)
-atomic = SimpleNamespace(__name__="cuda.atomic", **atomics.NUMBA_ATOMICS)
+
+
+class _Namespace(Named, SimpleNamespace):
+    """Functions behind a name of this module."""
+
+
+shared = _Namespace(__name__="cuda.shared", array=memory.shared_array)
+local = _Namespace(__name__="cuda.local", array=memory.local_array)
+const = _Namespace(__name__="cuda.const", array_like=memory.array_like)
+atomic = _Namespace(__name__="cuda.atomic", **atomics.NUMBA_ATOMICS)
 
 __all__ = [
     "CudaKernel",

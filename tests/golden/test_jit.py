@@ -18,11 +18,11 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.jit import compile as middle
 from kerneltk.jit import ir
 from kerneltk.jit.compile import PASSES, PassContext  # without what verifies each in the tests
-from kerneltk.jit.frontends import rawkernel
 from kerneltk.jit.ir.printer import show
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, number
 from kerneltk.jit.ir.verifier import IrError, verify
 from kerneltk.jit.launch.marshalling import type_of
+from kerneltk.jit.lowering import program as lowering
 
 from .jit_kernels import TABLE
 
@@ -32,7 +32,7 @@ from .jit_kernels import TABLE
 def program_of(name: str, backend: str) -> ir.Program:
     definition, arguments = TABLE[name]
     kinds = [type_of(argument, np.ndarray) for argument in arguments]
-    return definition.optimized(definition.lowered(kinds), PassContext(capabilities_of(backend)))
+    return definition.program(kinds, PassContext(capabilities_of(backend)))
 
 
 def lowered(name: str) -> ir.Program:
@@ -227,9 +227,9 @@ def plant(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
     ]
     monkeypatch.setattr(middle, "PASSES", passes)
     if stage == "lowering":
-        own = rawkernel.lower_program
+        own = lowering.lower_program
         faulty = lambda *given, **named: with_a_fault(own(*given, **named))  # noqa: E731
-        monkeypatch.setattr(rawkernel, "lower_program", faulty)
+        monkeypatch.setattr(lowering, "lower_program", faulty)
 
 
 @pytest.mark.parametrize("stage", STAGES)

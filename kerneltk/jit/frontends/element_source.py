@@ -39,12 +39,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class _UserSignature(Signature):
-    """A signature whose messages show the user's function, and not the parameters made of it.
-
-    Parameters
-    ----------
-    snippets : tuple of Snippet
-        One an input, then one for all outputs.
+    """A signature whose messages show the user's function, and not the parameters made of it:
+    one snippet an input, then one for all outputs.
     """
 
     snippets: tuple[Snippet, ...] = ()
@@ -65,25 +61,11 @@ def element_definition(
     stored: Sequence[np.dtype[Any]],
     short: bool,
 ) -> ElementwiseDefinition:
-    """Return the definition for one combination of argument types.
+    """The definition for parameters of the types `kinds`.
 
-    Parameters
-    ----------
-    own : Definition
-        The function.
-    program : Program
-    written : frozenset of str
-        The parameters that the function writes to.
-    kinds : sequence of Type
-        One a parameter.
-    args : sequence
-        The arguments: an array's dtype is a type variable.
-    results : sequence of Number
-        What the function returns.
-    stored : sequence of np.dtype
-        Of the outputs.
-    short : bool
-        Whether arrays have less than 2**31 elements.
+    The arrays among `args` make type variables of their dtypes. `written` are the parameters that
+    the function writes to, `results` what it returns, `stored` the outputs' dtypes; `short` says
+    that arrays have less than 2**31 elements.
     """
     function = program.kernel
     emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))

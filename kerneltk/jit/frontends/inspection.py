@@ -23,12 +23,7 @@ _WEAK: dict[object, Type] = {bool: BOOL, int: PY_INT, float: PY_FLOAT, complex: 
 
 
 def described(value: Any) -> Type | None:
-    """Return the type that stands for an argument, or None for what is an argument itself.
-
-    Parameters
-    ----------
-    value : ArraySpec, dtype, type of numbers or object
-    """
+    """The type that a description of an argument stands for; None for an argument itself."""
     if isinstance(value, ArraySpec):
         dense = c_strides(value.shape, value.dtype.itemsize) == value.strides
         return array_of(value.dtype, len(value.shape), dense)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -75,10 +74,6 @@ class ElementKernel(Decorated):
         return _raw_parameters(self._definition.source.node, names)
 
     @cached_property
-    def _signature(self) -> inspect.Signature:
-        return inspect.signature(self._definition.function)
-
-    @cached_property
     def _is_raw(self) -> tuple[bool, ...]:
         return tuple(name in self.raw for name in self._definition.parameters)
 
@@ -130,12 +125,7 @@ class ElementKernel(Decorated):
         """Call with arguments of any kinds, and make the shortcut for the next equal call."""
         options = {key: named.pop(key) for key in _OPTIONS if key in named} if named else {}
         if named or len(args) != len(self._definition.parameters):
-            try:
-                bound = self._signature.bind(*args, **named)
-            except TypeError as error:
-                raise ArgumentTypeError(f"Kernel '{self.name}': {error}.") from None
-            bound.apply_defaults()
-            args = tuple(bound.arguments[name] for name in self._definition.parameters)
+            args = self._bound(args, named)
         outputs: tuple[Any, ...] = ()
         if out is not None:
             outputs = out if isinstance(out, tuple) else (out,)
@@ -171,6 +161,15 @@ class ElementKernel(Decorated):
         if not options and len(outputs) < 2 and small:
             self._keep_shortcut(known, args, outputs)
         return result
+
+    def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the parameters' order, defaults filled in."""
+        try:
+            bound = self._definition.signature.bind(*args, **named)
+        except TypeError as error:
+            raise ArgumentTypeError(f"Kernel '{self.name}': {error}.") from None
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in self._definition.parameters)
 
     def _writes(
         self, typed: TypedKernel, args: Sequence[Any]
@@ -376,12 +375,7 @@ class ElementKernel(Decorated):
         # It is imported when it is wanted: a call needs none of it.
         from kerneltk.jit.frontends.inspection import described
 
-        try:
-            bound = self._signature.bind(*args)
-        except TypeError as error:
-            raise ArgumentTypeError(f"Kernel '{self.name}': {error}.") from None
-        bound.apply_defaults()
-        args = tuple(bound.arguments[name] for name in self._definition.parameters)
+        args = self._bound(tuple(args), {})
         kinds: list[Type] = []
         for index, value in enumerate(args):
             kind = described(value)

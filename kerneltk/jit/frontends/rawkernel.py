@@ -47,16 +47,8 @@ Mode = Literal["cuda", "numpy"]
 
 @dataclass(frozen=True)
 class Definition:
-    """A decorated function and how it is compiled.
-
-    Parameters
-    ----------
-    function : function
-    mode : {"cuda", "numpy"}
-    options : tuple of str
-    launch_bounds : tuple of int
-        The most threads of a block and, if there is a second, the fewest resident blocks.
-    fastmath : bool
+    """A decorated function and how it is compiled: with launch bounds of the most threads of a
+    block and, if there is a second, the fewest resident blocks.
     """
 
     function: types.FunctionType
@@ -71,6 +63,11 @@ class Definition:
         from kerneltk.jit.source.function_source import source_of
 
         return source_of(self.function)
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        """Python's own."""
+        return inspect.signature(self.function)
 
     @functools.cached_property
     def _nodes(self) -> list[ast.arg]:
@@ -151,6 +148,10 @@ class Definition:
                     "'sys.setrecursionlimit'.",
                 )
             ) from None
+
+    def program(self, kinds: Sequence[Type], context: PassContext) -> ir.Program:
+        """Return the program for arguments of these types as it is emitted."""
+        return self.optimized(self.lowered(kinds, of_elements=context.of_elements), context)
 
     def all_options(self, backend: Capabilities | None = None) -> tuple[str, ...]:
         """Return the compile options for a backend, or for whichever comes."""
@@ -333,11 +334,15 @@ class JitKernel(Decorated):
         shared = 0 if shared is None else shared
         stream = stream_in_brackets(stream)
         found = Configured(self, grid, block, shared, stream)
-        if stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
+        if stream is None:
+            self._keep(configuration, found)
+        return found
+
+    def _keep(self, configuration: Any, found: Configured) -> None:
+        if len(self._configured) < _MOST_CONFIGURATIONS:
             found.given, found.key = configuration, plain_key(configuration)
             with contextlib.suppress(TypeError):  # a list cannot be a key
                 self._configured[configuration] = found
-        return found
 
     def __call__(
         self,
@@ -411,7 +416,7 @@ class JitKernel(Decorated):
         if not named and len(args) == len(self._definition.parameters):
             return args
         try:
-            bound = inspect.signature(self._definition.function).bind(*args, **named)
+            bound = self._definition.signature.bind(*args, **named)
         except TypeError as error:
             spans = self._definition.spans
             places = [place.snippet for place in self._definition.places if place.snippet]
@@ -478,8 +483,7 @@ class JitKernel(Decorated):
         backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
         shapes = assumptions_of(values, kinds, backend)
-        lowered = self._definition.lowered(kinds)
-        program = self._definition.optimized(lowered, PassContext(backend, shapes))
+        program = self._definition.program(kinds, PassContext(backend, shapes))
         return self._definition.unit(program, backend, shapes), target
 
     def _made_of(self) -> tuple[Any, ...]:
@@ -492,20 +496,8 @@ _MOST_CONFIGURATIONS = 4096
 class Configured:
     """A kernel with a grid and a block: what ``kernel[grid, block]`` is.
 
-    Parameters
-    ----------
-    kernel : JitKernel
-    grid, block : int or tuple of int
-    shared : int
-        Bytes.
-    stream : optional
-
-    Attributes
-    ----------
-    given : tuple
-        What stood in the brackets, where this is kept for the next time.
-    key : bytes or None
-        Its `plain_key`.
+    Where it is kept for the next time, `given` is what stood in the brackets, `key` its
+    `plain_key`.
     """
 
     __slots__ = (
@@ -570,14 +562,8 @@ class DeviceFunction:
 
 
 def reduced(decorated: Any, made_of: tuple[Any, ...]) -> str | tuple[Any, ...]:
-    """Return what a decorated function is pickled as: its name, where it has one, else its parts.
-
-    Parameters
-    ----------
-    decorated : object
-        It has a `jit_function`.
-    made_of : tuple
-        What its class makes it of; functions are pickled by their names.
+    """What a decorated function is pickled as: its name, where it has one, else its class and what
+    that makes it of; functions are pickled by their names.
     """
     function = decorated.jit_function
     found: Any = sys.modules.get(function.__module__)

@@ -33,32 +33,13 @@ def make_shortcut(
     typed: Callable[..., Any],
     otherwise: Callable[..., Any],
 ) -> Callable[..., Any] | None:
-    """Return ``call(*arguments, *outputs)`` for arguments of these types.
+    """``call(*arguments, *outputs)`` for arguments of these types, which calls `typed`, or
+    `otherwise` with arguments of other types; None where a call has to look more closely: other
+    libraries' arrays, shapes that depend on each other.
 
-    Parameters
-    ----------
-    args : sequence
-        The arguments, and the outputs that are given.
-    raw : sequence of bool
-        One an argument: whether the function takes the whole array.
-    given : int
-        How many outputs are given.
-    index_ndim : int
-        Dimensions of the index that the function asks for. The arrays are short along each axis:
-        less than 2**31 elements.
-    dtypes : sequence of np.dtype
-        Of the outputs.
-    backend : Backend
-    typed : callable
-        The typed kernel.
-    otherwise : callable
-        Called with arguments of other types.
-
-    Returns
-    -------
-    callable or None
-        None where a call has to look more closely: other libraries' arrays, shapes that depend on
-        each other.
+    The last of `args` are the `given` outputs. `raw` tells which arguments the function takes
+    whole, `dtypes` are those of the outputs. The index that the function asks for has `index_ndim`
+    dimensions; the arrays have less than 2**31 elements.
     """
     count = len(args) - given
     arrays = [isinstance(arg, backend.array_type) for arg in args]

@@ -20,6 +20,7 @@ __all__ = [
     "Builder",
     "CallSite",
     "Intrinsic",
+    "Named",
     "Operation",
     "Rule",
     "Signature",
@@ -192,7 +193,20 @@ class Builder(Protocol):
 Rule: TypeAlias = "Callable[[Builder, CallSite], Value]"
 
 
-class Intrinsic:
+class Named:
+    """What a public name stands for. It is pickled as that name, which `__name__` is behind
+    ``jit.``, and is its own copy, as functions of modules are.
+    """
+
+    __name__: str
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        import pkgutil  # only who pickles needs it
+
+        return pkgutil.resolve_name, (f"kerneltk.jit:{self.__name__}",)
+
+
+class Intrinsic(Named):
     """A function that only kernels can call.
 
     Parameters
@@ -216,11 +230,6 @@ class Intrinsic:
 
     def __repr__(self) -> str:
         return f"<intrinsic {self.__name__}>"
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        import pkgutil  # only who pickles needs it
-
-        return pkgutil.resolve_name, (f"kerneltk.jit:{self.__name__}",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,20 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transform
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
+from kerneltk.jit.ir.types import (
+    BOOL,
+    PY_INT,
+    VOID,
+    Array,
+    Node,
+    Number,
+    Record,
+    Type,
+    node_class,
+)
 from kerneltk.jit.source.location import Span
 
 if TYPE_CHECKING:
@@ -33,41 +43,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Node:
-    """What the dataclasses of this module share: they are equal if their fields are."""
-
-    _fields: ClassVar[Any]
-    __match_args__: ClassVar[tuple[str, ...]] = ()
-
-    def __eq__(self, other: object) -> bool:
-        return other.__class__ is self.__class__ and self._fields(other) == self._fields(self)
-
-    def __hash__(self) -> int:
-        return hash(self._fields(self))
-
-    def __repr__(self) -> str:
-        shown = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-
-_Kind = TypeVar("_Kind", bound=_Node)
-
-
-@dataclass_transform(frozen_default=True)
-def _node(kind: type[_Kind]) -> type[_Kind]:
-    """Make a dataclass that is frozen for mypy alone: methods of its own, and slots, would be
-    compiled for each of these classes at every import, in five times the time.
-    """
-    made = dataclass(eq=False, repr=False)(kind)
-    made._fields = operator.attrgetter(*made.__match_args__)
-    return made
-
-
 # -- expressions ----------------------------------------------------------------------------------
 
 
-@_node
-class Literal_(_Node):  # noqa: N801 (typing has Literal)
+@node_class
+class Literal_(Node):  # noqa: N801 (typing has Literal)
     """A number that is known: of Python's own class, or a NumPy scalar's value."""
 
     value: Any
@@ -75,8 +55,8 @@ class Literal_(_Node):  # noqa: N801 (typing has Literal)
     span: Span
 
 
-@_node
-class Local(_Node):
+@node_class
+class Local(Node):
     """A parameter, a variable, or declared memory."""
 
     name: str
@@ -84,8 +64,8 @@ class Local(_Node):
     span: Span
 
 
-@_node
-class Cast(_Node):
+@node_class
+class Cast(Node):
     """A number in another type, converted as C does."""
 
     operand: Expression
@@ -93,8 +73,8 @@ class Cast(_Node):
     span: Span
 
 
-@_node
-class Unary(_Node):
+@node_class
+class Unary(Node):
     """``-`` or ``~`` of a number of the same type."""
 
     op: Literal["-", "~"]
@@ -103,8 +83,8 @@ class Unary(_Node):
     span: Span
 
 
-@_node
-class Not(_Node):
+@node_class
+class Not(Node):
     """``not`` of a bool."""
 
     operand: Expression
@@ -116,8 +96,8 @@ class Not(_Node):
         return BOOL
 
 
-@_node
-class Binary(_Node):
+@node_class
+class Binary(Node):
     """An operation with Python's meaning on two numbers of the type `type`.
 
     ``/`` is the true quotient, so that its type is no integer. The right operand of a shift may
@@ -131,8 +111,8 @@ class Binary(_Node):
     span: Span
 
 
-@_node
-class Compare(_Node):
+@node_class
+class Compare(Node):
     """A comparison of two numbers of one type."""
 
     op: str  # < <= > >= == !=
@@ -146,8 +126,8 @@ class Compare(_Node):
         return BOOL
 
 
-@_node
-class Logical(_Node):
+@node_class
+class Logical(Node):
     """``and`` or ``or`` of bools; what comes later is evaluated only if it matters."""
 
     op: Literal["and", "or"]
@@ -160,8 +140,8 @@ class Logical(_Node):
         return BOOL
 
 
-@_node
-class Select(_Node):
+@node_class
+class Select(Node):
     """One of two values of the same type; the other is not evaluated."""
 
     condition: Expression
@@ -171,8 +151,8 @@ class Select(_Node):
     span: Span
 
 
-@_node
-class Element(_Node):
+@node_class
+class Element(Node):
     """An element of an array, which can be stored to.
 
     `wrap` tells for each index, an integer, whether it may be negative and then counts from the
@@ -186,8 +166,8 @@ class Element(_Node):
     span: Span
 
 
-@_node
-class Slice(_Node):
+@node_class
+class Slice(Node):
     """A part of an axis; None is Python's default. Bounds are clipped as Python does."""
 
     start: Expression | None
@@ -196,8 +176,8 @@ class Slice(_Node):
     span: Span
 
 
-@_node
-class Section(_Node):
+@node_class
+class Section(Node):
     """A view of an array: one part an axis, an integer (which removes it) or a slice."""
 
     array: Expression
@@ -206,8 +186,8 @@ class Section(_Node):
     span: Span
 
 
-@_node
-class Extent(_Node):
+@node_class
+class Extent(Node):
     """The extent of an array along an axis (elements)."""
 
     array: Expression
@@ -220,8 +200,8 @@ class Extent(_Node):
         return PY_INT
 
 
-@_node
-class Field(_Node):
+@node_class
+class Field(Node):
     """A field of a record, by name, or an item of a tuple, by number; can be stored to."""
 
     value: Expression
@@ -230,8 +210,8 @@ class Field(_Node):
     span: Span
 
 
-@_node
-class Nothing(_Node):
+@node_class
+class Nothing(Node):
     """None as an item of a tuple; it has no memory."""
 
     span: Span
@@ -242,8 +222,8 @@ class Nothing(_Node):
         return VOID
 
 
-@_node
-class Construct(_Node):
+@node_class
+class Construct(Node):
     """A tuple of values."""
 
     items: tuple[Expression, ...]
@@ -251,8 +231,8 @@ class Construct(_Node):
     span: Span
 
 
-@_node
-class Call(_Node):
+@node_class
+class Call(Node):
     """An intrinsic: a row of the tables in `intrinsics`.
 
     `static` are the facts that its source depends on beside the arguments.
@@ -265,8 +245,8 @@ class Call(_Node):
     static: tuple[Any, ...] = ()
 
 
-@_node
-class Invoke(_Node):
+@node_class
+class Invoke(Node):
     """A call of another function of the program, by its unique name."""
 
     function: str
@@ -299,8 +279,8 @@ Expression: TypeAlias = (
 # -- statements -----------------------------------------------------------------------------------
 
 
-@_node
-class Declare(_Node):
+@node_class
+class Declare(Node):
     """Memory of a fixed shape that begins to exist here: shared, local or constant.
 
     `data` are the bytes of constant memory. A dynamic one is the block's dynamic shared memory.
@@ -314,8 +294,8 @@ class Declare(_Node):
     data: bytes = b""
 
 
-@_node
-class Store(_Node):
+@node_class
+class Store(Node):
     """An assignment to a local, an element or a field, of a value of its type."""
 
     target: Local | Element | Field
@@ -323,8 +303,8 @@ class Store(_Node):
     span: Span
 
 
-@_node
-class Update(_Node):
+@node_class
+class Update(Node):
     """An assignment to an element or a field that its value is computed from: ``x[i] += 1``.
 
     The target is evaluated once; in `value` it is the local `name`.
@@ -336,16 +316,16 @@ class Update(_Node):
     span: Span
 
 
-@_node
-class Evaluate(_Node):
+@node_class
+class Evaluate(Node):
     """An expression for its effect."""
 
     value: Expression
     span: Span
 
 
-@_node
-class If(_Node):
+@node_class
+class If(Node):
     """A branch."""
 
     condition: Expression
@@ -354,8 +334,8 @@ class If(_Node):
     span: Span
 
 
-@_node
-class While(_Node):
+@node_class
+class While(Node):
     """A loop as long as a condition holds."""
 
     condition: Expression
@@ -363,8 +343,8 @@ class While(_Node):
     span: Span
 
 
-@_node
-class For(_Node):
+@node_class
+class For(Node):
     """A loop over ``range(start, stop, step)``, integers of the variable's type.
 
     Bounds are evaluated once. `ascending` is None where the step's sign is not known. `private`
@@ -383,30 +363,30 @@ class For(_Node):
     span: Span
 
 
-@_node
-class Break(_Node):
+@node_class
+class Break(Node):
     """Leaves the innermost loop."""
 
     span: Span
 
 
-@_node
-class Continue(_Node):
+@node_class
+class Continue(Node):
     """Goes on with the innermost loop."""
 
     span: Span
 
 
-@_node
-class Return(_Node):
+@node_class
+class Return(Node):
     """Leaves the function."""
 
     value: Expression | None
     span: Span
 
 
-@_node
-class Assert(_Node):
+@node_class
+class Assert(Node):
     """Ends the launch with an error unless a condition holds."""
 
     condition: Expression
@@ -414,16 +394,16 @@ class Assert(_Node):
     span: Span
 
 
-@_node
-class Print(_Node):
+@node_class
+class Print(Node):
     """A line of output: strings, and numbers with their formats (of C's printf)."""
 
     parts: tuple[str | tuple[str, Expression], ...]
     span: Span
 
 
-@_node
-class ThreadLoop(_Node):
+@node_class
+class ThreadLoop(Node):
     """The threads of a block one after the other: what stands between two barriers.
 
     Only `split` makes it, for CPU cores.
@@ -453,8 +433,8 @@ Statement: TypeAlias = (
 # -- functions ------------------------------------------------------------------------------------
 
 
-@_node
-class Parameter(_Node):
+@node_class
+class Parameter(Node):
     """A parameter of a function; its location for messages is `span`."""
 
     name: str
@@ -462,8 +442,8 @@ class Parameter(_Node):
     span: Span
 
 
-@_node
-class Function(_Node):
+@node_class
+class Function(Node):
     """A function with all types decided.
 
     Parameters
@@ -500,8 +480,8 @@ class Function(_Node):
     index_ndim: int = 0
 
 
-@_node
-class Program(_Node):
+@node_class
+class Program(Node):
     """A kernel and the functions that it calls, callees first; the kernel is the last."""
 
     functions: tuple[Function, ...]

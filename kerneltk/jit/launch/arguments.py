@@ -25,25 +25,11 @@ __all__ = ["Arguments", "arguments_of", "assumptions_of"]
 
 
 class Arguments(NamedTuple):
-    """The arguments of a call.
+    """The arguments of a call, with arrays as those of the backend whose they are, or of the
+    default one; and what is owed to the libraries that they came from.
 
-    Parameters
-    ----------
-    backend : Backend
-        Whose arrays they are, or the default one.
-    device : int
-        The current device.
-    values : tuple
-        The arguments with the backend's own arrays.
-    types : tuple of Type
-    shapes : ShapeAssumptions
-    places : sequence of Place
-        The parameters, for messages.
-    has_arrays : bool
-    is_64bit_grid : bool
-        Whether they are for a grid with more threads along an axis than 32 bits count.
-    adoption : Adoption
-        What is owed to the libraries whose arrays they are.
+    `places` are the parameters for messages. A grid is one of 64 bits if it has more threads along
+    an axis than 32 bits count.
     """
 
     backend: Backend
@@ -151,18 +137,7 @@ def assumptions_of(
     *,
     is_64bit_grid: bool = False,
 ) -> ShapeAssumptions:
-    """Return what is known of a launch.
-
-    Parameters
-    ----------
-    values : sequence
-        The arguments: arrays as the backend's own, or `ArraySpec`.
-    kinds : sequence of Type
-        Their types.
-    backend : Capabilities
-    is_64bit_grid : bool
-        Whether the grid has more threads along an axis than 32 bits count.
-    """
+    """What is known of a launch, from its arguments, or `ArraySpec` for them, and their types."""
     is_indexable = not is_64bit_grid and fits_32bit(
         number
         for k, (value, kind) in enumerate(zip(values, kinds, strict=True))

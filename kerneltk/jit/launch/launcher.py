@@ -8,7 +8,6 @@ its extents, whether the arrays may be used at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kerneltk.backends.base import Function, GridLimits, LaunchMode
@@ -37,8 +36,7 @@ MAX_PLANS = 4096
 _MAX_LAUNCHERS = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledKernel:
+class CompiledKernel(NamedTuple):
     """A kernel for one tuple of argument types, on one device.
 
     Parameters
@@ -87,7 +85,7 @@ class _Variant(GridLaunches):
         self.new_buffer()  # raises here for parameters that a launch has no capacity for
 
     def leaves(self, values: Sequence[Any]) -> list[Leaf]:
-        """Return the leaves of a call's arguments."""
+        """The leaves of a call's arguments."""
         return [
             leaf
             for k, (value, type_) in enumerate(zip(values, self.types, strict=True))
@@ -98,11 +96,11 @@ class _Variant(GridLaunches):
         return self._places[leaf.argument].at(*leaf.path)
 
     def is_lent(self, leaf: Leaf) -> bool:
-        """Return whether a leaf is a record whose address is passed."""
+        """Whether a leaf is a record whose address is passed."""
         return isinstance(leaf.type, Record) and self._lent[leaf.argument]
 
     def argument(self, form: Form, leaves: Iterator[Leaf]) -> Argument | Structure:
-        """Return how an argument is launched with, and take its leaves."""
+        """How an argument is launched with; its leaves are taken."""
         if isinstance(form, Structure):
             items = tuple(self.argument(item, leaves) for item in form.items)
             return Structure(form.type, form.fields, items)
@@ -116,12 +114,12 @@ class _Variant(GridLaunches):
         return Argument(form, "float32" if narrowed else marshal_of(form))
 
     def plan(self, run: Callable[..., Any], leaves: Sequence[Leaf]) -> tuple[Any, ...]:
-        """Return the plan for a call's arguments; raises for those that cannot be passed."""
+        """The plan for a call's arguments; raises for those that cannot be passed."""
         self._prepare(leaves)
         return self.row(run, *(number for leaf in leaves for number in self._numbers(leaf)))
 
     def _numbers(self, leaf: Leaf) -> tuple[int, ...]:
-        """Return the numbers that a plan has for a leaf: of an array those that are passed with its
+        """The numbers that a plan has for a leaf: of an array those that are passed with its
         address, of a record whose address is passed the bits that it must not have.
         """
         if self.is_lent(leaf):
@@ -233,25 +231,8 @@ class Launcher:
     def launch(
         self, arguments: Arguments, grid: Any, block: Any, shared: Any = 0, stream: Any = None
     ) -> Miss | None:
-        """Launch with arguments for which there is a kernel, and perhaps no plan yet.
-
-        Parameters
-        ----------
-        arguments : Arguments
-        grid : int or tuple of int
-            Blocks along x, y and z.
-        block : int or tuple of int
-            Threads of a block along x, y and z.
-        shared : int
-            Dynamic shared memory of a block (bytes).
-        stream : int, optional
-            A handle; if not given, the current stream of the library whose arrays they are.
-
-        Returns
-        -------
-        Miss or None
-            "large grid" if the grid needs the kernel for 64-bit grids. Otherwise it is launched,
-            unless another thread has taken the plan away.
+        """Launch with arguments for which there is a kernel, and perhaps no plan yet. None is
+        returned if that is done; another thread may have taken the plan away.
 
         Raises
         ------

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -59,17 +58,9 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an argument goes, for messages.
-
-    Parameters
-    ----------
-    kernel : str
-    name : str
-        The parameter's, with the way into a tuple or a dataclass: ``"pair[0]"``, ``"config.n"``.
-    snippet : Snippet or None
-        Where the parameter is declared.
+class Place(NamedTuple):
+    """Where an argument goes, for messages: the kernel, the parameter with the path into a tuple or
+    a dataclass (``"pair[0]"``, ``"config.n"``), and where that is declared.
     """
 
     kernel: str
@@ -87,7 +78,7 @@ class Place:
     def at(self, *path: int | str) -> Place:
         """Return a place inside: indices and names of fields lead to it."""
         steps = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-        return dataclasses.replace(self, name=self.name + "".join(steps))
+        return self._replace(name=self.name + "".join(steps))
 
     def message(self, sentence: str, hint: str = "") -> str:
         """Return a message with the parameter's declaration."""
@@ -146,17 +137,7 @@ def form_of(value: Any) -> Form:
 
 
 class Leaf(NamedTuple):
-    """An array, a number or None, in an argument or by itself.
-
-    Parameters
-    ----------
-    value : object
-    type : Type
-    argument : int
-        The index of the argument that it is in.
-    path : tuple of (int or str)
-        The way into that.
-    """
+    """An array, a number or None: an argument by its index, or an item on a path into one."""
 
     value: Any
     type: Type
@@ -193,15 +174,7 @@ def element_of(dtype: np.dtype[Any]) -> Number | Record:
 
 
 def type_of(value: Any, array_type: type, place: Place | None = None) -> Type:
-    """Return the type of an argument.
-
-    Parameters
-    ----------
-    value : object
-    array_type : type
-        The backend's class of arrays.
-    place : Place, optional
-        The parameter, for messages.
+    """The type of an argument; `array_type` is the backend's class of arrays.
 
     Raises
     ------
@@ -289,16 +262,9 @@ def _refused(value: Any, place: Place | None) -> ArgumentTypeError:
 # -- bytes -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The bytes of a value in the block of parameters.
-
-    Parameters
-    ----------
-    format : str
-        Of ``struct``, with its padding, without alignment of its own (``"<"``).
-    size, alignment : int
-        Bytes; no bytes at all mean that nothing is passed.
+class Layout(NamedTuple):
+    """The bytes of a value in the block of parameters: a format of ``struct`` with its padding and
+    without alignment of its own (``"<"``), size and alignment. Without bytes nothing is passed.
     """
 
     format: str

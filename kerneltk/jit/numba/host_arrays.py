@@ -85,13 +85,7 @@ def _check_like(given: Any, own: Any) -> None:
 
 
 class HostStream:
-    """A stream in which everything is done already.
-
-    Attributes
-    ----------
-    ptr : int
-        The handle that launches take.
-    """
+    """A stream in which everything is done already; launches take its handle, `ptr`."""
 
     ptr = 0
 
@@ -125,13 +119,7 @@ class HostEvent:
         """Return: what was before it is done."""
 
     def elapsed_time(self, evtend: HostEvent) -> float:
-        """Return the time from this event to `evtend` (milliseconds).
-
-        Raises
-        ------
-        ArgumentValueError
-            One of them was not recorded.
-        """
+        """Return the time from this event to `evtend` (milliseconds), if both were recorded."""
         if self._time is None or evtend._time is None:
             raise ArgumentValueError("An event that was not recorded has no time.")
         return (evtend._time - self._time) / 1e6
@@ -201,9 +189,7 @@ class HostLibrary:
         """Return a stream."""
         return HostStream()
 
-    def default_stream(self) -> HostStream:
-        """Return a stream."""
-        return HostStream()
+    default_stream = stream
 
     def external_stream(self, handle: int) -> HostStream:
         """Raise: there is none."""
@@ -217,13 +203,7 @@ class HostLibrary:
         """Return: a launch returns when the work is done."""
 
     def device(self, number: int | None) -> HostDevice:
-        """Return the only device.
-
-        Raises
-        ------
-        ArgumentValueError
-            `number` is that of another one.
-        """
+        """Return the only device; raises ArgumentValueError for the number of another one."""
         if number not in (None, 0):
             raise ArgumentValueError(
                 f"There is no device {number}: without a GPU, the cores of this machine are device "
@@ -231,9 +211,7 @@ class HostLibrary:
             )
         return HostDevice()
 
-    def select(self, number: int) -> HostDevice:
-        """Return the only device; raises as `device`."""
-        return self.device(number)
+    select = device
 
     def count(self) -> int:
         """Return 1."""

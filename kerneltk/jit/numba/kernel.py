@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_in_brackets
 from kerneltk.jit.frontends.rawkernel import (
-    _MOST_CONFIGURATIONS,
     Configured,
     Definition,
     DeviceFunction,
@@ -18,7 +16,7 @@ from kerneltk.jit.frontends.rawkernel import (
     checked_function,
 )
 from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
-from kerneltk.launch.launch_config import covering_grid, is_size, plain_key
+from kerneltk.launch.launch_config import covering_grid, is_size
 
 __all__ = ["CudaKernel", "jit"]
 
@@ -29,13 +27,7 @@ _THREADS = 256
 class CudaKernel(JitKernel):
     """A kernel that is launched as ``kernel[griddim, blockdim, stream, sharedmem](*args)``.
 
-    Made by :func:`jit`.
-
-    Parameters
-    ----------
-    definition : Definition
-    signature : tuple of Parsed or None
-        What arguments are turned into.
+    Made by :func:`jit`; its arguments are turned into what the signature says.
     """
 
     def __init__(self, definition: Definition, signature: tuple[Parsed, ...] | None = None) -> None:
@@ -77,10 +69,8 @@ class CudaKernel(JitKernel):
         stream = stream_in_brackets(stream)
         kind = Configured if self._signature is None else _Adapting
         found = kind(self, grid, block, int(shared), stream)
-        if key is not None and stream is None and len(self._configured) < _MOST_CONFIGURATIONS:
-            found.given, found.key = key, plain_key(key)
-            with suppress(TypeError):  # a list cannot be a key
-                self._configured[key] = found
+        if key is not None and stream is None:
+            self._keep(key, found)
         return found
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
@@ -115,13 +105,7 @@ class CudaKernel(JitKernel):
         return self._with(grid, threads, stream, sharedmem)
 
     def adapted(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return arguments as the signature has them.
-
-        Raises
-        ------
-        ArgumentTypeError
-            An argument is not what the signature says.
-        """
+        """Arguments as the signature has them; raises ArgumentTypeError for what it does not."""
         if self._signature is None:
             return args
 

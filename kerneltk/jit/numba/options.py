@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,57 +22,32 @@ from kerneltk.errors import (
 
 __all__ = ["Options", "Parsed", "checked_options", "parse_signature", "signatures_of"]
 
-_NAMES: dict[str, str] = {
-    "boolean": "bool",
-    "bool_": "bool",
-    "bool": "bool",
-    "b1": "bool",
-    "byte": "uint8",
-    "char": "int8",
-    "short": "int16",
-    "ushort": "uint16",
-    "intc": "int32",
-    "uintc": "uint32",
-    "long_": "int64",
-    "ulong": "uint64",
-    "longlong": "int64",
-    "ulonglong": "uint64",
-    "intp": "int64",
-    "uintp": "uint64",
-    "size_t": "uint64",
-    "ssize_t": "int64",
-    "int_": "int64",
-    "uint": "uint64",
-    "float_": "float32",
-    "double": "float64",
-    **{name: name for name in ("int8", "int16", "int32", "int64")},
-    **{name: name for name in ("uint8", "uint16", "uint32", "uint64")},
-    **{name: name for name in ("float16", "float32", "float64", "complex64", "complex128")},
-    **{f"i{size}": f"int{8 * size}" for size in (1, 2, 4, 8)},
-    **{f"u{size}": f"uint{8 * size}" for size in (1, 2, 4, 8)},
-    **{f"f{size}": f"float{8 * size}" for size in (2, 4, 8)},
-    **{f"c{size}": f"complex{8 * size}" for size in (8, 16)},
-}  # fmt: skip
+_SPELLINGS = {
+    "bool": "boolean bool_ b1",
+    "int8": "char i1",
+    "int16": "short i2",
+    "int32": "intc i4",
+    "int64": "long_ longlong intp ssize_t int_ i8",
+    "uint8": "byte u1",
+    "uint16": "ushort u2",
+    "uint32": "uintc u4",
+    "uint64": "ulong ulonglong uintp size_t uint u8",
+    "float16": "f2",
+    "float32": "float_ f4",
+    "float64": "double f8",
+    "complex64": "c8",
+    "complex128": "c16",
+}
+_NAMES = {name: dtype for dtype, names in _SPELLINGS.items() for name in (dtype, *names.split())}
 _TOKEN = re.compile(r"\s*(\w+|\[[\s:,1]*\]|[(),])\s*")
 
 
 # -- signatures -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """A type in a signature.
-
-    Parameters
-    ----------
-    text : str
-        As it is written.
-    dtype : numpy.dtype or None
-        Of a number or of an array's elements; None for a tuple.
-    ndim : int
-        Dimensions of an array; 0 for a number.
-    items : tuple of Parsed
-        Of a tuple.
+class Parsed(NamedTuple):
+    """A type in a signature, with its text: of a number, which has no dimensions, of an array, or
+    of a tuple, which has items and no dtype.
     """
 
     text: str
@@ -211,18 +185,8 @@ def parse_signature(text: str) -> tuple[Parsed, ...]:
 # -- options --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What numba's options come to.
-
-    Parameters
-    ----------
-    device : bool
-    fastmath : bool
-    compile : tuple of str
-        Compile options.
-    launch_bounds : int or tuple of int or None
-    """
+class Options(NamedTuple):
+    """What numba's options come to; `compile` are compile options."""
 
     device: bool
     fastmath: bool

@@ -61,18 +61,10 @@ _ANNOTATIONS = annotations.compiler_flag  # what the import from __future__ bind
 class FunctionSource:
     """The text and the syntax tree of a function.
 
-    Parameters
-    ----------
-    name : str
-        The function's ``__name__``; ``"<lambda>"`` for a lambda.
-    origin : str
-        How messages call the text: ``"kernels.py"``, ``"In [3]"``, ``"<stdin>"``.
-    path : str
-        The full file name, or the name between ``<`` and ``>`` that Python gave to the text.
-    text : str
-        The whole text of the file or cell; lines end with a line feed.
-    node : ast.FunctionDef or ast.AsyncFunctionDef or ast.Lambda
-        The function. Positions are those in `text`, as `ast` has them.
+    `name` is its ``__name__``, `origin` how messages call the text (``"kernels.py"``,
+    ``"In [3]"``, ``"<stdin>"``), `path` the full file name, or the name between ``<`` and ``>``
+    that Python gave to the text. `text` is the whole file or cell, in which the node's positions
+    are; its lines end with a line feed.
     """
 
     name: str
@@ -82,13 +74,7 @@ class FunctionSource:
     node: FunctionNode
 
     def span(self, node: ast.AST) -> Span:
-        """Return the place of a node; columns are characters.
-
-        Raises
-        ------
-        AttributeError
-            If nodes of this class have no place (``ast.arguments``, ``ast.Add``).
-        """
+        """The location of a node that has one; columns are characters."""
         place: Any = node
         if self.text.isascii():
             return Span(place.lineno, place.col_offset, place.end_lineno, place.end_col_offset)
@@ -101,7 +87,7 @@ class FunctionSource:
         )
 
     def snippet(self, span: Span, label: str = "") -> Snippet:
-        """Return the place as a message shows it: of several lines, the first."""
+        """A location as a message shows it: of several lines, the first."""
         layout = _layout(self.text)
         begin = layout.starts[span.line - 1]
         end = span.end_column
@@ -110,17 +96,17 @@ class FunctionSource:
         return Snippet(self.origin, self.text, begin + span.column, begin + end, label)
 
     def line(self, number: int) -> str:
-        """Return a line of the text, counted from one, without the line feed."""
+        """A line of the text, counted from one, without the line feed."""
         return _layout(self.text).lines[number - 1]
 
     def at(self, node: FunctionNode) -> FunctionSource:
-        """Return the source of a function that is nested in this one."""
+        """The source of a function that is nested in this one."""
         name = _LAMBDA if isinstance(node, ast.Lambda) else node.name
         return FunctionSource(name, self.origin, self.path, self.text, node)
 
 
 def source_of(function: Callable[..., Any]) -> FunctionSource:
-    """Return the text and the syntax tree of a Python function.
+    """The text and the syntax tree of a Python function.
 
     Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them.
 

@@ -18,18 +18,10 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class Scope:
     """The names of a function.
 
-    Parameters
-    ----------
-    parameters : tuple of str
-    assigned : dict of str to int
-        How often each name is assigned in the text; a loop's variable counts as often.
-    free : frozenset of str
-        Names that are read and belong to what is around.
-    in_loops : frozenset of str
-        Names that a loop assigns in its body or as its variable.
-    private_loops : frozenset of ast.For
-        Loops over a name that nothing else assigns or reads: what reads it stands inside of these,
-        or of another loop over the same name, and in no function there.
+    `assigned` tells how often each name is assigned in the text (a loop's variable as often),
+    `free` are those that belong to what is around, `in_loops` those that a loop assigns. What reads
+    the variable of one of the `private_loops` stands inside of these, or of another loop over the
+    same name, and in no function there; nothing else assigns it.
     """
 
     parameters: tuple[str, ...]

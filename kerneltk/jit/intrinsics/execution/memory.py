@@ -129,13 +129,15 @@ def _array_like(low: Any, site: CallSite) -> Value:
 
 
 shared_array = Intrinsic(
-    "shared.array", _array("shared"), "Return shared memory of a shape and a dtype."
+    "cuda.shared.array", _array("shared"), "Return shared memory of a shape and a dtype."
 )
 local_array = Intrinsic(
-    "local.array", _array("local"), "Return memory of the thread's own, of a shape and a dtype."
+    "cuda.local.array",
+    _array("local"),
+    "Return memory of the thread's own, of a shape and a dtype.",
 )
 array_like = Intrinsic(
-    "const.array_like", _array_like, "Return a NumPy array from outside as constant memory."
+    "cuda.const.array_like", _array_like, "Return a NumPy array from outside as constant memory."
 )
 
 INTRINSICS: dict[str, Any] = {

@@ -14,6 +14,7 @@ from kerneltk.jit.intrinsics.base import (
     Builder,
     CallSite,
     Intrinsic,
+    Named,
     Operation,
     Rule,
     Static,
@@ -28,7 +29,7 @@ _THREAD = frozenset((ir.Effect.THREAD,))
 _UINT = Number(np.dtype(np.uint32))
 
 
-class DeviceValue:
+class DeviceValue(Named):
     """A value that only a thread has: ``threadIdx.x``, ``warpsize``.
 
     Parameters
@@ -59,7 +60,7 @@ class DeviceValue:
     __lshift__ = __rshift__ = __and__ = __or__ = __xor__ = _outside
 
 
-class Coordinates:
+class Coordinates(Named):
     """``threadIdx``, ``blockIdx``, ``blockDim`` or ``gridDim``: three values of a thread.
 
     Attributes
@@ -108,7 +109,7 @@ gridDim = Coordinates("gridDim", _extents(_MOST_BLOCKS))  # noqa: N816
 _WARP_SIZE = Operation("warpsize", "32ll", range=(32, 32))
 warpsize = DeviceValue("warpsize", _WARP_SIZE)
 _LANE = Operation("laneid", "KERNELTK_LANE", _THREAD, ("jit_threads.hpp",), range=(0, 31))
-laneid_value = DeviceValue("laneid", _LANE)
+laneid_value = DeviceValue("cuda.laneid", _LANE)
 
 
 def with_warps_of(size: int, program: ir.Program) -> ir.Program:
