@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["run"]
+__all__ = ["run", "start"]
 
 # What these name would change the result and stand in no key.
 _IGNORED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX")
@@ -34,6 +34,45 @@ def _interrupts_held() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
     if held:
         handler(*held[0])
+
+
+def _in_environment(
+    command: Sequence[str], unset: Sequence[str], variables: Sequence[str]
+) -> list[str]:
+    # Messages are read by patterns, so they must not be translated.
+    changes = [part for name in (*_IGNORED, *unset) for part in ("-u", name)]
+    return ["/usr/bin/env", *changes, "LC_ALL=C", *variables, *command]
+
+
+def start(command: Sequence[str], given: int, taken: int, *, unset: Sequence[str] = ()) -> int:
+    """Start a program without waiting for it; return its process number, which leads a group.
+
+    Parameters
+    ----------
+    command : sequence of str
+    given, taken : int
+        Open files that become its stdin and its stdout; its messages are dropped.
+    unset : sequence of str
+        As in :func:`run`.
+
+    Raises
+    ------
+    OSError
+        It cannot be started.
+    """
+    import signal
+
+    arguments = _in_environment(command, unset, ())
+    files = (
+        (os.POSIX_SPAWN_DUP2, given, 0),
+        (os.POSIX_SPAWN_DUP2, taken, 1),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    )
+    # Python ignores these two signals, and a child would go on doing so.
+    ignored = (signal.SIGPIPE, signal.SIGXFSZ)
+    return os.posix_spawn(
+        arguments[0], arguments, os.environ, file_actions=files, setsid=True, setsigdef=ignored
+    )
 
 
 def run(
@@ -67,13 +106,11 @@ def run(
     import signal
     import subprocess  # a process whose kernels are all cached needs neither
 
-    # Messages are read by patterns, so they must not be translated.
-    environment = [part for name in (*_IGNORED, *unset) for part in ("-u", name)]
     process = None
     try:
         with _interrupts_held():
             process = subprocess.Popen(
-                ["/usr/bin/env", *environment, "LC_ALL=C", *variables, *command],
+                _in_environment(command, unset, variables),
                 cwd=directory,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -63,6 +63,7 @@ _FILE, _EXPORTED = "unit.cpp", "exported.map"
 # Older ones lack _Float16 in C++ or vectorise the package's loops badly.
 _OLDEST: dict[Family, tuple[int, ...]] = {"gcc": (12,), "clang": (15,), "zig": (0, 13)}
 _COMMANDS = ("g++", "c++", "clang++")
+_DIRECTORIES = ("TMPDIR", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")
 _SANITIZERS = ("address", "undefined")
 _HINT = "install g++ 12 or newer, or the extra 'kerneltk[compiler]', which brings its own compiler."
 
@@ -105,18 +106,19 @@ def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int
         command,
         directory,
         time_limit,
-        # LeakSanitizer would make the compiler itself fail.
-        unset=("LD_PRELOAD",) if get_settings().host_sanitizers else (),
+        unset=_unset(),
         # Zig writes its caches into the home directory, which may be missing or read-only, and
-        # would never clean them up.
-        variables=(f"ZIG_GLOBAL_CACHE_DIR={directory}", f"ZIG_LOCAL_CACHE_DIR={directory}"),
+        # would never clean them up; nor does g++ clean up TMPDIR where it is ended.
+        variables=[f"{name}={directory}" for name in _DIRECTORIES],
         merged=True,
     )
     return status, output
 
 
-def _run_limited(command: Sequence[str], directory: str) -> tuple[int, str]:
-    return _run(command, directory, COMPILE_TIME_LIMIT)
+def _unset() -> tuple[str, ...]:
+    """Return the variables that a compiler must not see."""
+    # LeakSanitizer would make the compiler itself fail.
+    return ("LD_PRELOAD",) if get_settings().host_sanitizers else ()
 
 
 def _parse_version(text: str) -> tuple[Family, str] | None:
@@ -630,7 +632,7 @@ def build(
         if compiler.family == "gcc":
             if prelude:
                 included = precompiled.options_for(
-                    prelude, compiler.command, own, target(), directory, _run_limited
+                    prelude, compiler.command, own, target(), directory, _unset()
                 )
             options = (*own, *included, *compiler_workarounds.dump_options(own))
         # Told that nothing of the standard library is linked, zig hides its headers.
@@ -653,7 +655,7 @@ def build(
         if status == 0 and compiler.family == "gcc":
             exact = compiler_workarounds.options_without_miscompilation(own, directory)
         if exact != own or (status != 0 and included):  # messages are those of the whole text
-            return build(
+            code, log = build(
                 name,
                 source,
                 exact,
@@ -662,6 +664,9 @@ def build(
                 exported=exported,
                 prelude=prelude if status == 0 else "",
             )
+            if status != 0 and code is not None:
+                precompiled.refuse(prelude, own, target())
+            return code, log
         if status == 0:
             return elf.without_start_functions(output.read_bytes()), log
         temporary.check_finished(f"The compiler '{compiler.command[0]}'", status, log)
