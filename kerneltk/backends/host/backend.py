@@ -352,6 +352,7 @@ class HostBackend:
 
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> Never:
         """Raise: a host launch that fails once fails again."""
+        runtime.raise_interrupt()
         if launch is not runtime.launch:
             raise _grid_failure(failure)
         if failure == _INTERRUPTED:

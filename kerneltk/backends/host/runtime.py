@@ -44,6 +44,7 @@ __all__ = [
     "note_arrays",
     "num_threads",
     "prepare",
+    "raise_interrupt",
     "set_time_limit",
     "worker_count",
 ]
@@ -53,7 +54,7 @@ launch: Callable[[int, int, int, int, int], int]
 ``[0, total)`` and return 0 when all are done, 1 if it divided an integer by zero, 2 if it trapped.
 
 With a negative grain, whose absolute value then counts, an interrupt of the process ends the
-launch: it returns 5.
+launch if its handler in Python raises: it returns 5, and :func:`raise_interrupt` raises that.
 
 A foreign function, which releases the GIL. Chunks have a multiple of `grain` items; a launch of no
 more than `grain` items, or of one thread, runs in the caller. Launches from several threads, nested
@@ -330,6 +331,12 @@ def last_fault() -> str:
     from kerneltk.backends.host import memory_check
 
     return memory_check.describe(finding, told)
+
+
+def raise_interrupt() -> None:
+    """Raise what a signal's handler in Python raised during this thread's last launch."""
+    # A function that keeps the GIL, and after which exceptions are looked for.
+    ctypes.PYFUNCTYPE(ctypes.c_int)(_symbol(_ready(), "kt_raise"))()
 
 
 @cache
