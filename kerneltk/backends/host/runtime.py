@@ -97,16 +97,17 @@ class HostFunction:
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.c") for name in ("runtime", "fibers", "grid", "memory")
 )
+_MOST_THREADS = 512  # MAX_THREADS in runtime.c
 _loads = itertools.count()
 _lock = threading.Lock()
 _library: _Pool | None = None
 
 
 def num_threads() -> int:
-    """Return how many threads a launch may use: ``KERNELTK_NUM_THREADS``, else every core that
-    this process may run on.
+    """How many threads a launch may use: ``KERNELTK_NUM_THREADS``, else one for each core that this
+    process may run on; 512 at most.
     """
-    return get_settings().num_threads or len(os.sched_getaffinity(0))
+    return min(get_settings().num_threads or len(os.sched_getaffinity(0)), _MOST_THREADS)
 
 
 def _open_library(code: bytes) -> int:
