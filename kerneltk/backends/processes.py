@@ -47,18 +47,8 @@ def _in_environment(
 def start(command: Sequence[str], given: int, taken: int, *, unset: Sequence[str] = ()) -> int:
     """Start a program without waiting for it; return its process number, which leads a group.
 
-    Parameters
-    ----------
-    command : sequence of str
-    given, taken : int
-        Open files that become its stdin and its stdout; its messages are dropped.
-    unset : sequence of str
-        As in :func:`run`.
-
-    Raises
-    ------
-    OSError
-        It cannot be started.
+    The open files `given` and `taken` become its stdin and its stdout; its messages are dropped.
+    `unset` is as in :func:`run`. Raises OSError if it cannot be started.
     """
     import signal
 
@@ -87,21 +77,10 @@ def run(
     """Run a program in `directory`; return its exit status and what it printed to stdout and to
     stderr.
 
-    Parameters
-    ----------
-    command, directory, time_limit
-        The limit is in seconds.
-    unset, variables : sequence of str
-        Names of variables that it shall not see, and ``"NAME=value"`` of further ones.
-    merged : bool
-        Whether what it prints to stderr comes with the rest, in the order of printing.
-
-    Raises
-    ------
-    OSError
-        It cannot be started.
-    TimeoutError
-        It takes longer than `time_limit`; it is ended with its children.
+    `unset` are names of variables that it shall not see, and `variables` ``"NAME=value"`` of
+    further ones. `merged` puts what it prints to stderr behind the rest, in the order of printing.
+    Raises OSError if it cannot be started, and TimeoutError after `time_limit` seconds; it is ended
+    with its children then.
     """
     import signal
     import subprocess  # a process whose kernels are all cached needs neither

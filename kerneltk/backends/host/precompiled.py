@@ -73,22 +73,10 @@ def options_for(
     directory: Path,
     unset: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Return the options by which g++ takes a prelude precompiled; none as long as it is not.
+    """The options by which g++ (`command`) takes a prelude precompiled; none as long as it is not.
 
-    Parameters
-    ----------
-    prelude : str
-        As :func:`prelude_of` returns it.
-    command : sequence of str
-        How g++ is started.
-    options : sequence of str
-        What the unit is compiled with.
-    target : Target
-        What it is compiled for.
-    directory : Path
-        Where g++ will run; the header is put there.
-    unset : sequence of str
-        Variables of the environment that g++ shall not see.
+    `options` are those of the unit, `directory` is where g++ will run and the header is put, and
+    `unset` are variables that g++ shall not see.
     """
     if not prelude or includes_by_option(options):  # what is included first could change the rest
         return ()

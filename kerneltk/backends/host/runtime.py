@@ -80,15 +80,7 @@ an OS thread a block, so that blocks may wait for each other; 4 if the grid has 
 
 @dataclass(frozen=True, slots=True)
 class HostFunction:
-    """The entry point of loaded object code.
-
-    Parameters
-    ----------
-    address : int
-        Where it is in this process: the first argument of :data:`launch`.
-    entry : str
-        Its name.
-    """
+    """The entry point of loaded object code: its address, the first argument of :data:`launch`."""
 
     address: int
     entry: str
@@ -165,13 +157,7 @@ def _symbol(handle: int, name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HostLibrary:
-    """A loaded library.
-
-    Parameters
-    ----------
-    handle : int
-        The dynamic loader's.
-    """
+    """A loaded library, by the dynamic loader's handle."""
 
     handle: int
 
@@ -188,21 +174,16 @@ class HostLibrary:
 
 
 def load(code: ObjectCode) -> HostFunction:
-    """Load host object code into this process, and return its entry point. Raises as
-    :func:`load_library`; LaunchError also where the entry point is missing.
+    """Load host object code into this process. Raises as :func:`load_library`; LaunchError also
+    where the entry point is missing.
     """
     return HostFunction(load_library(code).address(code.entry), code.entry)
 
 
 def load_library(code: ObjectCode) -> HostLibrary:
-    """Load host object code into this process, for as long as the process lives.
-
-    Raises
-    ------
-    BackendUnavailableError
-        It was compiled for another CPU or C library.
-    LaunchError
-        The loader refuses it.
+    """Load host object code into this process, for as long as the process lives. Raises
+    BackendUnavailableError for code of another CPU or C library, LaunchError if the loader refuses
+    it.
     """
     here = toolchain.target()
     if code.target.backend != "host" or code.target.architecture != here.architecture:

@@ -70,16 +70,8 @@ _HINT = "install g++ 12 or newer, or the extra 'kerneltk[compiler]', which bring
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C++ compiler.
-
-    Parameters
-    ----------
-    command : tuple of str
-        How it is started, for example ``("/usr/bin/g++",)``.
-    family : {"gcc", "clang", "zig"}
-        Whose options it takes and whose messages it writes.
-    version : str
-        Its version, for example ``"12.2.0"``.
+    """A C++ compiler: how it is started (``("/usr/bin/g++",)``), whose options and messages it has,
+    and its version (``"12.2.0"``).
     """
 
     command: tuple[str, ...]
@@ -201,14 +193,10 @@ def _candidates() -> Iterator[tuple[str, ...]]:
 
 @cache
 def find_compiler() -> Compiler:
-    """Return the compiler that host kernels are built with.
+    """The compiler that host kernels are built with, found once.
 
-    The answer is kept; ``find_compiler.cache_clear()`` looks again.
-
-    Raises
-    ------
-    BackendUnavailableError
-        This machine is not supported, or no compiler on it can be used.
+    Raises BackendUnavailableError if this machine is not supported, or has no compiler that can be
+    used.
     """
     _check_machine()
     refused = []
@@ -267,12 +255,8 @@ def _cpu_digest() -> str:
 
 @cache
 def target() -> Target:
-    """Return what host units are compiled for: this CPU, this C library, this compiler.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no compiler, or the CPU's features cannot be told.
+    """What host units are compiled for: this CPU, this C library, this compiler. Raises
+    BackendUnavailableError if there is no compiler, or the CPU's features cannot be told.
     """
     compiler = find_compiler()
     # The objects bind to versioned symbols, which an older library does not have.
@@ -419,13 +403,7 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
 
 
 def runtime_options() -> tuple[str, ...]:
-    """Return the options that the thread pool, a C text, is compiled with.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no compiler, or it cannot build with the sanitizers asked for.
-    """
+    """The options of the thread pool, whose language is C. Raises as :func:`backend_options`."""
     options = _code_options(find_compiler())
     if get_settings().host_debug:  # the lines of kernels are found by the frames around its own
         options = (*options, "-fno-omit-frame-pointer")
@@ -435,14 +413,8 @@ def runtime_options() -> tuple[str, ...]:
 
 
 def check_sanitizers_loaded() -> None:
-    """Check that what a build for AddressSanitizer needs is in this process.
-
-    Loading such a library without it would end the process.
-
-    Raises
-    ------
-    BackendUnavailableError
-        ``KERNELTK_HOST_SANITIZE`` names ``address``, and libasan was not preloaded.
+    """Raise BackendUnavailableError if ``KERNELTK_HOST_SANITIZE`` names ``address`` and libasan was
+    not preloaded: loading a unit without it would end the process.
     """
     if "address" not in get_settings().host_sanitizers:
         return
@@ -498,21 +470,12 @@ _WITHOUT_EFFECT = (
 
 
 def host_options(options: Sequence[str]) -> tuple[str, ...]:
-    """Return what NVRTC options mean to a host compiler.
+    """NVRTC options (``"-DN=4"``, ``"-D", "N=4"``, ``"--std=c++20"``) as a host compiler has them.
 
     Macros, include directories, the language standard, ``--fmad`` and ``--use_fast_math`` are
-    translated. A standard older than C++17 becomes C++17, which the package's headers need.
-    Options that only allow less precision or that guide the device's code generator do nothing.
-
-    Parameters
-    ----------
-    options : sequence of str
-        As NVRTC takes them: ``"-DN=4"``, ``"-D", "N=4"``, ``"--std=c++20"``.
-
-    Raises
-    ------
-    CompileError
-        An option has no meaning on the host, or its value is missing.
+    translated. A standard older than C++17 becomes C++17, which the package's headers need. Options
+    that only allow less precision or that guide the device's code generator do nothing. Raises
+    CompileError for an option without a meaning on the host, or without its value.
     """
     result: list[str] = []
     rest = iter(options)
@@ -578,41 +541,19 @@ def build(
     exported: Sequence[str] = (),
     prelude: str = "",
 ) -> tuple[bytes | None, str]:
-    """Compile a source to a shared library.
+    """Compile a source to a shared library: its bytes, None if it is refused, and the messages.
 
     g++ builds it a second time where it may have miscompiled it
     (:mod:`kerneltk.backends.host.compiler_workarounds`).
 
-    Parameters
-    ----------
-    name : str
-        The file name that messages give to the text.
-    source : str
-        The text.
-    options : sequence of str
-        The compiler's options.
-    language : {"c++", "c"}
-        What the text is written in.
-    has_gaps : bool
-        Whether memory is left free around each of its shared variables.
-    exported : sequence of str
-        Patterns of the only symbols that the library offers; all others are its own, whatever the
-        source says, so that they neither hide the process's functions nor are hidden by them. By
-        default those that the source makes visible.
-    prelude : str
-        The includes that the source begins with, which g++ may take precompiled.
+    `name` is the file that messages name. `has_gaps` leaves memory free around each shared
+    variable. `exported` are patterns of the only symbols that the library offers, by default those
+    that the source makes visible; all others are its own, so that they neither hide the process's
+    functions nor are hidden by them. `prelude` are the includes at the begin of the source, which
+    g++ may take precompiled.
 
-    Returns
-    -------
-    tuple of (bytes or None, str)
-        The library, None if the compiler refused the text, and the compiler's messages.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no compiler, it cannot be started or is ended, or its files cannot be written.
-    CompileError
-        The compiler did not finish in :data:`COMPILE_TIME_LIMIT` seconds.
+    Raises BackendUnavailableError if there is no compiler, it cannot be started or is ended, or its
+    files cannot be written, and CompileError after :data:`COMPILE_TIME_LIMIT` seconds.
     """
     compiler = find_compiler()
     with temporary.directory() as directory:
@@ -754,24 +695,11 @@ def _build_unit(
 
 
 def compile_unit(unit: TranslationUnit) -> ObjectCode:
-    """Compile a host unit for this machine.
+    """Compile a host unit for this machine, to a shared library.
 
-    Parameters
-    ----------
-    unit : TranslationUnit
-        Defines ``extern "C" void ENTRY(const void* args, long long begin, long long end)``.
-
-    Returns
-    -------
-    ObjectCode
-        Of kind ``"shared-library"``.
-
-    Raises
-    ------
-    CompileError
-        The compiler refuses the text, or an option means nothing on the host.
-    BackendUnavailableError
-        There is no compiler.
+    It defines ``extern "C" void ENTRY(const void* args, long long begin, long long end)``. Raises
+    CompileError if the compiler refuses it or an option means nothing on the host, and
+    BackendUnavailableError.
     """
     options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
     if unit.raw:
