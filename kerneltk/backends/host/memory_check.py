@@ -157,7 +157,7 @@ class ArrayNotes:
         self._parameters = parameters
 
     def __call__(self, block: int, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
-        """Note the arrays of this thread's next launch; `block` is the address of its parameters."""
+        """Note the arrays of this thread's next launch, and the address of its parameters."""
         notes = bytearray()
         for index, (array, (_, written)) in enumerate(zip(arrays, self._parameters, strict=True)):
             low, high = np.lib.array_utils.byte_bounds(array)
