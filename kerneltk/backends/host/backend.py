@@ -201,7 +201,7 @@ class HostBackend:
 
     def load(self, code: ObjectCode) -> Function:
         """Load object code into this process."""
-        return Function(runtime.load(code).address)
+        return Function(runtime.load(code))
 
     def load_module(self, code: ObjectCode) -> HostModule:
         """Load object code with several entry points into this process."""

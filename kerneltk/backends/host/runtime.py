@@ -16,7 +16,6 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from kerneltk.errors import BackendUnavailableError, LaunchError
 from kerneltk.object_code import elf
 
 __all__ = [
-    "HostFunction",
     "HostLibrary",
     "cooperative_limit",
     "grid_table",
@@ -76,14 +74,6 @@ launch_cooperative: Callable[[int, int, int], int]
 an OS thread a block, so that blocks may wait for each other; 4 if the grid has more than
 :func:`cooperative_limit` blocks.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class HostFunction:
-    """The entry point of loaded object code: its address, the first argument of :data:`launch`."""
-
-    address: int
-    entry: str
 
 
 _SOURCES = tuple(
@@ -155,11 +145,11 @@ def _symbol(handle: int, name: str) -> int:
         raise LaunchError(f"The object code has no entry point '{name}'.") from error
 
 
-@dataclass(frozen=True, slots=True)
 class HostLibrary:
     """A loaded library, by the dynamic loader's handle."""
 
-    handle: int
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
 
     def address(self, symbol: str) -> int:
         """Return where a symbol is; raises LaunchError if there is none of that name."""
@@ -173,11 +163,11 @@ class HostLibrary:
             return None
 
 
-def load(code: ObjectCode) -> HostFunction:
-    """Load host object code into this process. Raises as :func:`load_library`; LaunchError also
-    where the entry point is missing.
+def load(code: ObjectCode) -> int:
+    """Load host object code into this process; return the address of its entry point. Raises as
+    :func:`load_library`; LaunchError also where the entry point is missing.
     """
-    return HostFunction(load_library(code).address(code.entry), code.entry)
+    return load_library(code).address(code.entry)
 
 
 def load_library(code: ObjectCode) -> HostLibrary:

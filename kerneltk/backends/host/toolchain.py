@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Literal
 
 from kerneltk.backends import processes, temporary
-from kerneltk.backends.host import compiler_workarounds, precompiled
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
@@ -388,6 +387,8 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
         # The vector functions that came later: atan, tan, tanh, log2, erf and others.
         options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
     if unit is not None and x86 and compiler.family == "gcc" and not _is_fused(unit.options):
+        from kerneltk.backends.host import compiler_workarounds
+
         options += compiler_workarounds.uncontracted_options()
     if unit is not None and unit.raw and compiler.family != "gcc":
         # Zig defines it where it optimises; assertions of device code are there unless it is asked
@@ -555,6 +556,9 @@ def build(
     Raises BackendUnavailableError if there is no compiler, it cannot be started or is ended, or its
     files cannot be written, and CompileError after :data:`COMPILE_TIME_LIMIT` seconds.
     """
+    # Only who compiles needs them.
+    from kerneltk.backends.host import compiler_workarounds, precompiled
+
     compiler = find_compiler()
     with temporary.directory() as directory:
         # The compiler runs inside this otherwise empty directory, so that a name given by #line
@@ -715,6 +719,8 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
             f'extern "C" __attribute__((__visibility__("default"))) '
             f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{_FILE}"\n'
         )
+    from kerneltk.backends.host import precompiled  # only who compiles needs it
+
     prelude = precompiled.prelude_of(unit.source)
     code, log = _build_unit(unit, declaration + unit.source, options, prelude)
     if code is None and unit.plain:
