@@ -94,20 +94,11 @@ def different_locations(
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Another library's array as one of a backend's own.
+    """Another library's array as one of a backend's own, which shares its memory.
 
-    Parameters
-    ----------
-    array : array
-        It shares the other's memory.
-    converter : callable
-        Takes an array of the backend.
-    home : Home or None
-        Where the library's work on it is queued; None in host memory, where nothing is.
-    lock : tuple of str or None
-        Why no kernel must write to it, and a hint.
-    note_write : callable or None
-        Tells the library that it was written to.
+    `converter` takes an array of the backend. `home` is where the library's work is queued, None in
+    host memory. `lock` says why no kernel must write to it, with a hint. `note_write` tells the
+    library that it was written to.
     """
 
     array: Any
@@ -121,15 +112,10 @@ _READ_ONLY = ("it is read-only", "pass a copy.")
 
 
 def import_array(value: Any) -> Imported | None:
-    """Return a foreign array as one of ours, without a copy; None if `value` is no array.
+    """A foreign array as one of ours, without a copy; None if `value` is no array.
 
-    Raises
-    ------
-    ArgumentTypeError
-        It is an array that cannot be taken: on a device of another kind, or masked; or what it
-        says of itself does not follow its protocol.
-    ArgumentValueError
-        There is no memory where it says.
+    Raises ArgumentTypeError for an array that cannot be taken (on a device of another kind, masked,
+    or against its own protocol), ArgumentValueError where there is no memory where it says.
     """
     if isinstance(value, type):
         return None
@@ -239,18 +225,11 @@ class Adoption:
     def take(
         self, value: Any, key: Any, *, keep_subclasses: bool = False
     ) -> tuple[Backend | None, Any]:
-        """Return the backend that takes a value as an array, and the array as its own; None and
-        the value itself if it is no array.
+        """Return the backend that takes a value as an array, and the array as its own; None and the
+        value itself if it is no array. Raises as :func:`import_array`.
 
-        Parameters
-        ----------
-        value : object
-        key : object
-            What the array is called in :meth:`check_writes`.
-        keep_subclasses : bool
-            Whether an instance of a subclass of NumPy's class stays one.
-
-        Raises as :func:`import_array`.
+        `key` is what the array is called in :meth:`check_writes`. With `keep_subclasses` an
+        instance of a subclass of NumPy's class stays one.
         """
         own = backend_of(value)
         if own is not None and (
@@ -276,14 +255,8 @@ class Adoption:
         is_written: Callable[[Any], bool],
         name_of: Callable[[Any], tuple[str, Snippet | None]],
     ) -> None:
-        """Raise ArgumentValueError for an array that is written to and must not be.
-
-        Parameters
-        ----------
-        is_written : callable
-            Takes an array's key.
-        name_of : callable
-            Takes a key; returns the parameter's name and where it is declared.
+        """Raise ArgumentValueError for an array that is written to and must not be. Both functions
+        take an array's key; `name_of` returns the parameter's name and where it is declared.
         """
         for key, imported in self._imports:
             if not is_written(key):
@@ -299,13 +272,10 @@ class Adoption:
 
     @contextmanager
     def launching(self, stream: int | None) -> Iterator[int | None]:
-        """Return a context for a launch, which has the handle of the stream that it goes to.
+        """A context for a launch, with the handle of the stream that it goes to.
 
-        Parameters
-        ----------
-        stream : int or None
-            What the call names. Without, it is the current stream of the library whose arrays
-            they are; of several libraries' all are ordered before and after the launch.
+        Where the call names none, it is the current stream of the library whose arrays they are; of
+        several libraries' all are ordered before and after the launch.
         """
         if not self._homes:
             yield stream

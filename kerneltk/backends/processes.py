@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["run"]
+__all__ = ["run", "start"]
 
 # What these name would change the result and stand in no key.
 _IGNORED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX")
@@ -36,6 +36,35 @@ def _interrupts_held() -> Iterator[None]:
         handler(*held[0])
 
 
+def _in_environment(
+    command: Sequence[str], unset: Sequence[str], variables: Sequence[str]
+) -> list[str]:
+    # Messages are read by patterns, so they must not be translated.
+    changes = [part for name in (*_IGNORED, *unset) for part in ("-u", name)]
+    return ["/usr/bin/env", *changes, "LC_ALL=C", *variables, *command]
+
+
+def start(command: Sequence[str], given: int, taken: int, *, unset: Sequence[str] = ()) -> int:
+    """Start a program without waiting for it; return its process number, which leads a group.
+
+    The open files `given` and `taken` become its stdin and its stdout; its messages are dropped.
+    `unset` is as in :func:`run`. Raises OSError if it cannot be started.
+    """
+    import signal
+
+    arguments = _in_environment(command, unset, ())
+    files = (
+        (os.POSIX_SPAWN_DUP2, given, 0),
+        (os.POSIX_SPAWN_DUP2, taken, 1),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    )
+    # Python ignores these two signals, and a child would go on doing so.
+    ignored = (signal.SIGPIPE, signal.SIGXFSZ)
+    return os.posix_spawn(
+        arguments[0], arguments, os.environ, file_actions=files, setsid=True, setsigdef=ignored
+    )
+
+
 def run(
     command: Sequence[str],
     directory: str,
@@ -48,32 +77,19 @@ def run(
     """Run a program in `directory`; return its exit status and what it printed to stdout and to
     stderr.
 
-    Parameters
-    ----------
-    command, directory, time_limit
-        The limit is in seconds.
-    unset, variables : sequence of str
-        Names of variables that it shall not see, and ``"NAME=value"`` of further ones.
-    merged : bool
-        Whether what it prints to stderr comes with the rest, in the order of printing.
-
-    Raises
-    ------
-    OSError
-        It cannot be started.
-    TimeoutError
-        It takes longer than `time_limit`; it is ended with its children.
+    `unset` are names of variables that it shall not see, and `variables` ``"NAME=value"`` of
+    further ones. `merged` puts what it prints to stderr behind the rest, in the order of printing.
+    Raises OSError if it cannot be started, and TimeoutError after `time_limit` seconds; it is ended
+    with its children then.
     """
     import signal
     import subprocess  # a process whose kernels are all cached needs neither
 
-    # Messages are read by patterns, so they must not be translated.
-    environment = [part for name in (*_IGNORED, *unset) for part in ("-u", name)]
     process = None
     try:
         with _interrupts_held():
             process = subprocess.Popen(
-                ["/usr/bin/env", *environment, "LC_ALL=C", *variables, *command],
+                _in_environment(command, unset, variables),
                 cwd=directory,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

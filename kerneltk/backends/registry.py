@@ -100,14 +100,8 @@ def capabilities_of_target(target: str) -> Capabilities:
 
 
 def compiler_for(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
-    """Return the compiler of a unit, which needs no device, and the target in full.
-
-    Raises
-    ------
-    ValueError
-        `target` is not an architecture that the compiler knows.
-    BackendUnavailableError
-        The compiler is not installed.
+    """The compiler of a unit, which needs no device, and the target in full. Raises ValueError for
+    a target that it does not know, and BackendUnavailableError if it is not installed.
     """
     return _registration(unit.backend).compiler(unit, target)
 
@@ -129,12 +123,8 @@ def array_library(name: BackendName) -> ModuleType:
 
 
 def backend_named(name: BackendName | None) -> Backend:
-    """Return the backend of a name, loaded once; without a name, that of :func:`default_backend`.
-
-    Raises
-    ------
-    BackendUnavailableError
-        What it needs is not installed.
+    """The backend of a name, loaded once, or :func:`default_backend`. Raises
+    BackendUnavailableError if what it needs is not installed.
     """
     if name is None:
         return default_backend()

@@ -47,11 +47,8 @@ def _not_written(reason: str, path: str | None = None) -> BackendUnavailableErro
 def directory(prefix: str = "kerneltk-") -> Iterator[Path]:
     """Give a directory of its own to a compiler, and remove it afterwards.
 
-    Raises
-    ------
-    BackendUnavailableError
-        It cannot be made, or what is written into it cannot be: a full disk, a limit on sizes, a
-        directory that is missing or read-only.
+    Raises BackendUnavailableError where it cannot be made or written: a full disk, a limit on
+    sizes, a directory that is missing or read-only.
     """
     import tempfile
 
@@ -63,21 +60,9 @@ def directory(prefix: str = "kerneltk-") -> Iterator[Path]:
 
 
 def check_finished(what: str, status: int, log: str) -> None:
-    """Raise if a compiler failed for another reason than the source it was given.
-
-    Parameters
-    ----------
-    what : str
-        How messages name the compiler.
-    status : int
-        Its exit status; negative for a signal's number.
-    log : str
-        What it printed.
-
-    Raises
-    ------
-    BackendUnavailableError
-        It could not write its files, or a signal ended it or one of its programs.
+    """Raise BackendUnavailableError if a compiler, which messages name `what`, failed for another
+    reason than its source: it could not write its files, or a signal ended it or one of its
+    programs. A negative exit status is a signal's number; `log` is what it printed.
     """
     if status == 0:
         return

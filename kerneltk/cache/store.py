@@ -67,16 +67,8 @@ _ABSENT = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO, errno.ESTALE})
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a cache.
-
-    Parameters
-    ----------
-    key : str
-        64 hexadecimal digits.
-    size : int
-        What the entry takes (bytes): its file on disk, or its payload in memory.
-    last_used : float
-        Seconds since the epoch; on disk up to an hour too early.
+    """One entry of a cache: 64 hexadecimal digits; bytes of its file on disk, or of its payload in
+    memory; seconds since the epoch, on disk up to an hour too early.
     """
 
     key: str
@@ -86,22 +78,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """Totals of a cache.
+    """Totals of a cache; all sizes are bytes.
 
-    Parameters
-    ----------
-    directory : Path or None
-        Where entries are kept; None for a cache in memory only.
-    writable : bool
-        Whether the next :meth:`Cache.put` can be expected to reach the disk.
-    problem : str or None
-        Why the directory is not, or not fully, in use.
-    entries, size : int
-        Number of entries on disk and what they take (bytes).
-    size_limit : int
-        Above this total (bytes) the least recently used entries on disk are removed.
-    memory_entries, memory_size : int
-        Number of entries in this process's memory and what they take (bytes).
+    Without a `directory` the cache is in memory only. `writable` says whether the next
+    :meth:`Cache.put` can be expected to reach the disk, `problem` why the directory is not, or not
+    fully, in use. Above `size_limit` the least recently used entries on disk are removed.
     """
 
     directory: Path | None
@@ -174,17 +155,8 @@ class Cache:
         _caches.add(self)
 
     def get(self, key: str) -> bytes | None:
-        """Return the bytes that were put under `key`, or None.
-
-        Parameters
-        ----------
-        key : str
-            64 lower-case hexadecimal digits.
-
-        Raises
-        ------
-        ValueError
-            `key` is not a key.
+        """Return the bytes that were put under `key` (64 lower-case hexadecimal digits), or None.
+        Raises ValueError for what is no key.
         """
         with self._lock:
             hit = self._memory.get(key)
@@ -206,19 +178,8 @@ class Cache:
         return data
 
     def put(self, key: str, data: bytes) -> None:
-        """Keep `data` under `key`, in place of whatever was there.
-
-        Parameters
-        ----------
-        key : str
-            64 lower-case hexadecimal digits.
-        data : bytes
-            Copied if it is mutable.
-
-        Raises
-        ------
-        ValueError
-            `key` is not a key.
+        """Keep `data`, or a copy if it is mutable, under `key` in place of whatever was there.
+        Raises ValueError for what is no key.
         """
         _check_key(key)
         data = bytes(data)
@@ -265,17 +226,8 @@ class Cache:
         return len(removed)
 
     def prune(self, size_limit: int | None = None) -> int:
-        """Remove the least recently used entries on disk, and return how many were removed.
-
-        Parameters
-        ----------
-        size_limit : int, optional
-            Total (bytes) to come down to; the cache's own limit by default.
-
-        Raises
-        ------
-        ValueError
-            `size_limit` is negative.
+        """Remove the least recently used entries on disk down to a total (bytes), by default the
+        cache's limit; return how many were removed. Raises ValueError for a negative one.
         """
         limit = self._size_limit if size_limit is None else size_limit
         if limit < 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -15,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kerneltk
+from kerneltk.backends.host.runtime import num_threads
 from kerneltk.backends.registry import array_library
 from kerneltk.core.artifacts import BackendName
-from kerneltk.core.settings import get_settings
 from kerneltk.demo.steps import STEPS, Step, prepare, tile_side
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
@@ -56,7 +55,7 @@ class Machine:
             device = self.xp.cuda.Device()
             name = self.xp.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
             return f"the GPU ({name})"
-        threads = get_settings().num_threads or len(os.sched_getaffinity(0))
+        threads = num_threads()
         return f"the CPU ({threads} thread{'s' if threads > 1 else ''})"
 
     @property

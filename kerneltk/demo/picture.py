@@ -14,23 +14,10 @@ __all__ = ["draw"]
 
 
 def draw(run: Run, path: Path, caption: str) -> None:
-    """Draw elevation with the highest point, position in the landscape, hillshade and local relief.
+    """Draw elevation with the highest point, position in the landscape, hillshade and local relief
+    of a run that is complete, with a caption at the foot. The path's suffix decides the format.
 
-    Parameters
-    ----------
-    run : Run
-        With the results of every step.
-    path : Path
-        The file to write; its suffix decides the format.
-    caption : str
-        A line for the foot of the picture.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    ModuleNotFoundError
-        matplotlib is not installed.
+    Raises OSError where the file cannot be written, and ModuleNotFoundError without matplotlib.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -16,22 +16,11 @@ _OLDEST = 70
 
 
 def choose_target(architecture: str, known: Sequence[int], compiler: str) -> Target:
-    """Return the target of an architecture for a compiler that knows some of them.
+    """The target of an architecture (``"sm_90"``, ``"compute_80"``, ``"lto_90"``) for a compiler,
+    named with its version, that knows some of them.
 
-    An architecture that is newer than the compiler gets PTX of the newest one that it knows.
-
-    Parameters
-    ----------
-    architecture : str
-        Such as ``"sm_90"``, ``"compute_80"`` or ``"lto_90"``.
-    known : sequence of int
-    compiler : str
-        Its name and version.
-
-    Raises
-    ------
-    ValueError
-        `architecture` is none, or one that the compiler no longer knows.
+    An architecture that is newer than the compiler gets PTX of the newest one that it knows. Raises
+    ValueError for what is no architecture, or one that the compiler no longer knows.
     """
     match = _ARCHITECTURE.match(architecture) if isinstance(architecture, str) else None
     if match is None:

@@ -69,14 +69,7 @@ class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
 
 
 class CudaLaunchError(LaunchError, cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
-    """The driver refused something. Also CuPy's ``CUDADriverError``.
-
-    Parameters
-    ----------
-    message : str
-    status : int
-        The driver's result.
-    """
+    """The driver refused something, with this status. Also CuPy's ``CUDADriverError``."""
 
     def __init__(self, message: str, status: int) -> None:
         RuntimeError.__init__(self, message)
@@ -227,13 +220,7 @@ class CudaBackend:
         return cupy.from_dlpack(value)
 
     def wrap(self, memory: Memory, device: int | None = None) -> Any:
-        """Return an array in memory of another library.
-
-        Raises
-        ------
-        ArgumentValueError
-            It is no memory that a GPU reaches.
-        """
+        """Another library's memory as an array; raises ArgumentValueError if no GPU reaches it."""
         low, high = memory.extent
         if device is None:
             device = self._device_of(memory) if memory.address else self.device_key()

@@ -45,14 +45,8 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
 
 
 def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
-    """Compile a unit for a target of :func:`target_for`, and link it.
-
-    Raises
-    ------
-    CompileError
-        The compiler refused the source, or the linker the object codes.
-    BackendUnavailableError
-        There is no compiler, or no linker.
+    """Compile a unit for a target of :func:`target_for`, and link it. Raises CompileError for what
+    the compiler or the linker refuses, and BackendUnavailableError where one is missing.
     """
     compiler = _compiler_of(unit)
     prefix, _, number = target.architecture.partition("_")

@@ -23,14 +23,8 @@ class DeviceArray(cupy.ndarray):  # type: ignore[misc]
     """A CuPy array with numba's methods for copies."""
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> np.ndarray[Any, Any]:
-        """Return a copy in host memory, in `ary` if that is given.
-
-        Parameters
-        ----------
-        ary : numpy.ndarray, optional
-            Of the same shape and dtype.
-        stream : optional
-            After whose work it is copied. The copy is complete when this returns.
+        """Return a copy in host memory, in `ary` (of the same shape and dtype) if that is given. It
+        follows the stream's work, and is complete when this returns.
         """
         with own_stream(stream):
             found = self.get()
@@ -95,12 +89,7 @@ class CudaEvent(cupy.cuda.Event):  # type: ignore[misc]
 
 
 class CudaDevice:
-    """A GPU; attributes in capitals are CUDA's (``MULTIPROCESSOR_COUNT``).
-
-    Parameters
-    ----------
-    number : int
-    """
+    """A GPU, by its number; attributes in capitals are CUDA's (``MULTIPROCESSOR_COUNT``)."""
 
     def __init__(self, number: int) -> None:
         self.id = number
@@ -131,12 +120,8 @@ class CudaDevice:
 
 
 class CudaLibrary:
-    """numba-cuda's functions that make and describe things on a GPU.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no GPU that CuPy can use.
+    """numba-cuda's functions that make and describe things on a GPU. Raises BackendUnavailableError
+    where CuPy can use none.
     """
 
     is_gpu = True

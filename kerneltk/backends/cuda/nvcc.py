@@ -82,14 +82,8 @@ def _architectures() -> tuple[int, ...]:
 
 
 def target_for(architecture: str) -> Target:
-    """Return the target of a CUDA architecture, as `kerneltk.backends.cuda.nvrtc.target_for`.
-
-    Raises
-    ------
-    ValueError
-        `architecture` is none, or one that nvcc no longer compiles for.
-    BackendUnavailableError
-        There is no nvcc.
+    """The target of a CUDA architecture, as `kerneltk.backends.cuda.nvrtc.target_for`; raises
+    BackendUnavailableError where there is no nvcc.
     """
     return choose_target(architecture, _architectures(), _version())
 
@@ -106,14 +100,8 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
 
 
 def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
-    """Compile a unit for a target of :func:`target_for`.
-
-    Raises
-    ------
-    CompileError
-        nvcc refused the source; the message shows the location in the user's own.
-    BackendUnavailableError
-        There is no nvcc.
+    """Compile a unit for a target of :func:`target_for`. Raises CompileError, which shows the
+    location in the user's source, and BackendUnavailableError.
     """
     check_options(unit, target)
     prefix, _, number = target.architecture.partition("_")

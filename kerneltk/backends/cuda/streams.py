@@ -174,13 +174,7 @@ def _wait(waiting: int, waiting_device: int, stream: int, device: int) -> None:
 
 
 class Block(cupy.cuda.UnownedMemory):  # type: ignore[misc]
-    """Memory of another library, as CuPy takes it.
-
-    Attributes
-    ----------
-    owner : object
-        What keeps it.
-    """
+    """Memory of another library, kept by its owner, as CuPy takes it."""
 
     def __init__(self, address: int, size: int, owner: Any, device: int) -> None:
         super().__init__(address, size, owner, device)

@@ -38,15 +38,8 @@ def _of_packages(name: str) -> Iterator[Path]:
 
 
 def run_program(command: Sequence[str], directory: str, time_limit: float) -> tuple[int, str, str]:
-    """Run a program in `directory`; return its exit status and what it printed to stdout and to
-    stderr.
-
-    Raises
-    ------
-    OSError
-        It cannot be started.
-    TimeoutError
-        It takes longer than `time_limit` (s); it is ended with its children.
+    """Run a program in `directory`, for so many seconds; as
+    :func:`kerneltk.backends.processes.run`.
     """
     try:
         return processes.run(command, directory, time_limit)

@@ -201,7 +201,7 @@ class HostBackend:
 
     def load(self, code: ObjectCode) -> Function:
         """Load object code into this process."""
-        return Function(runtime.load(code).address)
+        return Function(runtime.load(code))
 
     def load_module(self, code: ObjectCode) -> HostModule:
         """Load object code with several entry points into this process."""
@@ -352,6 +352,7 @@ class HostBackend:
 
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> Never:
         """Raise: a host launch that fails once fails again."""
+        runtime.raise_interrupt()
         if launch is not runtime.launch:
             raise _grid_failure(failure)
         if failure == _INTERRUPTED:

@@ -46,14 +46,8 @@ def dump_options(options: Sequence[str]) -> Iterator[str]:
 
 
 def options_without_miscompilation(options: Sequence[str], directory: Path) -> tuple[str, ...]:
-    """Return a unit's options without those under which g++ may have miscompiled it.
-
-    Parameters
-    ----------
-    options : sequence of str
-        What it was compiled with, but for :func:`dump_options`.
-    directory : Path
-        Where g++ ran.
+    """A unit's `options`, which are without :func:`dump_options`, but for those under which g++ may
+    have miscompiled it in `directory`.
     """
     found = list(options)
     if _folds_round_trips(options) and _TRUNC.search(_read(directory / _OPTIMIZED)):

@@ -13,6 +13,7 @@
 
 #define KT_TOO_LARGE 4
 #define STOP (SIGRTMAX - 5)
+#define ASK (SIGRTMAX - 6)
 #define SIGNAL_STACK (64u << 10)
 #define WORTH_A_THREAD 10000 /* nanoseconds; waking one takes about as long */
 #define FIRST_STACK (64u << 20)
@@ -51,7 +52,9 @@ struct grid_launch {
     struct code_range code; /* of the unit */
     struct grid_launch *next;
     int is_main;     /* the process's first thread began it, where interrupts are handled */
-    int interrupted; /* what its deadline is for */
+    int interrupted; /* why it is stopped */
+    _Atomic int64_t ask_at; /* nanoseconds; when Python is asked what an interrupt means; 0 never */
+    _Atomic uint32_t ended; /* every block of a cooperative launch has */
     const void *plain; /* arguments of a function over items, which has no head; else NULL */
     long long blocks; /* of a cooperative launch, else 0 */
     long long first;  /* of the blocks that the pool shares */
@@ -435,6 +438,8 @@ static int is_within(uintptr_t address, struct code_range range) {
 }
 
 static struct code_range own_code;
+static void abandon(struct grid_launch *l, int shared);
+static void fail_outside(struct grid_launch *l, const char *what);
 
 static void on_stop(int number, siginfo_t *info, void *context) {
     (void)number, (void)info;
@@ -468,8 +473,112 @@ static void on_stop(int number, siginfo_t *info, void *context) {
 /* ---- interrupts ----
  *
  * Python's own handler only makes a note, for its next instruction; until the launch is over there
- * is none. So the handler is followed by one of ours, which ends the launch.
+ * is none. So the handler is followed by one of ours, and if the launch lasts, its first thread gets a
+ * signal (ASK). Where it could be stopped, or waits for the others, it calls what Python would call
+ * there, on its own stack. The launch goes on unless that raises an exception.
  */
+
+static struct {
+    int (*ensure)(void);
+    void (*release)(int);
+    int (*check)(void);
+    void (*fetch)(void **, void **, void **);
+    void (*restore)(void *, void *, void *);
+} python;
+static void *raised[3]; /* type, value and traceback of what a handler raised */
+static _Thread_local struct grid_launch *volatile main_launch; /* NULL while Python runs */
+/* Python runs in the midst of a grid's kernel, whose unit has variables of this thread. */
+static _Thread_local int is_inside_grid;
+
+static int knows_python(void) {
+    if (python.restore) return 1;
+    *(void **)&python.ensure = dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    *(void **)&python.release = dlsym(RTLD_DEFAULT, "PyGILState_Release");
+    *(void **)&python.check = dlsym(RTLD_DEFAULT, "PyErr_CheckSignals");
+    *(void **)&python.fetch = dlsym(RTLD_DEFAULT, "PyErr_Fetch");
+    *(void **)&python.restore = dlsym(RTLD_DEFAULT, "PyErr_Restore");
+    return python.ensure && python.release && python.check && python.fetch && python.restore;
+}
+
+/* Has Python's handlers run. */
+static void call_python(void) {
+    int state = python.ensure();
+    if (python.check()) python.fetch(&raised[0], &raised[1], &raised[2]);
+    python.release(state);
+}
+
+static int is_on_fiber(const struct engine *e, const void *address) {
+    for (int k = 0; e && k < e->slab_count; ++k)
+        if ((uintptr_t)address - (uintptr_t)e->slabs[k] < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB)
+            return 1;
+    return 0;
+}
+
+#ifndef KT_ADDRESS_SANITIZER
+static struct fiber *left, *visited; /* while Python is called from a fiber */
+
+static void begin_visit(struct engine *e) {
+    call_python();
+    SWITCH(visited, left, e);
+    __builtin_unreachable();
+}
+
+/* Calls Python below what the entry's own stack holds: a fiber's is not one that Python knows. */
+static void call_python_on_native(struct engine *e) {
+    struct fiber here, there;
+    memset(&there, 0, sizeof there);
+    there.top = (void *)(((uintptr_t)e->native.stack_pointer - 256) & ~(uintptr_t)63);
+    there.low = (char *)there.top - (256u << 10);
+    left = &here;
+    visited = &there;
+    new_stack(&there, begin_visit);
+    SWITCH(left, visited, e);
+}
+#else
+static void call_python_on_native(struct engine *e) { (void)e; }
+#endif
+
+static int is_stoppable(struct engine *e, struct grid_launch *l, void *context) {
+    uintptr_t at = program_counter(context);
+    return landing && !atomic_load(&e->critical) && (is_within(at, l->code) || is_within(at, own_code));
+}
+
+static void on_ask(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    struct grid_launch *l = main_launch;
+    struct engine *e = own_engine;
+    if (!l || !atomic_load(&l->ask_at) || atomic_load(&l->stop)) return;
+    struct grid_launch *inside = e ? atomic_load(&e->launch) : NULL;
+    if (inside ? inside != l || !is_stoppable(e, l, context) : !at_rest) return;
+    int error = errno, was_at_rest = at_rest, was_inside_grid = is_inside_grid;
+    sigjmp_buf *outer = landing;
+    /* What Python does meanwhile is no kernel's, and may launch others. */
+    main_launch = NULL;
+    at_rest = 0;
+    landing = NULL;
+    own_engine = NULL;
+    is_inside_grid |= inside && !l->plain;
+    if (e) atomic_store(&e->launch, NULL);
+    atomic_store(&l->ask_at, 0);
+    if (is_on_fiber(e, &error))
+        call_python_on_native(e);
+    else
+        call_python();
+    if (own_engine) give_engine(own_engine);
+    own_engine = e;
+    if (e && has_key) pthread_setspecific(engine_key, e);
+    if (raised[0]) {
+        l->interrupted = 1;
+        fail_outside(l, "the launch was interrupted");
+        abandon(l, 1);
+    }
+    landing = outer;
+    at_rest = was_at_rest;
+    is_inside_grid = was_inside_grid;
+    if (e) atomic_store(&e->launch, inside);
+    main_launch = l;
+    errno = error;
+}
 
 static struct sigaction other_interrupt;
 
@@ -501,7 +610,10 @@ static int take_interrupt(void) {
     own.sa_sigaction = on_interrupt;
     own.sa_flags |= SA_SIGINFO | SA_ONSTACK;
     other_interrupt = now;
-    return !sigaction(SIGINT, &own, NULL);
+    /* Not on the stack for signals, which would be too small. */
+    struct sigaction ask = {.sa_sigaction = on_ask, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
+    sigemptyset(&ask.sa_mask);
+    return !sigaction(ASK, &ask, NULL) && !sigaction(SIGINT, &own, NULL);
 }
 
 /* ---- the watchdog ---- */
@@ -535,9 +647,19 @@ static void *watch(void *argument) {
         int64_t sleep = limit / 8 < 1000000 ? 1000000 : limit / 8;
         int is_interrupted = atomic_exchange(&interrupted, 0);
         for (struct grid_launch *l = launches; l; l = l->next) {
-            if (is_interrupted && l->is_main && !l->interrupted && !atomic_load(&l->stop)) {
-                l->interrupted = 1;
-                l->deadline = now + GRACE * 1000000ll;
+            if (is_interrupted && l->is_main && !atomic_load(&l->ask_at))
+                atomic_store(&l->ask_at, now + GRACE * 1000000ll);
+            int64_t ask_at = atomic_load(&l->ask_at);
+            if (ask_at && now < ask_at && ask_at - now < sleep) sleep = ask_at - now;
+            if (ask_at && now >= ask_at && !atomic_load(&l->stop)) {
+                l->interrupted = !knows_python();
+                if (l->interrupted) {
+                    stop_launch(l);
+                } else {
+                    if (!l->code.end) l->code = code_of((const void *)l->entry);
+                    sleep = 1000000;
+                    syscall(SYS_tgkill, getpid(), getpid(), ASK);
+                }
             }
             if (!atomic_load(&l->stop) && l->deadline) {
                 if (now >= l->deadline)
@@ -571,7 +693,7 @@ static void kernel_signals(sigset_t *blocked) {
 }
 
 static void needed_signals(sigset_t *needed) {
-    const int each[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP};
+    const int each[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP, ASK};
     sigemptyset(needed);
     for (unsigned k = 0; k < sizeof each / sizeof *each; ++k) sigaddset(needed, each[k]);
 }
@@ -610,12 +732,14 @@ static void begin_watch(struct grid_launch *l) {
     ++registrations;
     pid_t own = own_engine ? atomic_load(&own_engine->tid) : (pid_t)syscall(SYS_gettid);
     l->is_main = own == atomic_load(&watch_owner) && take_interrupt();
+    if (l->is_main) main_launch = l;
     if (l->is_main && !atomic_fetch_add(&main_launches, 1)) atomic_store(&interrupted, 0);
     if (limit || (l->is_main && !watching)) need_watchdog();
     pthread_mutex_unlock(&watch_lock);
 }
 
 static void end_watch(struct grid_launch *l) {
+    if (l->is_main) main_launch = NULL;
     lock_watch();
     struct grid_launch **link = &launches;
     while (*link && *link != l) link = &(*link)->next;
@@ -640,7 +764,7 @@ static void abandon(struct grid_launch *l, int shared) {
 
 static void fail_outside(struct grid_launch *l, const char *what) {
     if (atomic_exchange(&l->claimed, 1)) return;
-    atomic_store(&l->failure, KT_FAULT);
+    atomic_store(&l->failure, l->plain ? KT_INTERRUPTED : KT_FAULT);
     l->text[0] = 0;
     const char *kernel = l->head ? l->head->kernel : NULL;
     append(l->text, sizeof l->text, "kernel '%s': %s", kernel ? kernel : "?", what);
@@ -649,7 +773,11 @@ static void fail_outside(struct grid_launch *l, const char *what) {
 /* Runs blocks [begin, end): what the pool calls. */
 static void grid_chunk(const void *args, long long begin, long long end) {
     struct grid_launch *l = (struct grid_launch *)args;
-    if (atomic_load_explicit(&l->stop, memory_order_relaxed)) return;
+    if (atomic_load_explicit(&l->stop, memory_order_relaxed)) {
+        /* Nobody may have been inside the kernel, to say why it was left. */
+        fail_outside(l, l->interrupted ? "the launch was interrupted" : "it did not end in time");
+        return;
+    }
     struct engine *e = own_engine ? own_engine : make_engine();
     if (!e) {
         fail_outside(l, "there is no memory for its threads");
@@ -677,9 +805,10 @@ static void grid_chunk(const void *args, long long begin, long long end) {
 #endif
         atomic_store(&e->critical, 0);
         reset_engine(e);
-        if (l->plain)
+        if (l->plain) {
+            atomic_store(&l->claimed, 1);
             atomic_store(&l->failure, code);
-        else
+        } else
             abandon(l, 1);
     }
 }
@@ -722,7 +851,7 @@ static void install_grid_handlers(void) {
 /* Begins a launch by this thread; 0 if it is in one. Its signals are those that a kernel needs until
  * leave_launch. */
 static int enter_launch(const struct grid_launch *l, sigset_t *before) {
-    if (own_engine && atomic_load(&own_engine->launch)) {
+    if (is_inside_grid || (own_engine && atomic_load(&own_engine->launch))) {
         fault_text[0] = 0;
         fault_finding.kind = 0;
         append(fault_text, sizeof fault_text,
@@ -804,6 +933,10 @@ struct crew_member {
 
 static void finish_block(struct grid_launch *l) {
     long long finished = atomic_fetch_add(&l->finished, 1) + 1;
+    if (finished == l->blocks) {
+        atomic_store(&l->ended, 1);
+        futex_wake(&l->ended, 1);
+    }
     if (atomic_load(&l->arrived) + finished == l->blocks && finished < l->blocks) {
         fail_outside(l, "some of its blocks have ended, and the others wait at a barrier of the "
                         "grid");
@@ -894,6 +1027,9 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
     } else {
         members[0] = (struct crew_member){&l, 0};
         crew(&members[0]);
+        at_rest = 1;
+        while (!atomic_load(&l.ended)) futex_wait(&l.ended, 0);
+        at_rest = 0;
     }
     while (started-- > 1) pthread_join(threads[started], NULL);
     leave_launch(&at_first);
@@ -910,3 +1046,12 @@ EXPORT void kt_set_time_limit(long long milliseconds) {
 
 /* Why this thread's last launch that failed did so. */
 EXPORT const char *kt_fault(void) { return fault_text; }
+
+/* Raises what a handler raised in the midst of this thread's last launch, if one did. With the GIL. */
+EXPORT int kt_raise(void) {
+    void *type = raised[0], *value = raised[1], *traceback = raised[2];
+    if (!type) return 0;
+    raised[0] = raised[1] = raised[2] = NULL;
+    python.restore(type, value, traceback);
+    return -1;
+}

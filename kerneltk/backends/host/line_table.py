@@ -108,12 +108,8 @@ class _Program:
 
 
 class LineTable:
-    """The source lines of a library.
-
-    Parameters
-    ----------
-    data : bytes
-        Its section ``.debug_line``; a later version than 4 in it is passed over.
+    """The source lines of a library, by its section ``.debug_line``, whose versions after 4 are
+    passed over.
     """
 
     def __init__(self, data: bytes) -> None:

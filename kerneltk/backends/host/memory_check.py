@@ -81,14 +81,8 @@ def _plain_name(symbol: str) -> str:
 
 
 def register(code: bytes, address: int) -> None:
-    """Tell a loaded unit that checks memory what its shared variables are.
-
-    Parameters
-    ----------
-    code : bytes
-        The library.
-    address : int
-        Of its symbol :data:`unit_symbol`.
+    """Tell a loaded library that checks memory what its shared variables are, by the address of its
+    symbol :data:`unit_symbol`.
     """
     found = list(elf.ElfFile(code).symbols())
     base = address - next(symbol.value for symbol in found if symbol.name == unit_symbol)
@@ -120,16 +114,8 @@ def register(code: bytes, address: int) -> None:
 
 
 def register_lines(code: bytes, symbol: str, address: int) -> None:
-    """Tell lines of a loaded library that is built for a debugger.
-
-    Parameters
-    ----------
-    code : bytes
-        The library.
-    symbol : str
-        One of its symbols.
-    address : int
-        Where that is.
+    """Keep the source lines of a loaded library that is built for a debugger, by one of its symbols
+    and the address of that.
     """
     base = address - next(s.value for s in elf.ElfFile(code).symbols() if s.name == symbol)
     begin, end = elf.extent(code)
@@ -159,16 +145,10 @@ def _user_place(frames: Sequence[int]) -> str:
 
 
 class ArrayNotes:
-    """Tells the runtime which arrays a launch is given.
+    """Tells the runtime which arrays a launch is given, by its function `note_arrays`.
 
-    Parameters
-    ----------
-    note_arrays : callable
-        The runtime's own function: takes an address and a number.
-    size : int
-        Of the block of parameters with its head (bytes).
-    parameters : sequence of (str, bool)
-        For each argument that is an array, the parameter's name and whether it is written.
+    `size` is that of the block of parameters with its head (bytes). `parameters` has the name of
+    each parameter that is an array, and whether it is written.
     """
 
     def __init__(self, note_arrays: Any, size: int, parameters: Sequence[tuple[str, bool]]) -> None:
@@ -177,14 +157,7 @@ class ArrayNotes:
         self._parameters = parameters
 
     def __call__(self, block: int, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
-        """Note the arrays of the next launch of this thread.
-
-        Parameters
-        ----------
-        block : int
-            Address of the block of parameters.
-        arrays : sequence of ndarray
-        """
+        """Note the arrays of this thread's next launch, and the address of its parameters."""
         notes = bytearray()
         for index, (array, (_, written)) in enumerate(zip(arrays, self._parameters, strict=True)):
             low, high = np.lib.array_utils.byte_bounds(array)
@@ -222,14 +195,8 @@ def _where(offset: int, size: int, have: int) -> str:
 
 
 def describe(finding: int, told: str) -> str:
-    """Return what is said of a launch that an access to memory has ended.
-
-    Parameters
-    ----------
-    finding : int
-        Where the runtime keeps what it knows (address).
-    told : str
-        Kernel, block and thread.
+    """What is said of a launch that an access to memory has ended: `finding` is the address of what
+    the runtime knows of it, `told` names kernel, block and thread.
     """
     fields = _FINDING.unpack(ctypes.string_at(finding, _FINDING.size))
     address, size, offset, have, name_at, file_at = fields[:6]

@@ -102,6 +102,8 @@ static pid_t this_process(void) {
 
 /* Where this thread goes on if the kernel that it is in raises a signal; NULL outside kernels. */
 static _Thread_local sigjmp_buf *volatile landing;
+/* This thread only waits for others to end their parts of its launch. */
+static _Thread_local volatile int at_rest;
 
 /* What the process did with each signal before this library took it over. */
 static struct sigaction other_handlers[4];
@@ -308,6 +310,7 @@ static int acquire(void) {
 
 static void finish(void) {
     uint32_t state = atomic_fetch_and(&gate, 0xffffu) & 0xffffu; /* no seat any more */
+    at_rest = 1;
     while (INSIDE(state) > 0) {
         if (spin_while_equal(&gate, state) == 0 &&
             atomic_compare_exchange_strong(&gate, &state, state | CALLER_SLEEPS)) {
@@ -315,6 +318,7 @@ static void finish(void) {
         }
         state = atomic_load(&gate);
     }
+    at_rest = 0;
     atomic_store(&gate, 0);
 }
 

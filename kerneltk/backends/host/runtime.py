@@ -16,7 +16,6 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from kerneltk.errors import BackendUnavailableError, LaunchError
 from kerneltk.object_code import elf
 
 __all__ = [
-    "HostFunction",
     "HostLibrary",
     "cooperative_limit",
     "grid_table",
@@ -44,6 +42,7 @@ __all__ = [
     "note_arrays",
     "num_threads",
     "prepare",
+    "raise_interrupt",
     "set_time_limit",
     "worker_count",
 ]
@@ -53,7 +52,7 @@ launch: Callable[[int, int, int, int, int], int]
 ``[0, total)`` and return 0 when all are done, 1 if it divided an integer by zero, 2 if it trapped.
 
 With a negative grain, whose absolute value then counts, an interrupt of the process ends the
-launch: it returns 5.
+launch if its handler in Python raises: it returns 5, and :func:`raise_interrupt` raises that.
 
 A foreign function, which releases the GIL. Chunks have a multiple of `grain` items; a launch of no
 more than `grain` items, or of one thread, runs in the caller. Launches from several threads, nested
@@ -77,35 +76,20 @@ an OS thread a block, so that blocks may wait for each other; 4 if the grid has 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class HostFunction:
-    """The entry point of loaded object code.
-
-    Parameters
-    ----------
-    address : int
-        Where it is in this process: the first argument of :data:`launch`.
-    entry : str
-        Its name.
-    """
-
-    address: int
-    entry: str
-
-
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.c") for name in ("runtime", "fibers", "grid", "memory")
 )
+_MOST_THREADS = 512  # MAX_THREADS in runtime.c
 _loads = itertools.count()
 _lock = threading.Lock()
 _library: _Pool | None = None
 
 
 def num_threads() -> int:
-    """Return how many threads a launch may use: ``KERNELTK_NUM_THREADS``, else every core that
-    this process may run on.
+    """How many threads a launch may use: ``KERNELTK_NUM_THREADS``, else one for each core that this
+    process may run on; 512 at most.
     """
-    return get_settings().num_threads or len(os.sched_getaffinity(0))
+    return min(get_settings().num_threads or len(os.sched_getaffinity(0)), _MOST_THREADS)
 
 
 def _open_library(code: bytes) -> int:
@@ -161,17 +145,11 @@ def _symbol(handle: int, name: str) -> int:
         raise LaunchError(f"The object code has no entry point '{name}'.") from error
 
 
-@dataclass(frozen=True, slots=True)
 class HostLibrary:
-    """A loaded library.
+    """A loaded library, by the dynamic loader's handle."""
 
-    Parameters
-    ----------
-    handle : int
-        The dynamic loader's.
-    """
-
-    handle: int
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
 
     def address(self, symbol: str) -> int:
         """Return where a symbol is; raises LaunchError if there is none of that name."""
@@ -185,22 +163,17 @@ class HostLibrary:
             return None
 
 
-def load(code: ObjectCode) -> HostFunction:
-    """Load host object code into this process, and return its entry point. Raises as
+def load(code: ObjectCode) -> int:
+    """Load host object code into this process; return the address of its entry point. Raises as
     :func:`load_library`; LaunchError also where the entry point is missing.
     """
-    return HostFunction(load_library(code).address(code.entry), code.entry)
+    return load_library(code).address(code.entry)
 
 
 def load_library(code: ObjectCode) -> HostLibrary:
-    """Load host object code into this process, for as long as the process lives.
-
-    Raises
-    ------
-    BackendUnavailableError
-        It was compiled for another CPU or C library.
-    LaunchError
-        The loader refuses it.
+    """Load host object code into this process, for as long as the process lives. Raises
+    BackendUnavailableError for code of another CPU or C library, LaunchError if the loader refuses
+    it.
     """
     here = toolchain.target()
     if code.target.backend != "host" or code.target.architecture != here.architecture:
@@ -330,6 +303,12 @@ def last_fault() -> str:
     from kerneltk.backends.host import memory_check
 
     return memory_check.describe(finding, told)
+
+
+def raise_interrupt() -> None:
+    """Raise what a signal's handler in Python raised during this thread's last launch."""
+    # A function that keeps the GIL, and after which exceptions are looked for.
+    ctypes.PYFUNCTYPE(ctypes.c_int)(_symbol(_ready(), "kt_raise"))()
 
 
 @cache

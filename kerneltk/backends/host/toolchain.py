@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Literal
 
 from kerneltk.backends import processes, temporary
-from kerneltk.backends.host import compiler_workarounds, precompiled
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
@@ -63,22 +62,15 @@ _FILE, _EXPORTED = "unit.cpp", "exported.map"
 # Older ones lack _Float16 in C++ or vectorise the package's loops badly.
 _OLDEST: dict[Family, tuple[int, ...]] = {"gcc": (12,), "clang": (15,), "zig": (0, 13)}
 _COMMANDS = ("g++", "c++", "clang++")
+_DIRECTORIES = ("TMPDIR", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")
 _SANITIZERS = ("address", "undefined")
 _HINT = "install g++ 12 or newer, or the extra 'kerneltk[compiler]', which brings its own compiler."
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C++ compiler.
-
-    Parameters
-    ----------
-    command : tuple of str
-        How it is started, for example ``("/usr/bin/g++",)``.
-    family : {"gcc", "clang", "zig"}
-        Whose options it takes and whose messages it writes.
-    version : str
-        Its version, for example ``"12.2.0"``.
+    """A C++ compiler: how it is started (``("/usr/bin/g++",)``), whose options and messages it has,
+    and its version (``"12.2.0"``).
     """
 
     command: tuple[str, ...]
@@ -105,18 +97,19 @@ def _run(command: Sequence[str], directory: str, time_limit: float) -> tuple[int
         command,
         directory,
         time_limit,
-        # LeakSanitizer would make the compiler itself fail.
-        unset=("LD_PRELOAD",) if get_settings().host_sanitizers else (),
+        unset=_unset(),
         # Zig writes its caches into the home directory, which may be missing or read-only, and
-        # would never clean them up.
-        variables=(f"ZIG_GLOBAL_CACHE_DIR={directory}", f"ZIG_LOCAL_CACHE_DIR={directory}"),
+        # would never clean them up; nor does g++ clean up TMPDIR where it is ended.
+        variables=[f"{name}={directory}" for name in _DIRECTORIES],
         merged=True,
     )
     return status, output
 
 
-def _run_limited(command: Sequence[str], directory: str) -> tuple[int, str]:
-    return _run(command, directory, COMPILE_TIME_LIMIT)
+def _unset() -> tuple[str, ...]:
+    """Return the variables that a compiler must not see."""
+    # LeakSanitizer would make the compiler itself fail.
+    return ("LD_PRELOAD",) if get_settings().host_sanitizers else ()
 
 
 def _parse_version(text: str) -> tuple[Family, str] | None:
@@ -199,14 +192,10 @@ def _candidates() -> Iterator[tuple[str, ...]]:
 
 @cache
 def find_compiler() -> Compiler:
-    """Return the compiler that host kernels are built with.
+    """The compiler that host kernels are built with, found once.
 
-    The answer is kept; ``find_compiler.cache_clear()`` looks again.
-
-    Raises
-    ------
-    BackendUnavailableError
-        This machine is not supported, or no compiler on it can be used.
+    Raises BackendUnavailableError if this machine is not supported, or has no compiler that can be
+    used.
     """
     _check_machine()
     refused = []
@@ -265,12 +254,8 @@ def _cpu_digest() -> str:
 
 @cache
 def target() -> Target:
-    """Return what host units are compiled for: this CPU, this C library, this compiler.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no compiler, or the CPU's features cannot be told.
+    """What host units are compiled for: this CPU, this C library, this compiler. Raises
+    BackendUnavailableError if there is no compiler, or the CPU's features cannot be told.
     """
     compiler = find_compiler()
     # The objects bind to versioned symbols, which an older library does not have.
@@ -402,6 +387,8 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
         # The vector functions that came later: atan, tan, tanh, log2, erf and others.
         options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
     if unit is not None and x86 and compiler.family == "gcc" and not _is_fused(unit.options):
+        from kerneltk.backends.host import compiler_workarounds
+
         options += compiler_workarounds.uncontracted_options()
     if unit is not None and unit.raw and compiler.family != "gcc":
         # Zig defines it where it optimises; assertions of device code are there unless it is asked
@@ -417,13 +404,7 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
 
 
 def runtime_options() -> tuple[str, ...]:
-    """Return the options that the thread pool, a C text, is compiled with.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no compiler, or it cannot build with the sanitizers asked for.
-    """
+    """The options of the thread pool, whose language is C. Raises as :func:`backend_options`."""
     options = _code_options(find_compiler())
     if get_settings().host_debug:  # the lines of kernels are found by the frames around its own
         options = (*options, "-fno-omit-frame-pointer")
@@ -433,14 +414,8 @@ def runtime_options() -> tuple[str, ...]:
 
 
 def check_sanitizers_loaded() -> None:
-    """Check that what a build for AddressSanitizer needs is in this process.
-
-    Loading such a library without it would end the process.
-
-    Raises
-    ------
-    BackendUnavailableError
-        ``KERNELTK_HOST_SANITIZE`` names ``address``, and libasan was not preloaded.
+    """Raise BackendUnavailableError if ``KERNELTK_HOST_SANITIZE`` names ``address`` and libasan was
+    not preloaded: loading a unit without it would end the process.
     """
     if "address" not in get_settings().host_sanitizers:
         return
@@ -496,21 +471,12 @@ _WITHOUT_EFFECT = (
 
 
 def host_options(options: Sequence[str]) -> tuple[str, ...]:
-    """Return what NVRTC options mean to a host compiler.
+    """NVRTC options (``"-DN=4"``, ``"-D", "N=4"``, ``"--std=c++20"``) as a host compiler has them.
 
     Macros, include directories, the language standard, ``--fmad`` and ``--use_fast_math`` are
-    translated. A standard older than C++17 becomes C++17, which the package's headers need.
-    Options that only allow less precision or that guide the device's code generator do nothing.
-
-    Parameters
-    ----------
-    options : sequence of str
-        As NVRTC takes them: ``"-DN=4"``, ``"-D", "N=4"``, ``"--std=c++20"``.
-
-    Raises
-    ------
-    CompileError
-        An option has no meaning on the host, or its value is missing.
+    translated. A standard older than C++17 becomes C++17, which the package's headers need. Options
+    that only allow less precision or that guide the device's code generator do nothing. Raises
+    CompileError for an option without a meaning on the host, or without its value.
     """
     result: list[str] = []
     rest = iter(options)
@@ -576,42 +542,23 @@ def build(
     exported: Sequence[str] = (),
     prelude: str = "",
 ) -> tuple[bytes | None, str]:
-    """Compile a source to a shared library.
+    """Compile a source to a shared library: its bytes, None if it is refused, and the messages.
 
     g++ builds it a second time where it may have miscompiled it
     (:mod:`kerneltk.backends.host.compiler_workarounds`).
 
-    Parameters
-    ----------
-    name : str
-        The file name that messages give to the text.
-    source : str
-        The text.
-    options : sequence of str
-        The compiler's options.
-    language : {"c++", "c"}
-        What the text is written in.
-    has_gaps : bool
-        Whether memory is left free around each of its shared variables.
-    exported : sequence of str
-        Patterns of the only symbols that the library offers; all others are its own, whatever the
-        source says, so that they neither hide the process's functions nor are hidden by them. By
-        default those that the source makes visible.
-    prelude : str
-        The includes that the source begins with, which g++ may take precompiled.
+    `name` is the file that messages name. `has_gaps` leaves memory free around each shared
+    variable. `exported` are patterns of the only symbols that the library offers, by default those
+    that the source makes visible; all others are its own, so that they neither hide the process's
+    functions nor are hidden by them. `prelude` are the includes at the begin of the source, which
+    g++ may take precompiled.
 
-    Returns
-    -------
-    tuple of (bytes or None, str)
-        The library, None if the compiler refused the text, and the compiler's messages.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no compiler, it cannot be started or is ended, or its files cannot be written.
-    CompileError
-        The compiler did not finish in :data:`COMPILE_TIME_LIMIT` seconds.
+    Raises BackendUnavailableError if there is no compiler, it cannot be started or is ended, or its
+    files cannot be written, and CompileError after :data:`COMPILE_TIME_LIMIT` seconds.
     """
+    # Only who compiles needs them.
+    from kerneltk.backends.host import compiler_workarounds, precompiled
+
     compiler = find_compiler()
     with temporary.directory() as directory:
         # The compiler runs inside this otherwise empty directory, so that a name given by #line
@@ -630,7 +577,7 @@ def build(
         if compiler.family == "gcc":
             if prelude:
                 included = precompiled.options_for(
-                    prelude, compiler.command, own, target(), directory, _run_limited
+                    prelude, compiler.command, own, target(), directory, _unset()
                 )
             options = (*own, *included, *compiler_workarounds.dump_options(own))
         # Told that nothing of the standard library is linked, zig hides its headers.
@@ -653,7 +600,7 @@ def build(
         if status == 0 and compiler.family == "gcc":
             exact = compiler_workarounds.options_without_miscompilation(own, directory)
         if exact != own or (status != 0 and included):  # messages are those of the whole text
-            return build(
+            code, log = build(
                 name,
                 source,
                 exact,
@@ -662,6 +609,9 @@ def build(
                 exported=exported,
                 prelude=prelude if status == 0 else "",
             )
+            if status != 0 and code is not None:
+                precompiled.refuse(prelude, own, target())
+            return code, log
         if status == 0:
             return elf.without_start_functions(output.read_bytes()), log
         temporary.check_finished(f"The compiler '{compiler.command[0]}'", status, log)
@@ -749,24 +699,11 @@ def _build_unit(
 
 
 def compile_unit(unit: TranslationUnit) -> ObjectCode:
-    """Compile a host unit for this machine.
+    """Compile a host unit for this machine, to a shared library.
 
-    Parameters
-    ----------
-    unit : TranslationUnit
-        Defines ``extern "C" void ENTRY(const void* args, long long begin, long long end)``.
-
-    Returns
-    -------
-    ObjectCode
-        Of kind ``"shared-library"``.
-
-    Raises
-    ------
-    CompileError
-        The compiler refuses the text, or an option means nothing on the host.
-    BackendUnavailableError
-        There is no compiler.
+    It defines ``extern "C" void ENTRY(const void* args, long long begin, long long end)``. Raises
+    CompileError if the compiler refuses it or an option means nothing on the host, and
+    BackendUnavailableError.
     """
     options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
     if unit.raw:
@@ -782,6 +719,8 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
             f'extern "C" __attribute__((__visibility__("default"))) '
             f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{_FILE}"\n'
         )
+    from kerneltk.backends.host import precompiled  # only who compiles needs it
+
     prelude = precompiled.prelude_of(unit.source)
     code, log = _build_unit(unit, declaration + unit.source, options, prelude)
     if code is None and unit.plain:

@@ -66,7 +66,7 @@ def code() -> ObjectCode:
 
 
 @pytest.fixture(scope="module")
-def count(code: ObjectCode) -> runtime.HostFunction:
+def count(code: ObjectCode) -> int:
     return runtime.load(code)
 
 
@@ -94,28 +94,28 @@ class Counter:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8, 64])
-def test_each_item_is_done_once(count: runtime.HostFunction, threads: int) -> None:
+def test_each_item_is_done_once(count: int, threads: int) -> None:
     for total in (1, 2, 3, 7, 8, 9, 63, 64, 65, 1000, 4096, 99_991):
         for grain in (1, 2, 3, 16, 100, 1000, 200_000):
             counter = Counter(total, grain)
-            runtime.launch(count.address, counter.address, total, grain, threads)
+            runtime.launch(count, counter.address, total, grain, threads)
             counter.check()
 
 
-def test_nothing_to_do(count: runtime.HostFunction) -> None:
+def test_nothing_to_do(count: int) -> None:
     counter = Counter(1)
-    runtime.launch(count.address, counter.address, 0, 1, 4)
-    runtime.launch(count.address, counter.address, -5, 1, 4)
+    runtime.launch(count, counter.address, 0, 1, 4)
+    runtime.launch(count, counter.address, -5, 1, 4)
     counter.check(times=0)
 
 
-def test_odd_numbers_are_taken_sensibly(count: runtime.HostFunction) -> None:
+def test_odd_numbers_are_taken_sensibly(count: int) -> None:
     counter = Counter(1000)
-    runtime.launch(count.address, counter.address, 1000, 0, 4)
-    runtime.launch(count.address, counter.address, 1000, -1, 100_000)
-    runtime.launch(count.address, counter.address, 1000, 1, 0)
-    runtime.launch(count.address, counter.address, 1000, 1, -3)
-    runtime.launch(count.address, counter.address, 1000, 2**62, 4)
+    runtime.launch(count, counter.address, 1000, 0, 4)
+    runtime.launch(count, counter.address, 1000, -1, 100_000)
+    runtime.launch(count, counter.address, 1000, 1, 0)
+    runtime.launch(count, counter.address, 1000, 1, -3)
+    runtime.launch(count, counter.address, 1000, 2**62, 4)
     counter.check(times=5)
 
 
@@ -128,31 +128,31 @@ def test_huge_ranges_do_not_overflow() -> None:
         for grain in (1, 1000, 2**40, 2**62):
             done = np.zeros(1, np.int64)
             address = ctypes.c_void_p(done.ctypes.data)
-            runtime.launch(function.address, ctypes.addressof(address), total, grain, 7)
+            runtime.launch(function, ctypes.addressof(address), total, grain, 7)
             assert done[0] == total
 
 
-def test_many_small_launches(count: runtime.HostFunction) -> None:
+def test_many_small_launches(count: int) -> None:
     counter = Counter(64)
     for _ in range(20_000):
-        runtime.launch(count.address, counter.address, 64, 1, 3)
+        runtime.launch(count, counter.address, 64, 1, 3)
     counter.check(times=20_000)
 
 
-def test_launches_that_wake_sleeping_workers(count: runtime.HostFunction) -> None:
+def test_launches_that_wake_sleeping_workers(count: int) -> None:
     counter = Counter(256)
     for number in range(300):
-        runtime.launch(count.address, counter.address, 256, 1, 4)
+        runtime.launch(count, counter.address, 256, 1, 4)
         time.sleep(0.0005 * (number % 3))
     counter.check(times=300)
 
 
-def test_concurrent_python_threads(count: runtime.HostFunction) -> None:
+def test_concurrent_python_threads(count: int) -> None:
     counters = [Counter(5000, grain=7) for _ in range(6)]
 
     def launch_often(counter: Counter) -> None:
         for _ in range(500):
-            runtime.launch(count.address, counter.address, 5000, 7, 4)
+            runtime.launch(count, counter.address, 5000, 7, 4)
 
     threads = [threading.Thread(target=launch_often, args=(counter,)) for counter in counters]
     for thread in threads:
@@ -163,14 +163,12 @@ def test_concurrent_python_threads(count: runtime.HostFunction) -> None:
         counter.check(times=500)
 
 
-def test_nested_launches(count: runtime.HostFunction) -> None:
+def test_nested_launches(count: int) -> None:
     nested = runtime.load(compile_text(NESTED, "nested"))
     counter = Counter(100)
     launch = ctypes.cast(cast(Any, runtime.launch), ctypes.c_void_p).value
-    packed = ctypes.create_string_buffer(
-        struct.pack("PPPq", launch, count.address, counter.address, 100)
-    )
-    runtime.launch(nested.address, ctypes.addressof(packed), 50, 1, 4)
+    packed = ctypes.create_string_buffer(struct.pack("PPPq", launch, count, counter.address, 100))
+    runtime.launch(nested, ctypes.addressof(packed), 50, 1, 4)
     counter.check(times=50)
 
 
@@ -178,11 +176,11 @@ def test_several_threads_take_part() -> None:
     slow = runtime.load(compile_text(SLOW, "slow"))
     ids = np.zeros(64, np.int32)
     address = ctypes.c_void_p(ids.ctypes.data)
-    runtime.launch(slow.address, ctypes.addressof(address), 64, 1, 4)
+    runtime.launch(slow, ctypes.addressof(address), 64, 1, 4)
     assert len(set(ids.tolist())) == 4
     assert threading.get_native_id() in ids
     assert runtime.worker_count() >= 3
-    runtime.launch(slow.address, ctypes.addressof(address), 8, 1, 2)
+    runtime.launch(slow, ctypes.addressof(address), 8, 1, 2)
     assert 1 <= len(set(ids[:8].tolist())) <= 2
 
 
@@ -191,7 +189,7 @@ def test_the_gil_is_released() -> None:
     ids = np.zeros(100, np.int32)
     address = ctypes.c_void_p(ids.ctypes.data)
     thread = threading.Thread(
-        target=lambda: runtime.launch(slow.address, ctypes.addressof(address), 100, 1, 1)
+        target=lambda: runtime.launch(slow, ctypes.addressof(address), 100, 1, 1)
     )
     thread.start()
     turns = 0
@@ -202,14 +200,14 @@ def test_the_gil_is_released() -> None:
     assert turns > 20
 
 
-def test_a_small_launch_is_cheap(count: runtime.HostFunction) -> None:
+def test_a_small_launch_is_cheap(count: int) -> None:
     counter = Counter(1)
     launch = runtime.launch
     best = float("inf")
     for _ in range(10):
         start = time.perf_counter()
         for _ in range(1000):
-            launch(count.address, counter.address, 1, 1000, 2)
+            launch(count, counter.address, 1, 1000, 2)
         best = min(best, time.perf_counter() - start)
     assert best / 1000 < 5e-6  # 0.5 µs on an idle machine
 
@@ -227,7 +225,7 @@ packed = ctypes.create_string_buffer(struct.pack("PqP", visits.ctypes.data, 1, b
 
 def launch(times):
     for _ in range(times):
-        runtime.launch(function.address, ctypes.addressof(packed), len(visits), 1, 4)
+        runtime.launch(function, ctypes.addressof(packed), len(visits), 1, 4)
 
 def fork_and_launch(depth):
     child = os.fork()
@@ -351,7 +349,7 @@ def test_loads_are_separate_and_leak_nothing(
     for _ in range(20):
         for value, code in enumerate(codes, 1):
             function = runtime.load(code)
-            runtime.launch(function.address, ctypes.addressof(pointer), 1, 1, 1)
+            runtime.launch(function, ctypes.addressof(pointer), 1, 1, 1)
             assert result.value == value
     assert sorted(os.listdir("/proc/self/fd")) == before
     assert list(tmp_path.iterdir()) == []
@@ -366,7 +364,7 @@ def test_loading_without_memfd(
     monkeypatch.setattr(os, "memfd_create", forbidden)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     counter = Counter(1000)
-    runtime.launch(runtime.load(code).address, counter.address, 1000, 1, 4)
+    runtime.launch(runtime.load(code), counter.address, 1000, 1, 4)
     counter.check()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(LaunchError, match="cannot be loaded"):

@@ -78,7 +78,7 @@ def script(path: Path, text: str) -> None:
 def call(source: str, entry: str, args: bytes, total: int, *options: str) -> None:
     function = runtime.load(toolchain.compile_unit(unit(source, entry, *options)))
     buffer = ctypes.create_string_buffer(args, len(args))
-    runtime.launch(function.address, ctypes.addressof(buffer), total, 1 << 20, 1)
+    runtime.launch(function, ctypes.addressof(buffer), total, 1 << 20, 1)
 
 
 def test_saxpy(compiler: str) -> None:
@@ -442,7 +442,7 @@ function = runtime.load(code)
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 args = ctypes.c_void_p(libc.malloc(ctypes.c_size_t(40)))
-runtime.launch(function.address, ctypes.addressof(args), int(sys.argv[1]), 100, 1)
+runtime.launch(function, ctypes.addressof(args), int(sys.argv[1]), 100, 1)
 """
 
 
