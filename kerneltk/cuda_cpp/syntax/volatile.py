@@ -71,6 +71,7 @@ _PASSED_OVER = frozenset(
 )  # fmt: skip
 _LOOPS = frozenset(("while_statement", "for_statement", "do_statement"))
 # Those that read and write in one step, and those of a warp that name no lanes.
+_NOWHERE = Scope("", None)
 _ATOMIC = re.compile(r"atomic[A-Z]\w*")
 _WHOEVER = re.compile(r"__(?:any|all|ballot|activemask|shfl(?:_up|_down|_xor)?)")
 
@@ -128,7 +129,7 @@ def with_meetings(
     Examples
     --------
     >>> print(with_meetings("__global__ void f(volatile int* x) { x[0] = 1; }").source)
-    __global__ void f(volatile int* x) { _KT_KERNEL(1) _KT_TARGET(0, x[0]) = 1; }
+    __global__ void f(volatile int* x) { _KT_KERNEL(1, 1) _KT_TARGET(0, x[0]) = 1; }
     """
     head = "".join(f"{line}\n" for line in (*directives, "#line 1")) if directives else ""
     instantiated = tuple(instantiated)
@@ -145,7 +146,7 @@ def with_meetings(
     for root, _ in roots:
         finder.read(root)
     finder.read_macros()
-    writer = PointWriter(prepared, list(names.scopes.values()), finder.macros)
+    writer = PointWriter(prepared, list(names.scopes.values()), finder.macros, names.variables)
     *before, edited = writer.edited().split("\n", head.count("\n"))
     unmarked: dict[Unmarked, None] = {}
     for offset, reason in sorted(finder.unmarked):
@@ -223,17 +224,38 @@ class _Finder:
     def read(self, node: Node) -> None:
         """Find the accesses in the functions of a source."""
         for child in node.children:
-            body = child.child_by_field_name("body") if child.type in FUNCTIONS else None
-            if body is None:
+            if child.type in FUNCTIONS:
+                self._read_function(child)
+            else:
+                if child.type == "field_declaration":
+                    for part in child.children:
+                        if part == child.child_by_field_name("default_value"):
+                            self._report(part, _NOWHERE, "in a member's initializer")
                 self.read(child)
-                continue
-            scope = self.names.scopes[child.start_byte]
-            scope.start = self.prepared.start_of(body.start_byte)
-            scope.end = self.prepared.end_of(body.end_byte)
-            for part in child.children:
-                if part.type == "field_initializer_list":
-                    self._report(part, scope, "in a constructor's initializers")
-            self.visit(body, scope, ())
+
+    def _read_function(self, node: Node) -> None:
+        """Find the accesses in a function or a lambda."""
+        scope, body = self.names.scopes[node.start_byte], node.child_by_field_name("body")
+        if body is None:
+            return
+        scope.start = self.prepared.start_of(body.start_byte)
+        scope.end = self.prepared.end_of(body.end_byte)
+        kinds = set()
+        for part in node.children:
+            if part.type == "field_initializer_list":
+                self._report(part, scope, "in a constructor's initializers")
+            elif part != body:
+                for inner in within(part):
+                    kinds.add(inner.type)
+                    if inner.type == "optional_parameter_declaration":
+                        self._report(inner, scope, "in a default argument")
+        known = len(scope.edits)
+        self.visit(body, scope, ())
+        if len(scope.edits) > known and not scope.name and node.type != "lambda_expression":
+            if "destructor_name" in kinds:
+                self.unmarked.append((scope.start, "in a destructor"))
+            elif kinds & {"operator_name", "operator_cast"}:
+                self.unmarked.append((scope.start, "in an operator"))
 
     def read_macros(self) -> None:
         """Find the accesses in the replacements of macros, of which parameters may be anything."""
@@ -259,6 +281,7 @@ class _Finder:
                 continue
             function = root.children[0]
             scope = Scope(found["name"], None, shared=known | parameters, is_macro=True)
+            scope.start, scope.end = found.span("replacement")
             self._parameters = frozenset(parameters)
             self._offset = found.start("replacement") - len(_BEFORE)
             body = function.child_by_field_name("body")
@@ -344,8 +367,10 @@ class _Finder:
             self.unmarked.append((int(self._at(node.start_byte)), "where the parser is lost"))
         if kind == "lambda_expression":
             body = node.child_by_field_name("body")
-            if body is not None:
-                self.visit(body, self.names.scopes.get(node.start_byte, scope), ())
+            if self._offset is None:
+                self._read_function(node)
+            elif body is not None:
+                self.visit(body, scope, ())
         elif kind in _LOOPS:
             self._visit_loop(node, scope, around)
         elif kind == "assignment_expression":
@@ -369,6 +394,7 @@ class _Finder:
             for child in node.named_children:
                 self.visit(child, scope, around, is_read)
         elif kind == "declaration":
+            self._visit_constructor(node, scope, around)
             for declarator in declarators(node):
                 value = declarator.child_by_field_name("value")
                 if value is not None:
@@ -381,6 +407,15 @@ class _Finder:
         else:
             for child in node.named_children:
                 self.visit(child, scope, around)
+
+    def _visit_constructor(self, node: Node, scope: Scope, around: Key) -> None:
+        """Note the call of a constructor by a declaration, before which a statement can stand."""
+        head = node.child_by_field_name("type")
+        name = last_name(head) if head is not None else ""
+        is_alone = node.parent is not None and node.parent.type == "compound_statement"
+        if name and is_alone and (span := self._span(node)):
+            call = Edit(*span, "_KT_CONSTRUCT", self._late_key(node, around))
+            scope.calls.append((name, call))
 
     def _visit_initialiser(self, node: Node, scope: Scope, around: Key) -> None:
         """Find the access of ``int v(s[i]);``, which the parser takes for a function's prototype
@@ -453,7 +488,7 @@ class _Finder:
         if meets:
             self._add(node, "_KT_MEET", scope, key)
         elif name and (span := self._span(node)):
-            scope.calls.append((name, *span, key))
+            scope.calls.append((name, Edit(*span, "_KT_CALL", key)))
 
     def _visit_loop(self, node: Node, scope: Scope, around: Key) -> None:
         """Find the accesses of a loop; its condition and what is behind it come after its body."""

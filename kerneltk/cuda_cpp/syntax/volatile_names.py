@@ -38,6 +38,8 @@ _KERNEL = frozenset(("__global__",))
 _SHARED = frozenset(("__shared__", "__device__", "__constant__", "__managed__"))
 FUNCTIONS = frozenset(("function_definition", "lambda_expression"))
 
+_NAMES = frozenset(("identifier", "field_identifier", "type_identifier"))
+
 Key = tuple[float, ...]
 
 
@@ -74,7 +76,7 @@ class Scope:
     shared: set[str] = field(default_factory=set)
     private: set[str] = field(default_factory=set)
     edits: list[Edit] = field(default_factory=list)
-    calls: list[tuple[str, int, int, Key]] = field(default_factory=list)
+    calls: list[tuple[str, Edit]] = field(default_factory=list)
     loops: list[tuple[int, int, Edit]] = field(default_factory=list)
     start: int = 0  # its characters in the source
     end: int = 0
@@ -102,7 +104,7 @@ def within(node: Node) -> Iterator[Node]:
 def names_in(node: Node) -> Iterator[str]:
     """Yield the names in a node."""
     for inner in within(node):
-        if inner.type in ("identifier", "field_identifier", "type_identifier"):
+        if inner.type in _NAMES:
             yield source_of(inner)
 
 
@@ -117,7 +119,7 @@ def _declared(node: Node) -> tuple[str, frozenset[str]]:
     current: Node | None = node
     while current is not None:
         kinds.add(current.type)
-        if current.type in ("identifier", "field_identifier", "type_identifier"):
+        if current.type in _NAMES:
             return source_of(current), frozenset(kinds)
         inner = current.child_by_field_name("declarator")
         if inner is None:
@@ -143,6 +145,7 @@ class Names:
         self._calls: list[tuple[str, Node, Scope | None]] = []
         self.everywhere: set[str] = set()
         self.bit_fields: set[str] = set()
+        self.variables: set[str] = set()  # all of them, and members
         self.qualified: set[str] = set()  # volatile themselves, not only leading there
         self.leading: set[str] = set()  # which are pointers or arrays
         self.scopes: dict[int, Scope] = {}
@@ -285,6 +288,9 @@ class Names:
     def _declare(self, node: Node, scope: Scope | None) -> None:
         for declarator in declarators(node):
             name, kinds = _declared(declarator)
+            # A pointer to a function is one in parentheses.
+            if "function_declarator" not in kinds or "parenthesized_declarator" in kinds:
+                self.variables.add(name)
             if any(child.type == "bitfield_clause" for child in node.children):
                 self.bit_fields.add(name)
             value = declarator.child_by_field_name("value")
@@ -418,10 +424,17 @@ def _function_name(node: Node) -> str:
 
 def last_name(node: Node) -> str:
     """Return the last name of a qualified one, without template arguments: ``f`` of ``a::f<2>``."""
-    if node.type in ("template_function", "qualified_identifier", "template_method"):
+    if node.type in (
+        "template_function",
+        "qualified_identifier",
+        "template_method",
+        "template_type",
+    ):
         inner = node.child_by_field_name("name")
         return last_name(inner) if inner is not None else ""
     if node.type == "field_expression":
         inner = node.child_by_field_name("field")
         return last_name(inner) if inner is not None else ""
-    return source_of(node) if node.type in ("identifier", "field_identifier") else ""
+    if node.type == "operator_name" and "(" in source_of(node):
+        return "operator()"
+    return source_of(node) if node.type in _NAMES else ""

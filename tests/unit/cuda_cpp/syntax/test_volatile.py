@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kerneltk.cuda_cpp.syntax.volatile import with_meetings
@@ -10,7 +12,8 @@ from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 def inside(body: str, head: str = "") -> str:
     """Return what becomes of a kernel's body."""
     text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
-    return with_meetings(text).source.partition("_KT_KERNEL(1) ")[2].removesuffix(" }") or body
+    begin = re.search(r"_KT_KERNEL\(1, \d+\) ", found := with_meetings(text).source)
+    return found[begin.end() :].removesuffix(" }") if begin else body
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_calls_tell_where_they_are() -> None:
     head = "__device__ void g(volatile int* x) { x[0] = 1; } __device__ void h(int* y) { g(y); } "
     assert inside("h(y);", head) == "_KT_CALL(0, h(y));"
     assert (
-        "h(int* y) { _KT_FUNCTION(1) _KT_CALL(0, g(y)); }"
+        "h(int* y) { _KT_FUNCTION(1, 1) _KT_CALL(0, g(y)); }"
         in with_meetings(f"{head} __global__ void f(int* y) {{ h(y); }}").source
     )
 
@@ -101,7 +104,7 @@ __global__ void f(volatile int* x) {
     assert with_meetings(text).source.split("\n") == [
         "#define STEP(s, n) _KT_TARGET((__LINE__ - _kt_first_line) * 256 + 97, s[t]) += \\",
         "    _KT_LOAD((__LINE__ - _kt_first_line) * 256 + 96, s[t + n]);",
-        "__global__ void f(volatile int* x) { _KT_KERNEL(3)",
+        "__global__ void f(volatile int* x) { _KT_KERNEL(3, 10)",
         "    int t = threadIdx.x;",
         "    STEP(x, 2)",
         "    _KT_TARGET(768, x[0]) = 1;",
@@ -111,8 +114,8 @@ __global__ void f(volatile int* x) {
 
 def test_lines_are_counted_as_the_compiler_does() -> None:
     text = '#line 50 "a.cuh"\n__global__ void f(volatile int* x) {\n    x[0] = 1;\n}'
-    assert "{ _KT_KERNEL(50)" in with_meetings(text).source
-    assert "_KT_TARGET(256, x[0]) = 1;" in with_meetings(text).source
+    assert "{ _KT_KERNEL(50, 1)" in with_meetings(text).source
+    assert "_KT_TARGET(0, x[0]) = 1;" in with_meetings(text).source
 
 
 def test_each_branch_of_a_conditional_is_read() -> None:
@@ -125,7 +128,7 @@ def test_each_branch_of_a_conditional_is_read() -> None:
     x[2] = 1;
 }"""
     found = with_meetings(text).source
-    for number, element in ((512, 0), (1024, 1), (1536, 2)):
+    for number, element in ((0, 0), (2, 1), (4, 2)):
         assert f"_KT_TARGET({number}, x[{element}]) = 1;" in found
 
 
@@ -198,7 +201,7 @@ def test_macros_of_options_are_read() -> None:
     assert found.directives == (directives[0], f"#define SET(s, n) _KT_TARGET({number}, s[t]) = n;",
                                 directives[2])  # fmt: skip
     assert found.source == (
-        "__global__ void f(SHARED* x) { _KT_KERNEL(1) int t = N; SET(x, 2) "
+        "__global__ void f(SHARED* x) { _KT_KERNEL(1, 8) int t = N; SET(x, 2) "
         "_KT_TARGET(192, x[1]) = 3; }"
     )
 
@@ -219,7 +222,10 @@ __global__ void f(volatile int* s) {{ int t; s[1] = 0; if (t < 2) {{ BOTH{behind
     assert not found.unmarked
     lines = found.source.split("\n")
     assert "_KT_TARGET((__LINE__ - _kt_first_line) * 256 + 96, s[t]) = 1; STEP(1)" in lines[1]
-    assert "_KT_KERNEL(3) int t; _KT_TARGET(0, s[1]) = 0; if (t < 2) { BOTH" in lines[2]
+    assert (
+        f"_KT_KERNEL(3, {9 if '//' in behind else 8}) int t; _KT_TARGET(0, s[1]) = 0; if (t < 2) {{ BOTH"
+        in lines[2]
+    )
     assert f"_KT_TARGET({256 if '//' in behind else 192}, s[0]) = 1; }}" in lines[-1]
 
 
@@ -233,7 +239,7 @@ __global__ void f(volatile int* x) {
     }
 }"""
     found = with_meetings(text).source
-    assert "{ _KT_KERNEL(2)\n" in found
+    assert "{ _KT_KERNEL(2, 4)\n" in found
     assert found.count("while (_KT_MEET(") == 2
 
 
