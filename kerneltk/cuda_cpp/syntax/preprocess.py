@@ -139,8 +139,10 @@ class Prepared:
     ----------
     source : str
         The user's.
+    code : str
+        Without comments, directives and the contents of literals.
     shown : str
-        Without comments and directives, macros for attributes expanded.
+        `code` with macros for attributes expanded.
     plain : str
         The same, character for character, with blanks for CUDA's attributes, all ASCII.
     words : list of Word
@@ -153,6 +155,7 @@ class Prepared:
     """
 
     source: str
+    code: str
     shown: str
     plain: str
     words: list[Word]
@@ -260,6 +263,7 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
         plain = re.sub(r"[^\x00-\x7f]", "u", plain)  # so that bytes are characters
     return Prepared(
         source=source,
+        code=code,
         shown=whole,
         plain=plain.replace("\0", " "),
         words=words,

@@ -76,7 +76,7 @@ class PointWriter:
             numbered, bits = self._numbered(scope, edits, uses)
             for edit, number in self._with_outer_calls(numbered):
                 begin = f"{edit.macro}({number}, "
-                if edit.macro == "_KT_CONSTRUCT":
+                if edit.macro in ("_KT_CONSTRUCT", "_KT_ROUND"):
                     begin += "true) "
                 elif edit.start == edit.end:
                     begin += "true)"
@@ -131,7 +131,7 @@ class PointWriter:
         return sorted(edits.values(), key=lambda e: e.key)
 
     def _with_outer_calls(self, points: list[tuple[Edit, str]]) -> Iterator[tuple[Edit, str]]:
-        """Yield points with their numbers; a call in a call's arguments with the outer one's too."""
+        """Yield points; a call in the arguments of another with both their numbers."""
         calls = [point for point in points if point[0].macro in ("_KT_CALL", "_KT_CONSTRUCT")]
         for edit, number in points:
             around = [

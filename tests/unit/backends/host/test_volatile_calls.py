@@ -1,4 +1,4 @@
-"""Functions know from where they were called: each kernel against a model whose lanes run in step."""
+"""Functions know from where they were called: kernels against models whose lanes run in step."""
 
 from __future__ import annotations
 
