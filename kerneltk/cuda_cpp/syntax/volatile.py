@@ -700,8 +700,9 @@ class _Finder:
             function = node.child_by_field_name("function")
             if function is None or function.type == "lambda_expression":
                 return False
-            name = last_name(function)
-            return is_volatile(function) or self._may_be(name, scope) or name in self.names.types
+            called = last_name(function)
+            is_type = called in self.names.types
+            return is_type or is_volatile(function) or self._may_be(called, scope)
         return is_volatile(node) or self._mentions(node, scope)
 
     def _is_pointer(self, node: Node, scope: Scope) -> bool:

@@ -331,11 +331,11 @@ class Names:
                 scope.shared |= self.fields
                 self.qualified |= self.fields
         elif node.type == "lambda_capture_initializer":
-            name = node.child_by_field_name("left")
-            if name is not None and scope is not None:
-                scope.shared.add(source_of(name))
-                self.leading.add(source_of(name))
-                self.qualified.add(source_of(name))
+            left = node.child_by_field_name("left")
+            if left is not None and scope is not None:
+                scope.shared.add(source_of(left))
+                self.leading.add(source_of(left))
+                self.qualified.add(source_of(left))
         elif node.type in _DECLARATIONS:
             self._declare(node, scope)
         for child in node.children:

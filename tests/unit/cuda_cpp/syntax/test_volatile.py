@@ -282,7 +282,7 @@ __global__ void f(VOL int* x, int n) { FOR_ALL BEGIN x[i] = 1; } }"""
 
 
 STORED = "_KT_TARGET(0, s[t]) = 1;"
-VIEW = "template <class T> struct V { T* p; __device__ V(T* q) : p(q) {} __device__ void g() { *p = 1; } }; "
+VIEW = "template <class T> struct V { T* p; V(T* q) : p(q) {} __device__ void g() { *p = 1; } }; "
 
 
 @pytest.mark.parametrize(
