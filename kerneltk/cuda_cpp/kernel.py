@@ -24,8 +24,6 @@ from kerneltk.errors import (
 )
 from kerneltk.launch.launch_config import as_extents
 
-__all__ = ["KernelDispatcher"]
-
 
 def _is_array(value: Any) -> bool:
     return hasattr(value, "strides") and value.ndim > 0
@@ -65,7 +63,6 @@ class KernelDispatcher:
 
     Parameters
     ----------
-    program : RawProgram or BinaryProgram
     name : str
         The kernel's name expression.
     mode : LaunchMode

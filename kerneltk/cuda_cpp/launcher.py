@@ -16,21 +16,10 @@ from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.launch.launcher_writer import write_launcher
 
-__all__ = ["LoadedKernel", "make_launcher"]
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedKernel:
-    """A raw kernel on one device.
-
-    Parameters
-    ----------
-    backend : Backend
-    device : int
-    function : Function
-    signature : KernelSignature
-    limits : GridLimits
-    """
+    """A raw kernel on one device."""
 
     backend: Backend
     device: int
@@ -91,10 +80,8 @@ def make_launcher(
 
     Parameters
     ----------
-    loaded : LoadedKernel
     values : sequence
         The arguments of the first launch, one a parameter; they are checked here.
-    mode : LaunchMode
     checks : bool
         Whether arrays are checked.
     mistyped : callable

@@ -30,8 +30,6 @@ from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary
 
-__all__ = ["REQUESTS", "RawSource", "Request", "plain_name", "read_file"]
-
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
 
@@ -110,7 +108,6 @@ class RawSource:
         What messages call it: a file's name, or ``"code"``.
     options : tuple of str
         Compile options.
-    compiler : {"nvrtc", "nvcc"}
     directory : str
         Where names in quotes are looked for first; empty for the working directory.
     has_host_code : bool

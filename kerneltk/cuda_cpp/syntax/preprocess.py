@@ -13,17 +13,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-__all__ = [
-    "Directive",
-    "Prepared",
-    "Region",
-    "Word",
-    "closing_of",
-    "included_name",
-    "prepare",
-    "split_arguments",
-]
-
 _NOISE = re.compile(
     r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
     r"|(?P<raw>(?<!\w)(?:u8|[uUL])?R\"(?P<mark>[^ ()\\\t\r\n\"]{0,16})\(.*?\)(?P=mark)\")"
@@ -149,7 +138,6 @@ class Prepared:
         The attributes, in order.
     comments : list of (int, int)
         Characters of each comment in `source`.
-    directives : list of Directive
     regions : list of Region
         An outer one comes before those inside.
     """
@@ -229,7 +217,6 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
 
     Parameters
     ----------
-    source : str
     types : re.Pattern, optional
         Macros are expanded too that stand for a type in which it finds something.
     """

@@ -48,8 +48,6 @@ from kerneltk.cuda_cpp.syntax.volatile_points import PointWriter
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Meetings", "Unmarked", "has_volatile", "with_meetings"]
-
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEFINED = re.compile(
     r"[ \t]*#[ \t]*define[ \t]+(?P<name>[^\W\d]\w*)(?:\((?P<parameters>[^()]*)\))?"
@@ -113,7 +111,6 @@ class Meetings:
         Line by line as it was; the source itself where there is no access.
     directives : tuple of str
         The directives before it.
-    unmarked : tuple of Unmarked
     """
 
     source: str
@@ -128,7 +125,6 @@ def with_meetings(
 
     Parameters
     ----------
-    source : str
     directives : sequence of str
         Lines that the compiler reads before it, such as macros that options define.
     instantiated : iterable of str
@@ -292,8 +288,6 @@ class _Finder:
 
     Parameters
     ----------
-    prepared : Prepared
-    names : Names
     statements : re.Pattern or None
         Finds uses of macros that stand for statements.
 
@@ -471,8 +465,6 @@ class _Finder:
 
         Parameters
         ----------
-        node : Node
-        scope : Scope
         around : tuple of float
             What the keys of points in here begin with.
         is_read : bool

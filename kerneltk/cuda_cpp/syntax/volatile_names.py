@@ -17,23 +17,6 @@ from kerneltk.cuda_cpp.syntax.tree import CLASSES
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = [
-    "FUNCTIONS",
-    "VOLATILE",
-    "Edit",
-    "Key",
-    "Names",
-    "Scope",
-    "all_declared",
-    "declarators",
-    "has_volatile",
-    "is_volatile",
-    "last_name",
-    "names_in",
-    "source_of",
-    "within",
-]
-
 VOLATILE = re.compile(
     r"(?<!asm )(?<!asm__ )(?<!\w)"
     r"(?:__volatile__|__volatile|volatile|add_volatile(?:_t)?|add_cv(?:_t)?)(?!\w)"
@@ -73,7 +56,6 @@ class Edit:
     ----------
     start, end : int
         The expression's characters.
-    macro : str
     key : tuple of float
         Orders the points of a function.
     """
@@ -278,7 +260,6 @@ class Names:
 
         Parameters
         ----------
-        node : Node
         scope : Scope or None
             The function around it.
         template : frozenset of str

@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
 from kerneltk.cuda_cpp.syntax.volatile_names import Edit, Scope
 
-__all__ = ["PointWriter"]
-
 # A number is a line's, from the first of the function on, and which point of the line it is: one
 # before the first use of a macro that has points, one of the macro's, or one behind it.
 _POINTS = 256
@@ -38,7 +36,6 @@ class PointWriter:
 
     Parameters
     ----------
-    prepared : Prepared
     functions, macros : sequence of Scope
         With their points.
     variables : set of str
