@@ -30,8 +30,6 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflo
 from kerneltk.launch.launcher_spec import Guard, MultipleOf
 from kerneltk.object_code.reflection import ParameterType, dtype_of_number
 
-__all__ = ["Passing", "check_array", "check_values", "guards_of", "passing_of", "wrong_count"]
-
 _UNCHECKED = "pass 'checks=False' to launch without these checks."
 
 

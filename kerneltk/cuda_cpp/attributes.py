@@ -10,8 +10,6 @@ from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.program import RawProgram
 
-__all__ = ["FunctionAttributes"]
-
 
 class FunctionAttributes:
     """A kernel's function on the current device, and what the driver says of it."""

@@ -15,8 +15,6 @@ from kerneltk.cuda_cpp.signature import RawParameter, signature_of_sizes
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 from kerneltk.object_code.reflection import split_at_commas
 
-__all__ = ["BinaryProgram", "parameter_types"]
-
 
 @cache
 def _demangler() -> ctypes.CDLL | None:

@@ -18,18 +18,6 @@ from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, Snippet, render_message
 from kerneltk.object_code.reflection import ParameterType
 
-__all__ = [
-    "INTEGER_FORMATS",
-    "Conversion",
-    "by_value",
-    "handle_of",
-    "is_handle",
-    "is_packed",
-    "mismatch",
-    "number_error",
-    "place_message",
-]
-
 Conversion = Callable[[Any], tuple[Any, ...]]
 
 INTEGER_FORMATS = {1: ("b", "B"), 2: ("h", "H"), 4: ("i", "I"), 8: ("q", "Q")}

@@ -15,8 +15,6 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import plain_name, read_file
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["read_programs", "template_argument"]
-
 
 def template_argument(argument: Any) -> str:
     """Return a template argument as C++ has it: a type, or a constant."""

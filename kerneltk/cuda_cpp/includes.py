@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.source import RawSource
 
-__all__ = ["Header", "with_headers"]
-
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
 _NOISE = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|\"(?:\\.|[^\"\\\n])*\"")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(.*)", re.MULTILINE)
@@ -114,7 +112,6 @@ def with_headers(source: RawSource, find: Callable[[RawSource, str, bool], Heade
 
     Parameters
     ----------
-    source : RawSource
     find : callable
         Takes a source, a name that it includes, and whether that is in quotes; returns the header
         if it is one of the user's.

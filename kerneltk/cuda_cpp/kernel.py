@@ -14,17 +14,15 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, LaunchMode
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import BackendName
-from kerneltk.cuda_cpp.arguments import passing_of, wrong_count
+from kerneltk.cuda_cpp.arguments import wrong_count
 from kerneltk.cuda_cpp.binary import BinaryProgram
-from kerneltk.cuda_cpp.launcher import LoadedKernel, make_launcher
+from kerneltk.cuda_cpp.launcher import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
 from kerneltk.errors import (
     ArgumentTypeError,
 )
 from kerneltk.launch.launch_config import as_extents
-
-__all__ = ["KernelDispatcher"]
 
 
 def _is_array(value: Any) -> bool:
@@ -65,7 +63,6 @@ class KernelDispatcher:
 
     Parameters
     ----------
-    program : RawProgram or BinaryProgram
     name : str
         The kernel's name expression.
     mode : LaunchMode
@@ -142,17 +139,22 @@ class KernelDispatcher:
         key = (types, mode, checks, backend, chosen.name, chosen.device_key())
         run = self._launchers.get(key)
         if run is None:
+            signature = self._program.kernel(chosen, self.name).signature
+            if len(types) != len(signature.parameters):
+                raise wrong_count(signature, len(types))
+        if checks:
+            self._check_writes(adoption, chosen)
+        if run is None:
             loaded = self._program.kernel(chosen, self.name)
             mistyped = functools.partial(self._dispatch, slot, mode, checks, backend)
-            run = self._launchers[key] = self._launcher(loaded, types, mode, checks, mistyped)
+            run = make_launcher(loaded, values, mode, checks, mistyped)
+            self._launchers[key] = run
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
         if backend or not chosen.capabilities.is_fallback or any(map(_is_array, values)):
             if slot == _NO_WORDS:
                 self.recent = run
             elif slot is not None and len(self._variants) < _MOST_VARIANTS:
                 self._variants[slot] = run
-        if checks:
-            self._check_writes(adoption, chosen)
         with adoption.launching(stream) as handle:
             run(grid, block, values, shared, handle)
 
@@ -215,23 +217,6 @@ class KernelDispatcher:
                 snippet = declared[pair[1]].snippet if pair[1] < len(declared) else None
                 raise foreign_arrays.different_locations(self.name, first, second, snippet)
         return owners[device]
-
-    def _launcher(
-        self,
-        loaded: LoadedKernel,
-        types: tuple[type, ...],
-        mode: LaunchMode,
-        checks: bool,
-        mistyped: Callable[..., None],
-    ) -> Callable[..., None]:
-        signature = loaded.signature
-        if len(types) != len(signature.parameters):
-            raise wrong_count(signature, len(types))
-        passings = [
-            passing_of(signature, parameter, kind, loaded.backend, checks)
-            for parameter, kind in zip(signature.parameters, types, strict=True)
-        ]
-        return make_launcher(loaded, passings, types, mode, checks, mistyped)
 
     def suggest_block(self, args: Sequence[Any], shared: int, backend: BackendName | None) -> int:
         """Return the threads a block that the occupancy calculator suggests for such arguments."""

@@ -16,8 +16,6 @@ from kerneltk.core.artifacts import BOUNDS_SUFFIX
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
 
-__all__ = ["bound_of", "has_bounds", "with_bounds"]
-
 
 def has_bounds(source: str) -> bool:
     """Return whether a source mentions launch bounds."""
@@ -42,7 +40,6 @@ def with_bounds(source: str, kernels: Iterable[DeclaredKernel]) -> str:
 
     Parameters
     ----------
-    source : str
     kernels : iterable of DeclaredKernel
         Those of this very source.
     """
@@ -78,7 +75,6 @@ def bound_of(expression: str, symbol: str, kernels: Iterable[DeclaredKernel]) ->
         The kernel's name expression.
     symbol : str
         Its entry's symbol.
-    kernels : iterable of DeclaredKernel
     """
     plain, opening, arguments = expression.strip().removeprefix("::").partition("<")
     found = [kernel for kernel in _bounded(kernels) if kernel.name == plain.strip()]

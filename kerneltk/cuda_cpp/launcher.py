@@ -10,27 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall, LaunchMode
-from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, guards_of
+from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, guards_of, passing_of
 from kerneltk.cuda_cpp.signature import KernelSignature
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.launch.launcher_writer import write_launcher
 
-__all__ = ["LoadedKernel", "make_launcher"]
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedKernel:
-    """A raw kernel on one device.
-
-    Parameters
-    ----------
-    backend : Backend
-    device : int
-    function : Function
-    signature : KernelSignature
-    limits : GridLimits
-    """
+    """A raw kernel on one device."""
 
     backend: Backend
     device: int
@@ -82,42 +71,46 @@ class _RawLaunches(GridLaunches):
 
 def make_launcher(
     loaded: LoadedKernel,
-    passings: Sequence[Passing],
-    types: Sequence[type],
+    values: Sequence[Any],
     mode: LaunchMode,
     checks: bool,
     mistyped: Callable[..., Any],
 ) -> Callable[..., None]:
-    """Return ``run(grid, block, args, shared=0, stream=None)`` for arguments of these types.
+    """Return ``run(grid, block, args, shared=0, stream=None)`` for arguments of some types.
 
     Parameters
     ----------
-    loaded : LoadedKernel
-    passings : sequence of Passing
-        One a parameter.
-    types : sequence of type
-        The arguments', which the launcher checks.
-    mode : LaunchMode
+    values : sequence
+        The arguments of the first launch, one a parameter; they are checked here.
     checks : bool
         Whether arrays are checked.
     mistyped : callable
         Called with the launcher's arguments where their number, a type or the device differs.
     """
     signature, backend = loaded.signature, loaded.backend
+    passings = [
+        passing_of(signature, parameter, type(value), backend, checks)
+        for parameter, value in zip(signature.parameters, values, strict=True)
+    ]
     call = backend.grid_call(mode, signature.kernel)
     kinds = [parameter.type for parameter in signature.parameters]
     written = [
         kind is not None and kind.kind == "pointer" and not kind.pointee_const for kind in kinds
     ]
+    launches = _RawLaunches(loaded, passings, call, written)
+    if checks:
+        launches.check(values)
     arguments = []
     for k, (parameter, passing) in enumerate(zip(signature.parameters, passings, strict=True)):
+        kind, value = type(values[k]), values[k]
         if passing.is_array:
             guards = guards_of(parameter, written[k], backend.arrays) if checks else ()
-            argument = Argument(types[k], "address", guards=guards)
+            dtype = value.dtype if checks else None
+            argument = Argument(kind, "address", guards=guards, dtype=dtype)
         elif passing.convert is None:
-            argument = Argument(types[k], "number")
+            argument = Argument(kind, "number")
         else:
-            argument = Argument(types[k], "converted", convert=passing.convert)
+            argument = Argument(kind, "converted", convert=passing.convert)
         arguments.append(argument)
     spec = LauncherSpec(
         "grid",
@@ -125,7 +118,7 @@ def make_launcher(
         backend.arrays,
         call,
         mistyped,
-        bound=_RawLaunches(loaded, passings, call, written),
+        bound=launches,
         device=loaded.device,
     )
     return write_launcher(spec)[0]

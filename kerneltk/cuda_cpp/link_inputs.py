@@ -10,16 +10,9 @@ from typing import Any
 from kerneltk.core.artifacts import LinkInput, LinkKind, ObjectCode, kind_of_code
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["checked_links"]
-
 
 def checked_links(links: Any, compiler: str) -> tuple[LinkInput, ...]:
     """Return the object codes that a caller gives to be linked.
-
-    Parameters
-    ----------
-    links : sequence of ObjectCode, bytes, str or os.PathLike
-    compiler : {"nvrtc", "nvcc"}
 
     Raises
     ------

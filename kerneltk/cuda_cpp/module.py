@@ -16,16 +16,10 @@ from kerneltk.errors import ArgumentValueError, NoSuchKernelError
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
 
-__all__ = ["ModulePrograms"]
-
 
 class ModulePrograms:
     """The programs that offer a module's kernels: one a file, and one for each kernel that is asked
     for after its file is loaded.
-
-    Parameters
-    ----------
-    programs : sequence of RawProgram or BinaryProgram
     """
 
     def __init__(self, programs: Sequence[RawProgram | BinaryProgram]) -> None:

@@ -8,13 +8,6 @@ from typing import Any, Literal
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = [
-    "checked_compiler",
-    "checked_names",
-    "checked_options",
-    "without_directives",
-]
-
 _DIRECTORIES = ("-I", "--include-path", "-isystem", "--system-include", "-iquote")
 _MACROS = {
     "-D": "define",

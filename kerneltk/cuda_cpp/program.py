@@ -34,8 +34,6 @@ from kerneltk.object_code.reflection import (
     is_const_variable,
 )
 
-__all__ = ["RawProgram", "Variable"]
-
 T = TypeVar("T")
 
 # NVRTC lists the name expressions, each a pragma, in a file of its own.
@@ -74,7 +72,6 @@ class Variable:
 
     Parameters
     ----------
-    address : int
     size : int
         Bytes.
     type : ParameterType or None
@@ -115,7 +112,6 @@ class RawProgram:
 
     Parameters
     ----------
-    source : RawSource
     expressions : sequence of str or None
         Name expressions of the kernels that are wanted; None takes every kernel that is not a
         template.

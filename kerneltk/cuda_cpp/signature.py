@@ -12,8 +12,6 @@ from kerneltk.object_code.reflection import ParameterType
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
 
-__all__ = ["KernelSignature", "RawParameter", "layout_of", "signature_of_sizes"]
-
 
 @dataclass(frozen=True, slots=True)
 class RawParameter:
@@ -55,7 +53,6 @@ class KernelSignature:
     ----------
     kernel : str
         Its name in messages.
-    parameters : tuple of RawParameter
     size : int
         Bytes of all parameters together.
     """
@@ -92,8 +89,6 @@ def signature_of_sizes(
 
     Parameters
     ----------
-    kernel : str
-    layout : sequence of (int, int)
     declared : DeclaredKernel, optional
         Names the parameters if it has as many.
     types : sequence of str

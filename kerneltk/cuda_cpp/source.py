@@ -24,12 +24,11 @@ from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import without_directives
+from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary
-
-__all__ = ["REQUESTS", "RawSource", "Request", "plain_name", "read_file"]
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
@@ -109,7 +108,6 @@ class RawSource:
         What messages call it: a file's name, or ``"code"``.
     options : tuple of str
         Compile options.
-    compiler : {"nvrtc", "nvcc"}
     directory : str
         Where names in quotes are looked for first; empty for the working directory.
     has_host_code : bool
@@ -223,7 +221,7 @@ class RawSource:
         source = self._device_source
         headers = [header.code for header in self.included]
         # A template in a header may be called with volatile memory.
-        is_volatile = any("volatile" in code for code in (self.code, *self.options, *headers))
+        is_volatile = any(map(has_volatile, (self.code, *self.options, *headers)))
         if not self.has_host_code and (is_volatile or any(map(has_bounds, headers))):
             source = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
         if has_bounds(source):
@@ -237,8 +235,9 @@ class RawSource:
         self, directives: Sequence[str], requests: Sequence[Request]
     ) -> tuple[Sequence[str], str]:
         """Return the directives and the source with points where the lanes of a warp meet."""
-        asked = [request.expression for request in requests if "volatile" in request.expression]
-        if not asked and not any("volatile" in code for code in (*directives, self._host_source)):
+        self._warn_of_unread_headers()
+        asked = [request.expression for request in requests if has_volatile(request.expression)]
+        if not asked and not any(map(has_volatile, (*directives, self._host_source))):
             return directives, self._host_source
         from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 
@@ -253,6 +252,24 @@ class RawSource:
                 stacklevel=2,
             )
         return found.directives, found.source
+
+    def _warn_of_unread_headers(self) -> None:
+        """Warn of headers in angle brackets that mention volatile memory: they stay as they are."""
+        directories = named_in_options(self.options)[0]
+        for source in (self, *self.included):
+            for include in source.summary.includes if directories else ():
+                if include.is_quoted or any((shim / include.name).is_file() for shim in _SHIMS):
+                    continue
+                paths = [Path(directory, include.name) for directory in directories]
+                path = next((path for path in paths if path.is_file()), None)
+                if path is not None and has_volatile(read_file(path).code):
+                    warnings.warn(
+                        f"'{source.name}', line {include.line}: lanes of a warp do not meet before "
+                        f"accesses to volatile memory in '{include.name}' or by its names.\n"
+                        "  Hint: include it in quotes.",
+                        RuntimeWarning,
+                        stacklevel=2,
+                    )
 
     def unit(self, backend: Capabilities, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""

@@ -66,6 +66,8 @@ class Argument:
     extents : int or None
         How many numbers of the plan follow the address; None if that varies with the plan.
     guards : tuple of Guard
+    dtype : object, optional
+        The dtype of an array that was checked before the first launch.
     is_given : bool
         Whether callers give it; the launcher allocates the others.
     convert : callable, optional
@@ -77,6 +79,7 @@ class Argument:
     written: bool = False
     extents: int | None = 0
     guards: tuple[Guard, ...] = ()
+    dtype: Any = None
     is_given: bool = True
     convert: Callable[[Any], tuple[Any, ...]] | None = None
 

@@ -385,9 +385,9 @@ class _Writer:
 
     def _arrays_checked(self) -> list[str]:
         fails = [self._fails(guard, a) for a, leaf in self._arrays for guard in leaf.guards]
-        dtypes = [a for a, leaf in self._arrays if "dtype" in leaf.guards]
-        self.names |= {f"dtype_{a}": None for a in dtypes}
-        learnt = [f"dtype_{a} = {a}.dtype" for a in dtypes]
+        checked = {a: leaf.dtype for a, leaf in self._arrays if "dtype" in leaf.guards}
+        self.names |= {f"dtype_{a}": dtype for a, dtype in checked.items()}
+        learnt = [f"dtype_{a} = {a}.dtype" for a in checked]
         lines = _if(fails, f"loaded.check({self._given})", *learnt)
         for k, j in self.spec.overlaps:
             near = f"low{k}_{j} < pa{j} - pa{k} < high{k}_{j} and (same{k}_{j} or pa{j} != pa{k})"

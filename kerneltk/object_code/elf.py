@@ -9,19 +9,6 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = [
-    "DYNAMIC_SYMBOLS",
-    "NO_BITS",
-    "SYMBOLS",
-    "THREAD_LOCAL",
-    "ElfFile",
-    "Section",
-    "Symbol",
-    "extent",
-    "is_whole",
-    "without_start_functions",
-]
-
 _MAGIC = b"\x7fELF\x02\x01"
 _HEAD = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -76,7 +63,6 @@ class ElfFile:
 
     Parameters
     ----------
-    data : bytes
     what : str
         What messages call it.
 

@@ -15,21 +15,6 @@ from typing import Literal
 
 from kerneltk.object_code import elf
 
-__all__ = [
-    "ParameterType",
-    "decode",
-    "decode_variable",
-    "dtype_of_number",
-    "is_const_variable",
-    "normalised_name",
-    "read_address",
-    "read_cubin",
-    "read_library",
-    "read_ptx",
-    "read_reflection",
-    "split_at_commas",
-]
-
 Kind = Literal[
     "pointer",
     "bool",
@@ -499,7 +484,6 @@ def read_reflection(
     ----------
     kind : {"cubin", "ptx", "ltoir"}
         LTO-IR cannot be read.
-    code : bytes
     reflected : sequence of (str, str)
         Name expressions and the symbols of their descriptions. What the code lacks is left out.
     """

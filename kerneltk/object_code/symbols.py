@@ -11,8 +11,6 @@ from collections.abc import Iterable
 
 from kerneltk.object_code.elf import ElfFile
 
-__all__ = ["read_cubin_addresses", "read_ptx_addresses"]
-
 _RELOCATIONS = {4: struct.Struct("<QQq"), 9: struct.Struct("<QQ")}
 _PTX_ADDRESS = re.compile(r"\.u64\s+([\w$]+)\s*=\s*(?:generic\()?([A-Za-z_$][\w$]*)\)?\s*;")
 

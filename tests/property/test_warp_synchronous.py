@@ -38,6 +38,30 @@ template <class T> __device__ T swap(volatile T* s, T l) {
     else return before ^ 3;
     return s[(l + 1) & 31];
 }
+struct Box {
+    volatile unsigned* s;
+    __device__ unsigned uneven(unsigned l, unsigned n) const {
+        if (l < n) { s[l] += 1; s[l] += s[l ^ 1]; s[l] += 3; }
+        return s[(l + n) & 31];
+    }
+};
+__device__ void deep(volatile unsigned* s, unsigned l, int n) {
+    if (n == 0) return;
+    s[l] += s[(l + n) & 31];
+    if ((l + n) & 1) s[l] += 7;
+    deep(s, l, n - 1);
+    s[l] ^= s[(l + 3) & 31];
+}
+template <class F> __device__ void twice(F f) { f(1); f(2); }
+__device__ void captured(volatile unsigned* s, unsigned l, unsigned n) {
+    auto f = [s, &l, n](unsigned d) {
+        s[l] += s[(l + d) & 31];
+        if (l < n) s[l] += d;
+    };
+    if (l & 1) f(n);
+    else s[l] += 5;
+    twice(f);
+}
 #define STEP(s, n) if (l < n) s[l] = s[l] * 3u + s[l + n];
 """
 
@@ -176,8 +200,51 @@ def swap(w: Warp, active: Vector) -> Vector:
     return np.where(low, w.memory[(w.lane + 1) & 31], before ^ 3)
 
 
+def uneven(w: Warp, active: Vector, n: int) -> Vector:
+    low = active & (w.lane < n)
+    w.store(low, w.lane, w.memory[w.lane] + np.uint32(1))
+    w.store(low, w.lane, w.memory[w.lane] + w.memory[w.lane ^ 1])
+    w.store(low, w.lane, w.memory[w.lane] + np.uint32(3))
+    return w.memory[(w.lane + np.uint32(n)) & 31]
+
+
+def deep(w: Warp, active: Vector, n: int) -> None:
+    if n == 0:
+        return
+    w.store(active, w.lane, w.memory[w.lane] + w.memory[(w.lane + np.uint32(n)) & 31])
+    odd = active & ((w.lane + np.uint32(n)) % 2 == 1)
+    w.store(odd, w.lane, w.memory[w.lane] + np.uint32(7))
+    deep(w, active, n - 1)
+    w.store(active, w.lane, w.memory[w.lane] ^ w.memory[(w.lane + np.uint32(3)) & 31])
+
+
+def captured(w: Warp, active: Vector, n: int) -> None:
+    def add(active: Vector, d: int) -> None:
+        w.store(active, w.lane, w.memory[w.lane] + w.memory[(w.lane + np.uint32(d)) & 31])
+        w.store(active & (w.lane < n), w.lane, w.memory[w.lane] + np.uint32(d))
+
+    odd = w.lane % 2 == 1
+    add(active & odd, n)
+    w.store(active & ~odd, w.lane, w.memory[w.lane] + np.uint32(5))
+    add(active, 1)
+    add(active, 2)
+
+
 def statement(draw: Draw, access: str, depth: int, in_loop: bool) -> Statement:
-    kind = draw(st.integers(0, 9))
+    kind = draw(st.integers(0, 12))
+    if kind >= 10:
+        k, n = draw(st.integers(0, VARIABLES - 1)), draw(st.integers(1, 9))
+
+        def nested(w: Warp, active: Vector) -> None:
+            by = swap(w, active) & 31
+            first = uneven(w, active, n)
+            w.own[k] = np.where(active, first + by, w.own[k])
+
+        return [
+            (f"deep(s, l, {n});", lambda w, active: deep(w, active, n)),
+            (f"captured(s, l, {n});", lambda w, active: captured(w, active, n)),
+            (f"v{k} = Box{{s}}.uneven(l, {n} + 0 * (v{k} = swap(s, l) & 31)) + v{k};", nested),
+        ][kind - 10]
     if kind == 5:
         return "fold(s, l);", fold
     if kind == 6:

@@ -7,25 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from kerneltk.backends.cuda.toolkit import load_library
 from kerneltk.core.artifacts import LinkInput, Target
 from kerneltk.core.compile_log import report
-from kerneltk.errors import BackendUnavailableError, CompileError
+from kerneltk.errors import CompileError
 
 __all__ = ["link", "version"]
 
 
-@cache
 def _library() -> Any:
-    try:
-        from cuda.bindings import nvjitlink
-
-        nvjitlink.version()
-    except Exception as error:  # a missing package or library, by many exception types
-        raise BackendUnavailableError(
-            f"nvJitLink, the linker for GPUs, cannot be loaded: {error}.\n"
-            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
-        ) from error
-    return nvjitlink
+    return load_library("nvjitlink", "version", "nvJitLink, the linker for GPUs,")
 
 
 @cache

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kerneltk.backends.cuda.architectures import check_options, choose_target
+from kerneltk.backends.cuda.toolkit import load_library
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.compile_log import report
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.settings import get_settings
-from kerneltk.errors import BackendUnavailableError, CompileError
+from kerneltk.errors import CompileError
 
 __all__ = [
     "backend_options",
@@ -23,18 +24,8 @@ __all__ = [
 ]
 
 
-@cache
 def _nvrtc() -> Any:
-    try:
-        from cuda.bindings import nvrtc
-
-        nvrtc.nvrtcVersion()
-    except Exception as error:  # a missing package or library, by many exception types
-        raise BackendUnavailableError(
-            f"NVRTC, the compiler for GPUs, cannot be loaded: {error}.\n"
-            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
-        ) from error
-    return nvrtc
+    return load_library("nvrtc", "nvrtcVersion", "NVRTC, the compiler for GPUs,")
 
 
 @cache

@@ -1,19 +1,52 @@
-"""Finds and runs the programs of the CUDA toolkit."""
+"""Finds and runs the programs of the CUDA toolkit, and loads its libraries."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from kerneltk.backends import processes
 from kerneltk.core.settings import get_settings
+from kerneltk.errors import BackendUnavailableError
 
-__all__ = ["find_program", "run_program"]
+__all__ = ["find_program", "load_library", "run_program"]
 
 _PACKAGES = ("cu13", "cuda_{name}", "cuda_nvcc")
+
+
+@cache
+def load_library(module: str, version: str, what: str) -> Any:
+    """Load a library of the toolkit, which needs neither a GPU nor a driver.
+
+    Parameters
+    ----------
+    module : str
+        Of ``cuda.bindings``.
+    version : str
+        Its function that says the version, which shows that the library itself is there.
+    what : str
+        What messages call it.
+
+    Raises
+    ------
+    BackendUnavailableError
+        It is not installed.
+    """
+    try:
+        library = importlib.import_module(f"cuda.bindings.{module}")
+        getattr(library, version)()
+    except Exception as error:  # a missing package or library, by many exception types
+        raise BackendUnavailableError(
+            f"{what} cannot be loaded: {error}.\n"
+            "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
+        ) from error
+    return library
 
 
 def find_program(name: str) -> Path | None:

@@ -5,18 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = [
-    "DeclaredKernel",
-    "DeclaredParameter",
-    "DeclaredSymbol",
-    "DynamicShared",
-    "Include",
-    "Memory",
-    "SourceSummary",
-    "Unsupported",
-    "UnsupportedKind",
-]
-
 Memory = Literal["constant", "device", "managed"]
 UnsupportedKind = Literal[
     "inline PTX",
@@ -58,7 +46,6 @@ class DeclaredKernel:
     ----------
     name : str
         With its namespaces: ``"ns::foo"``. Anonymous ones have no name and are left out.
-    parameters : tuple of DeclaredParameter
     template_parameters : tuple of str
         As written: ``("class T", "int N = 3")``; empty for a kernel that is no template.
     is_extern_c, is_static, is_anonymous : bool
@@ -100,7 +87,6 @@ class DeclaredSymbol:
     ----------
     name : str
         With its namespaces, as :class:`DeclaredKernel` has it.
-    memory : {"constant", "device", "managed"}
     type : str
         As written, with the extents of an array: ``"float[4][N]"``.
     line : int
@@ -153,7 +139,6 @@ class Include:
 
     Parameters
     ----------
-    name : str
     is_quoted : bool
         Whether it is in quotes, and so is looked for beside the file first.
     line : int
@@ -203,13 +188,10 @@ class SourceSummary:
     ----------
     kernels : tuple of DeclaredKernel
         In the source's order. One in several branches of a conditional comes several times.
-    symbols : tuple of DeclaredSymbol
     dynamic_shared : tuple of DynamicShared
         One for each variable.
     host_functions : tuple of (int, int)
         The characters of each function at namespace scope that only the host runs.
-    unsupported : tuple of Unsupported
-    includes : tuple of Include
     host_code : tuple of (int, int)
         The characters of all that only the host has a use for: `host_functions`, their prototypes,
         variables of the host, what names the host's libraries.

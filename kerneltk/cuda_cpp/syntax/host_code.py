@@ -24,8 +24,6 @@ from kerneltk.cuda_cpp.syntax.tree import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["HostCode", "HostReader", "blank_host_code", "has_unknown_macro"]
-
 # What the package's own headers for NVRTC have of the namespace std, and what any compiler has.
 _DEVICE_STD = (
     r"numeric_limits|size_t|ptrdiff_t|nullptr_t|u?int(?:_least|_fast)?\d+_t|u?int(?:ptr|max)_t"
@@ -195,7 +193,6 @@ class HostReader:
 
     Parameters
     ----------
-    tree : SourceTree
     host : HostCode
         Where it goes.
     """
@@ -323,7 +320,6 @@ def blank_host_code(source: str, summary: SourceSummary) -> str:
 
     Parameters
     ----------
-    source : str
     summary : SourceSummary
         What :func:`read_source` returned for this very source.
 

@@ -24,15 +24,12 @@ from kerneltk.cuda_cpp.syntax.tree import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["KernelReader", "form_of"]
-
 
 class KernelReader:
     """Reads the kernels of one syntax tree.
 
     Parameters
     ----------
-    tree : SourceTree
     found : dict
         Where the kernels go, by name and position; those of other branches are in there already.
     """

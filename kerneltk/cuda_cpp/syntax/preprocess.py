@@ -13,17 +13,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-__all__ = [
-    "Directive",
-    "Prepared",
-    "Region",
-    "Word",
-    "closing_of",
-    "included_name",
-    "prepare",
-    "split_arguments",
-]
-
 _NOISE = re.compile(
     r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
     r"|(?P<raw>(?<!\w)(?:u8|[uUL])?R\"(?P<mark>[^ ()\\\t\r\n\"]{0,16})\(.*?\)(?P=mark)\")"
@@ -139,20 +128,22 @@ class Prepared:
     ----------
     source : str
         The user's.
+    code : str
+        Without comments, directives and the contents of literals.
     shown : str
-        Without comments and directives, macros for attributes expanded.
+        `code` with macros for attributes expanded.
     plain : str
         The same, character for character, with blanks for CUDA's attributes, all ASCII.
     words : list of Word
         The attributes, in order.
     comments : list of (int, int)
         Characters of each comment in `source`.
-    directives : list of Directive
     regions : list of Region
         An outer one comes before those inside.
     """
 
     source: str
+    code: str
     shown: str
     plain: str
     words: list[Word]
@@ -226,7 +217,6 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
 
     Parameters
     ----------
-    source : str
     types : re.Pattern, optional
         Macros are expanded too that stand for a type in which it finds something.
     """
@@ -260,6 +250,7 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
         plain = re.sub(r"[^\x00-\x7f]", "u", plain)  # so that bytes are characters
     return Prepared(
         source=source,
+        code=code,
         shown=whole,
         plain=plain.replace("\0", " "),
         words=words,

@@ -25,8 +25,6 @@ from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, r
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["read_source"]
-
 _SCOPES = frozenset(("translation_unit", "declaration_list", "ERROR"))
 
 

@@ -17,19 +17,6 @@ from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-__all__ = [
-    "CLASSES",
-    "Scope",
-    "SourceTree",
-    "closing_parenthesis",
-    "collapse",
-    "declared_name",
-    "function_declarator",
-    "inner_declarator",
-    "parse",
-    "type_source",
-]
-
 _IDENTIFIERS = frozenset(
     ("identifier", "field_identifier", "type_identifier", "operator_name", "destructor_name")
 )
@@ -70,8 +57,6 @@ class SourceTree:
 
     Parameters
     ----------
-    prepared : Prepared
-    plain : str
     words : list of Word
         As :meth:`Prepared.variants` yields them.
     """

@@ -14,8 +14,6 @@ from kerneltk.cuda_cpp.syntax.tree import SourceTree, declared_name, function_de
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["UnsupportedFeatures"]
-
 _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
     ("inline PTX", re.compile(r"\b(asm|__asm__|__asm)\b(?=[^;{}()]*\((?!\s*\"\"\s*[:)]))")),
     ("tensor cores", re.compile(r"\b(wmma|nvcuda|__[iw]?mma_\w+)\b(?=\s*::|\s*\()")),
@@ -75,7 +73,6 @@ class UnsupportedFeatures:
 
         Parameters
         ----------
-        tree : SourceTree
         is_host : callable
             Whether a character of the user's source is in a function that only the host runs.
         """

@@ -19,8 +19,6 @@ from kerneltk.cuda_cpp.syntax.tree import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["mangled_name", "memory_of", "read_dynamic_shared", "read_symbols"]
-
 _STORAGE = re.compile(
     r"\b(?:static|extern|inline|thread_local|register|constexpr|constinit|typename)\b"
 )

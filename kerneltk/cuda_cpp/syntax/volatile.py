@@ -15,11 +15,17 @@ A point in each loop keeps lanes in the same round of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared, closing_of, prepare
+from kerneltk.cuda_cpp.syntax.preprocess import (
+    Directive,
+    Prepared,
+    closing_of,
+    prepare,
+    split_arguments,
+)
 from kerneltk.cuda_cpp.syntax.tree import parse
 from kerneltk.cuda_cpp.syntax.volatile_names import (
     FUNCTIONS,
@@ -28,6 +34,7 @@ from kerneltk.cuda_cpp.syntax.volatile_names import (
     Key,
     Names,
     Scope,
+    all_declared,
     declarators,
     has_volatile,
     is_volatile,
@@ -40,8 +47,6 @@ from kerneltk.cuda_cpp.syntax.volatile_points import PointWriter
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-__all__ = ["Meetings", "Unmarked", "has_volatile", "with_meetings"]
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEFINED = re.compile(
@@ -58,10 +63,12 @@ _CAST = re.compile(
     r"\(\s*(?:const\s+)?volatile\b[^();]*\*\s*\)|<\s*(?:const\s+)?volatile\b[^<>;]*\*\s*>"
 )
 _BEFORE = "void f() {"
+_TYPEOF = re.compile(r"(?<!\w)(?:__typeof__|__typeof)(?=\s*\()")
 _PATHS = frozenset(
     ("identifier", "qualified_identifier", "subscript_expression", "field_expression")
 )
 _ACCESSES = _PATHS | {"pointer_expression", "call_expression"}
+_LVALUES = _ACCESSES | {"cast_expression", "conditional_expression"}
 # Nothing in these is evaluated, or nothing may be put there.
 _PASSED_OVER = frozenset(
     ("sizeof_expression", "alignof_expression", "decltype", "gnu_asm_expression",
@@ -104,7 +111,6 @@ class Meetings:
         Line by line as it was; the source itself where there is no access.
     directives : tuple of str
         The directives before it.
-    unmarked : tuple of Unmarked
     """
 
     source: str
@@ -119,7 +125,6 @@ def with_meetings(
 
     Parameters
     ----------
-    source : str
     directives : sequence of str
         Lines that the compiler reads before it, such as macros that options define.
     instantiated : iterable of str
@@ -128,7 +133,7 @@ def with_meetings(
     Examples
     --------
     >>> print(with_meetings("__global__ void f(volatile int* x) { x[0] = 1; }").source)
-    __global__ void f(volatile int* x) { _KT_KERNEL(1) _KT_TARGET(0, x[0]) = 1; }
+    __global__ void f(volatile int* x) { _KT_KERNEL(1, 1) _KT_TARGET(0, x[0]) = 1; }
     """
     head = "".join(f"{line}\n" for line in (*directives, "#line 1")) if directives else ""
     instantiated = tuple(instantiated)
@@ -138,14 +143,18 @@ def with_meetings(
     names = Names(instantiated)
     statements = _statement_macros(prepared)
     roots = [
-        (parse(_with_semicolons(plain, statements)), words) for plain, words in prepared.variants()
+        (parse(_with_semicolons(_with_decltype(plain), statements)), words)
+        for plain, words in prepared.variants()
     ]
+    macros = list(_macros(prepared))
+    _read_declaring_macros(prepared, macros, names)
     names.read_all(roots)
+    _read_leading_macros(macros, names)
     finder = _Finder(prepared, names, statements)
     for root, _ in roots:
         finder.read(root)
-    finder.read_macros()
-    writer = PointWriter(prepared, list(names.scopes.values()), finder.macros)
+    finder.read_macros(macros)
+    writer = PointWriter(prepared, list(names.scopes.values()), finder.macros, names.variables)
     *before, edited = writer.edited().split("\n", head.count("\n"))
     unmarked: dict[Unmarked, None] = {}
     for offset, reason in sorted(finder.unmarked):
@@ -154,6 +163,89 @@ def with_meetings(
             file = "compile options"
         unmarked[Unmarked(file, line, reason)] = None
     return Meetings(edited, tuple(before[:-1]), tuple(unmarked))
+
+
+@dataclass(frozen=True, slots=True)
+class _Macro:
+    """A macro: its directive, its name and parameters, and its replacement.
+
+    `plain` is the replacement, character for character, without what no parser takes; it begins at
+    `start` in the source. `pasted` are names in there that are put together.
+    """
+
+    directive: Directive
+    name: str
+    parameters: tuple[str, ...]
+    start: int
+    end: int
+    plain: str
+    pasted: frozenset[str]
+
+
+def _macros(prepared: Prepared) -> Iterator[_Macro]:
+    for directive in prepared.directives:
+        found = _DEFINED.match(prepared.source, directive.start, directive.end)
+        if directive.name != "define" or found is None:
+            continue
+        replacement = _CONTINUED.sub(lambda m: " " * len(m[0]), found["replacement"])
+        replacement = re.sub(r"[^\x00-\x7f]", "u", replacement)
+        plain = _PASTED.sub(lambda m: "_" * len(m[0]), replacement)
+        plain = _with_decltype(_STRINGIZED.sub(lambda m: "0" + " " * (len(m[0]) - 1), plain))
+        names, parameters = set(_NAME.findall(plain)), _NAME.findall(found["parameters"] or "")
+        pasted = names - set(_NAME.findall(_with_decltype(replacement)))
+        start, end = found.span("replacement")
+        yield _Macro(
+            directive, found["name"], tuple(parameters), start, end, plain, frozenset(pasted)
+        )
+
+
+def _with_decltype(plain: str) -> str:
+    """Return a source with the standard's word for a compiler's own one."""
+    return _TYPEOF.sub(lambda m: "decltype".ljust(len(m[0])), plain)
+
+
+def _read_declaring_macros(prepared: Prepared, macros: list[_Macro], names: Names) -> None:
+    """Add the names that macros declare with ``volatile``: their own, or what they are given."""
+    for macro in macros:
+        if not VOLATILE.search(macro.plain):
+            continue
+        for node in within(parse(f"{_BEFORE}{macro.plain};}}")):
+            if node.type != "declaration" or not is_volatile(node):
+                continue
+            declared = {name for _, name, _ in all_declared(node)}
+            names.everywhere |= declared.difference(macro.parameters)
+            places = [k for k, name in enumerate(macro.parameters) if name in declared]
+            for given in _uses_of(macro.name, prepared.code) if places else ():
+                names.everywhere.update(
+                    name for k in places if k < len(given) for name in _NAME.findall(given[k])
+                )
+
+
+def _uses_of(macro: str, plain: str) -> Iterator[list[str]]:
+    """Yield the arguments of each use of a macro."""
+    for use in re.finditer(rf"(?<!\w){macro}\s*\(", plain):
+        yield split_arguments(plain[use.end() : closing_of(plain, use.end() - 1)])
+
+
+def _read_leading_macros(macros: list[_Macro], names: Names) -> None:
+    """Add the macros that stand for volatile memory or for a pointer to it."""
+    leading = set(names.all)
+    count = -1
+    while count < len(leading):
+        count = len(leading)
+        for macro in macros:
+            is_meant = macro.pasted or VOLATILE.search(macro.plain)
+            if is_meant or not leading.isdisjoint(_NAME.findall(macro.plain)):
+                root = parse(f"{_BEFORE}({macro.plain});}}")
+                statement = root.descendant_for_byte_range(len(_BEFORE), len(_BEFORE) + 1)
+                expression = statement.parent if statement is not None else None
+                while expression is not None and expression.type == "parenthesized_expression":
+                    expression = next(iter(expression.named_children), None)
+                if not root.has_error and expression is not None and expression.type in _LVALUES:
+                    leading.add(macro.name)
+    added = leading - names.all
+    names.everywhere |= added
+    names.qualified |= added
 
 
 def _statement_macros(prepared: Prepared) -> re.Pattern[str] | None:
@@ -196,8 +288,6 @@ class _Finder:
 
     Parameters
     ----------
-    prepared : Prepared
-    names : Names
     statements : re.Pattern or None
         Finds uses of macros that stand for statements.
 
@@ -223,66 +313,111 @@ class _Finder:
     def read(self, node: Node) -> None:
         """Find the accesses in the functions of a source."""
         for child in node.children:
-            body = child.child_by_field_name("body") if child.type in FUNCTIONS else None
-            if body is None:
+            if child.type in FUNCTIONS:
+                self._read_function(child)
+            else:
+                if child.type == "field_declaration":
+                    for part in child.children:
+                        if part == child.child_by_field_name("default_value"):
+                            self._report(part, None, "in a member's initializer")
                 self.read(child)
-                continue
-            scope = self.names.scopes[child.start_byte]
-            scope.start = self.prepared.start_of(body.start_byte)
-            scope.end = self.prepared.end_of(body.end_byte)
-            for part in child.children:
-                if part.type == "field_initializer_list":
-                    self._report(part, scope, "in a constructor's initializers")
-            self.visit(body, scope, ())
 
-    def read_macros(self) -> None:
+    def _read_function(self, node: Node) -> None:
+        """Find the accesses in a function or a lambda."""
+        scope, body = self.names.scopes[node.start_byte], node.child_by_field_name("body")
+        if body is None:
+            return
+        scope.start = self.prepared.start_of(body.start_byte)
+        scope.end = self.prepared.end_of(body.end_byte)
+        kinds = set()
+        for part in node.children:
+            if part.type == "field_initializer_list":
+                self._report_initializers(part, scope)
+            elif part != body:
+                for inner in within(part):
+                    kinds.add(inner.type)
+                    if inner.type == "optional_parameter_declaration":
+                        self._report(inner, scope, "in a default argument")
+        known = len(scope.edits)
+        self.visit(body, scope, ())
+        if len(scope.edits) > known and not scope.name and node.type != "lambda_expression":
+            if "destructor_name" in kinds:
+                self.unmarked.append((scope.start, "in a destructor"))
+            elif kinds & {"operator_name", "operator_cast"}:
+                self.unmarked.append((scope.start, "in an operator"))
+
+    def read_macros(self, macros: Sequence[_Macro]) -> None:
         """Find the accesses in the replacements of macros, of which parameters may be anything."""
         known = self.names.all
-        for directive in self.prepared.directives:
-            found = _DEFINED.match(self.prepared.source, directive.start, directive.end)
-            if directive.name != "define" or found is None:
+        given = self._given(macros, known)
+        for macro in macros:
+            plain = macro.plain
+            own = known.difference(macro.parameters) | macro.pasted | given[macro]
+            if own.isdisjoint(_NAME.findall(plain)) and not VOLATILE.search(plain):
                 continue
-            replacement = _CONTINUED.sub(lambda m: " " * len(m[0]), found["replacement"])
-            replacement = re.sub(r"[^\x00-\x7f]", "u", replacement)
-            plain = _PASTED.sub(lambda m: "_" * len(m[0]), replacement)
-            plain = _STRINGIZED.sub(lambda m: "0" + " " * (len(m[0]) - 1), plain)
-            names = set(_NAME.findall(plain))
-            pasted = names - set(_NAME.findall(replacement))
-            is_meant = pasted or names & known or VOLATILE.search(plain)
-            if not is_meant and not self._is_given(found["name"], known):
-                continue
-            parameters = pasted.union(_NAME.findall(found["parameters"] or ""))
+            parameters = macro.pasted.union(macro.parameters)
             root = parse(f"{_BEFORE}{_with_semicolons(plain, self.statements)};}}")
             if root.has_error:
-                if self._may_access(plain, known | pasted):
-                    self.unmarked.append((directive.start, "in a macro that is no statement"))
+                if self._may_access(plain, own):
+                    self.unmarked.append((macro.directive.start, "in a macro that is no statement"))
                 continue
-            function = root.children[0]
-            scope = Scope(found["name"], None, shared=known | parameters, is_macro=True)
-            self._parameters = frozenset(parameters)
-            self._offset = found.start("replacement") - len(_BEFORE)
-            body = function.child_by_field_name("body")
+            scope = Scope(macro.name, None, shared=known | parameters, is_macro=True)
+            scope.start, scope.end = macro.start, macro.end
+            self._parameters, self._offset = parameters, macro.start - len(_BEFORE)
+            body = root.children[0].child_by_field_name("body")
             if body is not None:
                 self.visit(body, scope, ())
             self._parameters, self._offset = frozenset(), None
             self.macros.append(scope)
+
+    def _given(self, macros: Sequence[_Macro], known: set[str]) -> dict[_Macro, set[str]]:
+        """Return which parameters of each macro are given what mentions volatile memory, by code or
+        by another macro.
+        """
+        given: dict[_Macro, set[str]] = {macro: set() for macro in macros}
+        count = -1
+        while count < sum(map(len, given.values())):
+            count = sum(map(len, given.values()))
+            sources = [(self.prepared.code, known)]
+            sources += [
+                (outer.plain, known.difference(outer.parameters) | found)
+                for outer, found in given.items()
+            ]
+            for macro in macros:
+                for plain, leading in sources if macro.parameters else ():
+                    for arguments in _uses_of(macro.name, plain):
+                        given[macro].update(
+                            parameter
+                            for parameter, argument in zip(
+                                macro.parameters, arguments, strict=False
+                            )
+                            if VOLATILE.search(argument)
+                            or not leading.isdisjoint(_NAME.findall(argument))
+                        )
+        return given
 
     def _may_access(self, plain: str, known: set[str]) -> bool:
         """Return whether source that is not parsed seems to access volatile memory."""
         names = {name for found in _ELEMENT.finditer(plain) for name in found.groups()}
         return not names.isdisjoint(known) or _CAST.search(plain) is not None
 
-    def _report(self, node: Node, scope: Scope, reason: str) -> None:
+    def _report(self, node: Node, scope: Scope | None, reason: str, is_read: bool = True) -> None:
         """Report a node, of which nothing can be marked, if there is an access in it."""
-        if any(self._is_access(inner, scope) for inner in within(node) if inner.type in _ACCESSES):
+        probe = Scope("", scope)
+        self.visit(node, probe, (), is_read)
+        if probe.edits:
             self.unmarked.append((self.prepared.start_of(node.start_byte), reason))
 
-    def _is_given(self, macro: str, known: set[str]) -> bool:
-        """Return whether a macro is used with arguments that mention volatile memory."""
-        for use in re.finditer(rf"(?<!\w){macro}\s*\(([^;{{}}]*)", self.prepared.plain):
-            if VOLATILE.search(use[1]) or known & set(_NAME.findall(use[1])):
-                return True
-        return False
+    def _report_initializers(self, node: Node, scope: Scope) -> None:
+        """Report the accesses of a constructor's initializers: what a reference is bound to is not
+        read there.
+        """
+        for initializer in node.named_children:
+            name = next(iter(initializer.named_children), None)
+            is_bound = name is not None and source_of(name) in self.names.references
+            for part in initializer.named_children[1:]:
+                for given in part.named_children:
+                    self._report(given, scope, "in a constructor's initializers", not is_bound)
 
     def _span(self, node: Node) -> tuple[int, int] | None:
         """Return a node's characters in the source; None if they are not all its own."""
@@ -330,8 +465,6 @@ class _Finder:
 
         Parameters
         ----------
-        node : Node
-        scope : Scope
         around : tuple of float
             What the keys of points in here begin with.
         is_read : bool
@@ -339,13 +472,25 @@ class _Finder:
         """
         kind = node.type
         if kind in _PASSED_OVER:
+            for operand in within(node) if kind == "gnu_asm_expression" else ():
+                if operand.type in ("gnu_asm_output_operand", "gnu_asm_input_operand"):
+                    self._report(operand, scope, "of an asm statement")
             return
         if kind == "ERROR" and self._may_access(source_of(node), self.names.all):
             self.unmarked.append((int(self._at(node.start_byte)), "where the parser is lost"))
         if kind == "lambda_expression":
             body = node.child_by_field_name("body")
-            if body is not None:
-                self.visit(body, self.names.scopes.get(node.start_byte, scope), ())
+            for inner in within(node.child_by_field_name("captures") or node):
+                if inner.type == "lambda_capture_initializer":
+                    value = inner.child_by_field_name("right")
+                    if value is not None:
+                        self.visit(value, scope, around)
+            if self._offset is None:
+                self._read_function(node)
+            elif body is not None:
+                self.visit(body, scope, ())
+        elif kind == "for_range_loop":
+            self._visit_range(node, scope, around)
         elif kind in _LOOPS:
             self._visit_loop(node, scope, around)
         elif kind == "assignment_expression":
@@ -369,6 +514,7 @@ class _Finder:
             for child in node.named_children:
                 self.visit(child, scope, around, is_read)
         elif kind == "declaration":
+            self._visit_constructor(node, scope, around)
             for declarator in declarators(node):
                 value = declarator.child_by_field_name("value")
                 if value is not None:
@@ -381,6 +527,15 @@ class _Finder:
         else:
             for child in node.named_children:
                 self.visit(child, scope, around)
+
+    def _visit_constructor(self, node: Node, scope: Scope, around: Key) -> None:
+        """Note the call of a constructor by a declaration, before which a statement can stand."""
+        head = node.child_by_field_name("type")
+        name = last_name(head) if head is not None else ""
+        is_alone = node.parent is not None and node.parent.type == "compound_statement"
+        if name and is_alone and (span := self._span(node)):
+            call = Edit(*span, "_KT_CONSTRUCT", self._late_key(node, around))
+            scope.calls.append((name, call))
 
     def _visit_initialiser(self, node: Node, scope: Scope, around: Key) -> None:
         """Find the access of ``int v(s[i]);``, which the parser takes for a function's prototype
@@ -453,7 +608,7 @@ class _Finder:
         if meets:
             self._add(node, "_KT_MEET", scope, key)
         elif name and (span := self._span(node)):
-            scope.calls.append((name, *span, key))
+            scope.calls.append((name, Edit(*span, "_KT_CALL", key)))
 
     def _visit_loop(self, node: Node, scope: Scope, around: Key) -> None:
         """Find the accesses of a loop; its condition and what is behind it come after its body."""
@@ -489,6 +644,23 @@ class _Finder:
             whole = (int(self._at(node.start_byte)), self._end(node))
             scope.loops.append((*whole, Edit(*at, "_KT_MEET", (*late, 1.0))))
 
+    def _visit_range(self, node: Node, scope: Scope, around: Key) -> None:
+        """Find the accesses of a range-based loop. Where it copies elements, none can be marked."""
+        declared, body = node.child_by_field_name("declarator"), node.child_by_field_name("body")
+        values = node.child_by_field_name("right")
+        if values is not None:
+            self.visit(values, scope, around, False)
+            is_copied = declared is not None and declared.type != "reference_declarator"
+            if is_copied and self._mentions(values, scope):
+                start = self.prepared.start_of(node.start_byte)
+                self.unmarked.append((start, "that a range-based loop copies"))
+        if body is not None:
+            self.visit(body, scope, around)
+            if at := self._span(body):
+                whole = (int(self._at(node.start_byte)), self._end(node))
+                late = (*around, self._at(node.end_byte) - 0.5)
+                scope.loops.append((*whole, Edit(*at, "_KT_ROUND", late)))
+
     def _is_access(self, node: Node, scope: Scope) -> bool:
         """Return whether an expression may read or write volatile memory, and can be asked."""
         if node.type in ("identifier", "qualified_identifier"):
@@ -520,7 +692,9 @@ class _Finder:
             function = node.child_by_field_name("function")
             if function is None or function.type == "lambda_expression":
                 return False
-            return is_volatile(function) or self._may_be(last_name(function), scope)
+            called = last_name(function)
+            is_type = called in self.names.types
+            return is_type or is_volatile(function) or self._may_be(called, scope)
         return is_volatile(node) or self._mentions(node, scope)
 
     def _is_pointer(self, node: Node, scope: Scope) -> bool:

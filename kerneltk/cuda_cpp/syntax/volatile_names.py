@@ -11,39 +11,41 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kerneltk.cuda_cpp.syntax.preprocess import Word
+from kerneltk.cuda_cpp.syntax.preprocess import Word, prepare
 from kerneltk.cuda_cpp.syntax.tree import CLASSES
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = [
-    "FUNCTIONS",
-    "VOLATILE",
-    "Edit",
-    "Key",
-    "Names",
-    "Scope",
-    "declarators",
-    "has_volatile",
-    "is_volatile",
-    "last_name",
-    "names_in",
-    "source_of",
-    "within",
-]
-
-VOLATILE = re.compile(r"(?<!asm )(?<!asm__ )(?<!\w)(?:__volatile__|__volatile|volatile)(?!\w)")
+VOLATILE = re.compile(
+    r"(?<!asm )(?<!asm__ )(?<!\w)"
+    r"(?:__volatile__|__volatile|volatile|add_volatile(?:_t)?|add_cv(?:_t)?)(?!\w)"
+)
 _KERNEL = frozenset(("__global__",))
 _SHARED = frozenset(("__shared__", "__device__", "__constant__", "__managed__"))
 FUNCTIONS = frozenset(("function_definition", "lambda_expression"))
+
+_NAMES = frozenset(("identifier", "field_identifier", "type_identifier"))
+
+_DECLARATIONS = frozenset(
+    ("declaration", "field_declaration", "for_range_loop", "parameter_declaration",
+     "optional_parameter_declaration", "variadic_parameter_declaration")
+)  # fmt: skip
+_INDIRECT = frozenset(
+    ("pointer_declarator", "reference_declarator", "abstract_pointer_declarator",
+     "abstract_reference_declarator")
+)  # fmt: skip
 
 Key = tuple[float, ...]
 
 
 def has_volatile(source: str) -> bool:
-    """Return whether a source mentions volatile memory, in whatever way."""
-    return VOLATILE.search(source) is not None
+    """Return whether a source mentions volatile memory outside of comments and literals."""
+    if VOLATILE.search(source) is None:
+        return False
+    prepared = prepare(source)
+    parts = (prepared.code, *(directive.argument for directive in prepared.directives))
+    return any(map(VOLATILE.search, parts))
 
 
 @dataclass(slots=True)
@@ -54,7 +56,6 @@ class Edit:
     ----------
     start, end : int
         The expression's characters.
-    macro : str
     key : tuple of float
         Orders the points of a function.
     """
@@ -74,7 +75,7 @@ class Scope:
     shared: set[str] = field(default_factory=set)
     private: set[str] = field(default_factory=set)
     edits: list[Edit] = field(default_factory=list)
-    calls: list[tuple[str, int, int, Key]] = field(default_factory=list)
+    calls: list[tuple[str, Edit]] = field(default_factory=list)
     loops: list[tuple[int, int, Edit]] = field(default_factory=list)
     start: int = 0  # its characters in the source
     end: int = 0
@@ -102,7 +103,7 @@ def within(node: Node) -> Iterator[Node]:
 def names_in(node: Node) -> Iterator[str]:
     """Yield the names in a node."""
     for inner in within(node):
-        if inner.type in ("identifier", "field_identifier", "type_identifier"):
+        if inner.type in _NAMES:
             yield source_of(inner)
 
 
@@ -117,7 +118,7 @@ def _declared(node: Node) -> tuple[str, frozenset[str]]:
     current: Node | None = node
     while current is not None:
         kinds.add(current.type)
-        if current.type in ("identifier", "field_identifier", "type_identifier"):
+        if current.type in _NAMES:
             return source_of(current), frozenset(kinds)
         inner = current.child_by_field_name("declarator")
         if inner is None:
@@ -129,6 +130,42 @@ def _declared(node: Node) -> tuple[str, frozenset[str]]:
             inner = kept[-1] if kept and current.type.endswith("declarator") else None
         current = inner
     return "", frozenset(kinds)
+
+
+def all_declared(node: Node) -> Iterator[tuple[Node, str, frozenset[str]]]:
+    """Yield the declarators of a declaration with each name, and the kinds around it."""
+    for declarator in declarators(node):
+        name, kinds = _declared(declarator)
+        if "structured_binding_declarator" not in kinds:
+            yield declarator, name, kinds
+            continue
+        for inner in within(declarator):
+            if inner.parent is not None and inner.parent.type == "structured_binding_declarator":
+                yield declarator, source_of(inner), kinds
+
+
+def _is_open(node: Node) -> bool:
+    """Return whether a type is known to the compiler alone: ``auto``, ``decltype(…)``."""
+    return node.type in ("placeholder_type_specifier", "decltype")
+
+
+def _is_volatile_member(declarator: Node) -> bool:
+    """Return whether a function is a member of volatile objects."""
+    return any(
+        inner.type == "type_qualifier" and is_volatile(inner)
+        for part in within(declarator)
+        if part.type == "function_declarator"
+        for inner in part.children
+    )
+
+
+def _classes_around(node: Node) -> Iterator[str]:
+    """Yield the names of the classes that a node is in."""
+    at: Node | None = node
+    while at is not None:
+        if at.type in CLASSES and (name := at.child_by_field_name("name")) is not None:
+            yield next(names_in(name), "")
+        at = at.parent
 
 
 class Names:
@@ -143,6 +180,9 @@ class Names:
         self._calls: list[tuple[str, Node, Scope | None]] = []
         self.everywhere: set[str] = set()
         self.bit_fields: set[str] = set()
+        self.fields: set[str] = set()
+        self.references: set[str] = set()  # fields that are references
+        self.variables: set[str] = set()  # all of them, and members
         self.qualified: set[str] = set()  # volatile themselves, not only leading there
         self.leading: set[str] = set()  # which are pointers or arrays
         self.scopes: dict[int, Scope] = {}
@@ -182,11 +222,16 @@ class Names:
     def _read_root(self, root: Node, words: Sequence[Word]) -> None:
         self._words = words
         for node in within(root):
+            if node.type == "field_declaration":
+                self.fields |= {name for _, name, _ in all_declared(node)}
+                self.references |= {
+                    name for _, name, kinds in all_declared(node) if "reference_declarator" in kinds
+                }
             if node.type in ("type_definition", "alias_declaration") and self._mentions(node):
-                declared = node.child_by_field_name("declarator") or node.child_by_field_name(
-                    "name"
-                )
-                if declared is not None:
+                for declared in (
+                    *declarators(node),
+                    *node.children_by_field_name("name"),
+                ):
                     name, kinds = _declared(declared)
                     self.types.add(name)
                     if "pointer_declarator" in kinds or self._is_pointer(
@@ -197,8 +242,8 @@ class Names:
 
     def _is_pointer(self, head: Node | None) -> bool:
         """Return whether a type is a pointer, or names one."""
-        if head is None or head.type == "type_identifier":
-            return head is not None and source_of(head) in self.pointer_types
+        if head is None or head.type in ("type_identifier", "template_type"):
+            return head is not None and last_name(head) in self.pointer_types
         declarator = head.child_by_field_name("declarator")
         is_pointer = declarator is not None and declarator.type == "abstract_pointer_declarator"
         return head.type == "type_descriptor" and (
@@ -215,7 +260,6 @@ class Names:
 
         Parameters
         ----------
-        node : Node
         scope : Scope or None
             The function around it.
         template : frozenset of str
@@ -225,6 +269,8 @@ class Names:
         """
         if node.type == "template_declaration":
             template |= _type_parameters(node)
+            parameters = node.child_by_field_name("parameters")
+            is_meant = is_meant or (parameters is not None and is_volatile(parameters))
         elif node.type in FUNCTIONS or node.type in CLASSES:
             names = set(_names_of_template(node))
             if template or _has_auto(node):
@@ -243,29 +289,62 @@ class Names:
             )
             if function is not None and given is not None:
                 self._calls.append((last_name(function), given, scope))
+        elif node.type == "declaration":
+            # A class template whose arguments are deduced, or a pointer to a function template.
+            head = node.child_by_field_name("type")
+            values = (d.child_by_field_name("value") for d in declarators(node))
+            self._calls += ((last_name(n), node, scope) for n in (head, *values) if n is not None)
         self._parameters = template | {"auto"} if is_meant else frozenset()
         if node.type in FUNCTIONS:
             scope = self.scope(node, scope, _function_name(node))
             body = node.child_by_field_name("body")
             end = body.start_byte if body is not None else node.end_byte
             scope.is_kernel = self._has_words(node, end, _KERNEL)
-            head = node.child_by_field_name("type")
             returned = node.child_by_field_name("declarator")
-            if head is not None and returned is not None and self._qualified(node, returned):
-                name, kinds = _declared(returned)
-                if kinds & {"pointer_declarator", "reference_declarator"}:
+            if returned is not None and self._leads_to_volatile(node, returned):
+                name = _function_name(node)
+                if name and name != "operator()":
                     self.everywhere.add(name)
-        elif node.type in ("declaration", "field_declaration") or node.type.endswith(
-            "parameter_declaration"
-        ):
+                else:  # an object of the class stands for volatile memory
+                    self.types |= (classes := set(_classes_around(node)))
+                    self.pointer_types |= classes
+            if returned is not None and _is_volatile_member(returned):
+                scope.shared |= self.fields
+                self.qualified |= self.fields
+        elif node.type == "lambda_capture_initializer":
+            left = node.child_by_field_name("left")
+            if left is not None and scope is not None:
+                scope.shared.add(source_of(left))
+                self.leading.add(source_of(left))
+                self.qualified.add(source_of(left))
+        elif node.type in _DECLARATIONS:
             self._declare(node, scope)
         for child in node.children:
             self._read(child, scope, template, is_meant)
 
+    def _leads_to_volatile(self, function: Node, declarator: Node) -> bool:
+        """Return whether a function's result is a reference or a pointer to volatile memory, or may
+        be one.
+        """
+        own = [c for c in function.children if c.end_byte <= declarator.start_byte]
+        if any(map(_is_open, own)) and "lambda" not in function.type:
+            return True
+        _, kinds = _declared(declarator)
+        for inner in declarator.children if declarator.type == "operator_cast" else ():
+            own.append(inner)
+            kinds |= {inner.type}
+        for inner in within(declarator):
+            if inner.type == "trailing_return_type":
+                own.append(inner)
+                kinds |= {part.type for part in within(inner)}
+        return bool(kinds & _INDIRECT) and any(
+            self._mentions(c) or self._names_parameter(c) for c in own
+        )
+
     def _qualified(self, node: Node, declarator: Node) -> bool:
         """Return whether a declaration's own type, or one of its declarators, is volatile."""
         own = [c for c in node.children if c.end_byte <= declarator.start_byte]
-        if any(self._names_parameter(c) for c in own):
+        if any(_is_open(c) or self._names_parameter(c) for c in own):
             return True
         value = declarator.child_by_field_name("value")
         return (
@@ -283,27 +362,21 @@ class Names:
         )
 
     def _declare(self, node: Node, scope: Scope | None) -> None:
-        for declarator in declarators(node):
-            name, kinds = _declared(declarator)
+        head = node.child_by_field_name("type")
+        for declarator, name, kinds in all_declared(node):
+            # A pointer to a function is one in parentheses.
+            if "function_declarator" not in kinds or "parenthesized_declarator" in kinds:
+                self.variables.add(name)
             if any(child.type == "bitfield_clause" for child in node.children):
                 self.bit_fields.add(name)
-            value = declarator.child_by_field_name("value")
-            is_auto = value is not None and source_of(node).lstrip().startswith(
-                ("auto", "const auto")
-            )
             known = scope is not None and (name in scope.shared)
-            if is_auto and value is not None:
-                found = is_volatile(value) or any(
-                    inner in self.everywhere or _is_shared(inner, scope)
-                    for inner in names_in(value)
-                )
-                kinds |= {"pointer_declarator"}  # whatever it is: it may lead there
-            else:
-                found = self._qualified(node, declarator)
-            if not name or not found:
+            if not name or not self._qualified(node, declarator):
                 continue
-            is_reference = "reference_declarator" in kinds
-            head = node.child_by_field_name("type")
+            is_reference = bool(kinds & {"reference_declarator", "structured_binding_declarator"})
+            if head is not None and _is_open(head):
+                is_reference = is_reference or head.type == "decltype"
+                if not any(is_volatile(c) for c in node.children if c.type == "type_qualifier"):
+                    kinds |= {"pointer_declarator"}  # whatever it is: it may lead there
             if self._is_pointer(head):
                 kinds |= {"pointer_declarator"}
             if head is not None and self._names_parameter(head):
@@ -418,10 +491,12 @@ def _function_name(node: Node) -> str:
 
 def last_name(node: Node) -> str:
     """Return the last name of a qualified one, without template arguments: ``f`` of ``a::f<2>``."""
-    if node.type in ("template_function", "qualified_identifier", "template_method"):
+    if node.type == "qualified_identifier" or node.type.startswith("template_"):
         inner = node.child_by_field_name("name")
         return last_name(inner) if inner is not None else ""
     if node.type == "field_expression":
         inner = node.child_by_field_name("field")
         return last_name(inner) if inner is not None else ""
-    return source_of(node) if node.type in ("identifier", "field_identifier") else ""
+    if node.type == "operator_name" and "(" in source_of(node):
+        return "operator()"
+    return source_of(node) if node.type in _NAMES else ""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.backends.cuda import nvjitlink
+from kerneltk.backends.cuda import nvjitlink, toolkit
 from kerneltk.core.artifacts import ObjectCode
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -142,13 +142,13 @@ def test_no_linker(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise RuntimeError("libnvJitLink.so.12 is not here")
 
-    nvjitlink._library.cache_clear()
+    toolkit.load_library.cache_clear()
     nvjitlink.version.cache_clear()
     monkeypatch.setattr(library_of_cuda, "version", fail)
     with pytest.raises(BackendUnavailableError, match=r"is not here\.\n.*kerneltk\[cuda12\]"):
         linked([library("lto_90")]).compile_for("sm_90")
     monkeypatch.undo()
-    nvjitlink._library.cache_clear()
+    toolkit.load_library.cache_clear()
 
 
 @pytest.mark.parametrize(

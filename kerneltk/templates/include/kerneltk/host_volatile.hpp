@@ -6,29 +6,45 @@
 // (fibers.c). A pass over the source finds the accesses (cuda_cpp/syntax/volatile.py); their types tell
 // which of them are volatile.
 //
-// A position says how far in the text a lane is: 20 bits are a number in a function, and those of the
-// calls that lead there come first. The lowest four bits count these calls. In functions that are
-// called three calls away from the kernel, all is one place.
+// A position says how far in the source a lane is: the numbers of the calls that lead to its function,
+// then a point's number there. Each function has as many bits of it as its largest number needs; the
+// lowest six bits count those that are taken. Where calls nest so deeply that none are left, all is
+// one position.
 #pragma once
 
 namespace kerneltk::grid {
 
-constexpr unsigned int position_bits = 20, most_calls = 3;
+constexpr unsigned int position_bits = 58, all_bits_taken = 63;
 
-// The position of a point in a function, which begins at `here`.
-constexpr word position_of(word here, unsigned int number) {
-    const unsigned int calls = static_cast<unsigned int>(here & 15);
-    if (calls == most_calls) return here;
-    return here | static_cast<word>(number) << (64 - position_bits * (calls + 1));
+// Where a function was called, and the bits of its own numbers.
+struct place {
+    word here;
+    unsigned int bits;
+};
+
+constexpr unsigned int bits_before(place p) { return static_cast<unsigned int>(p.here & 63); }
+constexpr bool is_too_deep(place p) { return bits_before(p) + p.bits > position_bits; }
+// The position of a point in a function.
+constexpr word position_of(place p, unsigned int number) {
+    if (is_too_deep(p)) return p.here;
+    number &= (1u << p.bits) - 1;
+    return p.here | static_cast<word>(number) << (64 - bits_before(p) - p.bits);
 }
 // Says to the function that is called next where it is called.
-constexpr void call_from(word here, unsigned int number) {
+constexpr void call_from(place p, unsigned int number) {
     if (__builtin_is_constant_evaluated()) return;
-    position = (here & 15) == most_calls ? here : position_of(here, number) + 1;
+    position = is_too_deep(p) ? p.here | all_bits_taken : position_of(p, number) + p.bits;
+}
+// Passes an argument on, and says to the function that takes it where that is called: a call in the
+// argument has said where itself is.
+template <class T>
+constexpr T&& call_with(place p, unsigned int number, T&& argument) {
+    call_from(p, number);
+    return static_cast<T&&>(argument);
 }
 
-inline void meet_at(word here, unsigned int number, bool stores) {
-    const word at = position_of(here, number);
+inline void meet_at(place p, unsigned int number, bool stores) {
+    const word at = position_of(p, number);
     wait_in([=](engine* e) { return e->runtime->meet(e, at, stores); });
 }
 
@@ -67,19 +83,19 @@ template <class T>
 struct is_volatile<T&&> : is_volatile<T> {};
 
 template <class T>
-constexpr void meet_to_load(word here, unsigned int number) {
-    if constexpr (is_volatile<T>::value) meet_at(here, number, false);
+constexpr void meet_to_load(place p, unsigned int number) {
+    if constexpr (is_volatile<T>::value) meet_at(p, number, false);
 }
 
 // What is assigned to: loads before one meeting point and stores behind another.
 template <class T>
 struct volatile_target {
     volatile T& memory;
-    word here;
+    place at;
     unsigned int number;
 
     T operator=(T value) const {
-        meet_at(here, number + 1, true);
+        meet_at(at, number + 1, true);
         memory = value;
         return value;
     }
@@ -125,7 +141,7 @@ struct volatile_target {
 
 private:
     T load() const {
-        meet_at(here, number, false);
+        meet_at(at, number, false);
         return memory;
     }
 };
@@ -140,39 +156,50 @@ struct without_volatile<volatile T> {
 };
 
 template <class T>
-constexpr decltype(auto) target(T& memory, word here, unsigned int number) {
+constexpr decltype(auto) target(T& memory, place p, unsigned int number) {
     if constexpr (is_volatile<T>::value && !__is_class(T) && !__is_union(T)) {
-        return volatile_target<typename without_volatile<T>::type>{memory, here, number};
+        return volatile_target<typename without_volatile<T>::type>{memory, p, number};
     } else {
-        if constexpr (is_volatile<T>::value) meet_at(here, number + 1, true);
+        if constexpr (is_volatile<T>::value) meet_at(p, number + 1, true);
         return (memory);
     }
 }
 // What is a class of its own that stands for memory.
 template <class T>
-constexpr T&& target(T&& value, word, unsigned int) {
+constexpr T&& target(T&& value, place, unsigned int) {
     return static_cast<T&&>(value);
 }
 
 }  // namespace kerneltk::grid
 
-// Where a function is called, and its first line: each function with meeting points has its own.
+// Where a function is called, its first line, and the bits of its numbers: each function with meeting
+// points has its own. These are for macros in what has none.
 constexpr ::kerneltk::grid::word _kt_here = 0;
 constexpr int _kt_first_line = 0;
+constexpr unsigned int _kt_bits = 24;
 
-#define _KT_KERNEL(line)                    \
+#define _KT_KERNEL(line, bits)              \
     constexpr int _kt_first_line = line;    \
+    constexpr unsigned int _kt_bits = bits; \
     constexpr ::kerneltk::grid::word _kt_here = 0; \
     ::kerneltk::grid::position = 0;
 // Not const: the compiler would evaluate the initializer of a const variable itself, and find 0. In
 // exchange constants of the function do not read it.
-#define _KT_FUNCTION(line)               \
-    constexpr int _kt_first_line = line; \
-    ::kerneltk::grid::word _kt_here =    \
+#define _KT_FUNCTION(line, bits)            \
+    constexpr int _kt_first_line = line;    \
+    constexpr unsigned int _kt_bits = bits; \
+    ::kerneltk::grid::word _kt_here =       \
         __builtin_is_constant_evaluated() ? 0 : ::kerneltk::grid::position;
-#define _KT_HERE (__builtin_is_constant_evaluated() ? 0 : _kt_here)
+#define _KT_PLACE (::kerneltk::grid::place{__builtin_is_constant_evaluated() ? 0 : _kt_here, _kt_bits})
 #define _KT_LOAD(number, ...) \
-    (::kerneltk::grid::meet_to_load<decltype((__VA_ARGS__))>(_KT_HERE, number), __VA_ARGS__)
-#define _KT_TARGET(number, ...) (::kerneltk::grid::target(__VA_ARGS__, _KT_HERE, number))
-#define _KT_MEET(number, ...) (::kerneltk::grid::meet_at(_KT_HERE, number, false), __VA_ARGS__)
-#define _KT_CALL(number, ...) (::kerneltk::grid::call_from(_KT_HERE, number), __VA_ARGS__)
+    (::kerneltk::grid::meet_to_load<decltype((__VA_ARGS__))>(_KT_PLACE, number), __VA_ARGS__)
+#define _KT_TARGET(number, ...) (::kerneltk::grid::target(__VA_ARGS__, _KT_PLACE, number))
+#define _KT_MEET(number, ...) (::kerneltk::grid::meet_at(_KT_PLACE, number, false), __VA_ARGS__)
+#define _KT_CALL(number, ...) (::kerneltk::grid::call_from(_KT_PLACE, number), __VA_ARGS__)
+// A call in an argument of the call `outer`.
+#define _KT_ARGUMENT(number, outer, ...) \
+    (::kerneltk::grid::call_with(_KT_PLACE, outer, _KT_CALL(number, __VA_ARGS__)))
+// Before a declaration whose constructor is called.
+#define _KT_CONSTRUCT(number, ...) ::kerneltk::grid::call_from(_KT_PLACE, number);
+// Before the body of a range-based loop.
+#define _KT_ROUND(number, ...) if (!(_KT_MEET(number, true))) {} else

@@ -371,6 +371,19 @@ def test_headers_are_followed(tmp_path: Path) -> None:
     assert (x == 32).all()
 
 
+def test_headers_that_are_not_read_are_told(tmp_path: Path) -> None:
+    (tmp_path / "types.cuh").write_text("#pragma once\ntypedef volatile int shared_int;\n")
+    (tmp_path / "other.cuh").write_text("#pragma once\n// volatile in a comment\n")
+    code = """#include <other.cuh>
+#include <types.cuh>
+extern "C" __global__ void f(int* x) { shared_int* s = x; s[0] = 1; }"""
+    kernel = kerneltk.RawKernel(code, "f", options=(f"-I{tmp_path}",))
+    with pytest.warns(RuntimeWarning, match="'code', line 2: .* in 'types.cuh' or by its names"):
+        kernel(1, 1, (np.zeros(1, np.int32),))
+    quoted = kerneltk.RawKernel(code.replace("<types.cuh>", '"types.cuh"'), "f", (f"-I{tmp_path}",))
+    quoted(1, 1, (np.zeros(1, np.int32),))
+
+
 @pytest.mark.parametrize("name", ["by_options", "nested"])
 def test_macros_lead_to_volatile_memory(indirect: Any, name: str) -> None:
     y = np.zeros(32, np.int32)

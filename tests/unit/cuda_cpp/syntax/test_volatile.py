@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kerneltk.cuda_cpp.syntax.volatile import with_meetings
@@ -10,7 +12,8 @@ from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 def inside(body: str, head: str = "") -> str:
     """Return what becomes of a kernel's body."""
     text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
-    return with_meetings(text).source.partition("_KT_KERNEL(1) ")[2].removesuffix(" }") or body
+    begin = re.search(r"_KT_KERNEL\(1, \d+\) ", found := with_meetings(text).source)
+    return found[begin.end() :].removesuffix(" }") if begin else body
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_calls_tell_where_they_are() -> None:
     head = "__device__ void g(volatile int* x) { x[0] = 1; } __device__ void h(int* y) { g(y); } "
     assert inside("h(y);", head) == "_KT_CALL(0, h(y));"
     assert (
-        "h(int* y) { _KT_FUNCTION(1) _KT_CALL(0, g(y)); }"
+        "h(int* y) { _KT_FUNCTION(1, 1) _KT_CALL(0, g(y)); }"
         in with_meetings(f"{head} __global__ void f(int* y) {{ h(y); }}").source
     )
 
@@ -101,7 +104,7 @@ __global__ void f(volatile int* x) {
     assert with_meetings(text).source.split("\n") == [
         "#define STEP(s, n) _KT_TARGET((__LINE__ - _kt_first_line) * 256 + 97, s[t]) += \\",
         "    _KT_LOAD((__LINE__ - _kt_first_line) * 256 + 96, s[t + n]);",
-        "__global__ void f(volatile int* x) { _KT_KERNEL(3)",
+        "__global__ void f(volatile int* x) { _KT_KERNEL(3, 10)",
         "    int t = threadIdx.x;",
         "    STEP(x, 2)",
         "    _KT_TARGET(768, x[0]) = 1;",
@@ -111,8 +114,8 @@ __global__ void f(volatile int* x) {
 
 def test_lines_are_counted_as_the_compiler_does() -> None:
     text = '#line 50 "a.cuh"\n__global__ void f(volatile int* x) {\n    x[0] = 1;\n}'
-    assert "{ _KT_KERNEL(50)" in with_meetings(text).source
-    assert "_KT_TARGET(256, x[0]) = 1;" in with_meetings(text).source
+    assert "{ _KT_KERNEL(50, 1)" in with_meetings(text).source
+    assert "_KT_TARGET(0, x[0]) = 1;" in with_meetings(text).source
 
 
 def test_each_branch_of_a_conditional_is_read() -> None:
@@ -125,7 +128,7 @@ def test_each_branch_of_a_conditional_is_read() -> None:
     x[2] = 1;
 }"""
     found = with_meetings(text).source
-    for number, element in ((512, 0), (1024, 1), (1536, 2)):
+    for number, element in ((0, 0), (2, 1), (4, 2)):
         assert f"_KT_TARGET({number}, x[{element}]) = 1;" in found
 
 
@@ -198,7 +201,7 @@ def test_macros_of_options_are_read() -> None:
     assert found.directives == (directives[0], f"#define SET(s, n) _KT_TARGET({number}, s[t]) = n;",
                                 directives[2])  # fmt: skip
     assert found.source == (
-        "__global__ void f(SHARED* x) { _KT_KERNEL(1) int t = N; SET(x, 2) "
+        "__global__ void f(SHARED* x) { _KT_KERNEL(1, 8) int t = N; SET(x, 2) "
         "_KT_TARGET(192, x[1]) = 3; }"
     )
 
@@ -219,7 +222,8 @@ __global__ void f(volatile int* s) {{ int t; s[1] = 0; if (t < 2) {{ BOTH{behind
     assert not found.unmarked
     lines = found.source.split("\n")
     assert "_KT_TARGET((__LINE__ - _kt_first_line) * 256 + 96, s[t]) = 1; STEP(1)" in lines[1]
-    assert "_KT_KERNEL(3) int t; _KT_TARGET(0, s[1]) = 0; if (t < 2) { BOTH" in lines[2]
+    assert f"_KT_KERNEL(3, {9 if '//' in behind else 8}) int t; _KT_TARGET(0, s[1])" in lines[2]
+    assert "if (t < 2) { BOTH" in lines[2]
     assert f"_KT_TARGET({256 if '//' in behind else 192}, s[0]) = 1; }}" in lines[-1]
 
 
@@ -233,7 +237,7 @@ __global__ void f(volatile int* x) {
     }
 }"""
     found = with_meetings(text).source
-    assert "{ _KT_KERNEL(2)\n" in found
+    assert "{ _KT_KERNEL(2, 4)\n" in found
     assert found.count("while (_KT_MEET(") == 2
 
 
@@ -275,3 +279,110 @@ def test_macros_of_other_things_are_no_accesses() -> None:
 #define BEGIN {
 __global__ void f(VOL int* x, int n) { FOR_ALL BEGIN x[i] = 1; } }"""
     assert not with_meetings(text).unmarked
+
+
+STORED = "_KT_TARGET(0, s[t]) = 1;"
+VIEW = "template <class T> struct V { T* p; V(T* q) : p(q) {} __device__ void g() { *p = 1; } }; "
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        ("#define DECLARE(n, p) volatile int* n = p;\n", "DECLARE(s, y) s[t] = 1;", STORED),
+        ("#define DECLARE volatile int* s = y\n", "DECLARE; s[t] = 1;", STORED),
+        ("#define VOL(p) ((volatile int*)(p))\n", "VOL(y)[t] = 1;", "_KT_LOAD(0, VOL(y))[t]) = 1;"),
+        ("#define ONCE(x) (*(volatile __typeof__(x)*)&(x))\n", "ONCE(*y) = 1;", "ONCE(*y)) = 1;"),
+        ("#define SHARED ((volatile int*)y)\n", "SHARED[t] = 1;", "_KT_TARGET(0, SHARED[t]) = 1;"),
+        ("#define S(n) s##n\n", "volatile int* s1; S(1)[t] = 1;", "_KT_LOAD(0, S(1))[t]) = 1;"),
+        ("typedef volatile int I, *P;\n", "P s = y; s[t] = 1;", STORED),
+        ("template <class T> using P = volatile T*;\n", "P<int> s = y; s[t] = 1;", STORED),
+        ("__device__ auto g(int* p) -> volatile int& { return *p; }\n", "g(y) = 1;", "g(y)) = 1;"),
+        ("__device__ auto g(int* p) { return (volatile int*)p; }\n", "*g(y) = 1;", "g(y))) = 1;"),
+        ("", "auto g = [](int* p) { return (volatile int*)p; }; *g(y) = 1;", "g(y))) = 1;"),
+        ("", "auto const s = x; s[t] = 1;", STORED),
+        ("", "decltype(&x[0]) s = x; s[t] = 1;", STORED),
+        ("", "std::add_volatile_t<int>* s = y; s[t] = 1;", STORED),
+        ("", "std::add_cv<int>::type* s = y; s[t] = 1;", STORED),
+        ("struct P { volatile int* a; int b; };\n", "P p; auto [s, b] = p; s[t] = 1;", STORED),
+        ("using P = volatile int*;\n", "P(y)[t] = 1;", "_KT_LOAD(0, P(y))[t]) = 1;"),
+        (
+            "",
+            "for (auto& v : a) v = 1;",
+            "for (auto& v : a) _KT_ROUND(2, true) _KT_TARGET(0, v) = 1;",
+        ),
+        (
+            "struct B { int* p; __device__ operator volatile int*() { return p; } };\n",
+            "B s{y}; s[t] = 1;",
+            STORED,
+        ),
+        (
+            "struct P { int a; __device__ void set() volatile { a = 1; } };\n",
+            "",
+            "{ _KT_FUNCTION(1, 1) _KT_TARGET(0, a) = 1; }",
+        ),
+        (VIEW, "V v(x); v.g();", "_KT_TARGET(0, *p) = 1;"),
+        (
+            "template <class T = volatile int> __device__ void g(T* p) { *p = 1; }\n",
+            "g<>(y);",
+            "_KT_TARGET(0, *p) = 1;",
+        ),
+        (
+            "template <class T> __device__ void g(T* p) { *p = 1; }\n",
+            "void (*q)(volatile int*) = g;",
+            "_KT_TARGET(0, *p) = 1;",
+        ),
+        (
+            "",
+            "auto g = [q = x, v = x[1]] { q[0] = v; };",
+            "[q = x, v = _KT_LOAD(0, x[1])] { _KT_FUNCTION(1, 2) _KT_TARGET(1, q[0]) = ",
+        ),
+        (
+            "#define BODY { volatile int* s = y; s[t] = 1; }\n",
+            "BODY",
+            "_KT_TARGET((__LINE__ - _kt_first_line) * 256 + 96, s[t]) = 1; }",
+        ),
+    ],
+)
+def test_whatever_names_volatile_memory_is_followed(head: str, body: str, expected: str) -> None:
+    text = f"{head}#line 1\n__global__ void f(volatile int* x, int* y, int t) {{ {body} }}"
+    found = with_meetings(text)
+    assert expected in found.source
+    assert not found.unmarked
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "reason"),
+    [
+        ("", "for (int v : x) y[0] += v;", "that a range-based loop copies"),
+        ("", 'asm("" :: "r"(x[0]));', "of an asm statement"),
+        ("__device__ volatile int a; __device__ int g(int v = a);", "", ""),
+        (
+            "__device__ volatile int a; __device__ int g(int v = a) { return v; } ",
+            "y[0] = g();",
+            "in a default argument",
+        ),
+        ("__device__ volatile int a; struct A { int v = a; }; ", "", "in a member's initializer"),
+        ("struct A { volatile int* p; __device__ ~A() { *p = 1; } }; ", "", "in a destructor"),
+        (
+            "struct A { volatile int* p; __device__ int operator~() { return *p; } }; ",
+            "",
+            "in an operator",
+        ),
+        ("#define BEGIN(q) if (t) { q[t] +=\n", "BEGIN(x) 3; }", "in a macro that is no statement"),
+        (
+            "#define BEGIN(q) if (t) { q[t] +=\n#define BOTH(p) BEGIN(p)\n",
+            "BOTH(x) 3; }",
+            "in a macro that is no statement",
+        ),
+        ("#define BEGIN(x) if (t) { x[t] +=\n", "BEGIN(y) 3; }", ""),
+        (
+            "struct A { volatile int& r; volatile int* p;"
+            "__device__ A(volatile int* s) : r(s[0]), p(&s[1]) {} }; ",
+            "",
+            "",
+        ),
+    ],
+)
+def test_warnings_are_for_accesses_alone(head: str, body: str, reason: str) -> None:
+    text = f"{head}__global__ void f(volatile int* x, int* y, int t) {{ {body} }}"
+    assert {access.reason for access in with_meetings(text).unmarked} == ({reason} - {""})
