@@ -1,0 +1,128 @@
+"""Generated kernels compiled many by one call of a compiler, for tests of tables of kernels.
+
+A call of g++ takes 80 ms beside its kernel, which takes as long; one of NVRTC 25 ms or, with large
+headers, 200.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kerneltk.backends import registry
+from kerneltk.cache.fingerprint import fingerprint
+from kerneltk.cache.store import get_cache
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.errors import CompileError
+
+if TYPE_CHECKING:
+    from .conftest import Once
+
+_INCLUDES = re.compile(r"(?:\s*#include <[^>\n]+>\n)*")
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+# Of a short text, the host's compiler makes a second loop for such a kernel.
+_COMPILED_ALONE = re.compile(r"\bthreadIdx\s*\.\s*y\b")
+_LONGEST = 64 << 10  # characters; g++ compiles very long texts with other options
+
+
+class JointUnits:
+    """Units of one backend, in groups that one call compiles; the texts of a group include the same
+    headers, so none profits from what another one includes.
+
+    Parameters
+    ----------
+    units : iterable of TranslationUnit
+        Generated ones, none of which declares a name in a namespace of the package.
+    target : str
+        An architecture, or ``"host"``.
+    most : int
+        The largest group.
+    """
+
+    def __init__(self, units: Iterable[TranslationUnit], target: str, most: int = 40) -> None:
+        self._target = target
+        self._group_of: dict[str, list[TranslationUnit]] = {}
+        like: defaultdict[object, list[TranslationUnit]] = defaultdict(list)
+        for unit in units:
+            if unit.source in self._group_of or _COMPILED_ALONE.search(unit.source):
+                continue
+            head = _head(unit)
+            kind = replace(unit, source=head, entry="", exports=(), origins=(), name="")
+            group = like[kind]
+            length = sum(len(other.source) for other in group) + len(unit.source)
+            if len(group) == most or length > _LONGEST:
+                group = like[kind] = []
+            group.append(unit)
+            self._group_of[unit.source] = group
+
+    def prepare(self, unit: TranslationUnit, once: Once) -> None:
+        """Leave the object code of a unit's group in the compile cache, where compiling finds it.
+
+        Nothing is left of a group of which some unit does not compile: the test of each then
+        compiles it alone, and the message names it.
+        """
+        group = self._group_of.get(unit.source, ())
+        if len(group) > 1:
+            once(("joint units", self._target, group[0].source), lambda: self._compile(group))
+
+    def _compile(self, group: Sequence[TranslationUnit]) -> bytes:
+        whole = _joined(group)
+        compiler, target = registry.compiler_for(whole, self._target)
+        try:
+            code = compiler.compile(whole, target)
+        except CompileError:
+            if all(_compiles(unit, self._target) for unit in group):
+                raise  # together alone: the way they are joined is wrong
+            return b""
+        cache = get_cache()
+        for number, unit in enumerate(group):
+            key = fingerprint(
+                unit,
+                target,
+                include_directories=compiler.include_directories(unit),
+                backend_options=compiler.backend_options(unit),
+            )
+            renamed = _renamed(unit, number)
+            own = replace(code, entry=renamed.entry, symbols=renamed.exports)
+            cache.put(key, own.to_bytes())
+        return b""
+
+
+def _head(unit: TranslationUnit) -> str:
+    found = _INCLUDES.match(unit.source)
+    assert found is not None
+    return found[0]
+
+
+def _compiles(unit: TranslationUnit, architecture: str) -> bool:
+    compiler, target = registry.compiler_for(unit, architecture)
+    try:
+        compiler.compile(unit, target)
+    except CompileError:
+        return False
+    return True
+
+
+def _renamed(unit: TranslationUnit, number: int) -> TranslationUnit:
+    """Return a unit with another name of its entry in object code."""
+    end = f"_case{number}"
+    source = unit.source
+    for symbol in filter(None, {unit.entry, *(symbol for _, symbol in unit.exports)}):
+        source = re.sub(rf"(?<![\w:]){symbol}\b", symbol + end, source)
+    exports = tuple((name, symbol + end) for name, symbol in unit.exports)
+    return replace(unit, source=source, entry=unit.entry and unit.entry + end, exports=exports)
+
+
+def _joined(group: Sequence[TranslationUnit]) -> TranslationUnit:
+    """Return one unit of several, each in a namespace of its own."""
+    units = [_renamed(unit, number) for number, unit in enumerate(group)]
+    parts = [_head(units[0])]
+    for number, unit in enumerate(units):
+        body = unit.source.removeprefix(parts[0])
+        undefined = "".join(f"#undef {name}\n" for name in _DEFINITION.findall(body))
+        parts.append(f"namespace case{number} {{\n{body}\n}}\n{undefined}")
+    exports = tuple(export for unit in units for export in unit.exports)
+    return replace(units[0], source="".join(parts), exports=exports)
