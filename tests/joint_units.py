@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 _INCLUDES = re.compile(r"(?:\s*#include <[^>\n]+>\n)*")
 _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
-# Of a short text, the host's compiler makes a second loop for such a kernel.
-_COMPILED_ALONE = re.compile(r"\bthreadIdx\s*\.\s*y\b")
+# A header that is included behind the first line of code; and, of a short text, the host's compiler
+# makes a second loop for such a kernel.
+_COMPILED_ALONE = re.compile(r"^[ \t]*#[ \t]*include|\bthreadIdx\s*\.\s*y\b", re.MULTILINE)
 _LONGEST = 64 << 10  # characters; g++ compiles very long texts with other options
 
 
@@ -47,9 +48,9 @@ class JointUnits:
         self._group_of: dict[str, list[TranslationUnit]] = {}
         like: defaultdict[object, list[TranslationUnit]] = defaultdict(list)
         for unit in units:
-            if unit.source in self._group_of or _COMPILED_ALONE.search(unit.source):
-                continue
             head = _head(unit)
+            if unit.source in self._group_of or _COMPILED_ALONE.search(unit.source, len(head)):
+                continue
             kind = replace(unit, source=head, entry="", exports=(), origins=(), name="")
             group = like[kind]
             length = sum(len(other.source) for other in group) + len(unit.source)

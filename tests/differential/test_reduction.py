@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kerneltk import ReductionKernel
+from kerneltk.core.artifacts import TranslationUnit
 
+from ..joint_units import JointUnits
 from .reduction_cases import (
     ARGMIN,
     BOOL,
@@ -130,19 +133,49 @@ def test_case(backend: Any, case: ReductionCase, mode: str) -> None:
     check(backend, case, mode)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case_compiles_for_cuda(case: ReductionCase) -> None:
+def calls_of(case: ReductionCase) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Yield the arguments of a case in each of its ways; none where there is nothing to reduce."""
     arguments = case.make()
     mask = None if case.mask is None else case.mask()
     if any(getattr(value, "size", 1) == 0 for value in (*arguments, mask)):
-        return  # there is nothing to reduce
+        return
     for way in ways(case):
         outputs: tuple[Array, ...] = ()
         if way in LAYOUTS and len(arguments) == case.kernel.nin:
             outputs = outputs_for(wanted_of(case, arguments, mask), way)
-        code = case.kernel.compile(*arguments, *outputs, target="sm_90", **keywords_of(case, mask))
-        assert code.kind == "cubin"
-        assert code.code
+        yield (*arguments, *outputs), keywords_of(case, mask)
+
+
+TOGETHER = 64  # cases whose sources are compiled by few calls
+PARTS = {case.name: number // TOGETHER for number, case in enumerate(CASES)}
+
+
+@cache
+def part_for_cuda(part: int) -> JointUnits:
+    return JointUnits(
+        (
+            case.kernel.translation_unit(*arguments, **how)
+            for case in CASES[part * TOGETHER : (part + 1) * TOGETHER]
+            for arguments, how in calls_of(case)
+        ),
+        "sm_90",
+        most=16,
+    )
+
+
+def compiled_for_cuda(
+    kernel: ReductionKernel, joint: JointUnits, once: Any, *arguments: Any, **how: Any
+) -> None:
+    joint.prepare(kernel.translation_unit(*arguments, **how), once)
+    code = kernel.compile(*arguments, target="sm_90", **how)
+    assert code.kind == "cubin"
+    assert code.entry.encode() in code.code
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
+    for arguments, how in calls_of(case):
+        compiled_for_cuda(case.kernel, part_for_cuda(PARTS[case.name]), once, *arguments, **how)
 
 
 # -- lengths and counts -------------------------------------------------------------------------
@@ -217,15 +250,16 @@ def test_length_of_everything(backend: Any, dtype: Any) -> None:
 
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("dtype", GRID_DTYPES[::2], ids=str)
-def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int) -> None:
-    # Distinct texts are few: the same text is compiled once.
-    texts = set()
+def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: Any) -> None:
+    # Distinct texts are few.
+    texts: dict[str, tuple[TranslationUnit, Array]] = {}
     for length, count in GRID:
         x = grid_arguments(dtype, length, count, axis)
         unit = SUM.translation_unit(x, axis=axis)
-        if unit.source not in texts:
-            texts.add(unit.source)
-            assert SUM.compile(x, axis=axis, target="sm_90").code
+        texts.setdefault(unit.source, (unit, x))
+    joint = JointUnits((unit for unit, _ in texts.values()), "sm_90", most=32)
+    for _, x in texts.values():
+        compiled_for_cuda(SUM, joint, once, x, axis=axis)
 
 
 # -- what is not compared with NumPy ---------------------------------------------------------------
