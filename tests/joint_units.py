@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kerneltk.backends import registry
@@ -87,7 +88,10 @@ class JointUnits:
                 backend_options=compiler.backend_options(unit),
             )
             renamed = _renamed(unit, number)
-            own = replace(code, entry=renamed.entry, symbols=renamed.exports)
+            named = (
+                (name, its[1]) for (name, _), its in zip(unit.exports, renamed.exports, strict=True)
+            )
+            own = replace(code, entry=renamed.entry, symbols=tuple(named))
             cache.put(key, own.to_bytes())
         return b""
 
@@ -108,12 +112,12 @@ def _compiles(unit: TranslationUnit, architecture: str) -> bool:
 
 
 def _renamed(unit: TranslationUnit, number: int) -> TranslationUnit:
-    """Return a unit with another name of its entry in object code."""
+    """Return a unit with other names of what has C linkage."""
     end = f"_case{number}"
     source = unit.source
-    for symbol in filter(None, {unit.entry, *(symbol for _, symbol in unit.exports)}):
-        source = re.sub(rf"(?<![\w:]){symbol}\b", symbol + end, source)
-    exports = tuple((name, symbol + end) for name, symbol in unit.exports)
+    for name in {unit.entry, *chain.from_iterable(unit.exports)} - {""}:
+        source = re.sub(rf"(?<![\w:]){name}\b", name + end, source)
+    exports = tuple((name + end, symbol + end) for name, symbol in unit.exports)
     return replace(unit, source=source, entry=unit.entry and unit.entry + end, exports=exports)
 
 
