@@ -125,16 +125,12 @@ def ways(case: ReductionCase) -> tuple[str, ...]:
     return ("given",) if len(case.make()) > case.kernel.nin else case.modes
 
 
-@pytest.mark.parametrize(
-    ("case", "mode"),
-    [pytest.param(case, way, id=f"{case.name}-{way}") for case in CASES for way in ways(case)],
-)
-def test_case(backend: Any, case: ReductionCase, mode: str) -> None:
-    check(backend, case, mode)
+TOGETHER = 64  # cases whose sources are compiled by few calls
+PARTS = {case.name: number // TOGETHER for number, case in enumerate(CASES)}
 
 
-def calls_of(case: ReductionCase) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Yield the arguments of a case in each of its ways; none where there is nothing to reduce."""
+def calls_of(case: ReductionCase) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """Yield the ways of a case and what they call it with; none where nothing is reduced."""
     arguments = case.make()
     mask = None if case.mask is None else case.mask()
     if any(getattr(value, "size", 1) == 0 for value in (*arguments, mask)):
@@ -143,30 +139,40 @@ def calls_of(case: ReductionCase) -> Iterator[tuple[tuple[Any, ...], dict[str, A
         outputs: tuple[Array, ...] = ()
         if way in LAYOUTS and len(arguments) == case.kernel.nin:
             outputs = outputs_for(wanted_of(case, arguments, mask), way)
-        yield (*arguments, *outputs), keywords_of(case, mask)
-
-
-TOGETHER = 64  # cases whose sources are compiled by few calls
-PARTS = {case.name: number // TOGETHER for number, case in enumerate(CASES)}
+        yield way, (*arguments, *outputs), keywords_of(case, mask)
 
 
 @cache
-def part_for_cuda(part: int) -> JointUnits:
+def part(number: int, backend: Any) -> tuple[JointUnits, dict[tuple[str, str], TranslationUnit]]:
+    """Return a part's sources, and which of them each case and way has."""
+    units = {
+        (case.name, way): case.kernel.translation_unit(*arguments, backend=backend, **how)
+        for case in CASES[number * TOGETHER : (number + 1) * TOGETHER]
+        for way, arguments, how in calls_of(case)
+    }
     return JointUnits(
-        (
-            case.kernel.translation_unit(*arguments, **how)
-            for case in CASES[part * TOGETHER : (part + 1) * TOGETHER]
-            for arguments, how in calls_of(case)
-        ),
-        "sm_90",
-        most=16,
-    )
+        units.values(), *(("sm_90", 16) if backend == "cuda" else ("host", 8))
+    ), units
 
 
-def compiled_for_cuda(
-    kernel: ReductionKernel, joint: JointUnits, once: Any, *arguments: Any, **how: Any
-) -> None:
-    joint.prepare(kernel.translation_unit(*arguments, **how), once)
+def prepare(case: ReductionCase, way: str, backend: Any, once: Any) -> None:
+    """Leave what a case calls in the compile cache."""
+    joint, units = part(PARTS[case.name], backend)
+    if (case.name, way) in units:
+        joint.prepare(units[case.name, way], once)
+
+
+@pytest.mark.parametrize(
+    ("case", "mode"),
+    [pytest.param(case, way, id=f"{case.name}-{way}") for case in CASES for way in ways(case)],
+)
+def test_case(backend: Any, case: ReductionCase, mode: str, once: Any) -> None:
+    if backend.name == "host":
+        prepare(case, mode, "host", once)
+    check(backend, case, mode)
+
+
+def assert_compiled_for_cuda(kernel: ReductionKernel, *arguments: Any, **how: Any) -> None:
     code = kernel.compile(*arguments, target="sm_90", **how)
     assert code.kind == "cubin"
     assert code.entry.encode() in code.code
@@ -174,8 +180,9 @@ def compiled_for_cuda(
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
-    for arguments, how in calls_of(case):
-        compiled_for_cuda(case.kernel, part_for_cuda(PARTS[case.name]), once, *arguments, **how)
+    for way, arguments, how in calls_of(case):
+        prepare(case, way, "cuda", once)
+        assert_compiled_for_cuda(case.kernel, *arguments, **how)
 
 
 # -- lengths and counts -------------------------------------------------------------------------
@@ -258,8 +265,9 @@ def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: A
         unit = SUM.translation_unit(x, axis=axis)
         texts.setdefault(unit.source, (unit, x))
     joint = JointUnits((unit for unit, _ in texts.values()), "sm_90", most=32)
-    for _, x in texts.values():
-        compiled_for_cuda(SUM, joint, once, x, axis=axis)
+    for unit, x in texts.values():
+        joint.prepare(unit, once)
+        assert_compiled_for_cuda(SUM, x, axis=axis)
 
 
 # -- what is not compared with NumPy ---------------------------------------------------------------
