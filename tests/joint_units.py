@@ -14,9 +14,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kerneltk.backends import registry
+from kerneltk.backends.base import Compiler
+from kerneltk.backends.host import precompiled, toolchain
 from kerneltk.cache.fingerprint import fingerprint
 from kerneltk.cache.store import get_cache
-from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.errors import CompileError
 
 if TYPE_CHECKING:
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
 
 _INCLUDES = re.compile(r"(?:\s*#include <[^>\n]+>\n)*")
 _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
-# Of a short text, the host's compiler makes a second loop for such a kernel.
-_COMPILED_ALONE = re.compile(r"\bthreadIdx\s*\.\s*y\b")
+# A header that is included behind the first line of code; and, of a short text, the host's compiler
+# makes a second loop for such a kernel.
+_COMPILED_ALONE = re.compile(r"^[ \t]*#[ \t]*include|\bthreadIdx\s*\.\s*y\b", re.MULTILINE)
+# What a generated text adds to a template of the package has to stand outside of namespaces.
+_OF_THE_PACKAGE = re.compile(r"^template <[^>]+>\nclass kerneltk::totals_of<.*;\n", re.MULTILINE)
 _LONGEST = 64 << 10  # characters; g++ compiles very long texts with other options
 
 
@@ -36,7 +41,7 @@ class JointUnits:
     Parameters
     ----------
     units : iterable of TranslationUnit
-        Generated ones, none of which declares a name in a namespace of the package.
+        Generated ones.
     target : str
         An architecture, or ``"host"``.
     most : int
@@ -48,10 +53,13 @@ class JointUnits:
         self._group_of: dict[str, list[TranslationUnit]] = {}
         like: defaultdict[object, list[TranslationUnit]] = defaultdict(list)
         for unit in units:
-            if unit.source in self._group_of or _COMPILED_ALONE.search(unit.source):
-                continue
             head = _head(unit)
-            kind = replace(unit, source=head, entry="", exports=(), origins=(), name="")
+            if unit.source in self._group_of or _COMPILED_ALONE.search(unit.source, len(head)):
+                continue
+            # What the backend adds depends on the text, too.
+            options = registry.compiler_for(unit, target)[0].backend_options(unit)
+            alike = replace(unit, source=head, entry="", exports=(), origins=(), name="")
+            kind = alike, options
             group = like[kind]
             length = sum(len(other.source) for other in group) + len(unit.source)
             if len(group) == most or length > _LONGEST:
@@ -73,7 +81,7 @@ class JointUnits:
         whole = _joined(group)
         compiler, target = registry.compiler_for(whole, self._target)
         try:
-            code = compiler.compile(whole, target)
+            code = _object_code(whole, group, compiler, target)
         except CompileError:
             if all(_compiles(unit, self._target) for unit in group):
                 raise  # together alone: the way they are joined is wrong
@@ -93,6 +101,28 @@ class JointUnits:
             own = replace(code, entry=renamed.entry, symbols=tuple(named))
             cache.put(key, own.to_bytes())
         return b""
+
+
+def _object_code(
+    whole: TranslationUnit, group: Sequence[TranslationUnit], compiler: Compiler, target: Target
+) -> ObjectCode:
+    if whole.backend != "host" or whole.raw:
+        return compiler.compile(whole, target)
+    # As the host backend compiles a generated loop, but for the number of its entry points.
+    library, log = toolchain.build(
+        "unit.cpp",
+        whole.source,
+        (
+            *compiler.backend_options(whole),
+            *toolchain.host_options(whole.options),
+            f"-I{INCLUDE_DIRECTORY}",
+        ),
+        exported=[_renamed(unit, number).entry for number, unit in enumerate(group)],
+        prelude=precompiled.prelude_of(whole.source),
+    )
+    if library is None:
+        raise CompileError(log, whole.source, log)
+    return ObjectCode(target, "shared-library", library, whole.entry)
 
 
 def _head(unit: TranslationUnit) -> str:
@@ -126,6 +156,9 @@ def _joined(group: Sequence[TranslationUnit]) -> TranslationUnit:
     parts = [_head(units[0])]
     for number, unit in enumerate(units):
         body = unit.source.removeprefix(parts[0])
+        for lists in _OF_THE_PACKAGE.findall(body):
+            own = re.sub(r"(?<!::)\b(_type_reduce|_kt_lists)\b", rf"case{number}::\1", lists)
+            body = body.replace(lists, f"}}\n{own}namespace case{number} {{\n")
         undefined = "".join(f"#undef {name}\n" for name in _DEFINITION.findall(body))
         parts.append(f"namespace case{number} {{\n{body}\n}}\n{undefined}")
     exports = tuple(export for unit in units for export in unit.exports)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kerneltk import ReductionKernel
+from kerneltk.core.artifacts import TranslationUnit
 
+from ..joint_units import JointUnits
 from .reduction_cases import (
     ARGMIN,
     BOOL,
@@ -122,27 +125,64 @@ def ways(case: ReductionCase) -> tuple[str, ...]:
     return ("given",) if len(case.make()) > case.kernel.nin else case.modes
 
 
-@pytest.mark.parametrize(
-    ("case", "mode"),
-    [pytest.param(case, way, id=f"{case.name}-{way}") for case in CASES for way in ways(case)],
-)
-def test_case(backend: Any, case: ReductionCase, mode: str) -> None:
-    check(backend, case, mode)
+TOGETHER = 64  # cases whose sources are compiled by few calls
+PARTS = {case.name: number // TOGETHER for number, case in enumerate(CASES)}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case_compiles_for_cuda(case: ReductionCase) -> None:
+def calls_of(case: ReductionCase) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """Yield the ways of a case and what they call it with; none where nothing is reduced."""
     arguments = case.make()
     mask = None if case.mask is None else case.mask()
     if any(getattr(value, "size", 1) == 0 for value in (*arguments, mask)):
-        return  # there is nothing to reduce
+        return
     for way in ways(case):
         outputs: tuple[Array, ...] = ()
         if way in LAYOUTS and len(arguments) == case.kernel.nin:
             outputs = outputs_for(wanted_of(case, arguments, mask), way)
-        code = case.kernel.compile(*arguments, *outputs, target="sm_90", **keywords_of(case, mask))
-        assert code.kind == "cubin"
-        assert code.code
+        yield way, (*arguments, *outputs), keywords_of(case, mask)
+
+
+@cache
+def part(number: int, backend: Any) -> tuple[JointUnits, dict[tuple[str, str], TranslationUnit]]:
+    """Return a part's sources, and which of them each case and way has."""
+    units = {
+        (case.name, way): case.kernel.translation_unit(*arguments, backend=backend, **how)
+        for case in CASES[number * TOGETHER : (number + 1) * TOGETHER]
+        for way, arguments, how in calls_of(case)
+    }
+    return JointUnits(
+        units.values(), *(("sm_90", 16) if backend == "cuda" else ("host", 8))
+    ), units
+
+
+def prepare(case: ReductionCase, way: str, backend: Any, once: Any) -> None:
+    """Leave what a case calls in the compile cache."""
+    joint, units = part(PARTS[case.name], backend)
+    if (case.name, way) in units:
+        joint.prepare(units[case.name, way], once)
+
+
+@pytest.mark.parametrize(
+    ("case", "mode"),
+    [pytest.param(case, way, id=f"{case.name}-{way}") for case in CASES for way in ways(case)],
+)
+def test_case(backend: Any, case: ReductionCase, mode: str, once: Any) -> None:
+    if backend.name == "host":
+        prepare(case, mode, "host", once)
+    check(backend, case, mode)
+
+
+def assert_compiled_for_cuda(kernel: ReductionKernel, *arguments: Any, **how: Any) -> None:
+    code = kernel.compile(*arguments, target="sm_90", **how)
+    assert code.kind == "cubin"
+    assert code.entry.encode() in code.code
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
+    for way, arguments, how in calls_of(case):
+        prepare(case, way, "cuda", once)
+        assert_compiled_for_cuda(case.kernel, *arguments, **how)
 
 
 # -- lengths and counts -------------------------------------------------------------------------
@@ -217,15 +257,17 @@ def test_length_of_everything(backend: Any, dtype: Any) -> None:
 
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("dtype", GRID_DTYPES[::2], ids=str)
-def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int) -> None:
-    # Distinct texts are few: the same text is compiled once.
-    texts = set()
+def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: Any) -> None:
+    # Distinct texts are few.
+    texts: dict[str, tuple[TranslationUnit, Array]] = {}
     for length, count in GRID:
         x = grid_arguments(dtype, length, count, axis)
         unit = SUM.translation_unit(x, axis=axis)
-        if unit.source not in texts:
-            texts.add(unit.source)
-            assert SUM.compile(x, axis=axis, target="sm_90").code
+        texts.setdefault(unit.source, (unit, x))
+    joint = JointUnits((unit for unit, _ in texts.values()), "sm_90", most=32)
+    for unit, x in texts.values():
+        joint.prepare(unit, once)
+        assert_compiled_for_cuda(SUM, x, axis=axis)
 
 
 # -- what is not compared with NumPy ---------------------------------------------------------------
