@@ -150,9 +150,7 @@ def part(number: int, backend: Any) -> tuple[JointUnits, dict[tuple[str, str], T
         for case in CASES[number * TOGETHER : (number + 1) * TOGETHER]
         for way, arguments, how in calls_of(case)
     }
-    return JointUnits(
-        units.values(), *(("sm_90", 16) if backend == "cuda" else ("host", 8))
-    ), units
+    return JointUnits(units.values(), *(("sm_90", 16) if backend == "cuda" else ("host", 8))), units
 
 
 def prepare(case: ReductionCase, way: str, backend: Any, once: Any) -> None:

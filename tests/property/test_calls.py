@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -90,9 +91,12 @@ def reference(kernel: ElementwiseKernel, x: Array, y: Array) -> Array:
         return (x.astype(y.dtype) + 1).astype(y.dtype)
 
 
-@given(calls())
-@settings(deadline=None, max_examples=250)
-def test_views_of_one_memory(call: tuple[ElementwiseKernel, Array, Array, Array]) -> None:
+@pytest.mark.parametrize("examples", [80, pytest.param(500, marks=pytest.mark.exhaustive)])
+def test_views_of_one_memory(examples: int) -> None:
+    settings(deadline=None, max_examples=examples)(given(calls())(check))()
+
+
+def check(call: tuple[ElementwiseKernel, Array, Array, Array]) -> None:
     kernel, memory, x, y = call
     untouched = np.ones(BYTES, bool)
     start = y.ctypes.data - memory.ctypes.data
