@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from kerneltk import ElementwiseKernel
+
+from .examples import drawn
 
 Array = npt.NDArray[Any]
 
@@ -91,12 +92,8 @@ def reference(kernel: ElementwiseKernel, x: Array, y: Array) -> Array:
         return (x.astype(y.dtype) + 1).astype(y.dtype)
 
 
-@pytest.mark.parametrize("examples", [80, pytest.param(500, marks=pytest.mark.exhaustive)])
-def test_views_of_one_memory(examples: int) -> None:
-    settings(deadline=None, max_examples=examples)(given(calls())(check))()
-
-
-def check(call: tuple[ElementwiseKernel, Array, Array, Array]) -> None:
+@drawn(calls(), few=80, many=250)
+def test_views_of_one_memory(call: tuple[ElementwiseKernel, Array, Array, Array]) -> None:
     kernel, memory, x, y = call
     untouched = np.ones(BYTES, bool)
     start = y.ctypes.data - memory.ctypes.data
