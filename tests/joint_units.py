@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kerneltk.backends import registry
 from kerneltk.backends.base import Compiler
@@ -75,7 +75,8 @@ class JointUnits:
         """
         group = self._group_of.get(unit.source, ())
         if len(group) > 1:
-            once(("joint units", self._target, group[0].source), lambda: self._compile(group))
+            sources = [member.source for member in group]
+            once(("joint units", self._target, sources), lambda: self._compile(group))
 
     def _compile(self, group: Sequence[TranslationUnit]) -> bytes:
         whole = _joined(group)
@@ -101,6 +102,44 @@ class JointUnits:
             own = replace(code, entry=renamed.entry, symbols=tuple(named))
             cache.put(key, own.to_bytes())
         return b""
+
+
+_TOGETHER = 192  # cases whose units are made when the first of them is asked for
+_MOST = {"cuda": 16, "host": 8}
+
+
+class JointCases:
+    """The units of a table of cases, compiled in groups of neighbours.
+
+    Parameters
+    ----------
+    cases : sequence
+        Each has a `name` of its own.
+    units_of : callable
+        Returns the units of a case for a backend, by any names.
+    """
+
+    def __init__(
+        self, cases: Sequence[Any], units_of: Callable[[Any, str], Mapping[str, TranslationUnit]]
+    ) -> None:
+        self._cases = cases
+        self._units_of = units_of
+        self._number = {case.name: number for number, case in enumerate(cases)}
+        self._parts: dict[tuple[int, str], tuple[JointUnits, dict[str, Mapping[str, Any]]]] = {}
+
+    def prepare(self, case: Any, which: str, backend: str, once: Once) -> None:
+        """Leave the object code of one of a case's units in the compile cache, if there is one."""
+        number = self._number[case.name] // _TOGETHER
+        if (number, backend) not in self._parts:
+            first = number * _TOGETHER
+            members = self._cases[first : first + _TOGETHER]
+            made = {member.name: self._units_of(member, backend) for member in members}
+            units = (unit for own in made.values() for unit in own.values())
+            target = "sm_90" if backend == "cuda" else "host"
+            self._parts[number, backend] = JointUnits(units, target, _MOST[backend]), made
+        joint, made = self._parts[number, backend]
+        if which in made[case.name]:
+            joint.prepare(made[case.name][which], once)
 
 
 def _object_code(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from kerneltk import ReductionKernel
 from kerneltk.core.artifacts import TranslationUnit
 
-from ..joint_units import JointUnits
+from ..joint_units import JointCases, JointUnits
 from .reduction_cases import (
     ARGMIN,
     BOOL,
@@ -125,10 +124,6 @@ def ways(case: ReductionCase) -> tuple[str, ...]:
     return ("given",) if len(case.make()) > case.kernel.nin else case.modes
 
 
-TOGETHER = 64  # cases whose sources are compiled by few calls
-PARTS = {case.name: number // TOGETHER for number, case in enumerate(CASES)}
-
-
 def calls_of(case: ReductionCase) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """Yield the ways of a case and what they call it with; none where nothing is reduced."""
     arguments = case.make()
@@ -142,22 +137,14 @@ def calls_of(case: ReductionCase) -> Iterator[tuple[str, tuple[Any, ...], dict[s
         yield way, (*arguments, *outputs), keywords_of(case, mask)
 
 
-@cache
-def part(number: int, backend: Any) -> tuple[JointUnits, dict[tuple[str, str], TranslationUnit]]:
-    """Return a part's sources, and which of them each case and way has."""
-    units = {
-        (case.name, way): case.kernel.translation_unit(*arguments, backend=backend, **how)
-        for case in CASES[number * TOGETHER : (number + 1) * TOGETHER]
+def units_of(case: ReductionCase, backend: Any) -> dict[str, TranslationUnit]:
+    return {
+        way: case.kernel.translation_unit(*arguments, backend=backend, **how)
         for way, arguments, how in calls_of(case)
     }
-    return JointUnits(units.values(), *(("sm_90", 16) if backend == "cuda" else ("host", 8))), units
 
 
-def prepare(case: ReductionCase, way: str, backend: Any, once: Any) -> None:
-    """Leave what a case calls in the compile cache."""
-    joint, units = part(PARTS[case.name], backend)
-    if (case.name, way) in units:
-        joint.prepare(units[case.name, way], once)
+JOINT = JointCases(CASES, units_of)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +153,7 @@ def prepare(case: ReductionCase, way: str, backend: Any, once: Any) -> None:
 )
 def test_case(backend: Any, case: ReductionCase, mode: str, once: Any) -> None:
     if backend.name == "host":
-        prepare(case, mode, "host", once)
+        JOINT.prepare(case, mode, "host", once)
     check(backend, case, mode)
 
 
@@ -179,7 +166,7 @@ def assert_compiled_for_cuda(kernel: ReductionKernel, *arguments: Any, **how: An
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
     for way, arguments, how in calls_of(case):
-        prepare(case, way, "cuda", once)
+        JOINT.prepare(case, way, "cuda", once)
         assert_compiled_for_cuda(case.kernel, *arguments, **how)
 
 
