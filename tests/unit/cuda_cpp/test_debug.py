@@ -21,7 +21,8 @@ from kerneltk.object_code.elf import ElfFile
 from ...differential.raw_cases import CASES
 
 HERE = Path(__file__).parent
-COMPILERS = ["", *(["zig"] if importlib.util.find_spec("ziglang") else [])]
+ZIG = pytest.param("zig", marks=pytest.mark.exhaustive)
+COMPILERS = ["", *([ZIG] if importlib.util.find_spec("ziglang") else [])]
 KERNELS = (HERE / "memory_faults.cu").read_text().splitlines()
 
 
