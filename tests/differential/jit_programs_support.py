@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -10,6 +11,12 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.jit.compile import PassContext
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.launch.marshalling import type_of
 
 Array = npt.NDArray[Any]
 Dim = int | tuple[int, ...]
@@ -44,6 +51,16 @@ class Program:
     def make(self) -> tuple[Any, ...]:
         """Return new arguments, the same at every call."""
         return self.arguments(np.random.default_rng(zlib.crc32(self.name.encode())))
+
+
+def unit_of(program: Program, backend: str) -> TranslationUnit:
+    """Return the text for a backend, with the types that the program's own arguments have."""
+    definition = Definition(program.function, program.mode, program.options)
+    call = inspect.signature(program.function).bind(*program.make())
+    call.apply_defaults()
+    kinds = [type_of(argument, np.ndarray) for argument in call.arguments.values()]
+    capabilities = capabilities_of(backend)
+    return definition.unit(definition.program(kinds, PassContext(capabilities)), capabilities)
 
 
 class Table(list[Program]):

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from kerneltk.core.artifacts import TranslationUnit
+
+from ..joint_units import JointCases
 from .cases import CASES
 from .support import Case, check
 
@@ -15,13 +18,8 @@ def test_every_case_has_its_own_name() -> None:
     assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case(backend: Any, case: Case) -> None:
-    check(backend, case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case_compiles_for_cuda(case: Case) -> None:
+def call_of(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Return what a case calls its kernel with; None if it launches nothing."""
     arguments = case.make()
     kernel = case.kernel
     if len(arguments) not in (kernel.nin, kernel.nargs):
@@ -30,9 +28,35 @@ def test_case_compiles_for_cuda(case: Case) -> None:
             for parameter in kernel.in_params[len(arguments) :]
         )
     if case.size == 0 or any(getattr(argument, "size", 1) == 0 for argument in arguments):
-        return  # a loop without elements launches nothing
-    code = kernel.compile(
-        *arguments, target="sm_90", size=case.size, block_size=case.options.get("block_size")
-    )
+        return None  # a loop without elements
+    return arguments, {"size": case.size, "block_size": case.options.get("block_size")}
+
+
+def units_of(case: Case, backend: Any) -> dict[str, TranslationUnit]:
+    call = call_of(case)
+    if call is None:
+        return {}
+    arguments, how = call
+    return {"call": case.kernel.translation_unit(*arguments, backend=backend, **how)}
+
+
+JOINT = JointCases(CASES, units_of)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case(backend: Any, case: Case, once: Any) -> None:
+    if backend.name == "host":
+        JOINT.prepare(case, "call", "host", once)
+    check(backend, case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case_compiles_for_cuda(case: Case, once: Any) -> None:
+    call = call_of(case)
+    if call is None:
+        return
+    JOINT.prepare(case, "call", "cuda", once)
+    arguments, how = call
+    code = case.kernel.compile(*arguments, target="sm_90", **how)
     assert code.kind == "cubin"
-    assert code.code
+    assert code.entry.encode() in code.code

@@ -10,9 +10,11 @@ import pytest
 
 from kerneltk import jit
 
+from ..conftest import Once
+from ..joint_units import JointUnits
 from . import jit_reference
 from .jit_programs import PROGRAMS
-from .jit_programs_support import Program, arrays_of, assert_same, rebuilt
+from .jit_programs_support import Program, arrays_of, assert_same, rebuilt, unit_of
 
 
 def test_every_program_has_its_own_name() -> None:
@@ -20,8 +22,15 @@ def test_every_program_has_its_own_name() -> None:
     assert [name for name, n in Counter(p.name for p in PROGRAMS).items() if n > 1] == []
 
 
+@pytest.fixture(scope="module")
+def units() -> JointUnits:
+    return JointUnits((unit_of(program, "host") for program in PROGRAMS), "host")
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_program(backend: Any, program: Program) -> None:
+def test_program(backend: Any, program: Program, units: JointUnits, once: Once) -> None:
+    if backend.name == "host":
+        units.prepare(unit_of(program, "host"), once)
     arguments = program.make()
     originals = list(arrays_of(arguments))
     copies = backend.asarrays(*originals)

@@ -81,7 +81,7 @@ def test_case(backend: Any, case: RawCase) -> None:
     check(backend, case)
 
 
-@pytest.mark.parametrize("target", ["sm_75", "sm_90"])
+@pytest.mark.parametrize("target", [pytest.param("sm_75", marks=pytest.mark.exhaustive), "sm_90"])
 @pytest.mark.parametrize("file", FILES)
 def test_file_compiles_for_cuda(file: str, target: str) -> None:
     module = module_of(file)

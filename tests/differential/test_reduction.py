@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from kerneltk import ReductionKernel
+from kerneltk.core.artifacts import TranslationUnit
 
+from ..joint_units import JointCases, JointUnits
 from .reduction_cases import (
     ARGMIN,
     BOOL,
@@ -122,27 +124,50 @@ def ways(case: ReductionCase) -> tuple[str, ...]:
     return ("given",) if len(case.make()) > case.kernel.nin else case.modes
 
 
-@pytest.mark.parametrize(
-    ("case", "mode"),
-    [pytest.param(case, way, id=f"{case.name}-{way}") for case in CASES for way in ways(case)],
-)
-def test_case(backend: Any, case: ReductionCase, mode: str) -> None:
-    check(backend, case, mode)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case_compiles_for_cuda(case: ReductionCase) -> None:
+def calls_of(case: ReductionCase) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """Yield the ways of a case and what they call it with; none where nothing is reduced."""
     arguments = case.make()
     mask = None if case.mask is None else case.mask()
     if any(getattr(value, "size", 1) == 0 for value in (*arguments, mask)):
-        return  # there is nothing to reduce
+        return
     for way in ways(case):
         outputs: tuple[Array, ...] = ()
         if way in LAYOUTS and len(arguments) == case.kernel.nin:
             outputs = outputs_for(wanted_of(case, arguments, mask), way)
-        code = case.kernel.compile(*arguments, *outputs, target="sm_90", **keywords_of(case, mask))
-        assert code.kind == "cubin"
-        assert code.code
+        yield way, (*arguments, *outputs), keywords_of(case, mask)
+
+
+def units_of(case: ReductionCase, backend: Any) -> dict[str, TranslationUnit]:
+    return {
+        way: case.kernel.translation_unit(*arguments, backend=backend, **how)
+        for way, arguments, how in calls_of(case)
+    }
+
+
+JOINT = JointCases(CASES, units_of)
+
+
+@pytest.mark.parametrize(
+    ("case", "mode"),
+    [pytest.param(case, way, id=f"{case.name}-{way}") for case in CASES for way in ways(case)],
+)
+def test_case(backend: Any, case: ReductionCase, mode: str, once: Any) -> None:
+    if backend.name == "host":
+        JOINT.prepare(case, mode, "host", once)
+    check(backend, case, mode)
+
+
+def assert_compiled_for_cuda(kernel: ReductionKernel, *arguments: Any, **how: Any) -> None:
+    code = kernel.compile(*arguments, target="sm_90", **how)
+    assert code.kind == "cubin"
+    assert code.entry.encode() in code.code
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
+    for way, arguments, how in calls_of(case):
+        JOINT.prepare(case, way, "cuda", once)
+        assert_compiled_for_cuda(case.kernel, *arguments, **how)
 
 
 # -- lengths and counts -------------------------------------------------------------------------
@@ -185,8 +210,14 @@ def check_grid(backend: Any, kernel: ReductionKernel, dtype: Any, axis: int, exp
             )
 
 
+def of_which(dtypes: Sequence[np.dtype[Any]], *rest: str) -> list[Any]:
+    """Return dtypes as parameters; those of the same loops as another one are exhaustive."""
+    exhaustive = pytest.mark.exhaustive
+    return [pytest.param(d, marks=[exhaustive] * (d.name in rest)) for d in dtypes]
+
+
 @pytest.mark.parametrize("axis", [0, -1])
-@pytest.mark.parametrize("dtype", GRID_DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", of_which(GRID_DTYPES, "int16", "float64"), ids=str)
 def test_every_length_and_count(backend: Any, dtype: Any, axis: int) -> None:
     check_grid(backend, SUM, dtype, axis, total)
 
@@ -216,16 +247,18 @@ def test_length_of_everything(backend: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("axis", [0, -1])
-@pytest.mark.parametrize("dtype", GRID_DTYPES[::2], ids=str)
-def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int) -> None:
-    # Distinct texts are few: the same text is compiled once.
-    texts = set()
+@pytest.mark.parametrize("dtype", of_which(GRID_DTYPES[::2], "float32"), ids=str)
+def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: Any) -> None:
+    # Distinct texts are few.
+    texts: dict[str, tuple[TranslationUnit, Array]] = {}
     for length, count in GRID:
         x = grid_arguments(dtype, length, count, axis)
         unit = SUM.translation_unit(x, axis=axis)
-        if unit.source not in texts:
-            texts.add(unit.source)
-            assert SUM.compile(x, axis=axis, target="sm_90").code
+        texts.setdefault(unit.source, (unit, x))
+    joint = JointUnits((unit for unit, _ in texts.values()), "sm_90", most=32)
+    for unit, x in texts.values():
+        joint.prepare(unit, once)
+        assert_compiled_for_cuda(SUM, x, axis=axis)
 
 
 # -- what is not compared with NumPy ---------------------------------------------------------------

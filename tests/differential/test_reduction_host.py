@@ -16,11 +16,13 @@ import pytest
 
 from kerneltk import ReductionKernel
 from kerneltk.backends.host import runtime
+from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.schedule import reduction_cpu
 
+from ..joint_units import JointCases
 from .reduction_cases import ARGMIN, CASES, ReductionCase
 from .support import Array
-from .test_reduction import check, ways
+from .test_reduction import check, units_of, ways
 
 SAMPLE = 6  # of the cases of all backends, every so many
 
@@ -178,11 +180,31 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reduction_cpu, name, value)
 
 
+def units_in_small_parts(case: ReductionCase, backend: Any) -> dict[str, TranslationUnit]:
+    """Return the one unit of a case, as the schedule is while it is asked for."""
+    units = units_of(replace(case, kernel=copy.copy(case.kernel)), backend)
+    return {way: unit for way, unit in units.items() if way == ways(case)[0]}
+
+
+# Every second one is exhaustive; what is not run is not compiled with what is.
+SAMPLES = CASES[:: 2 * SAMPLE], CASES[SAMPLE :: 2 * SAMPLE]
+IN_SMALL_PARTS = [JointCases(cases, units_in_small_parts) for cases in SAMPLES]
+
+
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("backend", ["host"], indirect=True)
-@pytest.mark.parametrize("case", CASES[::SAMPLE], ids=lambda case: case.name)
-def test_case_in_small_parts(backend: Any, case: ReductionCase) -> None:
-    check(backend, replace(case, kernel=copy.copy(case.kernel)), ways(case)[0])
+@pytest.mark.parametrize(
+    ("case", "sample"),
+    [
+        pytest.param(case, sample, id=case.name, marks=[pytest.mark.exhaustive] * sample)
+        for sample, cases in enumerate(SAMPLES)
+        for case in cases
+    ],
+)
+def test_case_in_small_parts(backend: Any, case: ReductionCase, sample: int, once: Any) -> None:
+    way = ways(case)[0]
+    IN_SMALL_PARTS[sample].prepare(case, way, "host", once)
+    check(backend, replace(case, kernel=copy.copy(case.kernel)), way)
 
 
 # -- the memory of a launch ------------------------------------------------------------------------

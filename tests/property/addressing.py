@@ -73,7 +73,8 @@ class Addressing:
         divisor, multiplier, shift = self.members["_kt_divisors"][3 * k : 3 * k + 3]
         bits = 64 if self.specialization.layout.wide_index else 32
         assert all(0 <= value < 1 << (bits - 1) for value in (number.min(), number.max()))
-        exact = number.astype(object)
+        # Where the product has more than 64 bits, in Python's integers.
+        exact = number.astype(np.uint64 if bits == 32 else object)
         return divisor, (((multiplier * exact >> bits) + exact) >> shift).astype(np.int64)
 
     def dot(self, coordinates: Sequence[Numbers], steps: Sequence[int]) -> Numbers:

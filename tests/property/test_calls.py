@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from kerneltk import ElementwiseKernel
+
+from .examples import drawn
 
 Array = npt.NDArray[Any]
 
@@ -90,8 +92,7 @@ def reference(kernel: ElementwiseKernel, x: Array, y: Array) -> Array:
         return (x.astype(y.dtype) + 1).astype(y.dtype)
 
 
-@given(calls())
-@settings(deadline=None, max_examples=250)
+@drawn(calls(), few=80, many=250)
 def test_views_of_one_memory(call: tuple[ElementwiseKernel, Array, Array, Array]) -> None:
     kernel, memory, x, y = call
     untouched = np.ones(BYTES, bool)

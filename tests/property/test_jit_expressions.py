@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerneltk import jit
@@ -23,6 +22,7 @@ from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
 
 from ..random_programs.reference import defined
+from .examples import drawn
 
 THREADS = 32
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -393,8 +393,7 @@ def complaints_of(batch: Batch) -> list[str]:
     return complaints
 
 
-@given(seeds)
-@settings(deadline=None, max_examples=16)
+@drawn(seeds, few=6, many=16)
 def test_expressions_have_the_bits_of_numpy(seed: int) -> None:
     rng = random.Random(seed)
     generator = Generator(rng)
@@ -458,8 +457,7 @@ def without_signs(text: str) -> str:
     return re.sub(r"(np\.\w+\(abs\(\w+\)\)|\bx_\w+)", r"abs(\1)", text.replace(" - ", " + "))
 
 
-@given(seeds, st.sampled_from(["float32", "float64"]))
-@settings(deadline=None, max_examples=10)
+@drawn(seeds, st.sampled_from(["float32", "float64"]), few=4, many=10)
 def test_fused_sums_and_products_are_near_numpys(seed: int, dtype: str) -> None:
     """Each rounding is an error of half a unit of some intermediate result, whose size is at most
     what the expression has without signs; fused ones only leave some out.

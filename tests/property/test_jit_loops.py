@@ -8,12 +8,12 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerneltk import jit
 
 from ..random_programs.reference import defined
+from .examples import drawn
 
 THREADS = 16
 # What numbers a variable holds, by its first letter. All of a letter have one type.
@@ -192,8 +192,7 @@ def batch(rng: random.Random, functions: int) -> tuple[str, list[str]]:
     return "\n".join([*parts, *head, *calls, ""]), results
 
 
-@given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=15)
+@drawn(st.integers(0, 2**32 - 1), few=5, many=15)
 def test_loops_do_what_python_does(seed: int) -> None:
     rng = random.Random(seed)
     text, dtypes = batch(rng, 16)

@@ -557,10 +557,26 @@ def test_hard_shapes_take_every_way() -> None:
     assert not WAYS - found
 
 
-@pytest.mark.parametrize("shapes", HARD, ids=lambda shapes: shapes.__name__)
-def test_shared_memory_suffices(shapes: Callable[[], Iterator[Case]]) -> None:
+EXTREMES = ("default", "three bytes", "largest by name")
+THE_OTHERS = [name for name in ACCUMULATORS if name not in EXTREMES]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "accumulators"),
+    [
+        pytest.param(shapes, accumulators, id=f"{shapes.__name__}{end}", marks=marks)
+        for accumulators, end, marks in (
+            (EXTREMES, "", []),
+            (THE_OTHERS, "-others", [pytest.mark.exhaustive]),
+        )
+        for shapes in HARD
+    ],
+)
+def test_shared_memory_suffices(
+    shapes: Callable[[], Iterator[Case]], accumulators: Sequence[str]
+) -> None:
     sources: dict[Any, str] = {}
-    totals = itertools.product(ACCUMULATORS, (False, True))
+    totals = list(itertools.product(accumulators, (False, True)))
     for case, (accumulator, identity) in itertools.product(shapes(), totals):
         own = replace(case, accumulator=accumulator, identity=identity or case.mask)
         lowered = lowered_for(own)

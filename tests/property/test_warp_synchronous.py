@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 import kerneltk
+
+from .examples import drawn
 
 LANES, VARIABLES, PROGRAMS = 32, 3, 12
 # How memory of a warp is reached.
@@ -391,13 +393,13 @@ def warps(x: Vector) -> Iterator[Warp]:
         yield Warp(x[first : first + LANES].copy(), own, nobody, nobody.copy())
 
 
-@settings(
-    max_examples=6,
-    deadline=None,
+@drawn(
+    programs(),
+    few=2,
+    many=6,
     suppress_health_check=[*HealthCheck],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a smaller example costs a compilation
 )
-@given(programs())
 def test_lanes_run_in_step(found: list[tuple[str, Callable[[Warp], None]]]) -> None:
     code = HEAD + "".join(text for text, _ in found)
     names = [f"f{number}" for number in range(len(found))]

@@ -125,7 +125,13 @@ def test_demo_on_a_grid_with_holes(tmp_path: Path, hills: np.ndarray[Any, Any]) 
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize("dtype", ["uint8", ">i4", "float64", "bool", "float16"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        ">i4", "bool",
+        *(pytest.param(d, marks=pytest.mark.exhaustive) for d in ("uint8", "float64", "float16")),
+    ],
+)  # fmt: skip
 def test_demo_takes_any_real_dtype(tmp_path: Path, hills: np.ndarray[Any, Any], dtype: str) -> None:
     np.savez(tmp_path / "hills.npz", grid=(hills - 420).astype(dtype), axis=np.arange(40))
     result = demo(tmp_path, "--backend", "host", "--input", tmp_path / "hills.npz")

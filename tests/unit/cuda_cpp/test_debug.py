@@ -18,8 +18,11 @@ from kerneltk.backends.host.line_table import LineTable
 from kerneltk.core.settings import get_settings
 from kerneltk.object_code.elf import ElfFile
 
+from ...differential.raw_cases import CASES
+
 HERE = Path(__file__).parent
-COMPILERS = ["", *(["zig"] if importlib.util.find_spec("ziglang") else [])]
+ZIG = pytest.param("zig", marks=pytest.mark.exhaustive)
+COMPILERS = ["", *([ZIG] if importlib.util.find_spec("ziglang") else [])]
 KERNELS = (HERE / "memory_faults.cu").read_text().splitlines()
 
 
@@ -210,14 +213,22 @@ def test_released_memory(messages: dict[str, str]) -> None:
     assert place in messages["released"]
 
 
-def test_correct_kernels_are_not_blamed(tmp_path: Path) -> None:
+# A file for each kind of memory and for each way in which threads share it.
+MEMORIES = {
+    "atomics.cu", "constants.cu", "cooperative.cu", "language.cu", "shared_memory.cu", "vectors.cu",
+    "warp.cu",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "some", [True, pytest.param(False, marks=pytest.mark.exhaustive)], ids=["some", "others"]
+)
+def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
     """One case of each file of tests/kernels, of the table that is run without the checks."""
-    chosen = (
-        "from tests.differential.raw_cases import CASES; "
-        "print(*{case.file: case.name for case in reversed(CASES)}.values())"
-    )
-    names = run_python(tmp_path, "", "-c", chosen).split()
-    assert len(names) == len(list((HERE.parents[1] / "kernels").glob("*.cu"))) - 1
+    case_of = {case.file: case.name for case in reversed(CASES)}
+    assert len(case_of) == len(list((HERE.parents[1] / "kernels").glob("*.cu"))) - 1
+    assert case_of.keys() > MEMORIES
+    names = [name for file, name in case_of.items() if (file in MEMORIES) == some]
     where = "tests/differential/test_raw.py::test_case"
     output = run_python(
         *(tmp_path, "memory", "-m", "pytest", "-q", "-p", "no:cacheprovider"),

@@ -40,8 +40,8 @@ def options() -> tuple[str, ...]:
     return (*toolchain.backend_options(), f"-I{INCLUDE_DIRECTORY}", f"-I{HEADERS}")
 
 
-def compiled(source: str) -> bytes:
-    code, log = toolchain.build("unit.cpp", source, options())
+def compiled(source: str, *more: str) -> bytes:
+    code, log = toolchain.build("unit.cpp", source, (*options(), *more))
     assert code is not None, log
     return code
 
@@ -190,11 +190,24 @@ def small_float_source(word: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.fixture(scope="module", params=list(FORMATS))
+# Most of g++'s time would go into vectors for some 200 loops: 18 of 24 s.
+LESS = ("-O2",)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        *(pytest.param((word, LESS), id=word) for word in FORMATS),
+        *(
+            pytest.param((word, ()), id=f"{word}-vectorized", marks=pytest.mark.exhaustive)
+            for word in FORMATS
+        ),
+    ],
+)
 def small(request: pytest.FixtureRequest, once: Any) -> tuple[np.dtype[Any], Any, str]:
-    word = request.param
+    word, more = request.param
     source = small_float_source(word)
-    library = once.file((source, options()), lambda: compiled(source))
+    library = once.file((source, options(), more), lambda: compiled(source, *more))
     return FORMATS[word][0], ctypes.CDLL(str(library)), word
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-
-import numpy as np
 import pytest
 
 from kerneltk import pipeline
-from kerneltk.backends.registry import capabilities_of
-from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.jit.compile import PassContext
-from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.launch.marshalling import type_of
 
+from ....conftest import Once
 from ....differential.jit_programs import PROGRAMS
-from ....differential.jit_programs_support import Program
+from ....differential.jit_programs_support import Program, unit_of
+from ....joint_units import JointUnits
 
 BY_NAME = {program.name: program for program in PROGRAMS}
 # What older GPUs have in another way, or not at all: atomics, exchanges within a warp, barriers.
@@ -25,23 +19,19 @@ OLDER = (
 )  # fmt: skip
 
 
-def unit_of(program: Program) -> TranslationUnit:
-    """Return the text for GPUs, with the types that the program's own arguments have."""
-    definition = Definition(program.function, program.mode, program.options)
-    call = inspect.signature(program.function).bind(*program.make())
-    call.apply_defaults()
-    kinds = [type_of(argument, np.ndarray) for argument in call.arguments.values()]
-    return definition.unit(
-        definition.program(kinds, PassContext(capabilities_of("cuda"))), capabilities_of("cuda")
-    )
+@pytest.fixture(scope="module")
+def units() -> JointUnits:
+    return JointUnits((unit_of(program, "cuda") for program in PROGRAMS), "sm_90")
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_program_compiles(program: Program) -> None:
-    assert pipeline.compile_ahead(unit_of(program), "sm_90").code
+def test_program_compiles(program: Program, units: JointUnits, once: Once) -> None:
+    unit = unit_of(program, "cuda")
+    units.prepare(unit, once)
+    assert pipeline.compile_ahead(unit, "sm_90").code
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
 @pytest.mark.parametrize("name", OLDER)
 def test_program_compiles_for_other_architectures(name: str, architecture: str) -> None:
-    assert pipeline.compile_ahead(unit_of(BY_NAME[name]), architecture).code
+    assert pipeline.compile_ahead(unit_of(BY_NAME[name], "cuda"), architecture).code

@@ -929,11 +929,12 @@ class Maker:
             yield ir.Store(target, self.literal(PY_INT), SPAN)
 
 
+@pytest.mark.parametrize("examples", [80, pytest.param(250, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("split", [False, True])
-def test_indices_lie_in_their_intervals(split: bool) -> None:
+def test_indices_lie_in_their_intervals(split: bool, examples: int) -> None:
     proven = 0
 
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=examples, deadline=None)
     @given(st.randoms(use_true_random=False), st.integers(0, 2**32))
     def check(draw: random.Random, seed: int) -> None:
         nonlocal proven
