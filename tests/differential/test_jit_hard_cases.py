@@ -130,6 +130,21 @@ def test_zeros_of_integers_have_no_sign() -> None:
     assert_same(found, wanted, 0, "")
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("out", ["float64", "float32", "float16", "complex128", "complex64"])
+def test_zeros_of_integers_have_no_sign_in_results_of_another_dtype(dtype: str, out: str) -> None:
+    x = np.array([-0.25, -0.5, -0.0, 0.0, 0.25, -0.375] * 4, dtype)
+    results = tuple(np.ones(x.size, out) for _ in range(4))
+    jit.kernel(integers_of_a_float)(x, out=results)
+    for result in results:
+        assert not result.any()
+        assert not np.signbit([result.real, result.imag]).any()
+
+
+def integers_of_a_float(x: Any) -> Any:
+    return int(np.rint(x)), round(x), int(np.trunc(x)), np.int32(x)
+
+
 def largest_and_least(x: Any, y: Any) -> None:
     i = jit.grid(1)
     v = x[i]

@@ -314,13 +314,10 @@ class Emitter:
             return self._handlers[type(node.operand)](node.operand)
         ctype = self.ctype(target)
         self.ctype(source)
-        if self._has_sign_of_zero(node):
-            self._needs_numbers(target)
-            return f"kerneltk::jit::whole<{ctype}>({self.text(node.operand)})", _PRIMARY
-        if source.is_complex or target.is_complex or source.is_half or target.is_half:
-            self._needs_numbers(source)
-            self._needs_numbers(target)
-            return f"kerneltk::jit::convert<{ctype}>({self.text(node.operand)})", _PRIMARY
+        is_plain = isinstance(node.operand, ir.Literal_) or _is_coordinate(node.operand)
+        of_class = any(kind.is_complex or kind.is_half for kind in (source, target))
+        if of_class or (not is_plain and self._may_keep_sign_of_zero(source, target)):
+            return self.converted(self.text(node.operand), source, target), _PRIMARY
         if target == BOOL:
             return f"{self.text(node.operand, _EQUAL + 1)} != 0", _EQUAL
         operand = self.text(node.operand, _UNARY)
@@ -328,13 +325,17 @@ class Emitter:
             operand = operand.removeprefix("(long long)")
         return f"({ctype}){operand}", _UNARY
 
-    def _has_sign_of_zero(self, node: ir.Cast) -> bool:
+    def converted(self, text: str, source: Number, target: Number) -> str:
+        """Return the call that makes a number of one type one of another."""
+        self._needs_numbers(source)
+        self._needs_numbers(target)
+        name = "whole" if self._may_keep_sign_of_zero(source, target) else "convert"
+        return f"kerneltk::jit::{name}<{self.ctype(target)}>({text})"
+
+    def _may_keep_sign_of_zero(self, source: Number, target: Number) -> bool:
         """Whether an integer that was a float may become one with its sign of zero."""
-        source, target = node.operand.type, node.type
-        assert isinstance(source, Number)
         is_of_float = source.is_integer and (target.is_floating or target.is_complex)
-        is_plain = isinstance(node.operand, ir.Literal_) or _is_coordinate(node.operand)
-        return is_of_float and not is_plain and self._truncates
+        return is_of_float and self._truncates
 
     @functools.cached_property
     def _truncates(self) -> bool:
@@ -404,6 +405,9 @@ class Emitter:
             both = isinstance(node.left, ir.Literal_) and isinstance(node.right, ir.Literal_)
             left = self.text(node.left, precedence) if both else self._infix(node.left, precedence)
             right = self._infix(node.right, precedence + 1)
+            if op in _SYMBOLS and not (isinstance(node.right, ir.Literal_) and node.right.value):
+                self.headers["jit_divisor.hpp"] = None
+                right = f"kerneltk::jit::checked_divisor({self.text(node.right)})"
             if (
                 op == "-"
                 and kind.dtype.kind == "f"
