@@ -763,7 +763,10 @@ class Emitter:
 
     def _assert(self, node: ir.Assert) -> None:
         self.headers["jit_assert.hpp"] = None
-        self._line(f'KERNELTK_ASSERT({self.text(node.condition)}, "{_quoted(node.message)}");')
+        condition = self.text(node.condition)
+        if "," in condition:  # would divide the macro's arguments
+            condition = f"({condition})"
+        self._line(f'KERNELTK_ASSERT({condition}, "{_quoted(node.message)}");')
 
     def _print(self, node: ir.Print) -> None:
         text = ""

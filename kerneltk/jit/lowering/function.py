@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from kerneltk.errors import TypingError, UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.joining import hint_for, join, type_of_annotation
@@ -139,12 +140,15 @@ def _bind_parameters(low: Context) -> tuple[ir.Parameter, ...]:
 
 
 def annotated_type(low: Context, node: ast.expr | None) -> Number | None:
-    """Return the type that an annotation names; None if it names none."""
+    """Return the type that an annotation names; None if it names none: it may be anything."""
     if node is None:
         return None
+    pending = len(low.pending)
     try:
-        found = evaluate(low, node)
-    except Exception:  # an annotation may be anything, and mean nothing here
+        with low.captured():  # Python does not execute it, either
+            found = evaluate(low, node)
+    except (TypingError, UnsupportedError, Pending):
+        del low.pending[pending:]
         return None
     return type_of_annotation(found.value) if isinstance(found, Static) else None
 

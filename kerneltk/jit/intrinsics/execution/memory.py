@@ -25,7 +25,7 @@ _MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
 
 
 def _alignment(low: Any, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> int:
-    """Return an alignment (bytes); 0 for one that elements have anyhow."""
+    """Return an alignment (bytes); 0 for less than elements have anyhow."""
     found = static_value(low, value, span, "An alignment")
     if found is None:
         return 0
@@ -33,7 +33,7 @@ def _alignment(low: Any, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> i
         raise low.fail(f"An alignment is a power of two (bytes), not {found!r}.", span)
     if found > _MOST_ALIGNMENT:
         raise low.fail(f"An alignment is at most {_MOST_ALIGNMENT} bytes, not {found}.", span)
-    return 0 if found <= describe(dtype).alignment else int(found)
+    return 0 if found < describe(dtype).alignment else int(found)
 
 
 def _declared(

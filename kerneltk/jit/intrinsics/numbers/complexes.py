@@ -114,8 +114,10 @@ def _isclose(low: Builder, site: CallSite) -> Value:
         low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
     )
     numbers = [low.as_number(value, site.span) for value in values.values()]
-    kind = _complex_of(common_number(low, numbers[:2], site))
-    kinds = (kind, kind, _part_of(kind), _part_of(kind))
+    for number in numbers[2:]:
+        if number.type.is_complex:
+            raise low.fail(f"A tolerance of '{site.name}' is a real number.", site.span)
+    kinds = (PY_COMPLEX, PY_COMPLEX, PY_FLOAT, PY_FLOAT)
     return call(
         _IS_CLOSE, [low.cast(n, k) for n, k in zip(numbers, kinds, strict=True)], BOOL, site
     )

@@ -485,12 +485,11 @@ def _isclose(low: Builder, site: CallSite) -> Value:
         low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
     )
     numbers = [low.as_number(value, site.span) for value in values.values()]
-    kind = floating_of(common_number(low, numbers, site))
+    kind = common_number(low, numbers, site)
     if kind.is_complex:
         raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
-    if kind.dtype.itemsize < 4:
-        kind = _FLOAT
-    return call(_IS_CLOSE, [low.cast(number, kind) for number in numbers], BOOL, site)
+    # Python's, which compares floats of 64 bits: the tolerances are not rounded.
+    return call(_IS_CLOSE, [low.cast(number, PY_FLOAT) for number in numbers], BOOL, site)
 
 
 def _divmod(low: Any, site: CallSite) -> Value:
