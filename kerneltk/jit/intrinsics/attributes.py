@@ -9,7 +9,7 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import BoundMethod, Builder, Operation, Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Record, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Record, Tuple
 
 __all__ = ["FIELD_VIEW", "STRIDE", "array_attribute", "extent", "number_attribute"]
 
@@ -118,10 +118,10 @@ def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Spa
     if name == "dtype" and not kind.weak:
         return Static(kind.dtype)
     if name == "real":
-        return ir.Call(REAL, (value,), _part(kind), span) if kind.is_complex else value
+        return ir.Call(REAL, (value,), kind.part, span) if kind.is_complex else value
     if name == "imag":
         if kind.is_complex:
-            return ir.Call(IMAG, (value,), _part(kind), span)
+            return ir.Call(IMAG, (value,), kind.part, span)
         return low.cast(ir.Literal_(0, PY_INT, span), PY_INT if kind == BOOL else kind)
     if name == "conjugate":
         return Static(
@@ -134,9 +134,3 @@ def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Spa
             )
         )
     raise low.fail(f"A number of type '{kind}' has no attribute '{name}'.", span)
-
-
-def _part(kind: Number) -> Number:
-    if kind.weak:
-        return PY_FLOAT
-    return Number(np.dtype(np.float32 if kind.dtype.name == "complex64" else np.float64))

@@ -76,6 +76,13 @@ class Number:
         return self.dtype.itemsize == 2 and self.dtype.kind in "fV"
 
     @property
+    def part(self) -> Number:
+        """The type of a complex number's parts."""
+        if self.weak:
+            return PY_FLOAT
+        return Number(np.dtype(np.float32 if self.dtype == np.complex64 else np.float64))
+
+    @property
     def is_complex(self) -> bool:
         """Whether it has an imaginary part."""
         return self.dtype.kind == "c"
