@@ -153,15 +153,8 @@ def _may_overflow(node: Any) -> bool:
 
 
 class Emitter:
-    """Writes a program.
-
-    Parameters
-    ----------
-    program : Program
-    launch_bounds : str
-        What stands between ``__global__ void`` and the name.
-    assumptions : ShapeAssumptions
-        What is known of a GPU's launch: offsets in arrays that 32 bits index have 32 bits.
+    """Writes a program; `launch_bounds` between ``__global__ void`` and the kernel's name. Offsets
+    in arrays that are known to be 32-bit-indexable have 32 bits.
     """
 
     def __init__(
@@ -888,16 +881,7 @@ class Emitter:
 def emit_program(
     program: ir.Program, launch_bounds: str = "", assumptions: ShapeAssumptions = UNKNOWN
 ) -> tuple[tuple[str, ...], str]:
-    """Return the package headers that a program needs, and its source.
-
-    Parameters
-    ----------
-    program : Program
-    launch_bounds : str
-        What stands before the kernel's name: ``"__launch_bounds__(256) "``.
-    assumptions : ShapeAssumptions
-        As for `Emitter`.
-    """
+    """Return the package headers that a program needs, and its source."""
     emitter = Emitter(program, launch_bounds, assumptions)
     text = emitter.program()
     return tuple(emitter.headers), text

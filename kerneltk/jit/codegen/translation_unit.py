@@ -22,18 +22,7 @@ def unit_of(
     launch_bounds: str = "",
     assumptions: ShapeAssumptions = UNKNOWN,
 ) -> TranslationUnit:
-    """Return the unit of a program that has passed all passes.
-
-    Parameters
-    ----------
-    program : Program
-    backend : Capabilities
-    options : tuple of str
-        Compile options.
-    launch_bounds : str
-        What stands before the kernel's name.
-    assumptions : ShapeAssumptions
-    """
+    """Return the unit of a program that has passed all passes."""
     entry = program.kernel.name
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())

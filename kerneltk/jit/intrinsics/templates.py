@@ -28,14 +28,7 @@ Scope = Literal["block", "warp"]
 class Template(Intrinsic):
     """A collective for any dtype: in brackets it becomes one for a dtype and a number of threads.
 
-    Parameters
-    ----------
-    name : str
-    scope : {"block", "warp"}
-    storage : str
-        The C++ type of the storage; ``{0}`` is that of a value, ``{threads}`` their number.
-    methods : Methods
-    doc : str
+    `storage` is a C++ type; ``{0}`` is that of a value, ``{threads}`` the number of threads.
     """
 
     def __init__(self, name: str, scope: Scope, storage: str, methods: Methods, doc: str) -> None:
@@ -214,12 +207,8 @@ class Collective(Intrinsic):
         return text
 
     def kind(self, role: str) -> Opaque:
-        """Return the type of its storage, or of what has its methods.
-
-        Parameters
-        ----------
-        role : {"storage", "shared", "own"}
-            The storage; the collective in a storage that the user declared, or in one of its own.
+        """Return the type of its ``"storage"``, or of what has its methods: of the collective in a
+        storage that the user declared (``"shared"``), or in its ``"own"``.
         """
         is_block = self.template.scope == "block"
         place = f"kerneltk::jit::storage_place<{self.storage}>" if is_block else self.storage
@@ -265,12 +254,7 @@ class Collective(Intrinsic):
 
 
 class TempStorage:
-    """The shared memory that a collective needs: a dtype of `shared_memory`.
-
-    Parameters
-    ----------
-    collective : Collective
-    """
+    """The shared memory that a collective needs: a dtype of `shared_memory`."""
 
     def __init__(self, collective: Collective) -> None:
         self.collective = collective

@@ -396,7 +396,7 @@ class Print:
 class ThreadLoop:
     """The threads of a block one after the other: what stands between two barriers.
 
-    Only `split` makes it, for CPU cores.
+    Only barrier fission makes it, for CPU cores.
     """
 
     body: tuple[Statement, ...]
@@ -434,40 +434,20 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function with all types decided.
+    """A function with all types decided."""
 
-    Parameters
-    ----------
-    name : str
-        Unique in the program, and a C++ identifier.
-    parameters : tuple of Parameter
-        Those that exist at run time.
-    result : Type
-    body : tuple of Statement
-    locals : tuple of (str, Type)
-        Its variables in the order of their first assignment; loop variables that are private, and
-        declared memory, are not among them.
-    source : FunctionSource
-    is_kernel : bool
-    per_thread : frozenset of str
-        Locals of a split function of which each thread has its own, across thread loops.
-    is_split : bool
-        Whether it runs a whole block at a time (`split`).
-    index_ndim : int
-        How many of the parameters, the last ones, are the index of the element that a function of
-        elements computes.
-    """
-
-    name: str
-    parameters: tuple[Parameter, ...]
+    name: str  # unique in the program, and a C++ identifier
+    parameters: tuple[Parameter, ...]  # those that exist at run time
     result: Type
     body: tuple[Statement, ...]
+    # Variables in the order of their first assignment: neither memory, nor private loop variables.
     locals: tuple[tuple[str, Type], ...]
     source: FunctionSource
     is_kernel: bool = False
+    # Locals of a split function of which each thread has its own, across thread loops.
     per_thread: frozenset[str] = field(default=frozenset())
-    is_split: bool = False
-    index_ndim: int = 0
+    is_split: bool = False  # it runs a whole block at a time: `barrier_fission`
+    index_ndim: int = 0  # so many parameters, the last ones, are the index of an element
 
 
 @dataclass(frozen=True, slots=True)

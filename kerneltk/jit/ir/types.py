@@ -42,18 +42,10 @@ Layout = Literal["C", "strided", "fixed"]
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number.
+    """A number."""
 
-    Parameters
-    ----------
-    dtype : np.dtype
-        What it is computed in; of a weak one int64, float64 or complex128.
-    weak : bool
-        Whether it is Python's own.
-    """
-
-    dtype: np.dtype[Any]
-    weak: bool = False
+    dtype: np.dtype[Any]  # what it is computed in; of a weak one int64, float64 or complex128
+    weak: bool = False  # Python's own
 
     def __str__(self) -> str:
         if self.weak:
@@ -90,12 +82,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A structured value: one element of an array of records.
-
-    Parameters
-    ----------
-    dtype : np.dtype
-    """
+    """A structured value: one element of an array of records."""
 
     dtype: np.dtype[Any]
 
@@ -110,29 +97,15 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array, a view of one, shared memory or local memory.
-
-    Parameters
-    ----------
-    element : Number or Record
-    ndim : int
-    layout : {"C", "strided", "fixed"}
-        Dense in C order; with steps of its own (bytes); of a shape that is known.
-    shape : tuple of int
-        Of a fixed one (elements); empty otherwise.
-    space : {"global", "shared", "local", "constant"}
-    writable : bool
-    packed : bool
-        Whether elements may lie at any byte, as fields of packed records do.
-    """
+    """An array, a view of one, shared memory or local memory."""
 
     element: Number | Record
     ndim: int
-    layout: Layout = "C"
-    shape: tuple[int, ...] = ()
+    layout: Layout = "C"  # strided: with steps of its own (bytes); fixed: of a shape that is known
+    shape: tuple[int, ...] = ()  # of a fixed one (elements)
     space: Space = "global"
     writable: bool = True
-    packed: bool = False
+    packed: bool = False  # elements may lie at any byte, as fields of packed records do
 
     def __str__(self) -> str:
         space = {"global": "", "shared": "shared ", "local": "local ", "constant": "constant "}
@@ -166,20 +139,11 @@ class Reference(Array):
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple, a named tuple or a dataclass.
-
-    Parameters
-    ----------
-    items : tuple of Type
-    names : tuple of str
-        Of the fields; empty for a plain tuple.
-    maker : type or None
-        The class of a named tuple or a dataclass.
-    """
+    """A tuple, a named tuple or a dataclass."""
 
     items: tuple[Type, ...]
-    names: tuple[str, ...] = ()
-    maker: type | None = None
+    names: tuple[str, ...] = ()  # of the fields; empty for a plain tuple
+    maker: type | None = None  # the class of a named tuple or a dataclass
 
     def __str__(self) -> str:
         if self.maker is not None:
@@ -189,21 +153,13 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that only intrinsics know what to do with: a group of threads, a collective's memory.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    ctype : str
-        The C++ type; ``{0}``, ``{1}``, ... stand for those of the detail ``"types"``.
-    details : tuple of (str, object)
-        What the intrinsics of it want to know.
+    """A value that only intrinsics know what to do with: a group of threads, a collective's
+    memory.
     """
 
-    name: str
-    ctype: str
-    details: tuple[tuple[str, Any], ...] = ()
+    name: str  # for messages
+    ctype: str  # in C++; ``{0}``, ``{1}``, ... stand for those of the detail ``"types"``
+    details: tuple[tuple[str, Any], ...] = ()  # what its intrinsics want to know
 
     def __str__(self) -> str:
         return self.name

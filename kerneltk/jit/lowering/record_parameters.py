@@ -31,14 +31,7 @@ def referred_type(kind: Type) -> Type:
 def pass_by_value(program: ir.Program) -> ir.Program:
     """Return a program whose kernel takes by value the records that it does not write to.
 
-    Parameters
-    ----------
-    program : Program
-
-    Returns
-    -------
-    Program
-        The same object if there is nothing to change.
+    It is the same object if there is nothing to change.
     """
     kernel = program.kernel
     records = [p for p in kernel.parameters if value_type(p.type) != p.type]

@@ -43,14 +43,7 @@ def fission_program(program: ir.Program) -> ir.Program:
 
 
 def fission(kernel: ir.Function, callees: Mapping[str, ir.Function]) -> ir.Function | NotSplit:
-    """Return a kernel whose body runs once for a whole block, or why there is none.
-
-    Parameters
-    ----------
-    kernel : ir.Function
-    callees : mapping of str to ir.Function
-        The functions that it may call, by name.
-    """
+    """Return a kernel whose body runs once for a whole block, or why there is none."""
     try:
         refuse_waits(kernel.body, callees)
         return _Splitter(with_unique_names(kernel), callees).result()

@@ -42,19 +42,11 @@ def simplify(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Func
     Of an index that cannot be negative `Element.wrap` becomes False; ``//`` and ``%`` become
     ``div`` and ``rem`` where neither side can be negative; a loop learns the sign of its step; a
     selection becomes the value that a plain comparison always selects. A Python int that fits 32
-    bits becomes a float by way of an int32: GPUs convert that four times faster.
+    bits becomes a float by way of an int32: GPUs convert that four times faster. It is the same
+    object if there is nothing to change.
 
-    Parameters
-    ----------
-    function : Function
-    is_32bit_indexable : bool
-        Whether all arrays have less than 2**31 elements, along each axis, too, and the grid less
-        than 2**31 threads along each axis.
-
-    Returns
-    -------
-    Function
-        The same object if there is nothing to change.
+    `is_32bit_indexable`: arrays have less than 2**31 elements, along each axis, too, and the grid
+    less than 2**31 threads along each axis.
     """
     body = _Simplifier(function, is_32bit_indexable).run()
     if body is function.body:
@@ -63,14 +55,7 @@ def simplify(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Func
 
 
 def shorten(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Function:
-    """Return a function whose Python ints are computed in 32 bits where that gives the same.
-
-    Parameters
-    ----------
-    function : Function
-    is_32bit_indexable : bool
-        As for `simplify`.
-    """
+    """Return a function whose Python ints are computed in 32 bits where that gives the same."""
     return replace(function, body=_Simplifier(function, is_32bit_indexable, short=True).run())
 
 

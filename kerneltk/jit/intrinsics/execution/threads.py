@@ -29,14 +29,7 @@ _UINT = Number(np.dtype(np.uint32))
 
 
 class DeviceValue:
-    """A value that only a thread has: ``threadIdx.x``, ``warpsize``.
-
-    Parameters
-    ----------
-    name : str
-    operation : Operation
-    kind : Type
-    """
+    """A value that only a thread has: ``threadIdx.x``, ``warpsize``."""
 
     def __init__(self, name: str, operation: Operation, kind: Type = PY_INT) -> None:
         self.__name__ = name

@@ -22,13 +22,7 @@ _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosx
 
 
 def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
-    """Lower ``print(...)``.
-
-    Raises
-    ------
-    TypingError, UnsupportedError
-        An argument or a format that printf has nothing for.
-    """
+    """Lower ``print(...)``."""
     separator, end = " ", "\n"
     for keyword in node.keywords:
         found = evaluate(low, keyword.value)

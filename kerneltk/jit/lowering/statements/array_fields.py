@@ -18,17 +18,8 @@ _Indices = tuple[ir.Expression, ...]
 
 
 def store_array(low: FunctionBuilder, lvalue: ir.Field, value: Value, span: ir.Span) -> None:
-    """Emit the stores of a value to all elements of a field.
-
-    Parameters
-    ----------
-    low : FunctionBuilder
-    lvalue : Field
-        An array of a fixed shape.
-    value : Value
-        A number, an array, or a tuple of numbers.
-    span : Span
-        Of the value.
+    """Emit the stores of a number, an array or a tuple of numbers to all elements of a field, an
+    array of a fixed shape; `span` is the value's.
     """
     kind = lvalue.type
     assert isinstance(kind, Array)

@@ -205,12 +205,8 @@ def as_number(low: Context, value: Value, span: ir.Span, what: str = "") -> ir.E
 
 
 def convert(low: Context, value: Value, target: Type, span: ir.Span, what: str) -> ir.Expression:
-    """Return a value as one of a type that it can be stored to; raises where it cannot.
-
-    Parameters
-    ----------
-    what : str
-        What it is stored to, for messages: ``"'y'"``, ``"an element of 'x'"``.
+    """Return a value as one of a type that it can be stored to; raises where it cannot, and names
+    what it is stored to: ``"'y'"``, ``"an element of 'x'"``.
     """
     if isinstance(value, Static) and isinstance(target, Number) and target.is_integer:
         check_constant(low, value.value, target, span)
