@@ -301,8 +301,7 @@ class Emitter:
         return node.name, _PRIMARY
 
     def _cast(self, node: ir.Cast) -> _Text:
-        source, target = node.operand.type, node.type
-        assert isinstance(source, Number)
+        source, target = ir.number_type(node.operand), node.type
         if source.dtype == target.dtype:
             return self._handlers[type(node.operand)](node.operand)
         ctype = self.ctype(target)
@@ -474,8 +473,7 @@ class Emitter:
 
     def _indices(self, node: ir.Element) -> list[str]:
         texts = []
-        array = node.array.type
-        assert isinstance(array, Array)
+        array = ir.array_type(node.array)
         for axis, (index, wrap) in enumerate(zip(node.indices, node.wrap, strict=True)):
             text = self._infix(index, 0)
             if wrap:
@@ -488,8 +486,7 @@ class Emitter:
         return texts
 
     def _element(self, node: ir.Element) -> _Text:
-        array = node.array.type
-        assert isinstance(array, Array)
+        array = ir.array_type(node.array)
         base = self.text(node.array, _PRIMARY)
         indices = self._indices(node)
         if array.layout == "fixed":
@@ -506,8 +503,7 @@ class Emitter:
 
     def _section(self, node: ir.Section) -> _Text:
         """A view: a call of a function object that computes pointer, shape and steps."""
-        source, target = node.array.type, node.type
-        assert isinstance(source, Array)
+        source, target = ir.array_type(node.array), node.type
         ctype = self.ctype(target)
         base = self.text(node.array, _PRIMARY)
         fixed = source.layout == "fixed"
@@ -656,8 +652,7 @@ class Emitter:
         self._line(f"const {self.ctype(node.type)} {node.name} = {name};")
 
     def _constant(self, node: ir.Declare, element: str, extents: str) -> None:
-        kind = node.type
-        assert isinstance(kind, Array)
+        kind = ir.array_type(node)
         assert isinstance(kind.element, Number)
         held = _constant_words(np.frombuffer(node.data, kind.element.dtype))
         word = self.ctype(Number(held.dtype))

@@ -140,8 +140,7 @@ def _pow(low: Builder, site: CallSite) -> Value:
 def _round(low: Builder, site: CallSite) -> Value:
     values = arguments_of(low, site, ("number", "ndigits"), {"ndigits": None})
     value = low.as_number(values["number"], site.span_of(0))
-    kind = value.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(value)
     digits = values["ndigits"]
     none = isinstance(digits, Static) and digits.value is None
     if kind.is_complex:

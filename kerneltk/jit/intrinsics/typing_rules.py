@@ -153,8 +153,7 @@ def floating_of(kind: Number) -> Number:
 
 def common_number(low: Builder, values: Sequence[ir.Expression], site: CallSite) -> Number:
     """Return the type that all arguments meet in."""
-    kind = values[0].type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(values[0])
     for value in values[1:]:
         assert isinstance(value.type, Number)
         joined = common_type(kind, value.type, low.mode)

@@ -28,8 +28,9 @@ __all__ = [
     "Element", "Evaluate", "Expression", "Extent", "Field", "For", "Function", "If", "Invoke",
     "Literal_", "Local", "Logical", "Not", "Nothing", "Parameter", "Print", "Program", "Return",
     "Section", "Select", "Slice", "Span", "Statement", "Store", "ThreadLoop", "Unary", "Update",
-    "While", "bodies", "children", "controls", "is_packed", "rebuilt", "statements", "taken_out",
-    "unchanged", "walk", "with_bodies", "with_children", "with_statements",
+    "While", "array_type", "bodies", "children", "controls", "is_packed", "number_type", "rebuilt",
+    "statements", "taken_out", "unchanged", "walk", "with_bodies", "with_children",
+    "with_statements",
 ]  # fmt: skip
 
 
@@ -264,6 +265,18 @@ Expression: TypeAlias = (
     | Call
     | Invoke
 )
+
+
+def array_type(node: Expression | Declare) -> Array:
+    """The type of an expression that is an array."""
+    assert isinstance(node.type, Array)
+    return node.type
+
+
+def number_type(node: Expression) -> Number:
+    """The type of an expression that is a number."""
+    assert isinstance(node.type, Number)
+    return node.type
 
 
 # -- statements -----------------------------------------------------------------------------------

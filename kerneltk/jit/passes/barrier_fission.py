@@ -276,7 +276,7 @@ class _Splitter:
         # What reads memory or may fail is evaluated where it stands.
         return any(
             isinstance(node, ir.Element | ir.Invoke)
-            or (isinstance(node, ir.Binary) and node.op in ("//", "%", "**"))
+            or (isinstance(node, ir.Binary) and node.op in ("//", "%", "div", "rem", "**"))
             for node in ir.walk(store.value)
         ) and any(
             isinstance(node, ir.Return | ir.Element | ir.Invoke)

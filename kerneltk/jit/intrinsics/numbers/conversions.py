@@ -26,8 +26,7 @@ def cast_to(target: Number, default: Any = 0) -> Rule:
         if isinstance(value, Static) and isinstance(value.value, str):
             raise low.refuse("A string cannot be converted in a kernel.", site.span)
         found = low.as_number(value, site.span_of(0), "What is converted")
-        kind = found.type
-        assert isinstance(kind, Number)
+        kind = ir.number_type(found)
         if kind.is_complex and not target.is_complex and target != BOOL:
             raise low.fail(
                 f"A complex number cannot become '{target}'.", site.span, "take '.real'."

@@ -430,8 +430,7 @@ def _round(low: Builder, site: CallSite) -> Value:
     """``np.round(x, decimals)``: of the argument's own type."""
     values = arguments_of(low, site, ("a", "decimals"), {"decimals": 0})
     value = low.as_number(values["a"], site.span_of(0))
-    kind = value.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(value)
     decimals = values["decimals"]
     if kind.is_complex:
         raise low.fail("A complex number cannot be rounded.", site.span)

@@ -21,8 +21,7 @@ def store_array(low: FunctionBuilder, lvalue: ir.Field, value: Value, span: ir.S
     """Emit the stores of a number, an array or a tuple of numbers to all elements of a field, an
     array of a fixed shape; `span` is the value's.
     """
-    kind = lvalue.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(lvalue)
     found = low.as_expression(value, span)
 
     def converted(item: Value) -> ir.Expression:
@@ -55,8 +54,7 @@ def store_array(low: FunctionBuilder, lvalue: ir.Field, value: Value, span: ir.S
 
 
 def _item(array: ir.Expression, indices: _Indices) -> ir.Element:
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     return ir.Element(array, indices, (False,) * len(indices), kind.element, array.span)
 
 
@@ -64,8 +62,7 @@ def _emit_each(
     low: FunctionBuilder, array: ir.Expression, value_at: Callable[[_Indices], ir.Expression]
 ) -> None:
     """Emit a loop over all elements of an array of a fixed shape, with what each is given."""
-    kind, span = array.type, array.span
-    assert isinstance(kind, Array)
+    kind, span = ir.array_type(array), array.span
     counters = tuple(ir.Local(low.fresh("k"), PY_INT, span) for _ in kind.shape)
     with low.captured() as added:
         low.emit(ir.Store(_item(array, counters), value_at(counters), span))
@@ -83,8 +80,7 @@ def _reader(
     """Return a function that reads an array's element for one of the field; emit assertions of
     what is not known of its shape.
     """
-    kind, target = source.type, lvalue.type
-    assert isinstance(kind, Array)
+    kind, target = ir.array_type(source), lvalue.type
     assert isinstance(target, Array)
     before = target.ndim - kind.ndim
     if before < 0:
@@ -118,7 +114,6 @@ def _reader(
 
 
 def _not_broadcast(low: FunctionBuilder, shape: str, lvalue: ir.Field, span: ir.Span) -> Exception:
-    kind = lvalue.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(lvalue)
     field = f"the field '{lvalue.key}' of the shape {kind.shape}"
     return low.fail(f"An array of {shape} is not broadcast to {field}.", span)

@@ -268,8 +268,7 @@ def _array_loop(low: FunctionBuilder, node: ast.For, array: ir.Expression) -> No
             view = replace(array.type, layout="C", shape=())
             array = low.convert(array, view, span, "the array")
         array = low.temporary(array)
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     if kind.ndim == 0:
         raise low.fail("An array without dimensions cannot be looped over.", span)
     counter = ir.Local(low.fresh("k"), PY_INT, span)

@@ -246,8 +246,7 @@ def convert(low: Context, value: Value, target: Type, span: ir.Span, what: str) 
 
 def _as_view(value: ir.Expression, target: Array, span: ir.Span) -> ir.Expression | None:
     """Return an array as a view of a more general type; None if it is none."""
-    found = value.type
-    assert isinstance(found, Array)
+    found = ir.array_type(value)
     if found == target:
         return value
     fits = found.dense_view() == target.dense_view()

@@ -250,8 +250,7 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
         except TypeError as error:
             raise not_computed(low, error, (value.value,), span) from error
     number = as_number(low, value, span)
-    kind = number.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(number)
     if isinstance(node.op, ast.Invert):
         if kind == BOOL:
             return ir.Not(number, span)

@@ -83,3 +83,20 @@ def test_a_quotient_that_nobody_reads_and_one_that_nobody_computes(dtype: str) -
     with pytest.raises(DivisionError):
         jit.kernel(unused)(x, y)
     assert (jit.kernel(guarded)(x, y) == x).all()
+
+
+def guarded_before_a_barrier(x, y):
+    i = jit.threadIdx.x
+    if x.size == 0 or i > 100:
+        return
+    quotient = 100 // x.size + 100 % x.size  # neither side is negative
+    jit.syncthreads()
+    y[i] = quotient
+
+
+def test_what_a_block_computes_comes_after_the_returns_before_it() -> None:
+    y = np.zeros(8, np.int64)
+    jit.rawkernel(guarded_before_a_barrier)[1, 8](np.zeros(0), y)
+    assert not y.any()
+    jit.rawkernel(guarded_before_a_barrier)[1, 8](np.zeros(7), y)
+    assert (y == 16).all()
