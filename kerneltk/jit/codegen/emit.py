@@ -752,7 +752,7 @@ class Emitter:
     def _assert(self, node: ir.Assert) -> None:
         self.headers["jit_assert.hpp"] = None
         condition = self.text(node.condition)
-        if "," in condition:  # would divide the macro's arguments
+        if _has_open_comma(condition):  # which would divide the macro's arguments
             condition = f"({condition})"
         self._line(f'KERNELTK_ASSERT({condition}, "{_quoted(node.message)}");')
 
@@ -905,6 +905,12 @@ def _quoted(text: str) -> str:
     """Return text as it stands in a C++ string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return escaped.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+
+
+def _has_open_comma(text: str) -> bool:
+    """Whether a comma stands outside of parentheses."""
+    commas = (k for k, letter in enumerate(text) if letter == ",")
+    return any(text.count("(", 0, k) == text.count(")", 0, k) for k in commas)
 
 
 def _mentions(node: Any, name: str) -> bool:

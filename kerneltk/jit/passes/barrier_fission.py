@@ -275,8 +275,7 @@ class _Splitter:
             return True
         # What reads memory or may fail is evaluated where it stands.
         return any(
-            isinstance(node, ir.Element | ir.Invoke)
-            or (isinstance(node, ir.Binary) and node.op in ("//", "%", "div", "rem", "**"))
+            isinstance(node, ir.Element | ir.Invoke) or _may_fail(node)
             for node in ir.walk(store.value)
         ) and any(
             isinstance(node, ir.Return | ir.Element | ir.Invoke)
@@ -325,6 +324,14 @@ class _Splitter:
         while more := {n for name, found in views if name in seen for n in found} - seen:
             seen |= more
         return kept | (seen & {d.name for d in self._memory_of_threads})
+
+
+def _may_fail(node: Any) -> bool:
+    """Whether an operation may end the kernel, as a division by zero does."""
+    if not isinstance(node, ir.Binary):
+        return False
+    is_known = isinstance(node.right, ir.Literal_) and node.right.value != 0
+    return node.op in ("//", "%", "**") or (node.op in ("div", "rem") and not is_known)
 
 
 def _index(around: tuple[Any, ...], statement: Any) -> int:
