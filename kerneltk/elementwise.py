@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name, check_options, check_text
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.artifacts import BackendName, TranslationUnit
@@ -231,7 +232,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            As a call does; also where the loop has no elements, which compiles nothing.
+            As a call does; also where the loop has no elements, which compiles nothing, and for a
+            backend that there is not.
 
         Examples
         --------
@@ -241,9 +243,10 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('scale', True)
         """
+        capabilities = capabilities_of(backend)
         options = call_arguments.read_options({"size": size, "block_size": block_size})
         args = call_arguments.arrange(self.name, self._definition.signature, args, named)
-        resolved, unit = self._described(self._definition, args, backend, options.plan_key)
+        resolved, unit = self._described(self._definition, args, capabilities, options.plan_key)
         if unit is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
         return unit

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name, check_options, check_text
 from kerneltk.codegen.reduction import ReductionDefinition
@@ -352,7 +353,8 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            As a call does; also where there are no outputs, which compiles nothing.
+            As a call does; also where there are no outputs, which compiles nothing, and for a
+            backend that there is not.
 
         Examples
         --------
@@ -361,6 +363,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('total', True)
         """
+        capabilities = capabilities_of(backend)
         options = call_arguments.read_options({"size": size})
         args = self._arranged(args, out, named)
         definition = self._definition
@@ -368,7 +371,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             definition = _with_mask(definition)
             args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
         plan_key = _plan_key(axis, keepdims, options.size)
-        resolved, unit = self._described(definition, args, backend, plan_key)
+        resolved, unit = self._described(definition, args, capabilities, plan_key)
         if unit is None:
             raise ArgumentValueError(
                 f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."

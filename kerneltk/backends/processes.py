@@ -90,5 +90,7 @@ def run(
         if isinstance(error, subprocess.TimeoutExpired):
             raise TimeoutError(f"no end after {time_limit:g} s") from error
         raise
+    if process.returncode in (126, 127) and (messages or output).startswith(b"/usr/bin/env: "):
+        raise OSError((messages or output).decode(errors="replace").strip())
     printed = [part.decode(errors="replace") for part in (output, messages or b"")]
     return process.returncode, printed[0], printed[1]

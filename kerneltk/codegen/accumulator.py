@@ -8,23 +8,21 @@ from dataclasses import dataclass
 
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import variable_problem
-from kerneltk.core.lexer import lex
+from kerneltk.core.lexer import comma_spans, lex
 from kerneltk.errors import SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding
 
-__all__ = ["MOST_BYTES", "Accumulator", "parse_accumulator"]
-
 MOST_BYTES = 128
 """The largest accumulator: a block's totals pass through its shared memory."""
 
-# C's own names, and how many bytes each takes on Linux.
+# How many bytes types take on Linux.
 _C_SIZES = {
     "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2,
     "int": 4, "unsigned": 4, "unsigned int": 4, "long": 8, "unsigned long": 8, "long long": 8,
     "unsigned long long": 8, "float": 4, "double": 8, "size_t": 8, "ptrdiff_t": 8,
     **{f"{u}int{bits}_t": bits // 8 for u in ("", "u") for bits in (8, 16, 32, 64)},
-    "complex<float>": 8, "complex<double>": 16,
+    "complex<float>": 8, "complex<double>": 16, "float16": 2, "bfloat16": 2,
 }  # fmt: skip
 _VECTOR_TYPE = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]")
 _NARROW = ("float16", "bfloat16")
@@ -49,53 +47,25 @@ class Accumulator:
     fields: tuple[tuple[str, str], ...] = ()
 
     def declared(self, binding: Binding) -> str:
-        """Return the C type that ``_type_reduce`` names, where there are no fields.
+        """The C type that ``_type_reduce`` names, where there are no fields.
 
         By default a 16-bit float is summed in float32.
         """
-        if not self.text and self._bound(self.ctype, binding) in _NARROW:
-            return "float"
-        return self.ctype
-
-    def _bound(self, ctype: str, binding: Binding) -> str:
-        for name, dtype in binding.variables:
-            if name == ctype:
-                return describe(dtype).ctype
-        return ctype
+        dtype = dict(binding.variables).get(self.ctype)
+        own = self.ctype if dtype is None else describe(dtype).ctype
+        return "float" if own in _NARROW and not self.text else self.ctype
 
     def size(self, binding: Binding) -> int:
-        """Return how many bytes ``_type_reduce`` takes, or at most takes."""
-        if self.fields:
-            sizes = [self._size_of(ctype, binding) for ctype, _ in self.fields]
-            if None in sizes:
-                return MOST_BYTES
-            widest = max(size for size in sizes if size)
-            return min(len(sizes) * widest, MOST_BYTES)
-        return self._size_of(self.declared(binding), binding) or MOST_BYTES
-
-    def _size_of(self, ctype: str, binding: Binding) -> int | None:
-        for name, dtype in binding.variables:
-            if name == ctype:
-                return dtype.itemsize
-        known = _C_SIZES.get(" ".join(ctype.split()))
-        if known is not None:
-            return known
-        return 2 if ctype in _NARROW else None
+        """How many bytes ``_type_reduce`` takes, or at most takes."""
+        if not self.fields:
+            return _size_of(self.declared(binding), binding) or MOST_BYTES
+        sizes = [_size_of(ctype, binding) or MOST_BYTES for ctype, _ in self.fields]
+        return min(len(sizes) * max(sizes), MOST_BYTES)
 
 
-def _pieces(text: str) -> list[tuple[int, int]]:
-    """Split at commas outside brackets."""
-    spans, depth, begin = [], 0, 0
-    for position, char in enumerate(text):
-        if char in "<([{":
-            depth += 1
-        elif char in ">)]}":
-            depth -= 1
-        elif char == "," and depth == 0:
-            spans.append((begin, position))
-            begin = position + 1
-    spans.append((begin, len(text)))
-    return spans
+def _size_of(ctype: str, binding: Binding) -> int | None:
+    dtype = dict(binding.variables).get(ctype)
+    return _C_SIZES.get(" ".join(ctype.split())) if dtype is None else dtype.itemsize
 
 
 def _ctype_of(word: str, signature: Signature) -> str | None:
@@ -124,7 +94,7 @@ def parse_accumulator(text: str | None, signature: Signature, preamble: str = ""
     """
     if text is None:
         return Accumulator("", signature.outputs[0].c_type())
-    spans = _pieces(text)
+    spans = comma_spans(text, "<>()[]{}")
     words = text.split()
     known_type = len(words) == 2 and (words[0] in _C_SIZES or _ctype_of(words[0], signature))
     one_field = known_type and " ".join(words) not in _C_SIZES

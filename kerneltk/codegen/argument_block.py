@@ -10,15 +10,6 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = [
-    "ArgumentBlock",
-    "Field",
-    "build_block",
-    "divisor_field",
-    "divisor_numbers",
-    "multiplier_and_shift",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Field:

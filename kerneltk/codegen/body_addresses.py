@@ -13,8 +13,6 @@ from itertools import pairwise
 from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.lexer import Lexed, lex
 
-__all__ = ["defined_macros", "takes_address"]
-
 _DEFINED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _OPTION = re.compile(r"--?(?:D|define-macro)[= ]?(\w+)")
 

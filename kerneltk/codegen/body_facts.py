@@ -22,8 +22,6 @@ from kerneltk.core.lexer import (
 )
 from kerneltk.signature.parameters import Signature
 
-__all__ = ["BodyFacts", "lex_facts"]
-
 # Options by which the preprocessor changes what a source means.
 _EXPANDING = ("D", "define-macro", "include", "pre-include")
 

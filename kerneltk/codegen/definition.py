@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
@@ -18,8 +19,6 @@ from kerneltk.signature.resolve import Resolved
 
 if TYPE_CHECKING:
     from kerneltk.codegen.specialization import LaunchGeometry
-
-__all__ = ["KernelDefinition", "check_name", "check_options", "check_text"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,10 @@ class KernelDefinition(ABC):
         Whether an output may be an input: every element is read before it is written.
     has_scratch : bool
         Whether launches may need memory of their own.
+    expression_paths : tuple of (str, str)
+        The attributes with the sources inside of the kernel's function, by messages' names.
+    assigning, implicit, addressable
+        See `lex_facts`.
     override_method : str
         Name of the method by which an argument takes the whole call over; empty if none does.
     """
@@ -56,23 +59,34 @@ class KernelDefinition(ABC):
 
     in_place: ClassVar[bool]
     has_scratch: ClassVar[bool]
+    expression_paths: ClassVar[tuple[tuple[str, str], ...]]
+    assigning: ClassVar[int]
+    implicit: ClassVar[tuple[str, ...]]
+    addressable: ClassVar[bool]
     override_method: ClassVar[str] = ""
 
     known_facts: BodyFacts | None = field(default=None, kw_only=True)
     user_sources: tuple[tuple[str, str], ...] = field(default=(), repr=False, kw_only=True)
 
-    @property
-    @abstractmethod
+    @cached_property
     def expressions(self) -> tuple[tuple[str, str], ...]:
         """The sources inside of the kernel's function, by the names that messages give them."""
+        return tuple((name, attrgetter(path)(self)) for name, path in self.expression_paths)
 
     @cached_property
     def facts(self) -> BodyFacts:
         """What the body observes: as it was given, or lexed."""
-        return self.known_facts if self.known_facts is not None else self._lexed_facts()
-
-    @abstractmethod
-    def _lexed_facts(self) -> BodyFacts: ...
+        if self.known_facts is not None:
+            return self.known_facts
+        return lex_facts(
+            self.signature,
+            [source for _, source in self.expressions],
+            self.preamble,
+            self.options,
+            assigning=self.assigning,
+            implicit=self.implicit,
+            addressable=self.addressable,
+        )
 
     @property
     @abstractmethod

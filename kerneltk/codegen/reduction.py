@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,37 +15,31 @@ from kerneltk.codegen.argument_block import (
     divisor_field,
     divisor_numbers,
 )
-from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.specialization import (
     LaunchGeometry,
     RawView,
-    dynamic_fields,
-    may_last,
-    raw_views,
-    visited,
+    Specialization,
+    common_parts,
+    ended,
 )
-from kerneltk.codegen.template_context import arrays_of, ended
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import blanked
 from kerneltk.schedule.elementwise import Operand
 from kerneltk.schedule.reduction import Geometry, ReductionSchedule, merged_index_shape
 from kerneltk.schedule.reduction_cpu import STRIP_BYTES, plan_reduction_host
 from kerneltk.schedule.reduction_cuda import (
-    COUNTERS,
     DEFAULT_MULTIPROCESSORS,
     CudaReductionSchedule,
     plan_reduction_cuda,
 )
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved, normalize_axes, resolve_reduction
-from kerneltk.signature.type_binding import Binding
-
-__all__ = ["ReductionDefinition", "ReductionSpecialization"]
 
 _Options = tuple[Any, bool, int | None] | None
+_Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
 @dataclass(frozen=True)
@@ -76,28 +69,13 @@ class ReductionDefinition(KernelDefinition):
 
     in_place = False
     has_scratch = True
-
-    @property
-    def expressions(self) -> tuple[tuple[str, str], ...]:
-        """The sources inside of the kernel's function, by the names that messages give them."""
-        return (
-            ("map_expr", self.map_expr),
-            ("reduce_expr", self.reduce_expr),
-            ("post_map_expr", self.post_map_expr),
-            ("identity", self.identity),
-            ("reduce_type", self.accumulator.text),
-        )
-
-    def _lexed_facts(self) -> BodyFacts:
-        return lex_facts(
-            self.signature,
-            [source for _, source in self.expressions],
-            self.preamble,
-            self.options,
-            assigning=2,
-            implicit=("_j",),
-            addressable=False,
-        )
+    expression_paths = (
+        *((name, name) for name in ("map_expr", "reduce_expr", "post_map_expr", "identity")),
+        ("reduce_type", "accumulator.text"),
+    )
+    assigning = 2
+    implicit = ("_j",)
+    addressable = False
 
     @property
     def returns(self) -> Literal["none", "one", "tuple"]:
@@ -125,10 +103,106 @@ class ReductionDefinition(KernelDefinition):
         if 0 in resolved.out_shape:
             return None
         axes = normalize_axes(options[0] if options else None, len(resolved.shape))
-        return _scheduled(self, resolved, backend, axes, multiprocessors or DEFAULT_MULTIPROCESSORS)
+        geometry = self._geometry(resolved, backend, axes)
+        size = self.accumulator.size(resolved.binding)
+        if not self.identity:  # a total says whether there is a value
+            size += min(size, 16)
+        schedule: ReductionSchedule
+        if backend.walks_chunks:
+            schedule = plan_reduction_host(geometry, size)
+        else:
+            schedule = plan_reduction_cuda(
+                geometry, size, multiprocessors or DEFAULT_MULTIPROCESSORS
+            )
+        in_space, out_space = self._in_space(geometry), self._out_space(geometry)
+        in_shape = in_space[0] if self.uses_in_index else None
+        out_shape = out_space[0] if self.uses_out_index else None
+        views = self._views(resolved.specs, in_space, out_space)
+        elements = geometry.outputs * geometry.length
+        specialization = ReductionSpecialization(
+            self,
+            *common_parts(self, backend, resolved),
+            schedule.block,
+            tuple((name, RawView.of(array)) for name, array in views),
+            schedule,
+            None if in_shape is None else len(in_shape),
+            None if out_shape is None else len(out_shape),
+            geometry.outputs * max(geometry.length, 1) > 2**31 - 1,
+        )
+        values = specialization.constants(geometry)
+        for extents, total in ((in_shape, elements), (out_shape, geometry.outputs)):
+            if extents is not None:
+                values += [total, *extents, *(0 for _ in extents)]
+        for _, array in views:
+            values += [array.size, *array.shape, *array.strides]
+        constants = specialization.arguments.constant.pack(*values)
+        scratch = schedule.scratch(-(-size // 16) * 16)
+        return LaunchGeometry.of(
+            specialization, resolved, constants, elements, schedule.launch, scratch
+        )
+
+    def _geometry(self, resolved: Resolved, backend: Capabilities, axes: Sequence[int]) -> Geometry:
+        shape = resolved.shape
+        outer_axes = [axis for axis in range(len(shape)) if axis not in axes]
+        outer = tuple(shape[axis] for axis in outer_axes)
+        reduction = tuple(shape[axis] for axis in axes)
+        operands = []
+        for parameter, array in zip(self.signature.parameters, resolved.specs, strict=True):
+            if array is None or parameter.raw:
+                continue
+            if parameter.is_const:
+                steps = broadcast_strides(array.shape, array.strides, shape)
+                row = (*(steps[k] for k in outer_axes), *(steps[k] for k in axes))
+            else:
+                row = (*_outer_strides(array, shape, axes), *(0 for _ in axes))
+            operands.append(
+                Operand(
+                    array.dtype.itemsize,
+                    row,
+                    array.offset,
+                    alignment_on(backend, array.dtype),
+                    not parameter.is_const,
+                )
+            )
+        if self.uses_number:
+            row = (*(0 for _ in outer_axes), *c_strides(reduction, 1))
+            operands.append(Operand(1, row, 0, 0))
+        if self.uses_output_number:
+            operands.append(Operand(1, (*c_strides(outer, 1), *(0 for _ in axes)), 0, 0))
+        return Geometry(outer, reduction, tuple(operands))
+
+    def _in_space(self, geometry: Geometry) -> _Space:
+        """The index space of the inputs, reduction axes first, and each input's steps in it."""
+        count = len(geometry.outer)
+        rows = [
+            (*o.strides[count:], *o.strides[:count])
+            for o in geometry.operands
+            if not (o.is_index or o.written)
+        ]
+        return merged_index_shape((*geometry.reduction, *geometry.outer), rows, self.reduce_dims)
+
+    def _out_space(self, geometry: Geometry) -> _Space:
+        """The index space of the outputs, and each output's steps in it."""
+        rows = [o.strides[: len(geometry.outer)] for o in geometry.operands if o.written]
+        return merged_index_shape(geometry.outer, rows, self.reduce_dims)
+
+    def _views(
+        self, arrays: Sequence[ArraySpec | None], in_space: _Space, out_space: _Space
+    ) -> list[tuple[str, ArraySpec]]:
+        """The arrays that the expressions index by ``_raw_`` names, as they are seen."""
+        (in_shape, in_rows), (out_shape, out_rows) = in_space, out_space
+        ins, outs = iter(in_rows), iter(out_rows)
+        views: list[tuple[str, ArraySpec]] = []
+        for parameter, array in zip(self.signature.parameters, arrays, strict=True):
+            if array is None or parameter.raw:
+                continue
+            own, steps = (in_shape, next(ins)) if parameter.is_const else (out_shape, next(outs))
+            if self.views(parameter):
+                views.append((parameter.name, replace(array, shape=own, strides=steps)))
+        return views
 
     def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
-        """Return, one a parameter, whether the body reads the array itself."""
+        """Whether the body reads the array itself, one a parameter."""
         return tuple(p.raw or self.views(p) for p in self.signature.parameters)
 
     def _observes(self, *names: str) -> bool:
@@ -162,23 +236,17 @@ class ReductionDefinition(KernelDefinition):
         )
 
     def views(self, parameter: Parameter) -> bool:
-        """Return whether the expressions mention an array itself by its name with ``_raw_``."""
+        """Whether the expressions mention an array itself by its name with ``_raw_``."""
         return not parameter.raw and self._observes(f"_raw_{parameter.name}")
 
 
 @dataclass(frozen=True)
-class ReductionSpecialization:
+class ReductionSpecialization(Specialization):
     """Everything that the source of one translation unit depends on.
 
     Parameters
     ----------
-    definition : ReductionDefinition
-    backend : Capabilities
-    binding : Binding
-    is_array : tuple of bool
-        One a parameter: whether its argument is an array.
-    raw : tuple of RawView or None
-        One a parameter.
+    definition, backend, binding, is_array, raw, block : see `Specialization`
     views : tuple of (str, RawView)
         The arrays that the expressions index by ``_raw_`` names.
     schedule : ReductionSchedule
@@ -189,20 +257,13 @@ class ReductionSpecialization:
     """
 
     definition: ReductionDefinition
-    backend: Capabilities
-    binding: Binding
-    is_array: tuple[bool, ...]
-    raw: tuple[RawView | None, ...]
     views: tuple[tuple[str, RawView], ...]
     schedule: ReductionSchedule
     in_ndim: int | None
     out_ndim: int | None
     wide_space: bool
 
-    @cached_property
-    def loop_arrays(self) -> tuple[Parameter, ...]:
-        """The parameters whose elements the loops visit, in order."""
-        return visited(self.definition.signature.parameters, self.is_array)
+    template = "reduction"
 
     @cached_property
     def walked(self) -> tuple[str, ...]:
@@ -211,11 +272,6 @@ class ReductionSpecialization:
         names += ["_J"] if self.definition.uses_number else []
         names += ["_i"] if self.definition.uses_output_number else []
         return tuple(names)
-
-    @property
-    def block(self) -> int:
-        """Threads of a block; 1 on the host."""
-        return self.schedule.block
 
     @cached_property
     def divisors(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
@@ -227,11 +283,6 @@ class ReductionSpecialization:
             return ()
         extents = ("kept", schedule.outer_extents), ("reduced", schedule.reduction_extents)
         return tuple((name, shape[:0:-1]) for name, shape in extents if len(shape) > 1)
-
-    @property
-    def template(self) -> str:
-        """The stem of the template's name."""
-        return "reduction"
 
     @property
     def fast_compile(self) -> bool:
@@ -249,9 +300,7 @@ class ReductionSpecialization:
     @cached_property
     def arguments(self) -> ArgumentBlock:
         """The argument block of the entry point."""
-        dynamic = dynamic_fields(
-            self.definition.signature.parameters, self.is_array, self.raw, self.binding
-        )
+        dynamic = self.dynamic_fields()
         if not self.backend.walks_chunks:
             dynamic.insert(0, Field("char* _kt_scratch", "P"))
         schedule = self.schedule
@@ -284,31 +333,42 @@ class ReductionSpecialization:
             )
         return build_block(dynamic, constant)
 
+    def constants(self, geometry: Geometry) -> list[int]:
+        """The numbers of the argument block's constant part, but for index spaces and views."""
+        schedule = self.schedule
+        vectors, work, chunk = schedule.counts
+        values = [
+            *(geometry.outputs, geometry.length, vectors, work, schedule.split, chunk),
+            *schedule.outer.shape,
+            *schedule.reduction.shape,
+        ]
+        for _, divisors in self.divisors:
+            values += divisor_numbers(divisors, wide=schedule.wide_index)
+        for steps in zip(schedule.outer.strides, schedule.reduction.strides, strict=True):
+            values += [*steps[0], *steps[1]]
+        return values
+
     def headers(self) -> set[str]:
-        """Return the package's headers that the kind of loop needs."""
+        """The package's headers that the kind of loop needs."""
         walks_chunks = self.backend.walks_chunks
         wanted = {"memory.hpp", "host_reduce.hpp" if walks_chunks else "reduce.hpp"}
-        if any(self.raw) or self.views:
-            wanted.add("array_view.hpp")
-        if self.in_ndim is not None or self.out_ndim is not None:
+        if any(self.raw) or self.views or (self.in_ndim, self.out_ndim) != (None, None):
             wanted.add("array_view.hpp")
         if self.divisors:
             wanted.add("divide.hpp")
         return wanted
 
     def context(self) -> dict[str, Any]:
-        """Return what the reduction templates use beyond what all templates do."""
+        """What the reduction templates use beyond what all templates do."""
         definition, schedule = self.definition, self.schedule
         accumulator = definition.accumulator
-        arrays = arrays_of(self, self.loop_arrays, schedule.accesses)
+        arrays = self.arrays(schedule.accesses)
         has_fields = bool(accumulator.fields)
         numbers = {
             name: _Number(name, access.kind)
-            for name, access in zip(
-                self.walked[len(arrays) :],
-                schedule.accesses[len(arrays) :],
-                strict=True,
-            )
+            for name, access in list(zip(self.walked, schedule.accesses, strict=True))[
+                len(arrays) :
+            ]
         }
         by_name = {p.name: p for p in definition.signature.parameters}
         index = "long long" if schedule.wide_index else "int"
@@ -345,10 +405,8 @@ class ReductionSpecialization:
             "views": [
                 _View(
                     name,
-                    by_name[name].c_type(),
+                    f"{by_name[name].c_type()}, {view.template_arguments}",
                     view.ndim,
-                    "true" if view.c_contiguous else "false",
-                    "long long" if view.wide_index else "int",
                     by_name[name].is_const,
                 )
                 for name, view in self.views
@@ -388,15 +446,13 @@ class _View:
     """An array by its ``_raw_`` name."""
 
     name: str
-    ctype: str
+    template_arguments: str
     ndim: int
-    contiguous: str
-    index: str
     is_const: bool
 
 
 def _braced(text: str, has_fields: bool) -> tuple[str, str, str]:
-    """Return what stands before an expression, the expression, and what stands behind it.
+    """What stands before an expression, the expression, and what stands behind it.
 
     One in braces makes a ``_type_reduce`` of its members.
     """
@@ -416,158 +472,10 @@ def _parts(text: str, has_fields: bool) -> tuple[str, str, str]:
     return before, ended(inner), behind
 
 
-def _geometry(
-    definition: ReductionDefinition,
-    backend: Capabilities,
-    arrays: Sequence[ArraySpec | None],
-    shape: tuple[int, ...],
-    axes: Sequence[int],
-) -> Geometry:
-    parameters = definition.signature.parameters
-    outer_axes = [axis for axis in range(len(shape)) if axis not in axes]
-    outer = tuple(shape[axis] for axis in outer_axes)
-    reduction = tuple(shape[axis] for axis in axes)
-    operands = []
-    for parameter, array in zip(parameters, arrays, strict=True):
-        if array is None or parameter.raw:
-            continue
-        if parameter.is_const:
-            steps = broadcast_strides(array.shape, array.strides, shape)
-            row = (*(steps[k] for k in outer_axes), *(steps[k] for k in axes))
-        else:
-            row = (*_outer_strides(array, shape, axes), *(0 for _ in axes))
-        operands.append(
-            Operand(
-                array.dtype.itemsize,
-                row,
-                array.offset,
-                alignment_on(backend, array.dtype),
-                not parameter.is_const,
-            )
-        )
-    none = tuple(0 for _ in axes), tuple(0 for _ in outer_axes)
-    if definition.uses_number:
-        operands.append(Operand(1, (*none[1], *c_strides(reduction, 1)), 0, 0))
-    if definition.uses_output_number:
-        operands.append(Operand(1, (*c_strides(outer, 1), *none[0]), 0, 0))
-    return Geometry(outer, reduction, tuple(operands))
-
-
 def _outer_strides(
     array: ArraySpec, shape: tuple[int, ...], axes: Sequence[int]
 ) -> tuple[int, ...]:
-    """Return an output's strides (bytes) along the outer axes."""
+    """An output's strides (bytes) along the outer axes."""
     if array.ndim == len(shape):  # also where keepdims left extents of one
         return tuple(step for axis, step in enumerate(array.strides) if axis not in axes)
     return array.strides
-
-
-def _scheduled(
-    definition: ReductionDefinition,
-    resolved: Resolved,
-    backend: Capabilities,
-    axes: tuple[int, ...],
-    multiprocessors: int,
-) -> LaunchGeometry:
-    arrays = resolved.specs
-    geometry = _geometry(definition, backend, arrays, resolved.shape, axes)
-    size = definition.accumulator.size(resolved.binding)
-    if not definition.identity:  # a total says whether there is a value
-        size += min(size, 16)
-    schedule: ReductionSchedule
-    if not backend.walks_chunks:
-        schedule = plan_reduction_cuda(geometry, size, multiprocessors)
-    else:
-        schedule = plan_reduction_host(geometry, size)
-    raw, raw_geometry = raw_views(definition.signature.parameters, arrays)
-    in_space = _in_space(definition, geometry)
-    out_space = _out_space(definition, geometry)
-    views, view_numbers = _views(definition, arrays, in_space, out_space)
-    in_shape = in_space[0] if definition.uses_in_index else None
-    out_shape = out_space[0] if definition.uses_out_index else None
-    specialization = ReductionSpecialization(
-        definition,
-        backend,
-        resolved.binding,
-        tuple(array is not None for array in arrays),
-        raw,
-        views,
-        schedule,
-        None if in_shape is None else len(in_shape),
-        None if out_shape is None else len(out_shape),
-        geometry.outputs * max(geometry.length, 1) > 2**31 - 1,
-    )
-    values = _numbers(specialization, geometry)
-    for extents, total in (
-        (in_shape, geometry.outputs * geometry.length),
-        (out_shape, geometry.outputs),
-    ):
-        if extents is not None:
-            values += [total, *extents, *(0 for _ in extents)]
-    values += view_numbers
-    constants = specialization.arguments.constant.pack(*values)
-    scratch = schedule.scratch(-(-size // 16) * 16)
-    lasting = backend.is_interruptible and may_last(geometry.outputs * geometry.length, definition)
-    return LaunchGeometry(
-        specialization, constants, raw_geometry, *schedule.launch, scratch, lasting
-    )
-
-
-_Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
-
-
-def _in_space(definition: ReductionDefinition, geometry: Geometry) -> _Space:
-    """Return the index space of the inputs, reduction axes first, and each input's steps in it."""
-    count = len(geometry.outer)
-    rows = [
-        (*o.strides[count:], *o.strides[:count])
-        for o in geometry.operands
-        if not (o.is_index or o.written)
-    ]
-    return merged_index_shape((*geometry.reduction, *geometry.outer), rows, definition.reduce_dims)
-
-
-def _out_space(definition: ReductionDefinition, geometry: Geometry) -> _Space:
-    """Return the index space of the outputs, and each output's steps in it."""
-    rows = [o.strides[: len(geometry.outer)] for o in geometry.operands if o.written]
-    return merged_index_shape(geometry.outer, rows, definition.reduce_dims)
-
-
-def _views(
-    definition: ReductionDefinition,
-    arrays: Sequence[ArraySpec | None],
-    in_space: _Space,
-    out_space: _Space,
-) -> tuple[tuple[tuple[str, RawView], ...], list[int]]:
-    """Return the views that the expressions index by ``_raw_`` names, and their numbers."""
-    loop_arrays = [
-        (p, a)
-        for p, a in zip(definition.signature.parameters, arrays, strict=True)
-        if a is not None and not p.raw
-    ]
-    (in_shape, in_rows), (out_shape, out_rows) = in_space, out_space
-    views: list[tuple[str, RawView]] = []
-    numbers: list[int] = []
-    ins, outs = iter(in_rows), iter(out_rows)
-    for parameter, array in loop_arrays:
-        own, steps = (in_shape, next(ins)) if parameter.is_const else (out_shape, next(outs))
-        if definition.views(parameter):
-            seen = replace(array, shape=own, strides=steps)
-            views.append((parameter.name, RawView.of(seen)))
-            numbers += [math.prod(own), *own, *steps]
-    return tuple(views), numbers
-
-
-def _numbers(specialization: ReductionSpecialization, geometry: Geometry) -> list[int]:
-    schedule = specialization.schedule
-    vectors, work, chunk = schedule.counts
-    values = [
-        *(geometry.outputs, geometry.length, vectors, work, schedule.split, chunk),
-        *schedule.outer.shape,
-        *schedule.reduction.shape,
-    ]
-    for _, divisors in specialization.divisors:
-        values += divisor_numbers(divisors, wide=schedule.wide_index)
-    for outer, reduction in zip(schedule.outer.strides, schedule.reduction.strides, strict=True):
-        values += [*outer, *reduction]
-    return values

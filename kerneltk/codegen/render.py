@@ -20,8 +20,6 @@ from kerneltk.core.artifacts import TranslationUnit
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["render", "translation_unit_of"]
-
 _GENERATED = "generated code"
 _PACKAGE = Path(__file__).parents[1]
 

@@ -1,74 +1,26 @@
-"""What the kinds of specializations have in common, and the launch geometry of one call."""
+"""What both kinds of specializations share, and the launch geometry of one call."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, ClassVar
 
 from kerneltk.codegen.argument_block import ArgumentBlock, Field
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
+from kerneltk.schedule.elementwise import Access
 from kerneltk.signature.parameters import Parameter
+from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import Binding
-
-__all__ = [
-    "LaunchGeometry",
-    "RawView",
-    "Specialization",
-    "dynamic_fields",
-    "may_last",
-    "raw_views",
-    "visited",
-]
 
 # Without loops in its body, a launch over so many elements takes some milliseconds at most. To be
 # interrupted costs others a few system calls.
 _SHORT_LAUNCH = 1 << 16
-
-
-class Specialization(Protocol):
-    """Everything that the source of one translation unit depends on."""
-
-    @property
-    def definition(self) -> KernelDefinition:
-        """What the user wrote."""
-
-    @property
-    def backend(self) -> Capabilities:
-        """What it may rely on there."""
-
-    @property
-    def binding(self) -> Binding:
-        """The dtypes."""
-
-    @property
-    def is_array(self) -> tuple[bool, ...]:
-        """One a parameter: whether its argument is an array."""
-
-    @property
-    def block(self) -> int:
-        """Threads of a block; 1 on the host."""
-
-    @property
-    def arguments(self) -> ArgumentBlock:
-        """The argument block of the entry point."""
-
-    @property
-    def template(self) -> str:
-        """The stem of the template's name."""
-
-    @property
-    def fast_compile(self) -> bool:
-        """Whether the compiler may leave out what costs it most time: the source is plain."""
-
-    def headers(self) -> set[str]:
-        """Return the package's headers that the kind of loop needs."""
-
-    def context(self) -> dict[str, Any]:
-        """Return what the templates of this kind use beyond what all templates do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +31,15 @@ class RawView:
     c_contiguous: bool
     wide_index: bool
 
-    def field(self, ctype: str, name: str) -> Field:
-        """Return the member of the argument block: address, size, shape, strides (bytes)."""
-        index = "long long" if self.wide_index else "int"
+    @property
+    def template_arguments(self) -> str:
+        """Those of ``array_view`` behind the C type."""
         flag = "true" if self.c_contiguous else "false"
-        return Field(
-            f"kerneltk::array_view<{ctype}, {self.ndim}, {flag}, {index}> {name}",
-            "Pq" + "q" * (2 * self.ndim),
-        )
+        return f"{self.ndim}, {flag}, {'long long' if self.wide_index else 'int'}"
 
     @classmethod
     def of(cls, array: ArraySpec) -> RawView:
-        """Return the view of an array."""
+        """The view of an array."""
         itemsize = array.dtype.itemsize
         return cls(
             array.ndim,
@@ -101,6 +50,146 @@ class RawView:
                 for step, extent in zip(array.strides, array.shape, strict=True)
             ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """What templates are given of a number, or of an array that the body indexes itself."""
+
+    name: str
+    ctype: str
+    is_const: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """What templates are given of an array whose elements the loop visits."""
+
+    name: str
+    ctype: str
+    is_const: bool
+    kind: str
+    chunk: int
+    typed: bool
+    unit: int
+    storage: str
+
+
+@dataclass(frozen=True)
+class Specialization(ABC):
+    """Everything that the source of one translation unit depends on.
+
+    Parameters
+    ----------
+    definition : KernelDefinition
+    backend : Capabilities
+    binding : Binding
+    is_array : tuple of bool
+        One a parameter: whether its argument is an array.
+    raw : tuple of RawView or None
+        One a parameter.
+    block : int
+        Threads of a block; 1 on the host.
+
+    Attributes
+    ----------
+    template : str
+        The stem of the template's name.
+    """
+
+    definition: KernelDefinition
+    backend: Capabilities
+    binding: Binding
+    is_array: tuple[bool, ...]
+    raw: tuple[RawView | None, ...]
+    block: int
+
+    template: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def arguments(self) -> ArgumentBlock:
+        """The argument block of the entry point."""
+
+    @property
+    def fast_compile(self) -> bool:
+        """Whether the compiler may leave out what costs it most time: the source is plain."""
+        return False
+
+    @abstractmethod
+    def headers(self) -> set[str]:
+        """The package's headers that the kind of loop needs."""
+
+    @abstractmethod
+    def context(self) -> dict[str, Any]:
+        """What the templates of this kind use beyond what all templates do."""
+
+    @cached_property
+    def loop_arrays(self) -> tuple[Parameter, ...]:
+        """The parameters whose elements the loop visits, in order."""
+        return tuple(
+            parameter
+            for parameter, array in zip(
+                self.definition.signature.parameters, self.is_array, strict=True
+            )
+            if array and not parameter.raw
+        )
+
+    def dynamic_fields(self) -> list[Field]:
+        """What changes from call to call, in the order in which launchers pack it: raw views, the
+        other arrays' addresses, numbers.
+        """
+        parameters = self.definition.signature.parameters
+        fields = [
+            Field(
+                f"kerneltk::array_view<{parameter.c_type()}, {view.template_arguments}> "
+                f"{parameter.name}",
+                "Pq" + "q" * (2 * view.ndim),
+            )
+            for parameter, view in zip(parameters, self.raw, strict=True)
+            if view is not None
+        ]
+        fields += [Field(f"{p.c_type()}* _kt_p_{p.name}", "P") for p in self.loop_arrays]
+        for parameter, array, dtype in zip(
+            parameters, self.is_array, self.binding.dtypes, strict=True
+        ):
+            if not array:
+                declaration = f"{parameter.c_type()} {parameter.name}"
+                alignment = 16 if dtype.itemsize > 8 else 8
+                fields.append(Field(declaration, describe(dtype).format, alignment))
+        return fields
+
+    def arrays(self, accesses: Sequence[Access]) -> list[Array]:
+        """What templates are given of the arrays that the loop visits."""
+        sizes = {
+            parameter.name: dtype.itemsize
+            for parameter, dtype in zip(
+                self.definition.signature.parameters, self.binding.dtypes, strict=True
+            )
+        }
+        return [
+            Array(
+                parameter.name,
+                parameter.c_type(),
+                parameter.is_const,
+                access.kind,
+                access.chunk,
+                access.chunk >= (size := sizes[parameter.name]) or size % access.chunk != 0,
+                size,
+                f"kerneltk::chunk<{size}>::type",
+            )
+            for parameter, access in zip(self.loop_arrays, accesses, strict=False)
+        ]
+
+    def names(self, *, scalars: bool) -> list[Scalar]:
+        """The scalars, or the raw arrays."""
+        return [
+            Scalar(parameter.name, parameter.c_type(), parameter.is_const)
+            for parameter, is_array in zip(
+                self.definition.signature.parameters, self.is_array, strict=True
+            )
+            if (not is_array if scalars else is_array and parameter.raw)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,62 +218,61 @@ class LaunchGeometry:
     constants: bytes
     raw_geometry: tuple[tuple[int, ...], ...]
     grid: int
-    chunk_size: int = 1
-    scratch: int = 0
-    may_last: bool = False
+    chunk_size: int
+    scratch: int
+    may_last: bool
+
+    @classmethod
+    def of(
+        cls,
+        specialization: Specialization,
+        resolved: Resolved,
+        constants: bytes,
+        elements: int,
+        launch: tuple[int, int],
+        scratch: int = 0,
+    ) -> LaunchGeometry:
+        """The geometry of a launch that visits so many elements.
+
+        Parameters
+        ----------
+        specialization : Specialization
+        resolved : Resolved
+        constants : bytes
+            The constant part of the argument block.
+        elements : int
+        launch : (int, int)
+            The grid and the chunk size.
+        scratch : int
+            Bytes.
+        """
+        lasting = elements > _SHORT_LAUNCH or specialization.definition.facts.loops
+        return cls(
+            specialization,
+            constants,
+            tuple(
+                (array.size, *array.shape, *array.strides)
+                for array, view in zip(resolved.specs, specialization.raw, strict=True)
+                if array is not None and view is not None
+            ),
+            *launch,
+            scratch,
+            specialization.backend.is_interruptible and lasting,
+        )
 
 
-def raw_views(
-    parameters: Sequence[Parameter], arrays: Sequence[ArraySpec | None]
-) -> tuple[tuple[RawView | None, ...], tuple[tuple[int, ...], ...]]:
-    """Return the views of the raw arguments, one a parameter, and the geometry of each."""
-    views: list[RawView | None] = []
-    geometry: list[tuple[int, ...]] = []
-    for parameter, array in zip(parameters, arrays, strict=True):
-        if array is None or not parameter.raw:
-            views.append(None)
-            continue
-        views.append(RawView.of(array))
-        geometry.append((array.size, *array.shape, *array.strides))
-    return tuple(views), tuple(geometry)
-
-
-def may_last(elements: int, definition: KernelDefinition) -> bool:
-    """Return `LaunchGeometry.may_last` of a launch that visits so many elements on the host."""
-    return elements > _SHORT_LAUNCH or definition.facts.loops
-
-
-def visited(parameters: Sequence[Parameter], is_array: Sequence[bool]) -> tuple[Parameter, ...]:
-    """Return the parameters whose elements the loop visits, in order."""
-    return tuple(
-        parameter
-        for parameter, array in zip(parameters, is_array, strict=True)
-        if array and not parameter.raw
+def common_parts(
+    definition: KernelDefinition, backend: Capabilities, resolved: Resolved
+) -> tuple[Capabilities, Binding, tuple[bool, ...], tuple[RawView | None, ...]]:
+    """What every specialization has behind its definition: see `Specialization`."""
+    raw = (
+        RawView.of(array) if array is not None and parameter.raw else None
+        for parameter, array in zip(definition.signature.parameters, resolved.specs, strict=True)
     )
+    is_array = tuple(array is not None for array in resolved.specs)
+    return backend, resolved.binding, is_array, tuple(raw)
 
 
-def dynamic_fields(
-    parameters: Sequence[Parameter],
-    is_array: Sequence[bool],
-    raw: Sequence[RawView | None],
-    binding: Binding,
-) -> list[Field]:
-    """Return what changes from call to call, in the order in which launchers pack it: raw views,
-    the other arrays' addresses, numbers.
-    """
-    fields = [
-        view.field(parameter.c_type(), parameter.name)
-        for parameter, view in zip(parameters, raw, strict=True)
-        if view is not None
-    ]
-    fields += [
-        Field(f"{parameter.c_type()}* _kt_p_{parameter.name}", "P")
-        for parameter in visited(parameters, is_array)
-    ]
-    for parameter, array, dtype in zip(parameters, is_array, binding.dtypes, strict=True):
-        if not array:
-            alignment = 16 if dtype.itemsize > 8 else 8
-            fields.append(
-                Field(f"{parameter.c_type()} {parameter.name}", describe(dtype).format, alignment)
-            )
-    return fields
+def ended(source: str) -> str:
+    """A source that does not continue on the line behind it."""
+    return source + "\n" if source.endswith("\\") else source

@@ -7,11 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from kerneltk.codegen.specialization import Specialization
-from kerneltk.codegen.template_context import ended, names_of
+from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
-
-__all__ = ["TemplateInput", "template_input"]
 
 _HEADER_ORDER = (
     "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
@@ -110,8 +107,8 @@ def template_input(specialization: Specialization) -> TemplateInput:
         "members": specialization.arguments.declarations,
         "preamble": ended(definition.preamble),
         "entry": definition.entry(specialization.backend),
-        "scalars": names_of(specialization, scalars=True),
-        "raws": names_of(specialization, scalars=False),
+        "scalars": specialization.names(scalars=True),
+        "raws": specialization.names(scalars=False),
         **specialization.context(),
     }
     backend = specialization.backend

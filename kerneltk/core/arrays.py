@@ -11,20 +11,6 @@ import numpy as np
 
 from kerneltk.core.dtypes import as_dtype
 
-__all__ = [
-    "ArraySpec",
-    "Loop",
-    "broadcast_shapes",
-    "broadcast_strides",
-    "byte_extent",
-    "c_strides",
-    "collapse",
-    "dense_strides_like",
-    "is_c_contiguous",
-    "is_f_contiguous",
-    "merge_in_order",
-]
-
 _PACK_BYTES = 16
 
 

@@ -11,16 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-__all__ = [
-    "BOUNDS_SUFFIX",
-    "INCLUDE_DIRECTORY",
-    "LinkInput",
-    "ObjectCode",
-    "Target",
-    "TranslationUnit",
-    "kind_of_code",
-]
-
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "templates" / "include"
 """Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from kerneltk.core.artifacts import BackendName
 
-__all__ = ["COUNTERS", "Capabilities"]
-
 COUNTERS = 16384
-"""Arrival counters (32 bits each) in front of a launch's scratch memory. They are zero before and
-after each launch, so that launches on one stream share them.
+"""Arrival counters (32 bits each) in front of a launch's scratch memory: one for each output, or
+group of them, that several blocks share. They are zero before and after each launch, so that
+launches on one stream share them.
 """
 
 

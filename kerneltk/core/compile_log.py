@@ -9,8 +9,6 @@ from typing import TextIO
 
 from kerneltk.errors import CompileError
 
-__all__ = ["report", "written_to"]
-
 _stream: ContextVar[TextIO | None] = ContextVar("kerneltk_compile_log", default=None)
 
 

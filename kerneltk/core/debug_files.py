@@ -17,8 +17,6 @@ from kerneltk.core.ownership import check_directory, is_ours
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError
 
-__all__ = ["keep"]
-
 
 def _shared_directory() -> Path:
     kept = get_settings().cache_directory

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from kerneltk.core.lexer import blanked, lex
 from kerneltk.errors import Snippet, render_message
 
-__all__ = ["Diagnostic", "Location", "compile_error_message", "read_log"]
-
 _MAX_SNIPPETS = 3
 _MAX_LOG_LINES = 12
 

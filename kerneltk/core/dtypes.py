@@ -13,17 +13,8 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.errors import ArgumentTypeError
 
-__all__ = [
-    "DtypeInfo",
-    "alignment_on",
-    "as_dtype",
-    "describe",
-    "dtype_names",
-    "is_supported",
-    "type_category",
-]
-
-# One row a scalar dtype: C type, `struct` format of a value, package header that declares it.
+# One row a scalar dtype: C type, `struct` format of a value, package header that declares it. A
+# dtype that `struct` does not know has the format of an unsigned integer: its values go as bits.
 _ROWS: dict[str, tuple[str, str, str]] = {
     "bool": ("bool", "?", ""),
     "int8": ("signed char", "b", ""),
@@ -59,6 +50,8 @@ class DtypeInfo:
         Package headers that it needs.
     alignment : int
         Alignment (bytes) that the device needs for one element.
+    as_bits : bool
+        Whether a scalar argument is packed as the integer of its bits.
     """
 
     ctype: str
@@ -66,6 +59,7 @@ class DtypeInfo:
     format: str
     headers: tuple[str, ...]
     alignment: int
+    as_bits: bool = False
 
 
 def dtype_names() -> tuple[str, ...]:
@@ -143,7 +137,8 @@ def describe(dtype: np.dtype[Any]) -> DtypeInfo:
     if row is None:
         raise ArgumentTypeError(f"The dtype '{dtype}' has no C type that kernels can use.")
     ctype, format_, header = row
-    return DtypeInfo(ctype, "", format_, (header,) if header else (), dtype.itemsize)
+    as_bits = format_ in "BHIQ" and dtype.kind != "u"
+    return DtypeInfo(ctype, "", format_, (header,) if header else (), dtype.itemsize, as_bits)
 
 
 def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "CXX_KEYWORDS",
-    "identifier_problem",
-    "is_library_name",
-    "is_macro",
-    "stem_of",
-    "variable_problem",
-]
-
 # fmt: off
 CXX_KEYWORDS = frozenset((
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",

@@ -7,20 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = [
-    "Lexed",
-    "always_assigns",
-    "blanked",
-    "foreign_headers",
-    "has_loops",
-    "included_headers",
-    "includes_by_option",
-    "is_library_header",
-    "lex",
-    "uses_thread_state",
-    "without_comments",
-]
-
 _NOISE = re.compile(
     # Numbers are matched too, since a quote inside of one separates digits.
     r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)\d(?:'?\w|\.)*|'(?:\\.|[^'\\\n])*'",
@@ -98,6 +84,21 @@ def blanked(source: str) -> str:
     return _NOISE.sub(
         lambda found: found[0] if found[0][0].isdigit() else re.sub(r"[^\n]", " ", found[0]), source
     )
+
+
+def comma_spans(text: str, brackets: str) -> list[tuple[int, int]]:
+    """Start and end (characters) of what stands between the commas outside of such brackets.
+
+    >>> comma_spans("a, b<c, d>", "<>")
+    [(0, 1), (2, 10)]
+    """
+    spans, depth, begin = [], 0, 0
+    for position, char in enumerate(text):
+        depth += (char in brackets[::2]) - (char in brackets[1::2])
+        if char == "," and depth <= 0:
+            spans.append((begin, position))
+            begin = position + 1
+    return [*spans, (begin, len(text))]
 
 
 def uses_thread_state(names: Iterable[str]) -> bool:

@@ -6,8 +6,6 @@ import errno
 import os
 import stat
 
-__all__ = ["check_directory", "is_ours"]
-
 
 def check_directory(path: str | os.PathLike[str], *, by_path: bool = False) -> None:
     """Raise unless only this user, or root, decides what a directory holds.

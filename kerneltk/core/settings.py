@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["Settings", "get_settings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:

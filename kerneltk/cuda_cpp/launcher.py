@@ -13,7 +13,7 @@ from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall, La
 from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, guards_of
 from kerneltk.cuda_cpp.signature import KernelSignature
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
-from kerneltk.launch.launcher_spec import Argument, LauncherSpec, SlowPaths
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.launch.launcher_writer import write_launcher
 
 __all__ = ["LoadedKernel", "make_launcher"]
@@ -124,7 +124,7 @@ def make_launcher(
         tuple(arguments),
         backend.arrays,
         call,
-        SlowPaths(mistyped),
+        mistyped,
         bound=_RawLaunches(loaded, passings, call, written),
         device=loaded.device,
     )

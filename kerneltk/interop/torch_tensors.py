@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.core.arrays import byte_extent
 from kerneltk.core.dtypes import bfloat16
-from kerneltk.errors import ArgumentTypeError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.protocols import Memory, attempt
 
 __all__ = [
@@ -49,7 +50,7 @@ def memory_of(tensor: Any) -> Memory:
     ArgumentTypeError
         It is sparse, or has a dtype that NumPy has none for.
     ArgumentValueError
-        It has no memory.
+        It has no memory, or its storage ends before its elements do.
     """
     return attempt(tensor, "memory", lambda: _memory_of(tensor))
 
@@ -67,6 +68,13 @@ def _memory_of(tensor: Any) -> Memory:
     size = dtype.itemsize
     strides = tuple(int(step) * size for step in tensor.stride())
     shape = tuple(int(extent) for extent in tensor.shape)
+    _, end = byte_extent(shape, strides, size)
+    owned = tensor.untyped_storage().nbytes() - tensor.storage_offset() * size
+    if end > owned:  # libraries that shard parameters free the storage, and keep the tensor
+        raise ArgumentValueError(
+            f"The elements of the tensor take {end} bytes, and its storage has {max(owned, 0)} "
+            "from its first element on.\n  Hint: give the storage its size back before the call."
+        )
     return Memory(int(tensor.data_ptr()), dtype, shape, strides, tensor)
 
 

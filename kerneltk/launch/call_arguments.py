@@ -18,41 +18,20 @@ from kerneltk.interop.streams import stream_handle
 from kerneltk.signature.parameters import NO_DEFAULT, Signature
 from kerneltk.signature.type_binding import scalar_default
 
-__all__ = [
-    "Adopted",
-    "CallOptions",
-    "adopt",
-    "arrange",
-    "override_of",
-    "read_options",
-    "spec_of",
-    "wrong_number",
-]
-
 _MAX_BLOCK = 1024
 _MOST_ELEMENTS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """What a call says beside its arguments.
-
-    Parameters
-    ----------
-    size : int or None
-        Number of elements, where every array is raw.
-    stream : int or None
-        The stream's handle; None for the current one.
-    block_size : int or None
-        Threads of a block.
-    backend : {"host", "cuda"} or None
-        Where a call without any array runs.
+    """What a call says beside its arguments: the number of elements, the stream's handle, the
+    threads of a block, and where a call without any array runs. None is what it does not say.
     """
 
-    size: int | None = None
-    stream: int | None = None
-    block_size: int | None = None
-    backend: BackendName | None = None
+    size: int | None
+    stream: int | None
+    block_size: int | None
+    backend: BackendName | None
 
     @property
     def plan_key(self) -> tuple[int | None, int | None] | None:
@@ -101,7 +80,7 @@ def read_options(named: dict[str, Any]) -> CallOptions:
 
 
 def wrong_number(name: str, signature: Signature, given: int, missing: str = "") -> Exception:
-    """Return the error for a wrong number of arguments."""
+    """The error for a wrong number of arguments."""
     nin, nout = len(signature.inputs), len(signature.outputs)
     what = f" Parameter '{missing}' is missing." if missing else ""
     return ArgumentTypeError(
@@ -117,19 +96,8 @@ def arrange(
     named: dict[str, Any],
     options: Sequence[str] = ("size", "stream", "block_size", "backend"),
 ) -> tuple[Any, ...]:
-    """Return the arguments in the parameters' order: inputs, or inputs and outputs.
-
-    Parameters
-    ----------
-    name : str
-        The kernel's.
-    signature : Signature
-    args : tuple
-        The positional arguments.
-    named : dict
-        The keyword arguments that are no options.
-    options : sequence of str
-        What a call takes beside, for messages.
+    """The arguments in the parameters' order: inputs, or inputs and outputs. `options` is what a
+    call takes beside, for messages.
 
     Raises
     ------
@@ -168,9 +136,8 @@ def arrange(
 
 
 def override_of(args: Sequence[Any], name: str) -> Callable[..., Any] | None:
-    """Return the method of that name of the first argument that has one: it takes the call over.
-
-    An empty name is no method's.
+    """The method of that name of the first argument that has one: it takes the call over. An empty
+    name is no method's.
     """
     if not name:
         return None
@@ -178,26 +145,8 @@ def override_of(args: Sequence[Any], name: str) -> Callable[..., Any] | None:
     return next((method for method in methods if method is not None), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Adopted:
-    """Arguments whose arrays are all one backend's own.
-
-    Parameters
-    ----------
-    values : tuple
-        The arguments.
-    backend : Backend
-    adoption : Adoption
-        Orders the launch, and gives results back.
-    """
-
-    values: tuple[Any, ...]
-    backend: Backend
-    adoption: foreign_arrays.Adoption
-
-
 def _check_number(signature: Signature, index: int, value: Any) -> None:
-    """Raise unless an argument that is no array may be a scalar."""
+    """Raise for an argument that is neither an array nor, where one may be, a scalar."""
     parameter = signature.parameters[index]
     kind = type(value).__name__
     if index >= len(signature.inputs):
@@ -212,8 +161,11 @@ def _check_number(signature: Signature, index: int, value: Any) -> None:
     raise ArgumentTypeError(render_message(sentence, signature.snippet(index)))
 
 
-def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None) -> Adopted:
-    """Turn every array into one of a backend's own, without a copy.
+def import_arrays(
+    signature: Signature, args: Sequence[Any], backend: BackendName | None
+) -> tuple[tuple[Any, ...], Backend, foreign_arrays.Adoption]:
+    """The arguments with every array as one of a backend's own, without a copy; that backend; and
+    what orders the launch and gives results back.
 
     Parameters
     ----------
@@ -226,7 +178,7 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
     Raises
     ------
     ArgumentTypeError
-        An argument is neither an array nor a number, or arrays are in different places.
+        An argument is neither an array nor a number, or arrays are in different locations.
     ArgumentValueError
         Another library's array is written to and must not be.
     """
@@ -259,14 +211,11 @@ def adopt(signature: Signature, args: Sequence[Any], backend: BackendName | None
         lambda index: not parameters[index].is_const,
         lambda index: (parameters[index].name, signature.snippet(index)),
     )
-    return Adopted(tuple(values), chosen, adoption)
+    return tuple(values), chosen, adoption
 
 
 def spec_of(argument: Any) -> ArraySpec | None:
-    """Return what describes an argument: of an array its layout, of a scalar None.
-
-    Raises ArgumentTypeError for what is neither.
-    """
+    """The layout of an array, None of a scalar; raises ArgumentTypeError for what is neither."""
     if isinstance(argument, ArraySpec):
         return argument
     backend, array = foreign_arrays.own_array(argument)

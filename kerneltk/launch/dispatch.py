@@ -7,9 +7,8 @@ combination of dtypes, shapes and strides makes a plan. After that a call is the
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,20 +18,35 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import Specialization
-from kerneltk.core.arrays import ArraySpec, byte_extent
-from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on, describe
-from kerneltk.errors import ArgumentValueError, NotCompiledError, Snippet, render_message
+from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.launch import call_arguments
-from kerneltk.launch.launcher_spec import SlowPaths
-from kerneltk.launch.plan import MAX_PLANS, Pattern, Plan, make_launcher, overlap_pairs
+from kerneltk.launch.launcher_writer import write_launcher
+from kerneltk.launch.plan import Plan, loop_spec
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
 
-__all__ = ["Dispatcher", "copy_array"]
-
 Run = Callable[..., Any]
+
+MAX_PLANS = 4096
+"""Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
+
+_MOST_HELD = 64 << 20
+"""Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
+
+
+class _Launcher(NamedTuple):
+    """A launcher, and what its plans are made of."""
+
+    key: tuple[type, ...]  # the arguments' types; and the backend's where none is an array's
+    is_array: tuple[bool, ...]
+    backend: Backend
+    overlaps: tuple[tuple[int, int], ...]
+    plans: dict[Any, tuple[Any, ...]]
+    run: Run
+    key_of: Callable[..., Any]
 
 
 class Dispatcher:
@@ -65,9 +79,8 @@ class Dispatcher:
         self._kernel = kernel
         self._nin = len(definition.signature.inputs)
         self._nargs = len(definition.signature.parameters)
-        self._launchers: dict[tuple[type, ...], Run] = {}
+        self._launchers: dict[tuple[type, ...], _Launcher] = {}
         self.codes = {} if codes is None else codes
-        self._plans: list[dict[Any, tuple[Any, ...]]] = []
         self._held = 0  # bytes of scratch memory in the plans' argument buffers
         self.inline_cache: list[Run] = [
             functools.partial(self._first, count) for count in range(self._nargs + 1)
@@ -93,117 +106,83 @@ class Dispatcher:
         backend: BackendName | None = None,
     ) -> Any:
         """Launch by the launcher for these types, which is made if there is none."""
-        run = self._launchers.get(tuple(map(type, args)))
-        if run is not None:
-            self.inline_cache[len(args)] = run
-            return run(*args, stream, options)
+        launcher = self._launchers.get(tuple(map(type, args)))
+        if launcher is not None:
+            self.inline_cache[len(args)] = launcher.run
+            return launcher.run(*args, stream, options)
         override = call_arguments.override_of(args, self._definition.override_method)
         if override is not None:
             return override(self._kernel, *args)
-        adopted = call_arguments.adopt(self._definition.signature, args, backend)
-        run = self._launcher(adopted.values, adopted.backend)
-        with adopted.adoption.launching(stream) as handle:
-            return adopted.adoption.give_back(run(*adopted.values, handle, options))
+        values, own, adoption = call_arguments.import_arrays(
+            self._definition.signature, args, backend
+        )
+        launcher = self._launcher(values, own)
+        with adoption.launching(stream) as handle:
+            if launcher.plans:
+                result = launcher.run(*values, handle, options)
+            else:
+                result = self._launch(launcher.key, values, handle, options)
+            return adoption.give_back(result)
+
+    def _launch(
+        self,
+        launcher_key: tuple[type, ...],
+        args: tuple[Any, ...],
+        stream: int | None,
+        options: Any,
+    ) -> Any:
+        """Launch by a plan, which is made if there is none, and with copies of inputs that are not
+        aligned or that an output overlaps: the result is as if all inputs were read before
+        anything is written.
+        """
+        launcher = self._launchers[launcher_key]
+        key = launcher.key_of(args, options)
+        row = launcher.plans.get(key)
+        if row is None:
+            resolved = self._resolved(launcher, args, options)
+            values = self._aligned(args, launcher.backend, resolved, stream)
+            if values is not args:
+                return self._launch(launcher_key, values, stream, options)
+            plan = self._plan(launcher, resolved, options)
+            if launcher.backend.loop_call.scratch_for is None:
+                self._held += plan.scratch
+            if len(launcher.plans) >= MAX_PLANS or self._held > _MOST_HELD:
+                for other in list(self._launchers.values()):
+                    other.plans.clear()
+                self._held = 0
+            row = launcher.plans[key] = plan.row()
+        if any(launcher.is_array):  # other types do not tell the backend
+            self.inline_cache[len(args)] = launcher.run
+        return launcher.run(*_apart(launcher, args, row, stream), stream, options)
 
     # -- plans ------------------------------------------------------------------------------
 
-    def _pattern(self, args: Sequence[Any], backend: Backend) -> Pattern:
-        parameters = self._definition.signature.parameters
-        nout = self._nargs - self._nin
-        return Pattern(
-            tuple(isinstance(argument, backend.array_type) for argument in args),
-            tuple(parameter.raw for parameter in parameters),
-            tuple(not parameter.is_const for parameter in parameters),
-            self._nin,
-            nout,
-            len(args) == self._nargs and nout > 0,
-            self._definition.returns,
-            self._definition.has_scratch,
-            self._definition.in_place,
-        )
-
-    def _launcher(self, args: tuple[Any, ...], backend: Backend) -> Run:
+    def _launcher(self, args: tuple[Any, ...], backend: Backend) -> _Launcher:
         types = tuple(map(type, args))
-        pattern = self._pattern(args, backend)
-        # Types tell the backend only if there is an array among them.
-        key = types if any(pattern.arrays) else (*types, type(backend))
-        run = self._launchers.get(key)
-        if run is not None:
-            return run
+        is_array = tuple(issubclass(kind, backend.array_type) for kind in types)
+        key = types if any(is_array) else (*types, type(backend))
+        launcher = self._launchers.get(key)
+        if launcher is not None:
+            return launcher
+        definition = self._definition
         if len(args) not in (self._nin, self._nargs):
-            raise call_arguments.wrong_number(
-                self._definition.name, self._definition.signature, len(args)
-            )
+            raise call_arguments.wrong_number(definition.name, definition.signature, len(args))
         plans: dict[Any, tuple[Any, ...]] = {}
-        self._plans.append(plans)
-        cache_miss = functools.partial(self._cache_miss, pattern, backend, plans, types)
-        overlapped = functools.partial(self._overlapped, pattern, backend)
-        slow = SlowPaths(self.dispatch, cache_miss, overlapped)
-        run = make_launcher(pattern, backend, plans, types, slow)
-        self._launchers[key] = run
-        return run
+        unplanned = functools.partial(self._launch, key)
+        spec = loop_spec(definition, types, backend, plans, self.dispatch, unplanned)
+        run, key_of = write_launcher(spec)
+        launcher = _Launcher(key, is_array, backend, spec.overlaps, plans, run, key_of)
+        self._launchers[key] = launcher
+        return launcher
 
-    def _cache_miss(
-        self,
-        pattern: Pattern,
-        backend: Backend,
-        plans: dict[Any, tuple[Any, ...]],
-        types: tuple[type, ...],
-        run: Run,
-        args: tuple[Any, ...],
-        stream: int | None,
-        options: Any,
-        key: Any,
-    ) -> Any:
-        """Make the plan for these arguments, then launch by it."""
-        for index, is_array in enumerate(pattern.arrays):
+    def _resolved(self, launcher: _Launcher, args: tuple[Any, ...], options: Any) -> Resolved:
+        backend, specs = launcher.backend, []
+        parameters = self._definition.signature.parameters
+        for argument, is_array, parameter in zip(args, launcher.is_array, parameters, strict=False):
             if is_array:
-                parameter = self._definition.signature.parameters[index]
-                backend.check_usable(args[index], parameter.name, not parameter.is_const)
-        specs = [
-            backend.describe(argument)[0] if is_array else None
-            for argument, is_array in zip(args, pattern.arrays, strict=True)
-        ]
-        resolved = self._definition.resolve(specs, args[: self._nin], options)
-        aligned = self._aligned(args, backend, resolved, stream)
-        if aligned is not args:
-            return run(*aligned, stream, options)
-        plan = self._plan(pattern, backend, resolved, types, options)
-        if backend.loop_call.scratch_for is None:
-            self._held += plan.scratch
-        if len(plans) >= MAX_PLANS or self._held > _MOST_HELD:
-            for others in self._plans:
-                others.clear()
-            self._held = 0
-        plans[key] = plan.row()
-        return run(*args, stream, options)
-
-    def _overlapped(
-        self,
-        pattern: Pattern,
-        backend: Backend,
-        run: Run,
-        args: tuple[Any, ...],
-        stream: int | None,
-        options: Any,
-    ) -> Any:
-        """Copy the inputs that an output overlaps, then launch: the result is as if all inputs
-        were read before anything is written.
-        """
-        extents = []
-        for argument, is_array in zip(args, pattern.arrays, strict=True):
-            if not is_array:
-                extents.append((0, 0))
-                continue
-            spec, address = backend.describe(argument)
-            low, high = byte_extent(spec.shape, spec.strides, spec.dtype.itemsize)
-            extents.append((address + low, address + high))
-        values = list(args)
-        for k, j in overlap_pairs(pattern):
-            if extents[k][0] < extents[j][1] and extents[j][0] < extents[k][1]:
-                with backend.stream_context(stream):
-                    values[k] = copy_array(args[k])
-        return run(*values, stream, options)
+                backend.check_usable(argument, parameter.name, not parameter.is_const)
+            specs.append(backend.describe(argument)[0] if is_array else None)
+        return self._definition.resolve(specs, args[: self._nin], options)
 
     def _aligned(
         self, args: tuple[Any, ...], backend: Backend, resolved: Resolved, stream: int | None
@@ -214,8 +193,7 @@ class Dispatcher:
         """
         definition = self._definition
         by_reference = definition.by_reference(resolved)
-        result = list(args)
-        copied = False
+        copies = {}
         for index, spec in enumerate(resolved.specs[: len(args)]):
             parameter = definition.signature.parameters[index]
             if spec is None or not by_reference[index] or is_aligned(spec, backend.capabilities):
@@ -231,52 +209,46 @@ class Dispatcher:
                     )
                 )
             with backend.stream_context(stream):
-                result[index] = copy_array(args[index])
-            copied = True
-        return tuple(result) if copied else args
+                copies[index] = copy_array(args[index])
+        return _replaced(args, copies)
 
-    def _plan(
-        self,
-        pattern: Pattern,
-        backend: Backend,
-        resolved: Resolved,
-        types: tuple[type, ...],
-        options: Any,
-    ) -> Plan:
-        geometry = self._definition.schedule(
+    def _plan(self, launcher: _Launcher, resolved: Resolved, options: Any) -> Plan:
+        definition, backend = self._definition, launcher.backend
+        geometry = definition.schedule(
             resolved, backend.capabilities, backend.multiprocessors(), options
         )
         outputs = resolved.binding.dtypes[self._nin :]
         limits = tuple(
             overlap_limits(
-                resolved.specs[k], resolved.specs[j], resolved.shape, self._definition.in_place
+                resolved.specs[k], resolved.specs[j], resolved.shape, definition.in_place
             )
-            for k, j in overlap_pairs(pattern)
+            for k, j in launcher.overlaps
         )
         if geometry is None:
             raws = sum(
                 parameter.raw and spec is not None
                 for parameter, spec in zip(
-                    self._definition.signature.parameters, resolved.specs, strict=True
+                    definition.signature.parameters, resolved.specs, strict=True
                 )
             )
             check = functools.partial(
-                _convert_scalars, self._scalars(resolved.binding, pattern.arrays)
+                _convert_scalars, self._scalars(resolved.binding, launcher.is_array)
             )
             return Plan(
-                None, 0, 0, 0, check, check, _no_buffer, resolved.out_shape, outputs,
-                resolved.order, ((),) * raws, limits,
+                None, 0, 0, 0, check, check, _no_buffer, [], resolved.out_shape, resolved.order, 0,
+                outputs, ((),) * raws, limits,
             )  # fmt: skip
         specialization = geometry.specialization
         unit = translation_unit_of(specialization)
-        self._remember_code(resolved.specs, unit)
+        dtypes = tuple(spec.dtype for spec in resolved.specs if spec is not None)
+        self.codes.setdefault(dtypes, unit.source)
         function = pipeline.get_function(unit, backend)
         block = specialization.arguments
         pack_checked = self._checked_pack(specialization)
         simple = all(
             is_array or _packs_equal(kind, dtype)
             for is_array, kind, dtype in zip(
-                pattern.arrays, types, resolved.binding.dtypes, strict=False
+                launcher.is_array, launcher.key, resolved.binding.dtypes, strict=False
             )
         )
         behind = geometry.scratch if backend.loop_call.scratch_for is None else 0
@@ -290,18 +262,19 @@ class Dispatcher:
             functools.partial(
                 backend.make_buffer, block.size + behind, block.constant_offset, geometry.constants
             ),
+            [],
             resolved.out_shape,
-            outputs,
             resolved.order,
+            geometry.scratch,
+            outputs,
             geometry.raw_geometry,
             limits,
-            geometry.scratch,
         )
 
     def _scalars(
         self, binding: Binding, is_array: Sequence[bool]
     ) -> list[tuple[np.dtype[Any], Snippet]]:
-        """Return the dtype and the location of every input that is a number."""
+        """The dtype and the location of every input that is a number."""
         signature = self._definition.signature
         return [
             (binding.dtypes[index], signature.snippet(index))
@@ -310,7 +283,7 @@ class Dispatcher:
         ]
 
     def _checked_pack(self, specialization: Specialization) -> Callable[..., None]:
-        """Return a function that converts the scalars, the last values, before it packs."""
+        """A function that converts the scalars, the last values, before it packs."""
         scalars = self._scalars(specialization.binding, specialization.is_array)
         pack = specialization.arguments.dynamic.pack_into
 
@@ -319,35 +292,6 @@ class Dispatcher:
             pack(buffer, offset, *values[:first], *_convert_scalars(scalars, *values[first:]))
 
         return pack_checked
-
-    # -- what was made ------------------------------------------------------------------------
-
-    def _remember_code(self, specs: Sequence[ArraySpec | None], unit: TranslationUnit) -> None:
-        key = tuple(spec.dtype for spec in specs if spec is not None)
-        self.codes.setdefault(key, unit.source)
-
-    @property
-    def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
-        """The generated sources by the dtypes of the array arguments."""
-        if not self.codes:
-            warnings.warn(
-                "No codes are cached because nothing is compiled before the first call.",
-                stacklevel=3,
-            )
-        return dict(self.codes)
-
-    @property
-    def cached_code(self) -> str:
-        """The first generated source."""
-        codes = self.codes
-        if not codes:
-            raise NotCompiledError(
-                f"Kernel '{self._definition.name}' has not been called.\n"
-                "  Hint: 'translation_unit(...)' renders the text without a call."
-            )
-        if len(codes) > 1:
-            warnings.warn("Several texts are cached; 'cached_codes' has them all.", stacklevel=3)
-        return next(iter(codes.values()))
 
 
 @functools.cache
@@ -364,8 +308,23 @@ def copy_array(array: Any) -> Any:
     return _copier().inline_cache[1](array)
 
 
-_MOST_HELD = 64 << 20
-"""Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
+def _replaced(args: tuple[Any, ...], values: dict[int, Any]) -> tuple[Any, ...]:
+    """The arguments with some of them replaced; `args` itself where there are none."""
+    return tuple(values.get(k, own) for k, own in enumerate(args)) if values else args
+
+
+def _apart(
+    launcher: _Launcher, args: tuple[Any, ...], row: tuple[Any, ...], stream: int | None
+) -> tuple[Any, ...]:
+    """Copy the inputs that an output overlaps, as the launcher's plan tells."""
+    backend, pairs, copies = launcher.backend, launcher.overlaps, {}
+    limits = iter(row[len(row) - 3 * len(pairs) :])
+    for (k, j), low, high, same in zip(pairs, limits, limits, limits, strict=False):
+        distance = backend.describe(args[j])[1] - backend.describe(args[k])[1]
+        if k not in copies and low < distance < high and (same or distance):
+            with backend.stream_context(stream):
+                copies[k] = copy_array(args[k])
+    return _replaced(args, copies)
 
 
 def _packs_equal(kind: type, dtype: np.dtype[Any]) -> bool:
@@ -373,9 +332,10 @@ def _packs_equal(kind: type, dtype: np.dtype[Any]) -> bool:
 
     It would drop the imaginary part of NumPy's complex numbers.
     """
+    info = describe(dtype)
     return (
-        len(describe(dtype).format) == 1
-        and dtype.name != "bfloat16"
+        len(info.format) == 1
+        and not info.as_bits
         and not issubclass(kind, complex | np.complexfloating)
     )
 

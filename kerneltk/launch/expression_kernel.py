@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -9,16 +10,16 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends.registry import capabilities_of, capabilities_of_target
+from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.errors import NotCompiledError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
-
-__all__ = ["ExpressionKernel"]
 
 D = TypeVar("D", bound=KernelDefinition)
 
@@ -85,24 +86,37 @@ class ExpressionKernel(ABC, Generic[D]):
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
         """The generated sources by the dtypes of the array arguments."""
-        return self._dispatcher.cached_codes
+        codes = self._dispatcher.codes
+        if not codes:
+            warnings.warn(
+                "No codes are cached because nothing is compiled before the first call.",
+                stacklevel=2,
+            )
+        return dict(codes)
 
     @property
     def cached_code(self) -> str:
         """The first generated source."""
-        return self._dispatcher.cached_code
+        codes = self._dispatcher.codes
+        if not codes:
+            raise NotCompiledError(
+                f"Kernel '{self.name}' has not been called.\n"
+                "  Hint: 'translation_unit(...)' renders the source without a call."
+            )
+        if len(codes) > 1:
+            warnings.warn("Several sources are cached; 'cached_codes' has them all.", stacklevel=2)
+        return next(iter(codes.values()))
 
     def _described(
-        self, definition: D, args: Sequence[Any], backend: BackendName, options: Any
+        self, definition: D, args: Sequence[Any], backend: Capabilities, options: Any
     ) -> tuple[Resolved, TranslationUnit | None]:
         """Resolve and schedule a call with such arguments, inputs first; its unit is None where
         nothing is to be computed.
         """
-        capabilities = capabilities_of(backend)
         specs = [call_arguments.spec_of(argument) for argument in args]
         inputs = args[: len(definition.signature.inputs)]
         resolved = definition.resolve(specs, inputs, options)
-        geometry = definition.schedule(resolved, capabilities, None, options)
+        geometry = definition.schedule(resolved, backend, None, options)
         unit = None if geometry is None else translation_unit_of(geometry.specialization)
         return resolved, unit
 
@@ -110,7 +124,7 @@ class ExpressionKernel(ABC, Generic[D]):
     def translation_unit(
         self, *args: Any, backend: BackendName = "cuda", **named: Any
     ) -> TranslationUnit:
-        """Return the source that a call with such arguments compiles."""
+        """The source that a call with such arguments compiles."""
 
     def compile(self, *args: Any, target: str, **named: Any) -> ObjectCode:
         """Compile for an architecture from descriptions of the arguments, without a GPU.

@@ -10,7 +10,7 @@ All launchers take the same steps, and leave out those that their kernels do not
 6. Marshal addresses, extents and numbers into a block of parameters that no other launch uses.
 7. Choose the stream, launch, give the block back, return the outputs.
 
-What does not fit leaves by a slow path, which checks, compiles or copies, and launches again.
+What does not fit is dispatched: checked, compiled for or copied, and launched then.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ __all__ = [
     "Guard",
     "LauncherSpec",
     "MultipleOf",
-    "SlowPaths",
     "Structure",
 ]
 
@@ -101,28 +100,6 @@ class Structure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SlowPaths:
-    """Who does what a launcher cannot. Each is called with the launcher's own arguments.
-
-    Parameters
-    ----------
-    dispatch : callable
-        Arguments of other types, or another device.
-    missed : callable, optional
-        No plan: also takes the launcher in front and the key behind; `dispatch` if not given.
-    overlapped : callable, optional
-        An output overlaps an input: also takes the launcher in front.
-    large_grid : callable, optional
-        A shape for which :meth:`GridLaunches.configure` returned None.
-    """
-
-    dispatch: Callable[..., Any]
-    missed: Callable[..., Any] | None = None
-    overlapped: Callable[..., Any] | None = None
-    large_grid: Callable[..., Any] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LauncherSpec:
     """A launcher.
 
@@ -135,10 +112,12 @@ class LauncherSpec:
     arguments : tuple of (Argument or Structure)
     arrays : ArrayAccess
     call : LaunchCall
-    slow : SlowPaths
+    dispatch : callable
+        Called with the launcher's own arguments where they are of other types, or on another
+        device: it checks, compiles, and launches.
     plans : dict or None
-        Rows by keys, which slow paths fill: of `GridLaunches` or of `Plan`; None if there is one
-        row, which is `bound`'s.
+        Rows of `GridLaunches` or of `Plan` by keys, which `dispatch` and `unplanned` fill; None if
+        there is one row, which is `bound`'s.
     shares_plans : bool
         Whether `plans` has other launchers' rows, too.
     bound : GridLaunches or None
@@ -153,13 +132,18 @@ class LauncherSpec:
     returns : {"none", "one", "tuple"}
     outputs : tuple of int
         The arguments that it returns.
+    unplanned : callable, optional
+        Called in place of `dispatch` with arguments that have no plan, or an output that overlaps
+        an input.
+    large_grid : callable, optional
+        Called in place of `dispatch` with a shape for which `GridLaunches.configure` returned None.
     """
 
     entry: Literal["grid", "loop"]
     arguments: tuple[Argument | Structure, ...]
     arrays: ArrayAccess
     call: LaunchCall
-    slow: SlowPaths
+    dispatch: Callable[..., Any]
     plans: dict[Any, tuple[Any, ...]] | None = None
     shares_plans: bool = False
     bound: GridLaunches | None = None
@@ -169,3 +153,5 @@ class LauncherSpec:
     has_scratch: bool = False
     returns: Literal["none", "one", "tuple"] = "none"
     outputs: tuple[int, ...] = ()
+    unplanned: Callable[..., Any] | None = None
+    large_grid: Callable[..., Any] | None = None

@@ -60,7 +60,7 @@ def run({parameters}):
     return {result}
 """
 _KEY_OF = """\
-def key_of(args):
+def key_of({key_parameters}):
     {unpacking}
     {addresses}
     {key}
@@ -73,7 +73,7 @@ last_key, plan = last
 if key != last_key:
     plan = plans.get(key)
     if plan is None:
-        return {missed}
+        return {unplanned}({own})
     {passed_on}
     last = (key, plan)
 {columns} = plan
@@ -122,17 +122,28 @@ _NAMES = {
 }
 
 
-def _filled(template: str, parts: _Parts) -> list[str]:
-    """Return a template's lines with its names replaced."""
-    lines = []
+@lru_cache
+def _lines(template: str) -> list[tuple[str, str, str]]:
+    """The lines of a template: of each its margin, the name that is alone in it, and the line."""
+    found = []
     for line in template.splitlines():
         name = line.strip()
-        part = parts.get(name[1:-1]) if name.startswith("{") and name.endswith("}") else None
+        is_alone = name.startswith("{") and name.endswith("}")
+        found.append((line[: line.index(name)], name[1:-1] if is_alone else "", line))
+    return found
+
+
+def _filled(template: str, parts: _Parts) -> list[str]:
+    """The lines of a template with its names replaced."""
+    lines = []
+    for margin, name, line in _lines(template):
+        part = parts.get(name)
         if part is None:
-            lines.append(line.format_map(parts))
-            continue
-        margin = line[: line.index("{")]
-        lines += [margin + entry for entry in ([part] if isinstance(part, str) else part)]
+            lines.append(line.format_map(parts) if "{" in line else line)
+        elif isinstance(part, str):
+            lines.append(margin + part)
+        else:
+            lines += [margin + entry for entry in part]
     return lines
 
 
@@ -168,7 +179,7 @@ class _Writer:
         self.spec, self.is_grid = spec, spec.entry == "grid"
         # Some of what a spec holds is known to the launcher by its address alone.
         self.names: dict[str, Any] = {**_NAMES, "spec": spec, "last": (None, None)}
-        for part in (spec.arrays, spec.call, spec.slow, spec):
+        for part in (spec.arrays, spec.call, spec):
             self.names |= {field.name: getattr(part, field.name) for field in fields(part)}
         if spec.bound is not None:
             self.names |= zip(_GRID_COLUMNS, spec.bound.row(None), strict=True)
@@ -320,7 +331,7 @@ class _Writer:
         has_plans = spec.plans is not None
         parts["planned"] = self._planned(parts) if has_plans else []
         lines = _filled(_LAUNCHER, parts)
-        lines += _filled(_KEY_OF, parts) if has_plans and self.is_grid else []
+        lines += _filled(_KEY_OF, parts) if has_plans else []
         return "\n".join(lines) + "\n"
 
     def _grid_parts(self) -> _Parts:
@@ -328,6 +339,7 @@ class _Writer:
         unpacked += ["except (ValueError, TypeError, AttributeError):"]
         return {
             "parameters": "grid, block, args, shared=0, stream=None",
+            "key_parameters": "args",
             "unpacking": self._unpacking,
             "unpacked": [*unpacked, f"    return dispatch({self._own})"],
             "shaped": _filled(_SHAPED, {"own": self._own}),
@@ -345,6 +357,8 @@ class _Writer:
         checked = [f"pack_checked({numbers})"] if numbers else []
         return {
             "parameters": ", ".join([*self._types, "stream=None", "extra=None"]),
+            "key_parameters": "args, extra=None",
+            "unpacking": f"{self._given} = args" if self._types else [],
             "unpacked": [],
             "shaped": [*self._allocated(), *_if(["not grid"], *checked, returned)],
             "new_buffer": "new_buffer",
@@ -360,12 +374,11 @@ class _Writer:
             columns += [f"{part}_a{k}" for k in spec.outputs for part in ("dtype", "size")]
         columns += [extent for a, leaf in self._leaves for extent in self._extents(a, leaf)]
         columns += [f"{n}{k}_{j}" for k, j in spec.overlaps for n in ("low", "high", "same")]
-        missed = f"missed(run, {self._own}, key)" if spec.slow.missed else f"dispatch({self._own})"
         others = ["plan[0] is not run"] if spec.shares_plans else []
         own_parts: _Parts = {
-            "missed": missed,
             "passed_on": _if(others, f"return plan[0]({self._own})"),
             "columns": ", ".join(columns),
+            "unplanned": "dispatch" if spec.unplanned is None else "unplanned",
         }
         return _filled(_PLANNED, {**parts, **own_parts})
 
@@ -377,7 +390,7 @@ class _Writer:
         lines = _if(fails, f"loaded.check({self._given})", *learnt)
         for k, j in self.spec.overlaps:
             near = f"low{k}_{j} < pa{j} - pa{k} < high{k}_{j} and (same{k}_{j} or pa{j} != pa{k})"
-            lines += _if([near], f"return overlapped(run, {self._own})")
+            lines += _if([near], f"return unplanned({self._own})")
         return lines
 
     def _allocated(self) -> list[str]:
@@ -420,8 +433,8 @@ class _Writer:
 
 
 def write_launcher(spec: LauncherSpec) -> tuple[Callable[..., Any], Any]:
-    """Return a launcher, which is called as its spec's entry says. Of a grid with plans also return
-    a function that takes arguments of the spec's types and returns the key of their plan.
+    """A launcher, which is called as its spec's entry says; and, if it has plans, a function that
+    takes a tuple of arguments of the spec's types and returns the key of their plan.
     """
     writer = _Writer(spec)
     source, names = writer.source(), writer.names

@@ -9,51 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from kerneltk.backends.base import Backend
-from kerneltk.launch.launcher_spec import Argument, LauncherSpec, SlowPaths
-from kerneltk.launch.launcher_writer import write_launcher
-
-__all__ = ["MAX_PLANS", "Pattern", "Plan", "make_launcher"]
-
-MAX_PLANS = 4096
-"""Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
+from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """The kinds of a call's arguments: what a launcher depends on.
-
-    Parameters
-    ----------
-    arrays : tuple of bool
-        One an argument that is given, inputs first: whether it is an array.
-    raw, written : tuple of bool
-        One a parameter.
-    nin, nout : int
-    outputs_given : bool
-    returns : {"none", "one", "tuple"}
-    has_scratch : bool
-        Whether launches may need memory of their own.
-    in_place : bool
-        Whether an element is read before it is written; raw inputs are the body's affair then.
-    """
-
-    arrays: tuple[bool, ...]
-    raw: tuple[bool, ...]
-    written: tuple[bool, ...]
-    nin: int
-    nout: int
-    outputs_given: bool
-    returns: Literal["none", "one", "tuple"]
-    has_scratch: bool = False
-    in_place: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Everything that one specialization and one set of shapes need at a launch.
 
     Parameters
@@ -68,18 +31,20 @@ class Plan:
         scalars, which raises for those that do not fit.
     new_buffer : callable
         Makes an argument buffer with the constant part filled in.
+    buffers : list
+        Argument buffers that no launch uses; empty at first.
     shape : tuple of int
         Of the outputs that are allocated.
+    order : {"C", "F"}
+    scratch : int
+        Bytes that a launch needs for itself; they lie behind the argument block, or where the
+        backend's call says.
     dtypes : tuple of np.dtype
         One an output.
-    order : {"C", "F"}
     raw_geometry : tuple of tuple of int
     limits : tuple of tuple
         For each pair of an input and an output, the difference of addresses between which they
         overlap, and whether they do at the same address.
-    scratch : int
-        Bytes that a launch needs for itself; they lie behind the argument block, or where the
-        backend's call says.
     """
 
     function: Any
@@ -89,99 +54,90 @@ class Plan:
     pack_into: Callable[..., object]
     pack_checked: Callable[..., object]
     new_buffer: Callable[[], Any]
+    buffers: list[Any]
     shape: tuple[int, ...]
-    dtypes: tuple[Any, ...]
     order: str
+    scratch: int
+    dtypes: tuple[Any, ...]
     raw_geometry: tuple[tuple[int, ...], ...]
     limits: tuple[tuple[int, int, bool], ...]
-    scratch: int = 0
 
     def row(self) -> tuple[Any, ...]:
         """The values that a launcher unpacks, in its order."""
+        *head, dtypes, raw_geometry, limits = self
         elements = math.prod(self.shape)
-        flat = [value for pair in self.limits for value in pair]
-        return (
-            self.function,
-            self.grid,
-            self.chunk,
-            self.block,
-            self.pack_into,
-            self.pack_checked,
-            self.new_buffer,
-            [],
-            self.shape,
-            self.order,
-            self.scratch,
-            *(part for dtype in self.dtypes for part in (dtype, elements * dtype.itemsize)),
-            *self.raw_geometry,
-            *flat,
-        )
+        sizes = (part for dtype in dtypes for part in (dtype, elements * dtype.itemsize))
+        return (*head, *sizes, *raw_geometry, *(number for limit in limits for number in limit))
 
 
-def overlap_pairs(pattern: Pattern) -> list[tuple[int, int]]:
-    """Return the pairs (input, output) of given arrays whose overlap is checked.
+def overlap_pairs(
+    definition: KernelDefinition, is_array: Sequence[bool]
+) -> tuple[tuple[int, int], ...]:
+    """The pairs (input, output) of given arrays whose overlap is checked.
 
-    An input that the body may write counts as an output too.
+    An input that the body may write counts as an output too. Where elements are read before they
+    are written, raw arrays are the body's affair.
     """
+    parameters, nin = definition.signature.parameters, len(definition.signature.inputs)
     given = [
         k
-        for k, is_array in enumerate(pattern.arrays)
-        if is_array and not (pattern.raw[k] and pattern.in_place)
+        for k, own in enumerate(is_array)
+        if own and not (parameters[k].raw and definition.in_place)
     ]
-    return [
+    return tuple(
         (k, j)
         for k in given
         for j in given
-        if k != j and k < pattern.nin and pattern.written[j] and not pattern.written[k]
-    ]
+        if k != j and k < nin and parameters[k].is_const and not parameters[j].is_const
+    )
 
 
-def make_launcher(
-    pattern: Pattern,
+def loop_spec(
+    definition: KernelDefinition,
+    types: Sequence[type],
     backend: Backend,
     plans: dict[Any, tuple[Any, ...]],
-    types: Sequence[type],
-    slow: SlowPaths,
-) -> Callable[..., Any]:
-    """Return the launcher of a pattern: ``run(*arguments, stream=None, extra=None)``.
+    dispatch: Callable[..., Any],
+    unplanned: Callable[..., Any],
+) -> LauncherSpec:
+    """The launcher of a definition for arguments of these types: inputs, or inputs and outputs.
 
     Parameters
     ----------
-    pattern : Pattern
+    definition : KernelDefinition
+    types : sequence of type
     backend : Backend
     plans : dict
-        Rows of plans by key; filled when ``slow.missed`` is called.
-    types : sequence of type
-        The arguments' types.
-    slow : SlowPaths
-        Called with the arguments (a tuple), the stream and the extra key.
+        Rows of plans by key.
+    dispatch, unplanned : callable
+        See `LauncherSpec`; called with the arguments (a tuple), the stream and the extra key.
     """
-    total = pattern.nin + pattern.nout
-    outputs = tuple(range(pattern.nin, total))
-    is_array = [*pattern.arrays, *(True for _ in range(total - len(types)))]
+    parameters, nin = definition.signature.parameters, len(definition.signature.inputs)
+    is_array = [issubclass(kind, backend.array_type) for kind in types]
+    is_array += [True] * (len(parameters) - len(types))
     arguments = tuple(
         Argument(
             types[k] if k < len(types) else backend.array_type,
             "address" if is_array[k] else "number",
-            written=pattern.written[k],
-            extents=None if pattern.raw[k] and is_array[k] else 0,
+            written=not parameter.is_const,
+            extents=None if parameter.raw and is_array[k] else 0,
             is_given=k < len(types),
         )
-        for k in range(total)
+        for k, parameter in enumerate(parameters)
     )
     raws = [k for k, argument in enumerate(arguments) if argument.extents is None]
-    arrays = [k for k in range(total) if is_array[k] and not pattern.raw[k]]
-    spec = LauncherSpec(
+    arrays = [k for k, argument in enumerate(arguments) if is_array[k] and argument.extents == 0]
+    return LauncherSpec(
         "loop",
         arguments,
         backend.arrays,
         backend.loop_call,
-        slow,
+        dispatch,
         plans,
-        packed=(*raws, *arrays, *(k for k in range(pattern.nin) if not is_array[k])),
-        overlaps=tuple(overlap_pairs(pattern)),
-        has_scratch=pattern.has_scratch,
-        returns=pattern.returns,
-        outputs=outputs,
+        packed=(*raws, *arrays, *(k for k in range(nin) if not is_array[k])),
+        overlaps=overlap_pairs(definition, is_array[: len(types)]),
+        unplanned=unplanned,
+        has_scratch=definition.has_scratch,
+        returns=definition.returns,
+        outputs=tuple(range(nin, len(parameters))),
     )
-    return write_launcher(spec)[0]

@@ -24,19 +24,6 @@ from typing import Literal
 
 from kerneltk.core.arrays import Loop, collapse, is_c_contiguous, merge_in_order
 
-__all__ = [
-    "TILE",
-    "Access",
-    "Layout",
-    "Operand",
-    "alignment_of",
-    "choose_vector_width",
-    "collapse_by",
-    "element_chunk",
-    "plan_cuda",
-    "plan_host",
-]
-
 TILE = 32
 """Elements along one side of a tile in shared memory."""
 

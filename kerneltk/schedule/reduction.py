@@ -15,14 +15,6 @@ from typing import ClassVar
 from kerneltk.core.arrays import Loop, merge_in_order
 from kerneltk.schedule.elementwise import Access, Operand, collapse_by
 
-__all__ = [
-    "Geometry",
-    "ReductionSchedule",
-    "collapsed_loops",
-    "main_input",
-    "merged_index_shape",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Geometry:

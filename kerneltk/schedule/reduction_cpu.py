@@ -30,18 +30,6 @@ from kerneltk.core.arrays import Loop
 from kerneltk.schedule.elementwise import Access, Kind, Operand, element_chunk
 from kerneltk.schedule.reduction import Geometry, ReductionSchedule, collapsed_loops, main_input
 
-__all__ = [
-    "MOST_PARTS",
-    "PART",
-    "STRIP_BYTES",
-    "HostColumnSchedule",
-    "HostReductionSchedule",
-    "HostRowSchedule",
-    "HostShortSchedule",
-    "RowBlockedSchedule",
-    "plan_reduction_host",
-]
-
 PART = 1 << 16
 """Elements of one part, at least, where several parts share an output."""
 

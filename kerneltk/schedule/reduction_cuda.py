@@ -28,22 +28,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kerneltk.core.arrays import Loop
+from kerneltk.core.capabilities import COUNTERS
 from kerneltk.schedule.elementwise import Access, Operand, alignment_of, element_chunk
 from kerneltk.schedule.reduction import Geometry, ReductionSchedule, collapsed_loops, main_input
-
-__all__ = [
-    "COUNTERS",
-    "DEFAULT_MULTIPROCESSORS",
-    "ColumnSchedule",
-    "CudaReductionSchedule",
-    "RowSchedule",
-    "ShortRowSchedule",
-    "StagedRowSchedule",
-    "plan_reduction_cuda",
-]
-
-COUNTERS = 16384
-"""Outputs, or groups of them, that several blocks may share in one launch; each has a counter."""
 
 DEFAULT_MULTIPROCESSORS = 132
 """Multiprocessors that are assumed where there is no device to ask."""

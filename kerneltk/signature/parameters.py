@@ -10,8 +10,6 @@ import numpy as np
 from kerneltk.core.dtypes import type_category
 from kerneltk.errors import Snippet
 
-__all__ = ["CONSTRAINTS", "NO_DEFAULT", "Parameter", "Signature", "satisfies"]
-
 _ALL = ("bool", "signedinteger", "unsignedinteger", "floating", "complexfloating", "structured")
 
 CONSTRAINTS: dict[str, tuple[str, ...]] = {

@@ -15,7 +15,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, Never
 
@@ -23,10 +24,9 @@ import numpy as np
 
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import identifier_problem, is_library_name, variable_problem
+from kerneltk.core.lexer import comma_spans
 from kerneltk.errors import ArgumentTypeError, SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Parameter, Signature
-
-__all__ = ["UnknownDtypeError", "parse_signature"]
 
 
 class UnknownDtypeError(SignatureError, TypeError):
@@ -88,23 +88,6 @@ class _Parser:
         snippet = Snippet(self.origin, self.text, start, max(end, start + 1), label)
         raise error(render_message(sentence, snippet, hint=hint))
 
-    def pieces(self) -> list[tuple[int, int]]:
-        """Split at commas outside parentheses; a complex default may hold none, a tuple may."""
-        if not self.text.strip():
-            return []
-        spans = []
-        depth = begin = 0
-        for position, char in enumerate(self.text):
-            if char in "([":
-                depth += 1
-            elif char in ")]":
-                depth -= 1
-            elif char == "," and depth <= 0:
-                spans.append((begin, position))
-                begin = position + 1
-        spans.append((begin, len(self.text)))
-        return spans
-
     def tokens(self, start: int, end: int) -> tuple[list[_Token], tuple[int, int] | None]:
         """Return the tokens before an ``=``, and the span of the literal behind it."""
         found: list[_Token] = []
@@ -159,9 +142,8 @@ def _parse_one(
             "A parameter is missing.", start, end, hint="remove the comma that nothing follows."
         )
     raw, const = False, is_const
-    while tokens and tokens[0].text in _QUALIFIERS and len(tokens) > 1:
-        word = tokens.pop(0)
-        if word.text == "raw":
+    while len(tokens) > 1 and tokens[0].text in _QUALIFIERS:
+        if tokens.pop(0).text == "raw":
             raw = True
         else:
             const = False
@@ -200,12 +182,12 @@ def _parse_one(
         )
     name = tokens.pop(0)
     if tokens:
-        extra = tokens[0]
+        is_colon = tokens[0].text == ":"
+        wrong = tokens[0] if is_colon else type_token
         parser.fail(
-            f"Unknown keyword '{type_token.text}'."
-            if extra.text not in (":",)
-            else "Unexpected ':'.",
-            *((first, last) if extra.text != ":" else (extra.start, extra.end)),
+            "Unexpected ':'." if is_colon else f"Unknown keyword '{wrong.text}'.",
+            wrong.start,
+            wrong.end,
             hint="a parameter is 'raw', '_non_const', a type and a name, in this order; "
             "parameters are separated by commas.",
         )
@@ -227,18 +209,14 @@ def _parse_one(
                 default_span[1],
             )
         default = parser.default(*default_span)
-    span_end = name.end
-    return (
-        Parameter(name.text, None, type_token.text, raw, const, default, (first, span_end)),
-        type_token,
-    )
+    span = first, name.end
+    return Parameter(name.text, None, type_token.text, raw, const, default, span), type_token
 
 
-def _resolve(parser: _Parser, parameter: Parameter, token: _Token, variables: set[str]) -> Any:
+def _dtype_of(parser: _Parser, token: _Token, variables: Container[str]) -> np.dtype[Any] | None:
+    """The dtype that a type is; None for a type variable."""
     text = token.text
-    if text in variables:
-        return None
-    if len(text) == 1 and text.isalpha():
+    if text in variables or (len(text) == 1 and text.isalpha()):
         return None
     try:
         dtype = as_dtype(text)
@@ -288,24 +266,19 @@ def parse_signature(in_params: str, out_params: str, body: Body = "elementwise")
     [('x', 'T', False), ('table', 'float', True), ('a', 'T', False), ('y', 'T', False)]
     """
     constraints: dict[str, str] = {}
-    groups: list[list[tuple[_Parser, Parameter, _Token]]] = []
-    for origin, text, is_const in (
-        ("in_params", in_params, True),
-        ("out_params", out_params, False),
-    ):
-        parser = _Parser(origin, text)
-        groups.append(
-            [
-                (parser, *_parse_one(parser, start, end, is_const, constraints, body))
-                for start, end in parser.pieces()
-            ]
-        )
-    variables = set(constraints)
+    parsers = _Parser("in_params", in_params), _Parser("out_params", out_params)
+    groups = [
+        [
+            _parse_one(parser, start, end, parser is parsers[0], constraints, body)
+            for start, end in (comma_spans(parser.text, "()[]") if parser.text.strip() else ())
+        ]
+        for parser in parsers
+    ]
     seen: set[str] = set()
     resolved: list[tuple[Parameter, ...]] = []
-    for group in groups:
+    for parser, group in zip(parsers, groups, strict=True):
         done: list[Parameter] = []
-        for parser, parameter, token in group:
+        for parameter, token in group:
             if parameter.name in seen:
                 parser.fail(f"Parameter name '{parameter.name}' is used twice.", *parameter.span)
             seen.add(parameter.name)
@@ -319,7 +292,7 @@ def parse_signature(in_params: str, out_params: str, body: Body = "elementwise")
                     f"Parameter '{parameter.name}' has no default, but one before it has.",
                     *parameter.span,
                 )
-            dtype: np.dtype[Any] | None = _resolve(parser, parameter, token, variables)
+            dtype = _dtype_of(parser, token, constraints)
             if dtype is None and token.text in _TAKEN_BY_TYPES[body]:
                 parser.fail(
                     f"Cannot use '{token.text}' as a type variable: it is "
@@ -327,27 +300,13 @@ def parse_signature(in_params: str, out_params: str, body: Body = "elementwise")
                     token.start,
                     token.end,
                 )
-            done.append(
-                Parameter(
-                    parameter.name,
-                    dtype,
-                    parameter.ctype if dtype is None else describe(dtype).ctype,
-                    parameter.raw,
-                    parameter.is_const,
-                    parameter.default,
-                    parameter.span,
-                )
-            )
+            ctype = parameter.ctype if dtype is None else describe(dtype).ctype
+            done.append(replace(parameter, dtype=dtype, ctype=ctype))
         resolved.append(tuple(done))
     for parameter in (*resolved[0], *resolved[1]):
         if parameter.dtype is None and parameter.ctype in seen:
             raise SignatureError(
                 f"'{parameter.ctype}' is both a type variable and a parameter's name."
             )
-    return Signature(
-        resolved[0],
-        resolved[1],
-        tuple(sorted(constraints.items())),
-        in_params,
-        out_params,
-    )
+    inputs, outputs = resolved
+    return Signature(inputs, outputs, tuple(sorted(constraints.items())), in_params, out_params)

@@ -21,16 +21,6 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError, re
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding, bind_types
 
-__all__ = [
-    "Resolved",
-    "is_aligned",
-    "normalize_axes",
-    "overlap_limits",
-    "plain_axis",
-    "resolve_elementwise",
-    "resolve_reduction",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -84,54 +74,63 @@ def resolve_elementwise(
     ArgumentValueError
         Shapes do not go together, or a size is missing or too much.
     """
-    parameters = signature.parameters
-    nin = len(signature.inputs)
-    given = [*specs, *([None] * (len(parameters) - len(specs)))]
-    binding = bind_types(
-        signature, [None if spec is None else spec.dtype for spec in given], values
-    )
+    given, binding = _bound(signature, specs, values)
     shape = _broadcast(name, signature, given, size)
-    order = _result_order(
-        shape,
-        [
-            spec
-            for spec, parameter in zip(given[:nin], signature.inputs, strict=True)
-            if spec is not None and not parameter.raw
-        ],
-    )
-    for index in range(nin, len(parameters)):
-        parameter, spec = parameters[index], given[index]
-        if spec is None:
-            if parameter.raw and size is None:
-                raise ArgumentValueError(
-                    render_message(
-                        f"The size of raw output '{parameter.name}' is not known.",
-                        signature.snippet(index),
-                        hint="pass the output as an argument, or 'size='.",
-                    )
+    order = _result_order(shape, signature, given, len(signature.inputs))
+    for index, parameter in enumerate(signature.outputs, len(signature.inputs)):
+        if given[index] is None and parameter.raw and size is None:
+            raise ArgumentValueError(
+                render_message(
+                    f"The size of raw output '{parameter.name}' is not known.",
+                    signature.snippet(index),
+                    hint="pass the output as an argument, or 'size='.",
                 )
+            )
+    _describe_outputs(signature, given, binding, shape, order, "the arguments broadcast to")
+    return Resolved(binding, shape, shape, tuple(given), order)
+
+
+def _bound(
+    signature: Signature, specs: Sequence[ArraySpec | None], values: Sequence[Any]
+) -> tuple[list[ArraySpec | None], Binding]:
+    """One spec a parameter, None for scalars and outputs that are not given; and the dtypes."""
+    given = [*specs, *([None] * (len(signature.parameters) - len(specs)))]
+    dtypes = [None if spec is None else spec.dtype for spec in given]
+    return given, bind_types(signature, dtypes, values)
+
+
+def _describe_outputs(
+    signature: Signature,
+    given: list[ArraySpec | None],
+    binding: Binding,
+    shape: tuple[int, ...],
+    order: Literal["C", "F"],
+    why: str,
+) -> None:
+    """Describe the outputs that are to be allocated, and check the shapes of the others.
+
+    Raises
+    ------
+    ArgumentValueError
+        An output has another shape than `shape`.
+    """
+    for index, parameter in enumerate(signature.outputs, len(signature.inputs)):
+        spec = given[index]
+        if spec is None:
             given[index] = ArraySpec.make(binding.dtypes[index], shape, order=order)
         elif not parameter.raw and spec.shape != shape:
             raise ArgumentValueError(
                 render_message(
-                    f"Output '{parameter.name}' has shape {spec.shape}, but the arguments "
-                    f"broadcast to {shape}.",
+                    f"Output '{parameter.name}' has shape {spec.shape}, but {why} {shape}.",
                     signature.snippet(index),
                 )
             )
-    return Resolved(binding, shape, shape, tuple(given), order)
 
 
 def _broadcast(
     name: str, signature: Signature, specs: Sequence[ArraySpec | None], size: int | None
 ) -> tuple[int, ...]:
-    """Return the shape that the arrays which are not raw broadcast to, or ``(size,)``.
-
-    Raises
-    ------
-    ArgumentValueError
-        Shapes do not go together, or a size is missing or too much.
-    """
+    """The shape that the arrays which are not raw broadcast to, or ``(size,)``."""
     shapes = [
         (index, spec.shape)
         for index, (spec, parameter) in enumerate(zip(specs, signature.parameters, strict=True))
@@ -158,31 +157,29 @@ def _broadcast(
         try:
             shape = broadcast_shapes(shape, own)
         except ValueError:
-            nin = len(signature.inputs)
-            sentence = (
-                f"Shapes {shape} and {own} cannot be broadcast together."
-                if index < nin
-                else f"Output '{signature.parameters[index].name}' has shape {own}, but the "
-                f"arguments broadcast to {shape}."
-            )
-            raise ArgumentValueError(
-                render_message(
-                    sentence,
-                    signature.snippet(
-                        index, f"this argument has shape {own}" if index < nin else ""
-                    ),
+            if index < len(signature.inputs):
+                sentence = f"Shapes {shape} and {own} cannot be broadcast together."
+                label = f"this argument has shape {own}"
+            else:
+                name, label = signature.parameters[index].name, ""
+                sentence = (
+                    f"Output '{name}' has shape {own}, but the arguments broadcast to {shape}."
                 )
+            raise ArgumentValueError(
+                render_message(sentence, signature.snippet(index, label))
             ) from None
     return shape
 
 
-def _result_order(shape: tuple[int, ...], specs: Sequence[ArraySpec]) -> Literal["C", "F"]:
-    """Return "F" where every input of the full shape is dense in Fortran order only."""
+def _result_order(
+    shape: tuple[int, ...], signature: Signature, given: Sequence[ArraySpec | None], count: int
+) -> Literal["C", "F"]:
+    """Fortran's where every one of `count` inputs of the full shape is dense in that order only."""
     fortran = [
         is_f_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
         and not is_c_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
-        for spec in specs
-        if spec.shape == shape
+        for spec, parameter in zip(given[:count], signature.inputs, strict=False)
+        if spec is not None and not parameter.raw and spec.shape == shape
     ]
     return "F" if fortran and all(fortran) else "C"
 
@@ -317,17 +314,13 @@ def resolve_reduction(
     ArgumentValueError
         Shapes do not go together, `axis` does not suit them, or nothing is reduced.
     """
-    parameters = signature.parameters
+    given, binding = _bound(signature, specs, values)
     nin = len(signature.inputs)
-    given = [*specs, *([None] * (len(parameters) - len(specs)))]
-    binding = bind_types(
-        signature, [None if spec is None else spec.dtype for spec in given], values
-    )
     outputs = [None] * len(signature.outputs)
     if mask:
         where = given[nin - 1]
         shape = _broadcast(name, signature, [*given[: nin - 1], None, *outputs], size)
-        if where is not None and _together(shape, where.shape) != shape:
+        if where is not None and not _broadcasts_to(where.shape, shape):
             raise ArgumentValueError(
                 f"'where' has shape {where.shape}, which does not broadcast to the inputs' "
                 f"shape {shape}."
@@ -343,29 +336,11 @@ def resolve_reduction(
         raise ArgumentValueError(
             f"zero-size array to reduction operation {name} which has no identity"
         )
-    arrays = [
-        spec
-        for spec, parameter in zip(given[: nin - mask], signature.inputs, strict=False)
-        if spec is not None and not parameter.raw
-    ]
-    order = _result_order(shape, arrays)
-    for index in range(nin, len(parameters)):
-        parameter, spec = parameters[index], given[index]
-        if spec is None:
-            given[index] = ArraySpec.make(binding.dtypes[index], out_shape, order=order)
-        elif spec.shape != out_shape:
-            raise ArgumentValueError(
-                render_message(
-                    f"Output '{parameter.name}' has shape {spec.shape}, but the reduction gives "
-                    f"{out_shape}.",
-                    signature.snippet(index),
-                )
-            )
+    order = _result_order(shape, signature, given, nin - mask)
+    _describe_outputs(signature, given, binding, out_shape, order, "the reduction gives")
     return Resolved(binding, shape, out_shape, tuple(given), order)
 
 
-def _together(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...] | None:
-    try:
-        return broadcast_shapes(left, right)
-    except ValueError:
-        return None
+def _broadcasts_to(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    pairs = zip(reversed(own), reversed(shape), strict=False)
+    return len(own) <= len(shape) and all(extent in (1, to) for extent, to in pairs)

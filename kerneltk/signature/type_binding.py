@@ -19,8 +19,6 @@ from kerneltk.errors import (
 )
 from kerneltk.signature.parameters import Signature, satisfies
 
-__all__ = ["Binding", "bind_types", "convert_scalar", "scalar_default"]
-
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -242,8 +240,8 @@ def _convert(value: object, dtype: np.dtype[Any]) -> tuple[object, ...]:
         raise _overflow(value, dtype) from None
     # struct refuses what rounds to infinity; NumPy gives infinity.
     with np.errstate(over="ignore", invalid="ignore"):
-        if dtype.name == "bfloat16":
-            return (int(np.array(real).astype(dtype).view(np.uint16)),)
+        if describe(dtype).as_bits:
+            return (int(np.array(real).astype(dtype).view(f"u{dtype.itemsize}")),)
         if dtype.kind == "c":
             rounded = np.array(number).astype(dtype)
             return float(rounded.real), float(rounded.imag)

@@ -421,6 +421,11 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         VALUE,
         "A loop of shape (0,) compiles nothing.",
     ),
+    "backend before all else": (
+        lambda: K.translation_unit(size="a", backend="hip"),  # type: ignore[arg-type]
+        VALUE,
+        "'backend' must be 'host' or 'cuda', not 'hip'.",
+    ),
     "no description": (
         lambda: K.translation_unit(X, "a", 1),
         TYPE,
@@ -442,7 +447,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         lambda: kernel("T x", "T y").cached_code,
         NotCompiledError,
         "Kernel 'k' has not been called.\n"
-        "  Hint: 'translation_unit(...)' renders the text without a call.",
+        "  Hint: 'translation_unit(...)' renders the source without a call.",
     ),
 }
 

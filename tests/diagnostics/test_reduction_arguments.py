@@ -304,6 +304,10 @@ CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
         lambda: SUM.translation_unit(X, backend="hip"),  # type: ignore[arg-type]
         VALUE, "'backend' must be 'host' or 'cuda', not 'hip'.",
     ),
+    "ahead: backend before all else": (
+        lambda: SUM.translation_unit(X, X, X, size="a", backend="hip"),  # type: ignore[arg-type]
+        VALUE, "'backend' must be 'host' or 'cuda', not 'hip'.",
+    ),
     "ahead: no description": (
         lambda: SUM.translation_unit("a"), TYPE,
         "''a'' describes no argument.\n"

@@ -46,7 +46,7 @@ class Addressing:
         self.shift = self.members.get("_kt_shift", [0])[0]
         self.steps: list[list[int]] = []
         names = [p.name for p in self.specialization.loop_arrays] + ["i"]
-        for name, access in zip(names, self.specialization.accesses, strict=False):
+        for name, access in zip(names, self.specialization.layout.accesses, strict=False):
             strides = self.members.get(f"_kt_s_{name}")
             assert (strides is None) == (
                 not self.specialization.backend.walks_chunks and access.kind in ("flat", "uniform")
@@ -58,7 +58,7 @@ class Addressing:
 
     @property
     def operands(self) -> list[tuple[Access, Target, list[int]]]:
-        return list(zip(self.specialization.accesses, self.targets, self.steps, strict=True))
+        return list(zip(self.specialization.layout.accesses, self.targets, self.steps, strict=True))
 
     def coordinates(self, number: Numbers) -> list[Numbers]:
         """Decompose as the kernel does: by multiplication and shift, innermost first."""
@@ -71,7 +71,7 @@ class Addressing:
 
     def divided(self, k: int, number: Numbers) -> tuple[int, Numbers]:
         divisor, multiplier, shift = self.members["_kt_divisors"][3 * k : 3 * k + 3]
-        bits = 64 if self.specialization.wide_index else 32
+        bits = 64 if self.specialization.layout.wide_index else 32
         assert all(0 <= value < 1 << (bits - 1) for value in (number.min(), number.max()))
         exact = number.astype(object)
         return divisor, (((multiplier * exact >> bits) + exact) >> shift).astype(np.int64)
@@ -115,13 +115,13 @@ class Addressing:
 
     @property
     def needs_coordinates(self) -> bool:
-        return any(a.kind not in ("flat", "uniform") for a in self.specialization.accesses)
+        return any(a.kind not in ("flat", "uniform") for a in self.specialization.layout.accesses)
 
     # -- variants -------------------------------------------------------------------------------
 
     def walk(self) -> list[Numbers]:
         """Return for each operand the byte offsets of all visits, in the same order."""
-        backend, variant = self.specialization.backend.name, self.specialization.variant
+        backend, variant = self.specialization.backend.name, self.specialization.layout.variant
         walkers: dict[tuple[str, str], Callable[[], None]] = {
             ("cuda", "by_reference"): self.cuda_direct,
             ("cuda", "vector"): self.cuda_pack,
@@ -140,14 +140,14 @@ class Addressing:
 
     def check_exact(self) -> None:
         """The text has no part for what is left over, so there must be nothing."""
-        width = self.specialization.width
+        width = self.specialization.layout.width
         assert self.shift == 0
-        if self.specialization.variant == "vector":
+        if self.specialization.layout.variant == "vector":
             assert self.n % width == 0
-        elif self.specialization.variant == "interleave":
+        elif self.specialization.layout.variant == "interleave":
             assert self.n == self.lowered.grid * width * self.specialization.block
         else:
-            assert self.specialization.variant == "tile"
+            assert self.specialization.layout.variant == "tile"
             assert self.shape[-1] % TILE == self.shape[-2] % TILE == 0
 
     def cuda_direct(self) -> None:
@@ -155,7 +155,7 @@ class Addressing:
         self.singles(threads[threads < self.n])
 
     def cuda_pack(self) -> None:
-        width = self.specialization.width
+        width = self.specialization.layout.width
         packs = np.arange(self.lowered.grid * self.specialization.block)
         begin = packs * width - self.shift
         whole = (begin >= 0) & (begin + width <= self.n)
@@ -207,7 +207,7 @@ class Addressing:
             self.visit(places)
 
     def cuda_interleave(self) -> None:
-        block, width = self.specialization.block, self.specialization.width
+        block, width = self.specialization.block, self.specialization.layout.width
         for first in range(0, self.lowered.grid * width * block, width * block):
             threads = first + np.arange(block)
             for k in range(width):
@@ -233,7 +233,7 @@ class Addressing:
             else:
                 down = rest * TILE
             lane, line = np.meshgrid(np.arange(TILE), np.arange(lines))
-            passes = [line + k * lines for k in range(self.specialization.width)]
+            passes = [line + k * lines for k in range(self.specialization.layout.width)]
             at = np.concatenate([t.ravel() for t in passes])  # every position of the tile
             lanes = np.tile(lane.ravel(), len(passes))
             staged: dict[int, Numbers] = {}

@@ -20,8 +20,8 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.reduction import ReductionSpecialization
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec, byte_extent
+from kerneltk.core.capabilities import COUNTERS
 from kerneltk.core.dtypes import alignment_on
-from kerneltk.schedule.reduction_cuda import COUNTERS
 
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -155,8 +155,8 @@ def test_every_element_is_reached_once(
     specs, shape = loop
     lowered = lowered_for(specs, shape, backend, index=index, direct=False, block=block)
     check(lowered, specs, shape, index=index)
-    event(f"{lowered.specialization.variant}")
-    event(",".join(access.kind for access in lowered.specialization.accesses))
+    event(f"{lowered.specialization.layout.variant}")
+    event(",".join(access.kind for access in lowered.specialization.layout.accesses))
 
 
 @pytest.mark.parametrize("backend", ["cuda", "host"])
@@ -170,7 +170,7 @@ def test_direct_loops_keep_the_order(
         unit = alignment_on(capabilities_of("cuda"), spec.dtype)
         assume(not any(value % unit for value in (spec.offset, *spec.strides)))
     lowered = lowered_for(specs, shape, backend, index=index, direct=True)
-    assert lowered.specialization.variant == "by_reference"
+    assert lowered.specialization.layout.variant == "by_reference"
     check(lowered, specs, shape, index=index)
 
 
@@ -199,7 +199,7 @@ def test_wide_steps_change_the_index_and_nothing_else(
         for s in specs
     ]  # fmt: skip
     lowered = lowered_for(far, shape, "cuda", index=False, direct=False)
-    assert lowered.specialization.wide_index
+    assert lowered.specialization.layout.wide_index
     check(lowered, far, shape, index=False)
 
 
@@ -227,7 +227,7 @@ def test_transposed_inputs_go_through_tiles(
             ArraySpec.make("float64", shape),
         ]
         lowered = lowered_for(specs, shape, backend, index=index, direct=False)
-        assert lowered.specialization.variant == "tile"
+        assert lowered.specialization.layout.variant == "tile"
         check(lowered, specs, shape, index=index)
 
 

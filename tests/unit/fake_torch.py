@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from kerneltk.core.arrays import byte_extent
+
 
 @dataclass(frozen=True)
 class Dtype:
@@ -42,6 +44,13 @@ class Tensor:
 
     def data_ptr(self) -> int:
         return int(self.array.__array_interface__["data"][0])
+
+    def storage_offset(self) -> int:
+        return 0
+
+    def untyped_storage(self) -> Any:
+        _, end = byte_extent(self.array.shape, self.array.strides, self.array.itemsize)
+        return SimpleNamespace(nbytes=lambda: end)  # as if it ended with the tensor
 
     def is_conj(self) -> bool:
         return self.is_lazy

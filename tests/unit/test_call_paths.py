@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -71,9 +71,24 @@ def module_of(file: str) -> str | None:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def trace(call: Callable[[], object]) -> list[tuple[str, Entry]]:
-    """The calls of kerneltk's functions in order: the calling module, module and function."""
-    calls: list[tuple[str, Entry]] = []
+class Step(NamedTuple):
+    """A call: the module that it is made in, the module and the function that it enters, and
+    whether that module waits for the one that calls.
+    """
+
+    caller: str
+    entry: Entry
+    is_waiting: bool
+
+    @property
+    def is_back(self) -> bool:
+        """Whether it is a step back."""
+        return bool(self.caller) and (self.is_waiting or self.caller in below(self.entry[0]))
+
+
+def trace(call: Callable[[], object]) -> list[Step]:
+    """The calls of kerneltk's functions in order."""
+    calls: list[Step] = []
     stack = [("", False)]  # the module that a frame belongs to, and whether it is imported
 
     def profile(frame: Any, event: str, argument: object) -> None:
@@ -82,7 +97,8 @@ def trace(call: Callable[[], object]) -> list[tuple[str, Entry]]:
             importing = importing or code.co_filename.startswith("<frozen importlib")
             module = None if importing else module_of(code.co_filename)
             if module is not None:
-                calls.append((caller, (module, code.co_qualname)))
+                waits = module != caller and any(module == active for active, _ in stack)
+                calls.append(Step(caller, (module, code.co_qualname), waits))
             stack.append((module or caller, importing))
         elif event == "return" and len(stack) > 1:
             stack.pop()
@@ -101,12 +117,13 @@ def package(module: str) -> str:
 
 
 def is_listed(caller: str, entry: Entry) -> bool:
-    """Whether a call against the imports has to be an item: not where the page excepts it."""
+    """Whether a step back has to be an item: not where the page excepts it."""
     module, function = entry
     both = (package(caller), package(module))
     return "<genexpr>" not in function and both not in (
         ("jit.lowering", "jit.lowering"),
         ("jit.ir", "jit.passes"),
+        ("jit.passes", "jit.ir"),
         ("backends", "backends"),
     )
 
@@ -167,22 +184,34 @@ def test_calls_go_the_documented_way(
     listed_first, listed_repeated = documented(heading)
     parse_signature.cache_clear()  # other tests may have read the same parameters
     call = make()
-    first, _, repeated = trace(call), trace(call), trace(call)
+    first, repeated = trace(call), trace(call)
 
-    rest = iter([entry for _, entry in first])
+    rest = iter([step.entry for step in first])
     for number, (_, functions) in enumerate(listed_first, 1):
         assert any(entry in functions for entry in rest), (number, functions)
 
-    back = {entry for caller, entry in first if caller and caller in below(entry[0])
-            and is_listed(caller, entry)}  # fmt: skip
+    back = {step.entry for step in first if step.is_back and is_listed(step.caller, step.entry)}
     marked = {entry for is_back, entries in listed_first if is_back for entry in entries}
     assert back == {(m, f) for m, f in marked if m.rpartition(".")[2] != unseen}
 
-    entered = {package(module) for _, (module, _) in first}
+    entered = {package(step.entry[0]) for step in first}
     named = {package(module) for _, entries in listed_first for module, _ in entries}
     unlisted = entered - named - {"core", "errors", "interop"}
     assert unlisted <= {"jit.intrinsics", "jit.source", "jit.ir", "jit.passes", "signature"}
 
     assert len(repeated) == len(listed_repeated)
-    for (_, entry), (_, entries) in zip(repeated, listed_repeated, strict=True):
-        assert entry in entries
+    for step, (_, entries) in zip(repeated, listed_repeated, strict=True):
+        assert step.entry in entries
+
+
+def test_steps_back_are_seen() -> None:
+    """Through a closure or a bound method, into a module above or one that waits."""
+    memory = np.zeros(100, np.float32)
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x", "copied")
+    kernel(memory[:40], memory[50:90])
+    overlapping = trace(lambda: kernel(memory[:40], memory[10:50]))
+    assert ("launch.launcher_writer", ("launch.dispatch", "Dispatcher._launch"), False) in [
+        tuple(step) for step in overlapping if step.is_back
+    ]
+    assert Step("elementwise", ("launch.dispatch", "Dispatcher._launch"), True).is_back
+    assert not Step("elementwise", ("launch.dispatch", "Dispatcher._launch"), False).is_back

@@ -41,8 +41,8 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]
 
 
 def plans_of(kernel: ElementwiseKernel) -> Iterator[dict[Any, Any]]:
-    for run in kernel._dispatcher._launchers.values():
-        yield run.__globals__["plans"]
+    for launcher in kernel._dispatcher._launchers.values():
+        yield launcher.plans
 
 
 # -- attributes ------------------------------------------------------------------------------------
@@ -80,14 +80,13 @@ def test_a_second_call_touches_only_its_plan(
     y = np.empty_like(X)
     for arguments in ((X, 2.0), (X, 2.0, y), (X.astype(np.int64), 3)):
         kernel(*arguments)
-        kernel(*arguments)
     calls = [
         counted(monkeypatch, owner, name)
         for owner, name in (
             (definitions, "resolve_elementwise"),
             (definitions.ElementwiseDefinition, "schedule"),
             (dispatch, "translation_unit_of"),
-            (dispatch, "make_launcher"),
+            (dispatch, "write_launcher"),
         )
     ]
     calls += [
@@ -308,7 +307,7 @@ def test_cached_codes(kernel: ElementwiseKernel) -> None:
     kernel(X.astype(np.int8), 2)
     codes = kernel.cached_codes
     assert [tuple(map(str, key)) for key in codes] == [("float32",) * 2, ("int8",) * 2]
-    with pytest.warns(UserWarning, match="Several texts"):
+    with pytest.warns(UserWarning, match="Several sources"):
         assert kernel.cached_code == next(iter(codes.values()))
 
 

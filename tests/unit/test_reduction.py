@@ -66,8 +66,8 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]
 
 
 def plans_of(kernel: ReductionKernel) -> Iterator[dict[Any, Any]]:
-    for run in kernel._dispatcher._launchers.values():
-        yield run.__globals__["plans"]
+    for launcher in kernel._dispatcher._launchers.values():
+        yield launcher.plans
 
 
 def same(found: Any, wanted: Any) -> None:
@@ -351,7 +351,7 @@ def test_a_second_call_touches_only_its_plan(
             (definitions, "resolve_reduction"),
             (definitions.ReductionDefinition, "schedule"),
             (dispatch, "translation_unit_of"),
-            (dispatch, "make_launcher"),
+            (dispatch, "write_launcher"),
         )
     ]
     counts += [

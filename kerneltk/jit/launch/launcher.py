@@ -43,7 +43,6 @@ from kerneltk.launch.launch_config import (
 from kerneltk.launch.launcher_spec import (
     Argument,
     LauncherSpec,
-    SlowPaths,
     Structure,
 )
 from kerneltk.launch.launcher_writer import write_launcher
@@ -411,10 +410,11 @@ class Launcher:
                 arguments,
                 backend.arrays,
                 variant.call,
-                SlowPaths(self._dispatch, large_grid=partial(self._dispatch, is_vast=True)),
+                self._dispatch,
                 plans,
                 shares_plans=True,
                 device=device,
+                large_grid=partial(self._dispatch, is_vast=True),
             )
             run, key_of = write_launcher(spec)
             own = self._launchers[key] = _Written(run, key_of, plans)

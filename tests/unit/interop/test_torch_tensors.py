@@ -157,3 +157,18 @@ def test_lazy_views_are_read_as_what_they_stand_for(torch: Any) -> None:
     assert TWICE(x.conj().imag).tolist() == [-4]
     with pytest.raises(ArgumentValueError, match="it is a lazy view of other numbers"):
         TWICE(x, torch.zeros(1, dtype=torch.complex64).conj())
+
+
+@pytest.mark.parametrize("left", [0, 16])
+@each_front_end
+def test_a_storage_that_was_shrunk_is_not_read(make: Any, torch: Any, left: int) -> None:
+    x, y = torch.zeros(1000)[2:], torch.zeros(size_of_output(make))
+    x.untyped_storage().resize_(left)
+    with pytest.raises(ArgumentValueError, match=f"its storage has {max(left - 8, 0)} from"):
+        make()(x, y)
+
+
+def test_a_view_may_end_with_its_storage(torch: Any) -> None:
+    base = torch.arange(12.0).reshape(3, 4)
+    assert torch.equal(TWICE(base[1:, ::3]), 2 * base[1:, ::3])
+    assert TWICE(base[3:]).shape == (0, 4)

@@ -18,7 +18,6 @@ from kerneltk.launch.launcher_spec import (
     Argument,
     LauncherSpec,
     MultipleOf,
-    SlowPaths,
     Structure,
 )
 from kerneltk.launch.launcher_writer import write_launcher
@@ -140,7 +139,7 @@ def test_a_grid_with_checked_arrays(sources: list[str]) -> None:
             head_format="IQ",
             head_values=("gx", Bound("HEAD")),
         ),
-        SlowPaths(nothing),
+        nothing,
         bound=SimpleNamespace(row=lambda run: (run, 1, None, [], nothing, None)),  # type: ignore[arg-type]
     )
     run, _ = write_launcher(spec)
@@ -158,7 +157,7 @@ def run(a0, a1, stream=None, extra=None):
     if key != last_key:
         plan = plans.get(key)
         if plan is None:
-            return missed(run, (a0, a1, ), stream, extra, key)
+            return unplanned((a0, a1, ), stream, extra)
         last = (key, plan)
     function, grid, chunk, block, pack_into, pack_checked, new_buffer, buffers, shape, order, scratch, dtype_a2, size_a2, ea0 = plan
     ma2 = allocate_memory(size_a2)
@@ -186,6 +185,11 @@ def run(a0, a1, stream=None, extra=None):
         launch_failed(failure, launch, (function, grid, chunk, 1, block, 1, 1, 0, stream, buffer[1], 0))
     buffers.append(buffer)
     return a2
+def key_of(args, extra=None):
+    (a0, a1, ) = args
+    ma0 = a0.data; pa0 = ma0.ptr
+    key = (a0.dtype, a0.shape, a0._c_contiguous or a0.strides, ma0.device_id, current_device(), extra, (pa0) & 15 and (pa0 & 15, ), )
+    return key
 """  # noqa: E501
 
 
@@ -207,8 +211,9 @@ def test_a_loop_that_allocates(sources: list[str]) -> None:
             current_device=lambda: 0,
             scratch_for=lambda stream, size: 0,
         ),
-        SlowPaths(nothing, missed=nothing),
+        nothing,
         plans={},
+        unplanned=nothing,
         packed=(0, 2, 1),
         has_scratch=True,
         returns="one",
@@ -306,10 +311,11 @@ def test_a_grid_with_plans_and_structures(sources: list[str]) -> None:
             current_device=int,
             note=lambda *a: nothing,
         ),
-        SlowPaths(nothing, large_grid=nothing),
+        nothing,
         plans={},
         shares_plans=True,
         device=0,
+        large_grid=nothing,
     )
     run, _ = write_launcher(spec)
     assert named(sources[0], run.__globals__) == KEYED

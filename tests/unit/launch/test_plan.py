@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from kerneltk.backends.base import ArrayAccess, LaunchCall
-from kerneltk.launch.launcher_spec import SlowPaths
-from kerneltk.launch.plan import Pattern, Plan, make_launcher, overlap_pairs
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.launch.launcher_writer import write_launcher
+from kerneltk.launch.plan import Plan, loop_spec, overlap_pairs
+from kerneltk.signature.parser import parse_signature
 
 
 class FaultError(Exception):
@@ -56,17 +58,8 @@ class Recorder:
         launch(*arguments)
 
 
-def pattern(arrays: str, nin: int, nout: int, **options: Any) -> Pattern:
-    """Return a pattern by letters: a an array, n a number, r a raw array."""
-    return Pattern(
-        tuple(letter != "n" for letter in arrays),
-        tuple(letter == "r" for letter in arrays) + (False,) * (nin + nout - len(arrays)),
-        options.get("written", (False,) * nin + (True,) * nout),
-        nin,
-        nout,
-        len(arrays) == nin + nout and nout > 0,
-        options.get("returns", "one"),
-    )
+def definition(inputs: str, outputs: str = "T out", **options: bool) -> ElementwiseDefinition:
+    return ElementwiseDefinition(parse_signature(inputs, outputs), "f", "", (), "", **options)  # type: ignore[arg-type]
 
 
 def plan(text: str, **options: Any) -> Plan:
@@ -75,40 +68,43 @@ def plan(text: str, **options: Any) -> Plan:
     return Plan(
         "f", options.get("grid", 3), 1, 256,
         options.get("pack_into", packer.pack_into), options.get("pack_checked", packer.pack_into),
-        lambda: (memory, memory), options.get("shape", (4,)),
-        options.get("dtypes", (np.dtype("f4"),)), "C", options.get("raw_geometry", ()),
+        lambda: (memory, memory), [], options.get("shape", (4,)), "C", 0,
+        options.get("dtypes", (np.dtype("f4"),)), options.get("raw_geometry", ()),
         options.get("limits", ()),
     )  # fmt: skip
 
 
 @dataclass
 class Calls:
-    missed: list[Any] = field(default_factory=list)
-    overlapped: list[Any] = field(default_factory=list)
-    mistyped: list[Any] = field(default_factory=list)
+    unplanned: list[Any] = field(default_factory=list)
+    overlapping: list[Any] = field(default_factory=list)
+    dispatched: list[Any] = field(default_factory=list)
 
 
 def launcher(
-    kind: Pattern, recorder: Recorder, prepared: Plan, types: tuple[type, ...]
+    kind: ElementwiseDefinition, recorder: Recorder, prepared: Plan, *types: type
 ) -> tuple[Callable[..., Any], Calls]:
+    """A launcher, and what it noted: keys without a plan, which is made then, and arguments that
+    overlap or have other types.
+    """
     plans: dict[Any, Any] = {}
     calls = Calls()
 
-    def missed(run: Any, arguments: Any, stream: Any, extra: Any, key: Any) -> Any:
-        calls.missed.append(key)
+    def dispatch(arguments: Any, stream: Any, extra: Any) -> str:
+        calls.dispatched.append(arguments)
+        return "dispatched"
+
+    def unplanned(arguments: Any, stream: Any, extra: Any) -> Any:
+        key = key_of(arguments, extra)
+        if key in plans:
+            calls.overlapping.append(arguments)
+            return "overlapping"
+        calls.unplanned.append(key)
         plans[key] = prepared.row()
         return run(*arguments, stream, extra)
 
-    def overlapped(run: Any, arguments: Any, stream: Any, extra: Any) -> str:
-        calls.overlapped.append(arguments)
-        return "overlapped"
-
-    def mistyped(arguments: Any, stream: Any, extra: Any) -> str:
-        calls.mistyped.append(arguments)
-        return "mistyped"
-
-    slow = SlowPaths(mistyped, missed, overlapped)
-    run = make_launcher(kind, recorder, plans, types, slow)  # type: ignore[arg-type]
+    spec = loop_spec(kind, types, recorder, plans, dispatch, unplanned)  # type: ignore[arg-type]
+    run, key_of = write_launcher(spec)
     return run, calls
 
 
@@ -117,10 +113,10 @@ X = np.arange(4, dtype=np.float32)
 
 def test_addresses_and_numbers_are_packed() -> None:
     recorder = Recorder()
-    run, calls = launcher(pattern("an", 2, 1), recorder, plan("QQd"), (np.ndarray, float))
+    run, calls = launcher(definition("T x, T a"), recorder, plan("QQd"), np.ndarray, float)
     y = run(X, 2.5)
     z = run(X, 3.5)
-    assert len(calls.missed) == 1
+    assert len(calls.unplanned) == 1
     assert [entry[:3] + entry[4:] for entry in recorder.launches] == [("f", 3, 256, "default")] * 2
     assert [struct.unpack("QQd", entry[3]) for entry in recorder.launches] == [
         (X.ctypes.data, y.ctypes.data, 2.5), (X.ctypes.data, z.ctypes.data, 3.5),
@@ -129,21 +125,21 @@ def test_addresses_and_numbers_are_packed() -> None:
 
 def test_the_key_tells_shapes_dtypes_addresses_and_options_apart() -> None:
     recorder = Recorder()
-    run, calls = launcher(pattern("a", 1, 1), recorder, plan("QQ"), (np.ndarray,))
+    run, calls = launcher(definition("T x"), recorder, plan("QQ"), np.ndarray)
     assert X.ctypes.data % 16 == 0
     for array in (X, X[1:], X[1:3], X.astype(np.int32), X.reshape(2, 2), X):
         run(array)
     run(X, extra=(None, 64))
     run(X, stream=5)
-    assert len(calls.missed) == len(set(calls.missed)) == 6
+    assert len(calls.unplanned) == len(set(calls.unplanned)) == 6
     assert recorder.launches[-1][-1] == 5
 
 
 def test_other_types_are_passed_on() -> None:
-    run, calls = launcher(pattern("an", 2, 1), Recorder(), plan("QQd"), (np.ndarray, float))
-    assert run(X, 2) == "mistyped"
-    assert run([1], 2.0) == "mistyped"
-    assert [arguments[1] for arguments in calls.mistyped] == [2, 2.0]
+    run, calls = launcher(definition("T x, T a"), Recorder(), plan("QQd"), np.ndarray, float)
+    assert run(X, 2) == "dispatched"
+    assert run([1], 2.0) == "dispatched"
+    assert [arguments[1] for arguments in calls.dispatched] == [2, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -158,22 +154,25 @@ def test_overlaps_are_passed_on(
 ) -> None:
     memory = np.zeros(64, np.float32)
     prepared = plan("QQ", limits=((low, high, same),))
-    run, calls = launcher(pattern("aa", 1, 1), Recorder(), prepared, (np.ndarray,) * 2)
+    run, calls = launcher(definition("T x"), Recorder(), prepared, np.ndarray, np.ndarray)
     x, y = memory[:4], memory[delta // 4 : delta // 4 + 4]
-    assert run(x, y) == "overlapped" if overlaps else run(x, y) is y
-    assert len(calls.overlapped) == overlaps
+    assert run(x, y) == "overlapping" if overlaps else run(x, y) is y
+    assert len(calls.overlapping) == overlaps
 
 
 def test_pairs_are_of_inputs_that_are_read_and_arrays_that_are_written() -> None:
-    assert overlap_pairs(pattern("ana", 2, 1)) == [(0, 2)]
-    assert overlap_pairs(pattern("raaa", 2, 2)) == [(1, 2), (1, 3)]
-    assert overlap_pairs(pattern("aa", 2, 1)) == []
-    assert overlap_pairs(pattern("aaa", 2, 1, written=(True, False, True))) == [(1, 0), (1, 2)]
+    def pairs(inputs: str, outputs: str, arrays: str) -> tuple[tuple[int, int], ...]:
+        return overlap_pairs(definition(inputs, outputs), [letter == "a" for letter in arrays])
+
+    assert pairs("T x, T n", "T y", "ana") == ((0, 2),)
+    assert pairs("raw T r, T x", "T y, T z", "aaaa") == ((1, 2), (1, 3))
+    assert pairs("T x, T y", "T z", "aa") == ()
+    assert pairs("_non_const T w, T x", "T z", "aaa") == ((1, 0), (1, 2))
 
 
 def test_an_empty_grid_launches_nothing() -> None:
     recorder = Recorder()
-    run, _ = launcher(pattern("a", 1, 1), recorder, plan("QQ", grid=0, shape=(0,)), (np.ndarray,))
+    run, _ = launcher(definition("T x"), recorder, plan("QQ", grid=0, shape=(0,)), np.ndarray)
     assert run(X).shape == (0,)
     assert recorder.launches == []
 
@@ -185,7 +184,7 @@ def test_numbers_that_struct_refuses_are_converted() -> None:
         struct.pack_into("QQq", buffer, offset, *values[:2], int(values[2]))
 
     prepared = plan("QQq", pack_checked=checked)
-    run, _ = launcher(pattern("an", 2, 1), recorder, prepared, (np.ndarray, float))
+    run, _ = launcher(definition("T x, T a"), recorder, prepared, np.ndarray, float)
     run(X, 2.0)
     assert struct.unpack("QQq", recorder.launches[0][3])[2] == 2
 
@@ -193,20 +192,21 @@ def test_numbers_that_struct_refuses_are_converted() -> None:
 def test_raw_arrays_bring_their_geometry() -> None:
     recorder = Recorder()
     prepared = plan("QqqqQ", raw_geometry=((4, 4, 4),))
-    run, _ = launcher(pattern("r", 1, 1), recorder, prepared, (np.ndarray,))
+    run, _ = launcher(definition("raw T x"), recorder, prepared, np.ndarray)
     run(X)
     assert struct.unpack("QqqqQ", recorder.launches[0][3])[:4] == (X.ctypes.data, 4, 4, 4)
 
 
-@pytest.mark.parametrize(("returns", "kind"), [("none", type(None)), ("tuple", tuple)])
-def test_results(returns: str, kind: type) -> None:
-    run, _ = launcher(pattern("a", 1, 1, returns=returns), Recorder(), plan("QQ"), (np.ndarray,))
+@pytest.mark.parametrize(("option", "kind"), [("no_return", type(None)), ("return_tuple", tuple)])
+def test_results(option: str, kind: type) -> None:
+    made = definition("T x", **{option: True})
+    run, _ = launcher(made, Recorder(), plan("QQ"), np.ndarray)
     assert type(run(X)) is kind
 
 
 def test_a_failed_launch_is_handed_to_the_backend() -> None:
     recorder = Recorder(fail=True)
-    run, _ = launcher(pattern("a", 1, 1), recorder, plan("QQ"), (np.ndarray,))
+    run, _ = launcher(definition("T x"), recorder, plan("QQ"), np.ndarray)
     run(X)
     assert recorder.failures == ["FaultError"]
     assert len(recorder.launches) == 1

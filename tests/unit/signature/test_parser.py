@@ -37,6 +37,11 @@ def test_types(text: str, dtype: str | None, ctype: str) -> None:
     assert parameter.c_type() == ctype
 
 
+def test_a_byte_order_is_no_bracket() -> None:
+    parameters = parse_signature("<f4 x, <i4 w, <i2 v", "").inputs
+    assert [parameter.ctype for parameter in parameters] == ["float", "int", "short"]
+
+
 def test_bfloat16_is_that_of_ml_dtypes() -> None:
     dtype = one("bfloat16 x").dtype
     assert dtype is not None

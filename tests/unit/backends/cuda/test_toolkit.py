@@ -1,0 +1,58 @@
+"""Where programs of the CUDA toolkit are looked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kerneltk.backends.cuda.toolkit import find_program, run_program
+from kerneltk.core.settings import get_settings
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A toolkit's directory, where ``PATH`` is empty."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    monkeypatch.delenv("CUDA_PATH", raising=False)
+    get_settings.cache_clear()
+    yield tmp_path
+    get_settings.cache_clear()
+
+
+def make(program: Path) -> Path:
+    program.parent.mkdir(exist_ok=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    return program
+
+
+def test_nowhere(home: Path) -> None:
+    assert find_program("no_such_program") is None
+    (home / "bin" / "no_such_program").write_text("not executable")
+    assert find_program("no_such_program") is None
+
+
+def test_path_comes_before_the_toolkit(home: Path) -> None:
+    own = make(home / "bin" / "tool")
+    assert find_program("tool") == own
+    first = make(home / "path" / "tool")
+    assert find_program("tool") == first
+
+
+def test_what_a_program_prints(tmp_path: Path) -> None:
+    code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
+    status, out, err = run_program([sys.executable, "-c", code], str(tmp_path), 60)
+    assert (status, out.strip(), err.strip()) == (3, "out", "err")
+
+
+def test_programs_that_do_not_end_or_begin(tmp_path: Path) -> None:
+    wait = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with pytest.raises(TimeoutError, match=r"did not end after 0\.2 s"):
+        run_program(wait, str(tmp_path), 0.2)
+    with pytest.raises(OSError, match="no_such_program"):
+        run_program([str(tmp_path / "no_such_program")], str(tmp_path), 1)
