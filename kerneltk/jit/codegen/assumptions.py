@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from kerneltk.jit.ir.types import Array, Type
 
-__all__ = ["UNKNOWN", "ShapeAssumptions", "fits_32bit", "may_have_equal_shape"]
-
 _MOST = 2**31 - 1
 
 

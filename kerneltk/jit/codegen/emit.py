@@ -17,8 +17,6 @@ from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, T
 from kerneltk.jit.passes.loop_bounds import tightened
 from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 
-__all__ = ["Emitter", "emit_program"]
-
 # Precedences of C++, higher binds tighter.
 _PRIMARY, _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUAL = 16, 15, 13, 12, 11, 9, 8
 _BIT_AND, _BIT_XOR, _BIT_OR, _AND, _OR, _CHOICE = 7, 6, 5, 4, 3, 2

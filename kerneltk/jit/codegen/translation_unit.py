@@ -10,8 +10,6 @@ from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.codegen.emit import emit_program
 
-__all__ = ["ordered_headers", "unit_of"]
-
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 
 

@@ -11,8 +11,6 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import BoundMethod, Builder, Operation, Static, Value
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Record, Tuple
 
-__all__ = ["FIELD_VIEW", "STRIDE", "array_attribute", "extent", "number_attribute"]
-
 STRIDE = Operation("stride", "{0}.stride({static0})")
 """The step of an array along an axis (bytes)."""
 

@@ -8,24 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
-from kerneltk.jit.ir.operations import Operation
+from kerneltk.jit.ir.operations import Operation as Operation
 
 if TYPE_CHECKING:
     import ast
 
     from kerneltk.jit.ir.types import Number, Type
-
-__all__ = [
-    "BoundMethod",
-    "Builder",
-    "CallSite",
-    "Intrinsic",
-    "Operation",
-    "Rule",
-    "Signature",
-    "Static",
-    "Value",
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

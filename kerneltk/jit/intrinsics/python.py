@@ -24,8 +24,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
 )
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
 
-__all__ = ["TABLE", "absolute"]
-
 _HEADERS = ("jit_numbers.hpp",)
 ABSOLUTE = Operation(
     "abs", "kerneltk::jit::absolute({0})", headers=_HEADERS, arithmetic=ir.Arithmetic.ABSOLUTE

@@ -16,8 +16,6 @@ from kerneltk.jit.intrinsics.typing_rules import arguments_of, integer, static_v
 from kerneltk.jit.intrinsics.values import item_type, size_of
 from kerneltk.jit.ir.types import PY_INT, Number, Opaque, Type
 
-__all__ = ["HEADERS", "Collective", "Scope", "TempStorage", "Template", "memory_text"]
-
 HEADERS = ("jit_collectives.hpp",)
 _MOST_BYTES = 64  # of a value: it is kept in registers
 _MOST_STORAGE = 48 * 1024  # bytes of shared memory that a kernel can declare

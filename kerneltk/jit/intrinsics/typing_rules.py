@@ -23,25 +23,6 @@ from kerneltk.jit.ir.types import (
     element_type,
 )
 
-__all__ = [
-    "all_static",
-    "arguments_of",
-    "call",
-    "common_number",
-    "count_error",
-    "element_of",
-    "emitted",
-    "floating_of",
-    "in_floats",
-    "integer",
-    "number_argument",
-    "numbers_of",
-    "real_number",
-    "shape_of",
-    "static_value",
-    "uncomputable",
-]
-
 
 def count_error(low: Builder, site: CallSite, wanted: str) -> Exception:
     """Return the error for a wrong number of arguments."""

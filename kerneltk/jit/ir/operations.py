@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Literal, NamedTuple
 
-__all__ = ["Arithmetic", "Coordinate", "Effect", "Operation"]
-
 
 class Effect(StrEnum):
     """What an operation does beside computing a result from its arguments."""

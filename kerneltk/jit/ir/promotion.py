@@ -14,8 +14,6 @@ import numpy as np
 
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number
 
-__all__ = ["BITWISE", "SHIFTS", "common_type", "join_numbers", "operand_type"]
-
 _ORDER: tuple[str, ...] = (
     "bool",
     "int8",

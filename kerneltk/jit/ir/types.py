@@ -15,27 +15,6 @@ import numpy as np
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 
-__all__ = [
-    "BOOL",
-    "PY_COMPLEX",
-    "PY_FLOAT",
-    "PY_INT",
-    "VOID",
-    "Array",
-    "Number",
-    "Opaque",
-    "Record",
-    "Reference",
-    "Space",
-    "Tuple",
-    "Type",
-    "Void",
-    "alignment_of",
-    "element_type",
-    "number",
-    "value_type",
-]
-
 Space = Literal["global", "shared", "local", "constant"]
 Layout = Literal["C", "strided", "fixed"]
 

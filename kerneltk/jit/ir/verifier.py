@@ -28,8 +28,6 @@ from kerneltk.jit.ir.types import (
     Void,
 )
 
-__all__ = ["IrError", "verify"]
-
 _BITWISE = frozenset("&|^")
 _SHIFTS = frozenset(("<<", ">>"))
 _INTEGER_ONLY = frozenset(("div", "rem"))

@@ -21,8 +21,6 @@ from kerneltk.jit.lowering.naming import identifier
 from kerneltk.jit.source.function_source import FunctionSource
 from kerneltk.jit.source.scope import scope_of
 
-__all__ = ["Context", "Handlers", "LocalFunction", "Pending", "Program"]
-
 
 class Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
     """A variable's type is not known yet."""

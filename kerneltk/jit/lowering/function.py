@@ -17,8 +17,6 @@ from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node
 from kerneltk.jit.source.scope import parameters_of
 
-__all__ = ["annotated_type", "block", "captured_block", "give_back", "lower_function"]
-
 _MOST_PASSES = 16  # over one function's types; each pass widens at least one of them
 
 

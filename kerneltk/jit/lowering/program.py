@@ -16,8 +16,6 @@ from kerneltk.jit.lowering.function import lower_function
 from kerneltk.jit.lowering.statements.handlers import STATEMENTS
 from kerneltk.jit.source.function_source import FunctionSource
 
-__all__ = ["lower_program"]
-
 _HANDLERS = Handlers(EXPRESSIONS, STATEMENTS)
 
 

@@ -16,8 +16,6 @@ from kerneltk.jit.lowering.values.references import ADDRESS
 from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.jit.passes.uniformity import assignments
 
-__all__ = ["pass_by_value", "referred_type"]
-
 
 def referred_type(kind: Type) -> Type:
     """Return the type of an argument as a kernel is lowered with it: of records, references."""

@@ -29,8 +29,6 @@ from kerneltk.jit.passes.synchronization import NotSplit, has_barrier, is_barrie
 from kerneltk.jit.passes.thread_loops import outside, thread_loops
 from kerneltk.jit.passes.uniformity import Uniformity, assignments, is_shared, stored_names
 
-__all__ = ["NotSplit", "fission", "fission_program"]
-
 _MOST_BYTES = 8192  # of a thread, across barriers; a block may have 1024 threads
 
 

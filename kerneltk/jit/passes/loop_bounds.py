@@ -16,8 +16,6 @@ from kerneltk.jit.passes.rematerialization import is_cheap
 from kerneltk.jit.passes.renaming import with_expressions
 from kerneltk.jit.passes.thread_loops import block_variables
 
-__all__ = ["LoopBounds", "tightened"]
-
 _Slope = Literal["same", "up", "down"]
 _TURNED: dict[_Slope, _Slope] = {"same": "same", "up": "down", "down": "up"}
 _INVERSE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}

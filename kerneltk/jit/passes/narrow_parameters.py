@@ -14,8 +14,6 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import PY_FLOAT, Number
 
-__all__ = ["narrow_parameters"]
-
 _SINGLE = Number(np.dtype(np.float32))
 
 

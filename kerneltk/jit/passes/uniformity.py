@@ -14,8 +14,6 @@ from typing import Any
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Array
 
-__all__ = ["Uniformity", "assignments", "is_pure", "is_shared", "root_of", "stored_names"]
-
 
 def root_of(expression: Any) -> str | None:
     """Return the variable that an lvalue belongs to; None where that is not known."""

@@ -30,8 +30,6 @@ from kerneltk.jit.passes.expression_ranges import (
 )
 from kerneltk.jit.passes.intervals import Interval, limits_of
 
-__all__ = ["index_ranges", "shorten", "simplify"]
-
 _INT32 = Number(np.dtype(np.int32))
 _ROUNDS = 4
 

@@ -18,8 +18,6 @@ from kerneltk.jit.intrinsics.base import (
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
 from kerneltk.jit.ir.types import Array, Number
 
-__all__ = ["INTRINSICS", "NUMBA_ATOMICS"]
-
 _EFFECTS = frozenset((ir.Effect.ATOMIC, ir.Effect.MEMORY, ir.Effect.THREAD))
 _HEADERS = ("jit_atomics.hpp",)
 

@@ -37,8 +37,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
 from kerneltk.jit.intrinsics.values import fits
 from kerneltk.jit.ir.types import BOOL, Array, Number, Opaque, Tuple, Type
 
-__all__ = ["TEMPLATES"]
-
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 _INT = Number(np.dtype(np.int32))
 

@@ -15,8 +15,6 @@ from kerneltk.jit.intrinsics.typing_rules import arguments_of
 from kerneltk.jit.intrinsics.values import fits
 from kerneltk.jit.ir.types import BOOL, Number, Tuple, Type
 
-__all__ = ["FUNCTORS", "OPS", "Combination", "Functor", "combination_of", "combination_text"]
-
 OPS = "kerneltk::jit::ops::"
 
 

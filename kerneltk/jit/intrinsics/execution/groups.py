@@ -37,8 +37,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
 )
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Tuple
 
-__all__ = ["INTRINSICS", "Dim3"]
-
 _HEADERS = ("jit_groups.hpp",)
 _GRID_HEADERS = ("jit_grid.hpp",)
 _UINT = Number(np.dtype(np.uint32))

@@ -18,8 +18,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
 )
 from kerneltk.jit.ir.types import Record
 
-__all__ = ["INTRINSICS", "array_like", "local_array", "shared_array"]
-
 _MOST_ALIGNMENT = 1024  # bytes
 _MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
 

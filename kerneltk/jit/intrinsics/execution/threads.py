@@ -28,8 +28,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
 )
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
 
-__all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier", "with_warps_of"]
-
 _THREAD = frozenset((ir.Effect.THREAD,))
 _UINT = Number(np.dtype(np.uint32))
 

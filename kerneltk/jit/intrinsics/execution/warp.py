@@ -12,8 +12,6 @@ from kerneltk.jit.intrinsics.execution.threads import as_mask
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
 from kerneltk.jit.ir.types import BOOL, PY_INT, Number, Record, Tuple
 
-__all__ = ["INTRINSICS"]
-
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 _UINT = Number(np.dtype(np.uint32))
 _INT = Number(np.dtype(np.int32))

@@ -16,8 +16,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
 )
 from kerneltk.jit.ir.types import PY_INT, Number
 
-__all__ = ["INTRINSICS"]
-
 _HEADERS = ("jit_bits.hpp",)
 
 

@@ -22,8 +22,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
 )
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, Number
 
-__all__ = ["TABLE"]
-
 _UNARY = (
     *("sin", "cos", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),

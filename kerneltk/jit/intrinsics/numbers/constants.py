@@ -17,8 +17,6 @@ from kerneltk.jit.intrinsics.base import Builder, CallSite, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import all_static, common_number
 from kerneltk.jit.ir.types import BOOL, Number
 
-__all__ = ["computes", "folded", "folds", "folds_weak", "has_dtype", "of_numpy", "strong"]
-
 
 def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
     """Return what Python computes, where all arguments are known."""

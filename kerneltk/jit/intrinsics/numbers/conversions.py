@@ -14,8 +14,6 @@ from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Sta
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
-__all__ = ["TABLE", "cast_to"]
-
 
 def cast_to(target: Number, default: Any = 0) -> Rule:
     """Return the rule of a class of numbers, which converts as C does."""

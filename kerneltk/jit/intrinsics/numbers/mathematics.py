@@ -39,8 +39,6 @@ from kerneltk.jit.intrinsics.typing_rules import (
 from kerneltk.jit.ir.promotion import SHIFTS
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number
 
-__all__ = ["TABLE", "angle", "choose", "complex_operation", "number_test"]
-
 _NUMBERS = ("jit_numbers.hpp",)
 _MATH = ("jit_math.hpp",)
 _MORE = ("jit_numbers.hpp", "jit_numbers_more.hpp")

@@ -14,8 +14,6 @@ from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.values.evaluation import evaluate
 
-__all__ = ["print_call"]
-
 Part = str | tuple[str, ir.Expression]
 
 _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")

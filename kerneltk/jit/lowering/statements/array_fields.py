@@ -12,8 +12,6 @@ from kerneltk.jit.intrinsics.base import Value
 from kerneltk.jit.ir.types import PY_INT, Array, Number, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 
-__all__ = ["store_array"]
-
 _Indices = tuple[ir.Expression, ...]
 
 

@@ -18,8 +18,6 @@ from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node, settl
 from kerneltk.jit.lowering.values.operators import spelling_of
 from kerneltk.jit.lowering.values.references import extent_of
 
-__all__ = ["annotated_assign", "assign", "assign_statement", "augmented_assign", "wrong_unpacking"]
-
 
 def wrong_unpacking(low: FunctionBuilder, values: int, names: int, span: ir.Span) -> Exception:
     """Return the error for a number of values that is not that of the names."""

@@ -35,8 +35,6 @@ from kerneltk.jit.lowering.values.evaluation import (
 from kerneltk.jit.lowering.values.references import extent_of
 from kerneltk.jit.source.syntax import leaves_early, stored_names
 
-__all__ = ["break_statement", "continue_statement", "for_statement", "while_statement"]
-
 _MOST_REPEATED = 4096  # passes over constants: each is source of its own
 
 

@@ -27,8 +27,6 @@ from kerneltk.jit.lowering.values.description import description_of
 from kerneltk.jit.lowering.values.evaluation import evaluate
 from kerneltk.jit.lowering.values.references import extent_of, memory_of, temporary, wrapped_index
 
-__all__ = ["element_at", "index_array", "record_field", "subscript"]
-
 
 def record_field(low: Context, value: ir.Expression, name: str, span: ir.Span) -> ir.Expression:
     """Return a field of a record."""

@@ -38,27 +38,6 @@ from kerneltk.jit.lowering.values.description import (
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 from kerneltk.jit.lowering.values.references import record_at, reference_to, temporary
 
-__all__ = [
-    "Group",
-    "as_expression",
-    "as_index",
-    "as_item",
-    "as_number",
-    "check_dtype",
-    "convert",
-    "exchanged",
-    "is_tuple",
-    "item_of",
-    "items_of",
-    "kept",
-    "make_pair",
-    "make_tuple",
-    "not_computed",
-    "static_int",
-    "truth_of",
-    "without_value",
-]
-
 
 def make_tuple(low: Context, values: Sequence[Value], span: ir.Span) -> Value:
     """Return a tuple of values."""

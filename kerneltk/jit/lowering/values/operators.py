@@ -28,18 +28,6 @@ from kerneltk.jit.lowering.values.description import is_object, phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, in_order, refuse_node
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 
-__all__ = [
-    "BINARY",
-    "COMPARED",
-    "COMPARISONS",
-    "binary",
-    "binary_node",
-    "fold",
-    "operation_type",
-    "unary_node",
-    "uncomputable",
-]
-
 BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),

@@ -18,18 +18,6 @@ from kerneltk.jit.ir.types import PY_INT, Array, Record, Reference, Tuple
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.numbers import cast
 
-__all__ = [
-    "ADDRESS",
-    "FIELD",
-    "extent_of",
-    "is_part",
-    "memory_of",
-    "record_at",
-    "reference_to",
-    "temporary",
-    "wrapped_index",
-]
-
 ADDRESS = Operation(
     "address", lambda emitter, node, texts: f"{emitter.ctype(node.type)}{{&{texts[0]}}}"
 )
