@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.errors import TypingError
+from kerneltk.errors import LaunchError, TypingError
 
 from . import jit_reference
 from .jit_programs_support import assert_same
@@ -130,6 +131,21 @@ def test_zeros_of_integers_have_no_sign() -> None:
     assert_same(found, wanted, 0, "")
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("out", ["float64", "float32", "float16", "complex128", "complex64"])
+def test_zeros_of_integers_have_no_sign_in_results_of_another_dtype(dtype: str, out: str) -> None:
+    x = np.array([-0.25, -0.5, -0.0, 0.0, 0.25, -0.375] * 4, dtype)
+    results = tuple(np.ones(x.size, out) for _ in range(4))
+    jit.kernel(integers_of_a_float)(x, out=results)
+    for result in results:
+        assert not result.any()
+        assert not np.signbit([result.real, result.imag]).any()
+
+
+def integers_of_a_float(x: Any) -> Any:
+    return int(np.rint(x)), round(x), int(np.trunc(x)), np.int32(x)
+
+
 def largest_and_least(x: Any, y: Any) -> None:
     i = jit.grid(1)
     v = x[i]
@@ -228,3 +244,79 @@ def test_the_smallest_int16_is_its_own_negative_also_when_it_is_widened(backend:
     found = widened(backend.asarray(x))
     for ours, wanted in zip(found, (-x, -x, abs(x), -x, abs(x), -x > 3), strict=True):
         np.testing.assert_array_equal(backend.asnumpy(ours), wanted)
+
+
+def unpacked(x: Any, rows: Any, y: Any) -> None:
+    first, second = x
+    y[0], y[1] = second, first
+    for a, b in rows:
+        y[2] += a * b
+
+
+def test_an_array_is_unpacked_to_as_many_names_as_it_has_items() -> None:
+    rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert_as_in_python(unpacked, 1, np.array([5.0, 6.0]), rows, np.zeros(3))
+
+
+@pytest.mark.parametrize("lengths", [(1, 2), (3, 2), (2, 1), (2, 3)])
+def test_an_array_of_another_length_is_not_unpacked(lengths: tuple[int, int]) -> None:
+    """What lies behind it is not read, and no item is left out."""
+    x, rows = np.ones(lengths[0]), np.ones((2, lengths[1]))
+    with pytest.raises(LaunchError, match="assigned to 2 names is as long"):
+        jit.rawkernel(unpacked)[1, 1](x, rows, np.zeros(3))
+
+
+def without_dimensions(x: Any, y: Any) -> None:
+    (a,) = x
+    y[0] = a
+
+
+def test_an_array_without_dimensions_is_not_unpacked() -> None:
+    with pytest.raises(TypingError, match="An array without dimensions cannot be unpacked"):
+        jit.rawkernel(without_dimensions)[1, 1](np.array(3.0), np.zeros(1))
+
+
+def annotated(x: list[int], y: nothing.that.exists) -> None:  # type: ignore[name-defined] # noqa: F821
+    a: print("never") = 1  # type: ignore[valid-type]
+    b: later = a + 0.5  # type: ignore[valid-type]
+    later = b + x[0]
+    c: x.dtype = 2  # type: ignore[name-defined]
+    d: 1 / 0 = c / 4  # type: ignore[valid-type]
+    y[0] = later + d
+
+
+def test_an_annotation_that_names_no_dtype_means_nothing(capfd: Any) -> None:
+    y = np.zeros(1)
+    jit.rawkernel(annotated)[1, 1](np.ones(1, np.float32), y)
+    assert y[0] == 3.0
+    assert capfd.readouterr().out == ""
+
+
+def close(x: Any, y: Any) -> None:
+    y[0] = math.isclose(x[0], 0.0, abs_tol=0.1)
+    y[1] = math.isclose(x[0], 0.1)
+    y[2] = cmath.isclose(x[0], 0.0, abs_tol=0.1)
+    y[3] = cmath.isclose(x[1], x[1] * 1.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+def test_tolerances_are_those_of_floats_of_64_bits(dtype: str) -> None:
+    """A float32 is 0.1 only as long as 0.1 is rounded too."""
+    x, found = np.array([0.1, 3], dtype), np.zeros(4, bool)
+    jit.rawkernel(close)[1, 1](x, found)
+    wanted = np.zeros(4, bool)
+    close(x, wanted)
+    assert (found == wanted).all()
+
+
+def test_memory_of_complex_numbers_is_aligned_as_is_asked() -> None:
+    """On a CPU a complex number is aligned as its parts are."""
+
+    def kernel(y: Any) -> None:
+        kept = jit.shared_memory(np.complex128, 4, alignment=16)
+        kept[jit.threadIdx.x] = y[0]
+        y[0] = kept[0]
+
+    for target in ("host", "cuda"):
+        text = jit.rawkernel(kernel).inspect(np.zeros(1, complex), target=target)
+        assert "alignas(16) __shared__" in text

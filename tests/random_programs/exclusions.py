@@ -14,8 +14,7 @@ EXCLUSIONS: dict[str, tuple[str, str, str]] = {
     "an integer divided by zero": (
         "divisors are guarded by '| 1' or 'or 3'",
         "jit.md",
-        "`x // 0` and `x % 0` of integers are an error on the CPU, unless the compiler could do "
-        "without a division",
+        "`x // 0` and `x % 0` of integers are a `DivisionError` on the CPU, and undefined on a GPU",
     ),
     "a Python int that leaves 64 bits": (
         "it is taken modulo 1009 where it grows",

@@ -228,7 +228,7 @@ class Semantics:
 
     def rounded(self, value: Any) -> Any:
         """Return ``round(x)``: a Python int of a float, the integer itself of an integer."""
-        if kind_of(value) in INTEGERS:
+        if kind_of(value) in ("int", *INTEGERS):
             return value
         if not math.isfinite(value):
             raise UndefinedError("a float beyond the range of the integer that it becomes")

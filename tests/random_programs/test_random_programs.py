@@ -67,3 +67,15 @@ def test_zeros_of_another_sign_differ() -> None:
     assert not compared({"y": np.array([0.0, -0.0])}, zeros)
     numbers = {"y": np.array([np.nan, 1.0])}
     assert not compared({"y": np.array([-np.nan, 1.0])}, numbers)
+
+
+def test_an_int_is_rounded_to_itself() -> None:
+    """A float in between would lose digits."""
+    assert Semantics("numpy").rounded(2**62 + 1) == 2**62 + 1
+
+
+@pytest.mark.parametrize("seed", [9192, 9326])
+def test_seed_that_differed(backend: Backend, seed: int) -> None:
+    program, wanted = defined_program(seed)
+    outcome = outcome_of(program, wanted, backend)
+    assert outcome.status == "same", f"{outcome.detail}\n\n{program.script()}"

@@ -7,26 +7,16 @@ from dataclasses import dataclass
 
 from kerneltk.jit.ir.types import Array, Type
 
-__all__ = ["UNKNOWN", "ShapeAssumptions", "fits_32bit", "may_have_equal_shape"]
-
 _MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeAssumptions:
-    """What is known of all arrays and of the grid, so that GPUs compute less.
+    """What is known of all arrays and of the grid, so that GPUs compute less."""
 
-    Parameters
-    ----------
-    is_32bit_indexable : bool
-        All arrays have less than 2**31 elements, along each axis, too, and the grid has less than
-        2**31 threads along each axis.
-    has_equal_shapes : bool
-        Dense arrays of as many dimensions, two or more, have one shape, as far as they are
-        arguments by themselves.
-    """
-
+    # Arrays have less than 2**31 elements, along each axis, too; the grid as many threads.
     is_32bit_indexable: bool = False
+    # Dense arrays of as many dimensions, two or more, that are arguments by themselves.
     has_equal_shapes: bool = False
 
 

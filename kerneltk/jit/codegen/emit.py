@@ -17,8 +17,6 @@ from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, T
 from kerneltk.jit.passes.loop_bounds import tightened
 from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 
-__all__ = ["Emitter", "emit_program"]
-
 # Precedences of C++, higher binds tighter.
 _PRIMARY, _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUAL = 16, 15, 13, 12, 11, 9, 8
 _BIT_AND, _BIT_XOR, _BIT_OR, _AND, _OR, _CHOICE = 7, 6, 5, 4, 3, 2
@@ -153,15 +151,8 @@ def _may_overflow(node: Any) -> bool:
 
 
 class Emitter:
-    """Writes a program.
-
-    Parameters
-    ----------
-    program : Program
-    launch_bounds : str
-        What stands between ``__global__ void`` and the name.
-    assumptions : ShapeAssumptions
-        What is known of a GPU's launch: offsets in arrays that 32 bits index have 32 bits.
+    """Writes a program; `launch_bounds` between ``__global__ void`` and the kernel's name. Offsets
+    in arrays that are known to be 32-bit-indexable have 32 bits.
     """
 
     def __init__(
@@ -308,19 +299,15 @@ class Emitter:
         return node.name, _PRIMARY
 
     def _cast(self, node: ir.Cast) -> _Text:
-        source, target = node.operand.type, node.type
-        assert isinstance(source, Number)
+        source, target = ir.number_type(node.operand), node.type
         if source.dtype == target.dtype:
             return self._handlers[type(node.operand)](node.operand)
         ctype = self.ctype(target)
         self.ctype(source)
-        if self._has_sign_of_zero(node):
-            self._needs_numbers(target)
-            return f"kerneltk::jit::whole<{ctype}>({self.text(node.operand)})", _PRIMARY
-        if source.is_complex or target.is_complex or source.is_half or target.is_half:
-            self._needs_numbers(source)
-            self._needs_numbers(target)
-            return f"kerneltk::jit::convert<{ctype}>({self.text(node.operand)})", _PRIMARY
+        is_plain = isinstance(node.operand, ir.Literal_) or _is_coordinate(node.operand)
+        of_class = any(kind.is_complex or kind.is_half for kind in (source, target))
+        if of_class or (not is_plain and self._may_keep_sign_of_zero(source, target)):
+            return self.converted(self.text(node.operand), source, target), _PRIMARY
         if target == BOOL:
             return f"{self.text(node.operand, _EQUAL + 1)} != 0", _EQUAL
         operand = self.text(node.operand, _UNARY)
@@ -328,13 +315,17 @@ class Emitter:
             operand = operand.removeprefix("(long long)")
         return f"({ctype}){operand}", _UNARY
 
-    def _has_sign_of_zero(self, node: ir.Cast) -> bool:
+    def converted(self, text: str, source: Number, target: Number) -> str:
+        """Return the call that makes a number of one type one of another."""
+        self._needs_numbers(source)
+        self._needs_numbers(target)
+        name = "whole" if self._may_keep_sign_of_zero(source, target) else "convert"
+        return f"kerneltk::jit::{name}<{self.ctype(target)}>({text})"
+
+    def _may_keep_sign_of_zero(self, source: Number, target: Number) -> bool:
         """Whether an integer that was a float may become one with its sign of zero."""
-        source, target = node.operand.type, node.type
-        assert isinstance(source, Number)
         is_of_float = source.is_integer and (target.is_floating or target.is_complex)
-        is_plain = isinstance(node.operand, ir.Literal_) or _is_coordinate(node.operand)
-        return is_of_float and not is_plain and self._truncates
+        return is_of_float and self._truncates
 
     @functools.cached_property
     def _truncates(self) -> bool:
@@ -404,6 +395,9 @@ class Emitter:
             both = isinstance(node.left, ir.Literal_) and isinstance(node.right, ir.Literal_)
             left = self.text(node.left, precedence) if both else self._infix(node.left, precedence)
             right = self._infix(node.right, precedence + 1)
+            if op in _SYMBOLS and not (isinstance(node.right, ir.Literal_) and node.right.value):
+                self.headers["jit_divisor.hpp"] = None
+                right = f"kerneltk::jit::checked_divisor({self.text(node.right)})"
             if (
                 op == "-"
                 and kind.dtype.kind == "f"
@@ -477,8 +471,7 @@ class Emitter:
 
     def _indices(self, node: ir.Element) -> list[str]:
         texts = []
-        array = node.array.type
-        assert isinstance(array, Array)
+        array = ir.array_type(node.array)
         for axis, (index, wrap) in enumerate(zip(node.indices, node.wrap, strict=True)):
             text = self._infix(index, 0)
             if wrap:
@@ -491,8 +484,7 @@ class Emitter:
         return texts
 
     def _element(self, node: ir.Element) -> _Text:
-        array = node.array.type
-        assert isinstance(array, Array)
+        array = ir.array_type(node.array)
         base = self.text(node.array, _PRIMARY)
         indices = self._indices(node)
         if array.layout == "fixed":
@@ -509,8 +501,7 @@ class Emitter:
 
     def _section(self, node: ir.Section) -> _Text:
         """A view: a call of a function object that computes pointer, shape and steps."""
-        source, target = node.array.type, node.type
-        assert isinstance(source, Array)
+        source, target = ir.array_type(node.array), node.type
         ctype = self.ctype(target)
         base = self.text(node.array, _PRIMARY)
         fixed = source.layout == "fixed"
@@ -659,8 +650,7 @@ class Emitter:
         self._line(f"const {self.ctype(node.type)} {node.name} = {name};")
 
     def _constant(self, node: ir.Declare, element: str, extents: str) -> None:
-        kind = node.type
-        assert isinstance(kind, Array)
+        kind = ir.array_type(node)
         assert isinstance(kind.element, Number)
         held = _constant_words(np.frombuffer(node.data, kind.element.dtype))
         word = self.ctype(Number(held.dtype))
@@ -759,7 +749,10 @@ class Emitter:
 
     def _assert(self, node: ir.Assert) -> None:
         self.headers["jit_assert.hpp"] = None
-        self._line(f'KERNELTK_ASSERT({self.text(node.condition)}, "{_quoted(node.message)}");')
+        condition = self.text(node.condition)
+        if _has_open_comma(condition):  # which would divide the macro's arguments
+            condition = f"({condition})"
+        self._line(f'KERNELTK_ASSERT({condition}, "{_quoted(node.message)}");')
 
     def _print(self, node: ir.Print) -> None:
         text = ""
@@ -881,16 +874,7 @@ class Emitter:
 def emit_program(
     program: ir.Program, launch_bounds: str = "", assumptions: ShapeAssumptions = UNKNOWN
 ) -> tuple[tuple[str, ...], str]:
-    """Return the package headers that a program needs, and its source.
-
-    Parameters
-    ----------
-    program : Program
-    launch_bounds : str
-        What stands before the kernel's name: ``"__launch_bounds__(256) "``.
-    assumptions : ShapeAssumptions
-        As for `Emitter`.
-    """
+    """Return the package headers that a program needs, and its source."""
     emitter = Emitter(program, launch_bounds, assumptions)
     text = emitter.program()
     return tuple(emitter.headers), text
@@ -919,6 +903,12 @@ def _quoted(text: str) -> str:
     """Return text as it stands in a C++ string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return escaped.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+
+
+def _has_open_comma(text: str) -> bool:
+    """Whether a comma stands outside of parentheses."""
+    commas = (k for k, letter in enumerate(text) if letter == ",")
+    return any(text.count("(", 0, k) == text.count(")", 0, k) for k in commas)
 
 
 def _mentions(node: Any, name: str) -> bool:

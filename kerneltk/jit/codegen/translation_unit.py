@@ -10,8 +10,6 @@ from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.codegen.emit import emit_program
 
-__all__ = ["ordered_headers", "unit_of"]
-
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 
 
@@ -22,18 +20,7 @@ def unit_of(
     launch_bounds: str = "",
     assumptions: ShapeAssumptions = UNKNOWN,
 ) -> TranslationUnit:
-    """Return the unit of a program that has passed all passes.
-
-    Parameters
-    ----------
-    program : Program
-    backend : Capabilities
-    options : tuple of str
-        Compile options.
-    launch_bounds : str
-        What stands before the kernel's name.
-    assumptions : ShapeAssumptions
-    """
+    """Return the unit of a program that has passed all passes."""
     entry = program.kernel.name
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())

@@ -14,7 +14,6 @@ import numpy as np
 
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.core.dtypes import describe
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of, variable_problem
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError, Snippet, UnsupportedError, render_message
@@ -196,9 +195,7 @@ def _operation(
     lines = []
     for output, value, kind, dtype in zip(outputs, items, results, stored, strict=True):
         if kind.dtype != dtype:
-            emitter.headers["jit_numbers.hpp"] = None
-            emitter.ctype(Number(dtype))
-            value = f"kerneltk::jit::convert<{describe(dtype).ctype}>({value})"
+            value = emitter.converted(value, kind, Number(dtype))
         lines.append(f"{output} = {value};")
     return head + "\n".join(lines)
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import BoundMethod, Builder, Operation, Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Record, Tuple
-
-__all__ = ["FIELD_VIEW", "STRIDE", "array_attribute", "extent", "number_attribute"]
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Record, Tuple
 
 STRIDE = Operation("stride", "{0}.stride({static0})")
 """The step of an array along an axis (bytes)."""
@@ -27,8 +25,7 @@ CONJUGATE = Operation("conjugate", "conj({0})")
 
 
 def _field_view_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
-    records = node.arguments[0].type
-    assert isinstance(records, Array)
+    records = ir.array_type(node.arguments[0])
     assert isinstance(node.type, Array)
     offset = records.element.dtype.fields[node.static[0]][1]  # type: ignore[index]
     return f"kerneltk::jit::field_view<{emitter.element_ctype(node.type)}>({texts[0]}, {offset})"
@@ -36,22 +33,19 @@ def _field_view_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
 
 def extent(array: ir.Expression, axis: int, span: ir.Span) -> Value:
     """Return the extent of an array along an axis, a constant where its shape is known."""
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     if kind.layout == "fixed":
         return Static(kind.shape[axis])
     return ir.Extent(array, axis, span)
 
 
 def _shape(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     return low.make_tuple([extent(array, axis, span) for axis in range(kind.ndim)], span)
 
 
 def _size(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     size: Value = Static(1)
     for axis in range(kind.ndim):
         size = (
@@ -63,8 +57,7 @@ def _size(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
 
 
 def _strides(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     if kind.layout == "fixed":
         dtype = np.dtype(kind.element.dtype)
         empty = np.lib.stride_tricks.as_strided(np.zeros((), dtype), kind.shape, None)
@@ -113,15 +106,14 @@ def array_attribute(low: Builder, array: ir.Expression, name: str, span: ir.Span
 
 def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Span) -> Value:
     """Return an attribute of a number."""
-    kind = value.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(value)
     if name == "dtype" and not kind.weak:
         return Static(kind.dtype)
     if name == "real":
-        return ir.Call(REAL, (value,), _part(kind), span) if kind.is_complex else value
+        return ir.Call(REAL, (value,), kind.part, span) if kind.is_complex else value
     if name == "imag":
         if kind.is_complex:
-            return ir.Call(IMAG, (value,), _part(kind), span)
+            return ir.Call(IMAG, (value,), kind.part, span)
         return low.cast(ir.Literal_(0, PY_INT, span), PY_INT if kind == BOOL else kind)
     if name == "conjugate":
         return Static(
@@ -134,9 +126,3 @@ def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Spa
             )
         )
     raise low.fail(f"A number of type '{kind}' has no attribute '{name}'.", span)
-
-
-def _part(kind: Number) -> Number:
-    if kind.weak:
-        return PY_FLOAT
-    return Number(np.dtype(np.float32 if kind.dtype.name == "complex64" else np.float64))

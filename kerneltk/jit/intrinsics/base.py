@@ -8,35 +8,17 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
-from kerneltk.jit.ir.operations import Operation
+from kerneltk.jit.ir.operations import Operation as Operation
 
 if TYPE_CHECKING:
     import ast
 
     from kerneltk.jit.ir.types import Number, Type
 
-__all__ = [
-    "BoundMethod",
-    "Builder",
-    "CallSite",
-    "Intrinsic",
-    "Named",
-    "Operation",
-    "Rule",
-    "Signature",
-    "Static",
-    "Value",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Static:
-    """A Python object that is known when the kernel is compiled.
-
-    Parameters
-    ----------
-    value : object
-    """
+    """A Python object that is known when the kernel is compiled."""
 
     value: Any
 
@@ -46,26 +28,13 @@ Value: TypeAlias = "ir.Expression | Static"
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call in the user's text.
+    """A call in the user's text."""
 
-    Parameters
-    ----------
-    name : str
-        The callee as the user spells it.
-    arguments : tuple of Value
-    keywords : dict of str to Value
-    span : Span
-        Of the whole call.
-    spans : tuple of Span
-        Of the positional arguments.
-    keyword_spans : dict of str to Span
-    """
-
-    name: str
+    name: str  # the callee as the user spells it
     arguments: tuple[Value, ...]
     keywords: dict[str, Value]
-    span: ir.Span
-    spans: tuple[ir.Span, ...]
+    span: ir.Span  # of the whole call
+    spans: tuple[ir.Span, ...]  # of the positional arguments
     keyword_spans: dict[str, ir.Span] = field(default_factory=dict)
 
     def span_of(self, index: int) -> ir.Span:
@@ -80,20 +49,11 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function that was lowered.
+    """A function that was lowered."""
 
-    Parameters
-    ----------
-    name : str
-        In the IR.
-    result : Type
-    is_pure : bool
-        Whether a call neither writes to memory nor waits.
-    """
-
-    name: str
+    name: str  # in the IR
     result: Type
-    is_pure: bool
+    is_pure: bool  # a call neither writes to memory nor waits
 
 
 class Builder(Protocol):
@@ -207,16 +167,8 @@ class Named:
 
 
 class Intrinsic(Named):
-    """A function that only kernels can call.
-
-    Parameters
-    ----------
-    name : str
-        As users spell it behind ``jit.``.
-    rule : callable
-        Types a call and returns its value.
-    doc : str
-        Its documentation.
+    """A function that only kernels can call, by its name behind ``jit.``; its rule types a call and
+    returns its value.
     """
 
     def __init__(self, name: str, rule: Rule, doc: str = "") -> None:
@@ -234,14 +186,7 @@ class Intrinsic(Named):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundMethod:
-    """A method of a value that exists at run time.
-
-    Parameters
-    ----------
-    value : Expression
-    rule : callable
-    name : str
-    """
+    """A method of a value that exists at run time."""
 
     value: ir.Expression
     rule: Rule

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_numpys"]
-
 _NUMBA_SCALARS = "numba.core.types.scalars"
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Value
 
-__all__ = ["RANGE"]
-
 
 def _outside_of_for(low: Builder, site: CallSite) -> Value:
     raise low.refuse("'range' can only be looped over.", site.span, "for i in range(n): ...")

@@ -11,16 +11,9 @@ from kerneltk.jit import ir
 if TYPE_CHECKING:
     from kerneltk.jit.intrinsics.base import CallSite, Rule, Value
 
-__all__ = ["Methods", "method"]
-
 
 class Methods(Mapping[str, "Rule"]):
-    """The methods of an opaque value by their names; part of its type, which can be a key.
-
-    Parameters
-    ----------
-    rules : mapping of str to callable
-    """
+    """The methods of an opaque value by their names; part of its type, which can be a key."""
 
     def __init__(self, rules: Mapping[str, Rule]) -> None:
         self._rules = dict(rules)

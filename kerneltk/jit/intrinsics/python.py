@@ -12,17 +12,17 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import extent
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
-from kerneltk.jit.intrinsics.numbers.constants import folded
+from kerneltk.jit.intrinsics.numbers.constants import folded, folds
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
     common_number,
     count_error,
     integer,
+    number_argument,
+    real_number,
 )
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Tuple
-
-__all__ = ["TABLE", "absolute"]
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
 
 _HEADERS = ("jit_numbers.hpp",)
 ABSOLUTE = Operation(
@@ -46,23 +46,15 @@ ROUND_DECIMAL = Operation(
 )
 
 
+@folds(abs)
 def absolute(low: Builder, site: CallSite) -> Value:
     """Type ``abs(x)``: of a complex number its modulus."""
-    known = folded(abs, site, low)
-    if known is not None:
-        return known
-    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-    kind = value.type
-    assert isinstance(kind, Number)
+    value, kind = number_argument(low, site)
     if kind == BOOL:
         return low.cast(value, PY_INT)
     if kind.dtype.kind == "u":
         return value
-    result = kind
-    if kind.is_complex:
-        part = np.float32 if kind.dtype == np.complex64 else np.float64
-        result = PY_FLOAT if kind.weak else Number(np.dtype(part))
-    return call(ABSOLUTE, [value], result, site)
+    return call(ABSOLUTE, [value], kind.part if kind.is_complex else kind, site)
 
 
 def _has_unknown_int(numbers: Sequence[ir.Expression]) -> bool:
@@ -71,10 +63,8 @@ def _has_unknown_int(numbers: Sequence[ir.Expression]) -> bool:
 
 
 def _extreme(operation: Operation, function: Any) -> Rule:
+    @folds(function)
     def rule(low: Builder, site: CallSite) -> Value:
-        known = folded(function, site, low)
-        if known is not None:
-            return known
         values = list(site.arguments)
         if site.keywords:
             raise low.refuse(
@@ -90,9 +80,7 @@ def _extreme(operation: Operation, function: Any) -> Rule:
         numbers = [low.as_number(value, site.span_of(k)) for k, value in enumerate(values)]
         if not numbers:
             raise count_error(low, site, "two arguments or more")
-        kind = common_number(low, numbers, site)
-        if kind.is_complex:
-            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        kind = real_number(low, site, common_number(low, numbers, site))
         if kind.dtype == np.uint64 and _has_unknown_int(numbers):
             numbers = [_within(number, operation, kind, site) for number in numbers]
             kind = kind if operation is MAX else PY_INT
@@ -130,10 +118,8 @@ def _len(low: Builder, site: CallSite) -> Value:
     raise low.fail(f"{low.describe(value)} has no length.", site.span)
 
 
+@folds(divmod)
 def _divmod(low: Builder, site: CallSite) -> Value:
-    known = folded(divmod, site, low)
-    if known is not None:
-        return known
     values = arguments_of(low, site, ("a", "b"))
     a = low.temporary(low.as_number(values["a"], site.span_of(0)))
     b = low.temporary(low.as_number(values["b"], site.span_of(1)))
@@ -148,14 +134,11 @@ def _pow(low: Builder, site: CallSite) -> Value:
     return low.binary("**", values["base"], values["exp"], site.span)
 
 
+@folds(round)
 def _round(low: Builder, site: CallSite) -> Value:
-    known = folded(round, site, low)
-    if known is not None:
-        return known
     values = arguments_of(low, site, ("number", "ndigits"), {"ndigits": None})
     value = low.as_number(values["number"], site.span_of(0))
-    kind = value.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(value)
     digits = values["ndigits"]
     none = isinstance(digits, Static) and digits.value is None
     if kind.is_complex:
@@ -170,10 +153,8 @@ def _round(low: Builder, site: CallSite) -> Value:
     return call(ROUND_DECIMAL if kind.weak else ROUND_DIGITS, [value, places], kind, site)
 
 
+@folds(sum)
 def _sum(low: Builder, site: CallSite) -> Value:
-    known = folded(sum, site, low)
-    if known is not None:
-        return known
     values = arguments_of(low, site, ("iterable", "start"), {"start": 0})
     only = values["iterable"]
     if isinstance(only, Static) or not isinstance(only.type, Tuple):
@@ -190,17 +171,15 @@ def _tuple(low: Builder, site: CallSite) -> Value:
     return low.make_tuple(items, site.span)
 
 
+@folds(range)
 def _range(low: Builder, site: CallSite) -> Value:
-    known = folded(range, site, low)
-    if known is not None:
-        return known
     raise low.refuse("'range' can only be looped over.", site.span, "for i in range(n): ...")
 
 
 def _operator(op: str) -> Rule:
     def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("a", "b"))
-        return low.binary(op, values["a"], values["b"], site.span)
+        a, b = arguments_of(low, site, ("a", "b")).values()
+        return low.binary(op, a, b, site.span)
 
     return rule
 

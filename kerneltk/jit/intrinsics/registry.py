@@ -13,9 +13,6 @@ from kerneltk.jit.intrinsics.base import Intrinsic, Rule
 from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.intrinsics.numbers import complexes, conversions, mathematics
 
-__all__ = ["is_range", "rule_of"]
-
-
 _RULES: dict[Any, Rule] = {
     **mathematics.TABLE,
     **complexes.TABLE,

@@ -16,8 +16,6 @@ from kerneltk.jit.intrinsics.typing_rules import arguments_of, integer, static_v
 from kerneltk.jit.intrinsics.values import item_type, size_of
 from kerneltk.jit.ir.types import PY_INT, Number, Opaque, Type
 
-__all__ = ["HEADERS", "Collective", "Scope", "TempStorage", "Template", "memory_text"]
-
 HEADERS = ("jit_collectives.hpp",)
 _MOST_BYTES = 64  # of a value: it is kept in registers
 _MOST_STORAGE = 48 * 1024  # bytes of shared memory that a kernel can declare
@@ -28,14 +26,7 @@ Scope = Literal["block", "warp"]
 class Template(Intrinsic):
     """A collective for any dtype: in brackets it becomes one for a dtype and a number of threads.
 
-    Parameters
-    ----------
-    name : str
-    scope : {"block", "warp"}
-    storage : str
-        The C++ type of the storage; ``{0}`` is that of a value, ``{threads}`` their number.
-    methods : Methods
-    doc : str
+    `storage` is a C++ type; ``{0}`` is that of a value, ``{threads}`` the number of threads.
     """
 
     def __init__(self, name: str, scope: Scope, storage: str, methods: Methods, doc: str) -> None:
@@ -214,12 +205,8 @@ class Collective(Intrinsic):
         return text
 
     def kind(self, role: str) -> Opaque:
-        """Return the type of its storage, or of what has its methods.
-
-        Parameters
-        ----------
-        role : {"storage", "shared", "own"}
-            The storage; the collective in a storage that the user declared, or in one of its own.
+        """Return the type of its ``"storage"``, or of what has its methods: of the collective in a
+        storage that the user declared (``"shared"``), or in its ``"own"``.
         """
         is_block = self.template.scope == "block"
         place = f"kerneltk::jit::storage_place<{self.storage}>" if is_block else self.storage
@@ -265,12 +252,7 @@ class Collective(Intrinsic):
 
 
 class TempStorage:
-    """The shared memory that a collective needs: a dtype of `shared_memory`.
-
-    Parameters
-    ----------
-    collective : Collective
-    """
+    """The shared memory that a collective needs: a dtype of `shared_memory`."""
 
     def __init__(self, collective: Collective) -> None:
         self.collective = collective

@@ -12,20 +12,16 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.ir.promotion import common_type
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number, Record, Type, element_type
-
-__all__ = [
-    "all_static",
-    "arguments_of",
-    "call",
-    "common_number",
-    "count_error",
-    "element_of",
-    "floating_of",
-    "integer",
-    "shape_of",
-    "static_value",
-]
+from kerneltk.jit.ir.types import (
+    BOOL,
+    PY_FLOAT,
+    PY_INT,
+    VOID,
+    Number,
+    Record,
+    Type,
+    element_type,
+)
 
 
 def count_error(low: Builder, site: CallSite, wanted: str) -> Exception:
@@ -138,8 +134,7 @@ def floating_of(kind: Number) -> Number:
 
 def common_number(low: Builder, values: Sequence[ir.Expression], site: CallSite) -> Number:
     """Return the type that all arguments meet in."""
-    kind = values[0].type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(values[0])
     for value in values[1:]:
         assert isinstance(value.type, Number)
         joined = common_type(kind, value.type, low.mode)
@@ -149,6 +144,59 @@ def common_number(low: Builder, values: Sequence[ir.Expression], site: CallSite)
             )
         kind = joined
     return kind
+
+
+def number_argument(low: Builder, site: CallSite, name: str = "x") -> tuple[ir.Expression, Number]:
+    """Return the only argument of a call, a number, and its type."""
+    value = low.as_number(arguments_of(low, site, (name,))[name], site.span_of(0))
+    assert isinstance(value.type, Number)
+    return value, value.type
+
+
+def numbers_of(
+    low: Builder, site: CallSite, names: Sequence[str]
+) -> tuple[list[ir.Expression], Number]:
+    """Return the arguments of a call, which are numbers, and the type that they meet in."""
+    values = arguments_of(low, site, names).values()
+    numbers = [low.as_number(value, site.span_of(k)) for k, value in enumerate(values)]
+    return numbers, common_number(low, numbers, site)
+
+
+def uncomputable(low: Builder, site: CallSite, kind: Type) -> Exception:
+    """Return the error for a type that a function does not take."""
+    return low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+
+
+def real_number(low: Builder, site: CallSite, kind: Number) -> Number:
+    """Return a type of numbers that are not complex; raises for others."""
+    if kind.is_complex:
+        raise uncomputable(low, site, kind)
+    return kind
+
+
+def in_floats(
+    low: Builder,
+    operation: Operation,
+    values: Sequence[ir.Expression],
+    kind: Number,
+    site: CallSite,
+) -> ir.Expression:
+    """Return a function of real numbers that meet in `kind`: of integers in float64, of 16-bit
+    floats in float32, and rounded.
+    """
+    kind = floating_of(real_number(low, site, kind))
+    wide = Number(np.dtype(np.float32)) if kind.is_half else kind
+    numbers = [low.cast(low.cast(value, kind), wide) for value in values]
+    return low.cast(call(operation, numbers, wide, site), kind)
+
+
+def emitted(
+    low: Builder, operation: Operation, arguments: Sequence[ir.Expression], site: CallSite,
+    *static: Any,
+) -> Static:  # fmt: skip
+    """Add a call of an operation for its effect."""
+    low.emit(ir.Evaluate(call(operation, arguments, VOID, site, *static), site.span))
+    return Static(None)
 
 
 def call(

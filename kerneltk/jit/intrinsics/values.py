@@ -12,8 +12,6 @@ from kerneltk.core.dtypes import as_dtype, describe
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.ir.types import BOOL, Number, Record, Tuple, Type
 
-__all__ = ["fits", "item_type", "size_of"]
-
 _PLAIN: dict[Any, type[np.generic]] = {
     int: np.int64,
     float: np.float64,

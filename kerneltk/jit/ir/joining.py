@@ -22,8 +22,6 @@ from kerneltk.jit.ir.types import (
     value_type,
 )
 
-__all__ = ["hint_for", "join", "joined_references", "type_of_annotation"]
-
 
 def type_of_annotation(value: Any) -> Number | None:
     """Return the type that an annotation names; None if it names none of numbers."""

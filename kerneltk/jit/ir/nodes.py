@@ -38,8 +38,9 @@ __all__ = [
     "Element", "Evaluate", "Expression", "Extent", "Field", "For", "Function", "If", "Invoke",
     "Literal_", "Local", "Logical", "Not", "Nothing", "Parameter", "Print", "Program", "Return",
     "Section", "Select", "Slice", "Span", "Statement", "Store", "ThreadLoop", "Unary", "Update",
-    "While", "bodies", "children", "controls", "is_packed", "rebuilt", "statements", "taken_out",
-    "unchanged", "walk", "with_bodies", "with_children", "with_statements",
+    "While", "array_type", "bodies", "children", "controls", "is_packed", "number_type", "rebuilt",
+    "statements", "taken_out", "unchanged", "walk", "with_bodies", "with_children",
+    "with_statements",
 ]  # fmt: skip
 
 
@@ -276,6 +277,18 @@ Expression: TypeAlias = (
 )
 
 
+def array_type(node: Expression | Declare) -> Array:
+    """The type of an expression that is an array."""
+    assert isinstance(node.type, Array)
+    return node.type
+
+
+def number_type(node: Expression) -> Number:
+    """The type of an expression that is a number."""
+    assert isinstance(node.type, Number)
+    return node.type
+
+
 # -- statements -----------------------------------------------------------------------------------
 
 
@@ -406,7 +419,7 @@ class Print(Node):
 class ThreadLoop(Node):
     """The threads of a block one after the other: what stands between two barriers.
 
-    Only `split` makes it, for CPU cores.
+    Only barrier fission makes it, for CPU cores.
     """
 
     body: tuple[Statement, ...]
@@ -444,40 +457,20 @@ class Parameter(Node):
 
 @node_class
 class Function(Node):
-    """A function with all types decided.
+    """A function with all types decided."""
 
-    Parameters
-    ----------
-    name : str
-        Unique in the program, and a C++ identifier.
-    parameters : tuple of Parameter
-        Those that exist at run time.
-    result : Type
-    body : tuple of Statement
-    locals : tuple of (str, Type)
-        Its variables in the order of their first assignment; loop variables that are private, and
-        declared memory, are not among them.
-    source : FunctionSource
-    is_kernel : bool
-    per_thread : frozenset of str
-        Locals of a split function of which each thread has its own, across thread loops.
-    is_split : bool
-        Whether it runs a whole block at a time (`split`).
-    index_ndim : int
-        How many of the parameters, the last ones, are the index of the element that a function of
-        elements computes.
-    """
-
-    name: str
-    parameters: tuple[Parameter, ...]
+    name: str  # unique in the program, and a C++ identifier
+    parameters: tuple[Parameter, ...]  # those that exist at run time
     result: Type
     body: tuple[Statement, ...]
+    # Variables in the order of their first assignment: neither memory, nor private loop variables.
     locals: tuple[tuple[str, Type], ...]
     source: FunctionSource
     is_kernel: bool = False
+    # Locals of a split function of which each thread has its own, across thread loops.
     per_thread: frozenset[str] = field(default=frozenset())
-    is_split: bool = False
-    index_ndim: int = 0
+    is_split: bool = False  # it runs a whole block at a time: `barrier_fission`
+    index_ndim: int = 0  # so many parameters, the last ones, are the index of an element
 
 
 @node_class

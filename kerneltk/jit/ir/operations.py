@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Literal, NamedTuple
 
-__all__ = ["Arithmetic", "Coordinate", "Effect", "Operation"]
-
 
 class Effect(StrEnum):
     """What an operation does beside computing a result from its arguments."""
@@ -53,37 +51,19 @@ class Coordinate(NamedTuple):
 class Operation:
     """What an intrinsic's call is in the IR and in the source.
 
-    Parameters
-    ----------
-    name : str
-        For messages and dumps; it has no meaning.
-    source : str or callable
-        C++ source with ``{0}``, ``{1}``, ... for the arguments, ``{type}`` for the result's C type,
-        ``{type0}`` for that of an argument, and ``{static0}`` for a static fact.
-    effects : frozenset of Effect
-    headers : tuple of str
-        Package headers that the source needs.
-    by_reference : tuple of int
-        Arguments, elements or fields, whose address is passed.
-    writes : tuple of int
-        Of these, those that may be written to.
-    range : tuple of int, optional
-        The least and the greatest integer that it returns, if its type does not say.
-    coordinate : Coordinate, optional
-        The coordinate that it returns.
-    arithmetic : Arithmetic, optional
-        What it computes, if passes know that.
+    The C++ source has ``{0}``, ``{1}``, ... for the arguments, ``{type}`` for the result's C type,
+    ``{type0}`` for that of an argument, and ``{static0}`` for a static fact.
     """
 
-    name: str
+    name: str  # for messages and dumps; it has no meaning
     source: str | Callable[..., str]
     effects: frozenset[Effect] = frozenset()
-    headers: tuple[str, ...] = ()
-    by_reference: tuple[int, ...] = ()
-    writes: tuple[int, ...] = ()
-    range: tuple[int, int] | None = None
-    coordinate: Coordinate | None = None
-    arithmetic: Arithmetic | None = None
+    headers: tuple[str, ...] = ()  # of the package, which the source needs
+    by_reference: tuple[int, ...] = ()  # arguments, elements or fields, whose address is passed
+    writes: tuple[int, ...] = ()  # of these, those that may be written to
+    range: tuple[int, int] | None = None  # of the integers it returns, if its type does not say
+    coordinate: Coordinate | None = None  # that it returns
+    arithmetic: Arithmetic | None = None  # what it computes, if passes know that
 
     @property
     def is_uniform(self) -> bool:

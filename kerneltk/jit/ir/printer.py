@@ -10,8 +10,6 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Reference, Tuple, Type, Void
 
-__all__ = ["show", "show_type"]
-
 _MOST_VALUES = 16  # of constant memory that are written out
 
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number
 
-__all__ = ["BITWISE", "SHIFTS", "common_type", "join_numbers", "operand_type"]
-
 _ORDER: tuple[str, ...] = (
     "bool",
     "int8",
@@ -48,13 +46,7 @@ _COMPLEX = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex
 
 @lru_cache(maxsize=4096)
 def common_type(left: Number, right: Number, mode: str) -> Number | None:
-    """Return the type that two numbers meet in; None if there is none.
-
-    Parameters
-    ----------
-    left, right : Number
-    mode : {"cuda", "numpy"}
-    """
+    """Return the type that two numbers meet in; None if there is none."""
     if left == right:
         return left
     if left.weak and right.weak:
@@ -92,15 +84,7 @@ def _strong(left: np.dtype[Any], right: np.dtype[Any], mode: str) -> Number | No
 
 @lru_cache(maxsize=4096)
 def operand_type(op: str, left: Number, right: Number, mode: str) -> Number | None:
-    """Return the type that a binary operation is computed in; None if there is none.
-
-    Parameters
-    ----------
-    op : str
-        Python's spelling, comparisons included.
-    left, right : Number
-    mode : {"cuda", "numpy"}
-    """
+    """Return the type that a binary operation is computed in; None if there is none."""
     kind = common_type(left, right, mode)
     if kind is None:
         return None

@@ -16,29 +16,6 @@ import numpy as np
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 
-__all__ = [
-    "BOOL",
-    "PY_COMPLEX",
-    "PY_FLOAT",
-    "PY_INT",
-    "VOID",
-    "Array",
-    "Node",
-    "Number",
-    "Opaque",
-    "Record",
-    "Reference",
-    "Space",
-    "Tuple",
-    "Type",
-    "Void",
-    "alignment_of",
-    "element_type",
-    "node_class",
-    "number",
-    "value_type",
-]
-
 Space = Literal["global", "shared", "local", "constant"]
 Layout = Literal["C", "strided", "fixed"]
 
@@ -76,18 +53,10 @@ def node_class(kind: type[_Kind]) -> type[_Kind]:
 
 @node_class
 class Number(Node):
-    """A number.
+    """A number."""
 
-    Parameters
-    ----------
-    dtype : np.dtype
-        What it is computed in; of a weak one int64, float64 or complex128.
-    weak : bool
-        Whether it is Python's own.
-    """
-
-    dtype: np.dtype[Any]
-    weak: bool = False
+    dtype: np.dtype[Any]  # what it is computed in; of a weak one int64, float64 or complex128
+    weak: bool = False  # Python's own
 
     def __str__(self) -> str:
         if self.weak:
@@ -110,6 +79,13 @@ class Number(Node):
         return self.dtype.itemsize == 2 and self.dtype.kind in "fV"
 
     @property
+    def part(self) -> Number:
+        """The type of a complex number's parts."""
+        if self.weak:
+            return PY_FLOAT
+        return Number(np.dtype(np.float32 if self.dtype == np.complex64 else np.float64))
+
+    @property
     def is_complex(self) -> bool:
         """Whether it has an imaginary part."""
         return self.dtype.kind == "c"
@@ -117,12 +93,7 @@ class Number(Node):
 
 @node_class
 class Record(Node):
-    """A structured value: one element of an array of records.
-
-    Parameters
-    ----------
-    dtype : np.dtype
-    """
+    """A structured value: one element of an array of records."""
 
     dtype: np.dtype[Any]
 
@@ -137,29 +108,15 @@ class Record(Node):
 
 @node_class
 class Array(Node):
-    """An array, a view of one, shared memory or local memory.
-
-    Parameters
-    ----------
-    element : Number or Record
-    ndim : int
-    layout : {"C", "strided", "fixed"}
-        Dense in C order; with steps of its own (bytes); of a shape that is known.
-    shape : tuple of int
-        Of a fixed one (elements); empty otherwise.
-    space : {"global", "shared", "local", "constant"}
-    writable : bool
-    packed : bool
-        Whether elements may lie at any byte, as fields of packed records do.
-    """
+    """An array, a view of one, shared memory or local memory."""
 
     element: Number | Record
     ndim: int
-    layout: Layout = "C"
-    shape: tuple[int, ...] = ()
+    layout: Layout = "C"  # strided: with steps of its own (bytes); fixed: of a shape that is known
+    shape: tuple[int, ...] = ()  # of a fixed one (elements)
     space: Space = "global"
     writable: bool = True
-    packed: bool = False
+    packed: bool = False  # elements may lie at any byte, as fields of packed records do
 
     def __str__(self) -> str:
         space = {"global": "", "shared": "shared ", "local": "local ", "constant": "constant "}
@@ -193,20 +150,11 @@ class Reference(Array):
 
 @node_class
 class Tuple(Node):
-    """A tuple, a named tuple or a dataclass.
-
-    Parameters
-    ----------
-    items : tuple of Type
-    names : tuple of str
-        Of the fields; empty for a plain tuple.
-    maker : type or None
-        The class of a named tuple or a dataclass.
-    """
+    """A tuple, a named tuple or a dataclass."""
 
     items: tuple[Type, ...]
-    names: tuple[str, ...] = ()
-    maker: type | None = None
+    names: tuple[str, ...] = ()  # of the fields; empty for a plain tuple
+    maker: type | None = None  # the class of a named tuple or a dataclass
 
     def __str__(self) -> str:
         if self.maker is not None:
@@ -216,21 +164,13 @@ class Tuple(Node):
 
 @node_class
 class Opaque(Node):
-    """A value that only intrinsics know what to do with: a group of threads, a collective's memory.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    ctype : str
-        The C++ type; ``{0}``, ``{1}``, ... stand for those of the detail ``"types"``.
-    details : tuple of (str, object)
-        What the intrinsics of it want to know.
+    """A value that only intrinsics know what to do with: a group of threads, a collective's
+    memory.
     """
 
-    name: str
-    ctype: str
-    details: tuple[tuple[str, Any], ...] = ()
+    name: str  # for messages
+    ctype: str  # in C++; ``{0}``, ``{1}``, ... stand for those of the detail ``"types"``
+    details: tuple[tuple[str, Any], ...] = ()  # what its intrinsics want to know
 
     def __str__(self) -> str:
         return self.name

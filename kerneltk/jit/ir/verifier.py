@@ -28,8 +28,6 @@ from kerneltk.jit.ir.types import (
     Void,
 )
 
-__all__ = ["IrError", "verify"]
-
 _BITWISE = frozenset("&|^")
 _SHIFTS = frozenset(("<<", ">>"))
 _INTEGER_ONLY = frozenset(("div", "rem"))
@@ -48,17 +46,7 @@ _REAL = (int, float, np.integer, np.floating)
 
 
 class IrError(RuntimeError):
-    """A program breaks a rule of the IR: a fault of the toolkit, not of the kernel.
-
-    Parameters
-    ----------
-    function : str
-        The name of the function in the program.
-    kind : str
-        The class of the node, or ``"Function"`` or ``"Program"``.
-    span : Span or None
-    problem : str
-    """
+    """A program breaks a rule of the IR: a fault of the toolkit, not of the kernel."""
 
     def __init__(self, function: str, kind: str, span: Any, problem: str) -> None:
         self.function = function
@@ -75,18 +63,9 @@ class IrError(RuntimeError):
 
 
 def verify(program: ir.Program, *, of_elements: bool = False) -> None:
-    """Check that a program keeps the rules of the IR.
+    """Check that a program keeps the rules of the IR; raises `IrError` if it does not.
 
-    Parameters
-    ----------
-    program : Program
-    of_elements : bool
-        Whether its last function is one of elements, instead of a kernel.
-
-    Raises
-    ------
-    IrError
-        It does not.
+    With `of_elements` its last function is one of elements, instead of a kernel.
     """
     if not program.functions:
         raise IrError("", "Program", None, "it has no functions")

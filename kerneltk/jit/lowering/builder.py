@@ -22,8 +22,6 @@ from kerneltk.jit.lowering.values.numbers import cast
 from kerneltk.jit.lowering.values.operators import binary
 from kerneltk.jit.lowering.values.references import temporary
 
-__all__ = ["FunctionBuilder"]
-
 
 class FunctionBuilder(Context):
     """A context for rules of intrinsics, which call these functions as its methods."""

@@ -21,8 +21,6 @@ from kerneltk.jit.lowering.naming import identifier
 from kerneltk.jit.source.function_source import FunctionSource
 from kerneltk.jit.source.scope import scope_of
 
-__all__ = ["Context", "Handlers", "LocalFunction", "Pending", "Program"]
-
 
 class Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
     """A variable's type is not known yet."""
@@ -30,18 +28,10 @@ class Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalFunction:
-    """A function that is defined inside of one that is being lowered.
-
-    Parameters
-    ----------
-    source : FunctionSource
-    around : Context
-        Of the function that it is defined in, where its free names are looked up.
-    defaults : dict of str to Value
-    """
+    """A function that is defined inside of one that is being lowered."""
 
     source: FunctionSource
-    around: Context
+    around: Context  # where its free names are looked up
     defaults: dict[str, Value]
 
     def __repr__(self) -> str:
@@ -57,28 +47,16 @@ class LocalFunction:
 class Handlers:
     """What lowers a syntax node, by its class. Functions that stand below the handlers reach them
     through these tables alone.
-
-    Parameters
-    ----------
-    expressions : mapping
-        Functions of a context and a node that return its value.
-    statements : mapping
-        Functions of a context and a node that emit statements; true if control leaves the block.
     """
 
     expressions: Mapping[type[ast.AST], Callable[[Any, Any], Value]]
+    # These emit; true if control leaves the block.
     statements: Mapping[type[ast.AST], Callable[[Any, Any], bool | None]]
 
 
 @dataclass(slots=True, eq=False)
 class Program:
-    """A kernel and the functions that it calls, as far as they are lowered.
-
-    Parameters
-    ----------
-    mode : {"cuda", "numpy"}
-    handlers : Handlers
-    """
+    """A kernel and the functions that it calls, as far as they are lowered."""
 
     mode: str
     handlers: Handlers
@@ -98,34 +76,16 @@ class Program:
 
 @dataclass(eq=False)
 class Context:
-    """The state of lowering one function for one combination of argument types.
-
-    Parameters
-    ----------
-    program : Program
-    source : FunctionSource
-        The function that is being lowered.
-    python_function : function or None
-        None for one that is defined inside of another.
-    around : Context or None
-        Of the function that it is defined in.
-    arguments : tuple of (str, Expression)
-        Names and values that exist at run time; only the types matter.
-    static : dict of str to Static
-        Parameters that are known.
-    is_kernel : bool
-    is_of_elements : bool
-        Whether it is a function of one element, which may ask for its index.
-    """
+    """The state of lowering one function for one combination of argument types."""
 
     program: Program
     source: FunctionSource
-    python_function: types.FunctionType | None
-    around: Context | None
-    arguments: tuple[tuple[str, ir.Expression], ...]
-    static: dict[str, Static]
+    python_function: types.FunctionType | None  # None for one that is defined inside of another
+    around: Context | None  # of the function that it is defined in
+    arguments: tuple[tuple[str, ir.Expression], ...]  # at run time; only their types matter
+    static: dict[str, Static]  # parameters that are known
     is_kernel: bool = False
-    is_of_elements: bool = False
+    is_of_elements: bool = False  # of one element, whose index it may ask for
 
     def __post_init__(self) -> None:
         self.scope = scope_of(self.source.node)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from kerneltk.errors import TypingError, UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.joining import hint_for, join, type_of_annotation
@@ -15,8 +16,6 @@ from kerneltk.jit.lowering.names import learn
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node
 from kerneltk.jit.source.scope import parameters_of
-
-__all__ = ["annotated_type", "block", "captured_block", "give_back", "lower_function"]
 
 _MOST_PASSES = 16  # over one function's types; each pass widens at least one of them
 
@@ -139,12 +138,15 @@ def _bind_parameters(low: Context) -> tuple[ir.Parameter, ...]:
 
 
 def annotated_type(low: Context, node: ast.expr | None) -> Number | None:
-    """Return the type that an annotation names; None if it names none."""
+    """Return the type that an annotation names; None if it names none: it may be anything."""
     if node is None:
         return None
+    pending = len(low.pending)
     try:
-        found = evaluate(low, node)
-    except Exception:  # an annotation may be anything, and mean nothing here
+        with low.captured():  # Python does not execute it, either
+            found = evaluate(low, node)
+    except (TypingError, UnsupportedError, Pending):
+        del low.pending[pending:]
         return None
     return type_of_annotation(found.value) if isinstance(found, Static) else None
 

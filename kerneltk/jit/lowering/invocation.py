@@ -20,8 +20,6 @@ from kerneltk.jit.lowering.values.conversion import as_item, make_tuple
 from kerneltk.jit.source.function_source import FunctionSource, source_of
 from kerneltk.jit.source.scope import parameters_of, scope_of
 
-__all__ = ["bind_arguments", "callee_of", "lowered", "lowered_for"]
-
 
 class Callee(NamedTuple):
     """A Python function that is called: `LocalFunction`, or one with an object."""

@@ -23,19 +23,6 @@ from kerneltk.jit.lowering.values.evaluation import evaluate, settled, settled_l
 from kerneltk.jit.lowering.values.references import is_part, memory_of, record_at
 from kerneltk.jit.source.syntax import is_read_outside, leaves_early, stored_names
 
-__all__ = [
-    "assign_name",
-    "declare",
-    "declare_opaque",
-    "element_index",
-    "learn",
-    "local_function",
-    "lookup",
-    "object_error",
-    "outlives_pass",
-    "type_conflict",
-]
-
 
 def lookup(low: Context, name: str, span: ir.Span) -> Value:
     """Return the value of a name."""

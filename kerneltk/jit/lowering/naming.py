@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from kerneltk.core.identifiers import CXX_KEYWORDS, is_library_name, stem_of
 
-__all__ = ["identifier"]
-
 
 def identifier(name: str, taken: Callable[[str], bool]) -> str:
     """Return a C++ name like a Python one that is not taken."""

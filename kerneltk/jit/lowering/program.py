@@ -16,8 +16,6 @@ from kerneltk.jit.lowering.function import lower_function
 from kerneltk.jit.lowering.statements.handlers import STATEMENTS
 from kerneltk.jit.source.function_source import FunctionSource
 
-__all__ = ["lower_program"]
-
 _HANDLERS = Handlers(EXPRESSIONS, STATEMENTS)
 
 
@@ -32,22 +30,8 @@ def lower_program(
 ) -> ir.Program:
     """Return a kernel's program for the types of its arguments.
 
-    Parameters
-    ----------
-    function : function
-    source : FunctionSource
-    parameters : sequence of (str, Type, Span)
-        Those that exist at run time.
-    static : dict of str to object
-        The others, which are known.
-    mode : {"cuda", "numpy"}
-    of_elements : bool
-        Whether it is a function of one element, which returns its results.
-
-    Raises
-    ------
-    TypingError, UnsupportedError
-        At the user's line.
+    `parameters` exist at run time, `static` are known. With `of_elements` it is a function of one
+    element, which returns its results. Raises TypingError or UnsupportedError at the user's line.
     """
     program = Program(mode, _HANDLERS)
     program.stack.append(((id(function), (), ()), source.name))

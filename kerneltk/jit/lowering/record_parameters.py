@@ -16,8 +16,6 @@ from kerneltk.jit.lowering.values.references import ADDRESS
 from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.jit.passes.uniformity import assignments
 
-__all__ = ["pass_by_value", "referred_type"]
-
 
 def referred_type(kind: Type) -> Type:
     """Return the type of an argument as a kernel is lowered with it: of records, references."""
@@ -31,14 +29,7 @@ def referred_type(kind: Type) -> Type:
 def pass_by_value(program: ir.Program) -> ir.Program:
     """Return a program whose kernel takes by value the records that it does not write to.
 
-    Parameters
-    ----------
-    program : Program
-
-    Returns
-    -------
-    Program
-        The same object if there is nothing to change.
+    It is the same object if there is nothing to change.
     """
     kernel = program.kernel
     records = [p for p in kernel.parameters if value_type(p.type) != p.type]

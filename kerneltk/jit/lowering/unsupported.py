@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["REFUSED", "REFUSED_CALLS"]
-
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFor: ("An 'async for' loop", "use a plain 'for' loop over 'range'."),
     ast.AsyncFunctionDef: ("An async function", "use a plain function."),

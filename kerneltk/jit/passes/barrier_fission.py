@@ -29,8 +29,6 @@ from kerneltk.jit.passes.synchronization import NotSplit, has_barrier, is_barrie
 from kerneltk.jit.passes.thread_loops import outside, thread_loops
 from kerneltk.jit.passes.uniformity import Uniformity, assignments, is_shared, stored_names
 
-__all__ = ["NotSplit", "fission", "fission_program"]
-
 _MOST_BYTES = 8192  # of a thread, across barriers; a block may have 1024 threads
 
 
@@ -43,14 +41,7 @@ def fission_program(program: ir.Program) -> ir.Program:
 
 
 def fission(kernel: ir.Function, callees: Mapping[str, ir.Function]) -> ir.Function | NotSplit:
-    """Return a kernel whose body runs once for a whole block, or why there is none.
-
-    Parameters
-    ----------
-    kernel : ir.Function
-    callees : mapping of str to ir.Function
-        The functions that it may call, by name.
-    """
+    """Return a kernel whose body runs once for a whole block, or why there is none."""
     try:
         refuse_waits(kernel.body, callees)
         return _Splitter(with_unique_names(kernel), callees).result()
@@ -282,8 +273,7 @@ class _Splitter:
             return True
         # What reads memory or may fail is evaluated where it stands.
         return any(
-            isinstance(node, ir.Element | ir.Invoke)
-            or (isinstance(node, ir.Binary) and node.op in ("//", "%", "**"))
+            isinstance(node, ir.Element | ir.Invoke) or _may_fail(node)
             for node in ir.walk(store.value)
         ) and any(
             isinstance(node, ir.Return | ir.Element | ir.Invoke)
@@ -332,6 +322,14 @@ class _Splitter:
         while more := {n for name, found in views if name in seen for n in found} - seen:
             seen |= more
         return kept | (seen & {d.name for d in self._memory_of_threads})
+
+
+def _may_fail(node: Any) -> bool:
+    """Whether an operation may end the kernel, as a division by zero does."""
+    if not isinstance(node, ir.Binary):
+        return False
+    is_known = isinstance(node.right, ir.Literal_) and node.right.value != 0
+    return node.op in ("//", "%", "**") or (node.op in ("div", "rem") and not is_known)
 
 
 def _index(around: tuple[Any, ...], statement: Any) -> int:

@@ -9,8 +9,6 @@ from kerneltk.jit import ir
 from kerneltk.jit.ir.types import BOOL, PY_INT, Type
 from kerneltk.jit.passes.thread_loops import thread_loops
 
-__all__ = ["without_returns"]
-
 
 def without_returns(
     body: tuple[ir.Statement, ...], variable: Callable[[str, Type], str]

@@ -6,8 +6,6 @@ from typing import Any
 
 from kerneltk.jit import ir
 
-__all__ = ["needs_grid", "required_block", "written_parameters"]
-
 
 def _roots(node: Any, sources: dict[str, set[str]]) -> set[str]:
     """Return the parameters whose memory an array, or an lvalue in one, may belong to."""

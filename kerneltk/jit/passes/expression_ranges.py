@@ -18,8 +18,6 @@ from kerneltk.jit.passes.intervals import (
     without,
 )
 
-__all__ = ["EXTENT", "EXTENTS", "INDEX_32BIT", "Environment", "assume", "interval_of", "join"]
-
 Environment: TypeAlias = dict[str, Interval]  # a name that is not in it can be anything
 
 EXTENTS = "<extents>"  # what is known of all of them, among the variables; it is no name

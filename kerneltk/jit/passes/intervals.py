@@ -14,8 +14,6 @@ import numpy as np
 
 from kerneltk.jit.ir.types import Number
 
-__all__ = ["HIGH", "OPERATIONS", "Interval", "carried", "limits_of", "without"]
-
 Interval: TypeAlias = tuple[int, int]  # both ends belong to it
 
 _LOW, HIGH = -(1 << 63), (1 << 63) - 1

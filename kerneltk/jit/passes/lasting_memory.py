@@ -14,8 +14,6 @@ from dataclasses import replace
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Array, Tuple, Type
 
-__all__ = ["has_view", "with_lasting_memory"]
-
 
 def with_lasting_memory(function: ir.Function) -> ir.Function:
     """Return a function with the memory first that lasts for longer than a block of it."""

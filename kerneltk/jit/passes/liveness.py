@@ -10,8 +10,6 @@ from typing import Any
 
 from kerneltk.jit import ir
 
-__all__ = ["live_in", "mentioned"]
-
 
 def mentioned(nodes: Iterable[Any]) -> set[str]:
     """Return the variables that are read or assigned."""

@@ -16,8 +16,6 @@ from kerneltk.jit.passes.rematerialization import is_cheap
 from kerneltk.jit.passes.renaming import with_expressions
 from kerneltk.jit.passes.thread_loops import block_variables
 
-__all__ = ["LoopBounds", "tightened"]
-
 _Slope = Literal["same", "up", "down"]
 _TURNED: dict[_Slope, _Slope] = {"same": "same", "up": "down", "down": "up"}
 _INVERSE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -27,22 +25,12 @@ _ALONG_OTHER_AXES = tuple(known._replace(axis=axis) for known in _ALONG_X for ax
 
 @dataclass(frozen=True, slots=True)
 class LoopBounds:
-    """What is left of a thread loop without its condition.
+    """What is left of a thread loop without its condition."""
 
-    Parameters
-    ----------
-    first : tuple of Expression
-        What holds from some thread of a row on, all of it; what it depends on beside coordinates
-        is the block's own.
-    last : tuple of Expression
-        What holds up to some thread.
-    body : tuple of Statement
-        What threads do for which all of these hold; the others do nothing.
-    """
-
+    # What holds from some thread of a row on; beside coordinates it depends on the block's own.
     first: tuple[ir.Expression, ...]
-    last: tuple[ir.Expression, ...]
-    body: tuple[ir.Statement, ...]
+    last: tuple[ir.Expression, ...]  # what holds up to some thread
+    body: tuple[ir.Statement, ...]  # what threads do for which all of these hold; others nothing
 
 
 def tightened(function: ir.Function, loop: ir.ThreadLoop) -> LoopBounds | None:

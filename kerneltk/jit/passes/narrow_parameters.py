@@ -14,22 +14,13 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import PY_FLOAT, Number
 
-__all__ = ["narrow_parameters"]
-
 _SINGLE = Number(np.dtype(np.float32))
 
 
 def narrow_parameters(program: ir.Program) -> ir.Program:
     """Return a program whose last function takes float32 where it makes that of a Python float.
 
-    Parameters
-    ----------
-    program : Program
-
-    Returns
-    -------
-    Program
-        The same object if there is nothing to change.
+    It is the same object if there is nothing to change.
     """
     function = program.kernel
     weak = {p.name for p in function.parameters if p.type == PY_FLOAT}

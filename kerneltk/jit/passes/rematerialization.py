@@ -15,8 +15,6 @@ from kerneltk.jit.passes.liveness import live_in, mentioned
 from kerneltk.jit.passes.thread_loops import thread_loops
 from kerneltk.jit.passes.uniformity import assignments
 
-__all__ = ["is_cheap", "rematerialized", "without_idle_loops"]
-
 _MOST_NODES = 24  # of an expression that is computed again in each loop
 _CHEAP_OPERATIONS = ("+", "-", "*", "/", "<<", ">>", "&", "|", "^")
 

@@ -10,8 +10,6 @@ from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Type
 from kerneltk.jit.passes.uniformity import assignments
 
-__all__ = ["Names", "with_expressions", "with_unique_names"]
-
 
 def with_expressions(node: Any, known: Mapping[str, ir.Expression]) -> Any:
     """Return an expression with others instead of variables."""

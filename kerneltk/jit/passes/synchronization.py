@@ -10,18 +10,9 @@ from typing import Any
 from kerneltk.jit import ir
 from kerneltk.jit.passes.uniformity import stored_names
 
-__all__ = ["NotSplit", "has_barrier", "is_barrier", "refuse_waits"]
-
 
 class NotSplit(Exception):  # noqa: N818 (what asks for a split kernel gets it as the answer)
-    """Why a kernel cannot be split; its threads then need stacks of their own.
-
-    Parameters
-    ----------
-    reason : str
-        A clause: ``"a barrier stands where only some threads may come"``.
-    span : Span
-    """
+    """Why a kernel cannot be split; its threads then need stacks of their own."""
 
     def __init__(self, reason: str, span: ir.Span) -> None:
         super().__init__(reason)

@@ -9,8 +9,6 @@ from kerneltk.jit.ir.types import Type
 from kerneltk.jit.passes.liveness import mentioned
 from kerneltk.jit.passes.uniformity import stored_names
 
-__all__ = ["block_variables", "loop_variables", "outside", "thread_loops"]
-
 
 def outside(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
     """Yield the statements of a block-level body that stand in no thread loop."""

@@ -14,8 +14,6 @@ from typing import Any
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Array
 
-__all__ = ["Uniformity", "assignments", "is_pure", "is_shared", "root_of", "stored_names"]
-
 
 def root_of(expression: Any) -> str | None:
     """Return the variable that an lvalue belongs to; None where that is not known."""
@@ -109,24 +107,12 @@ def _written_arrays(function: ir.Function) -> frozenset[str] | None:
 
 
 class Uniformity:
-    """Which variables and expressions of a function are uniform over a block.
-
-    Parameters
-    ----------
-    function : ir.Function
-    callees : mapping of str to ir.Function
-        The functions that it may call.
-
-    Attributes
-    ----------
-    varying : set of str
-        Variables that are not uniform.
-    """
+    """Which variables and expressions of a function are uniform over a block."""
 
     def __init__(self, function: ir.Function, callees: Mapping[str, ir.Function]) -> None:
         self._callees = callees
         self._constant: set[str] = set()  # arrays that nobody writes
-        self.varying: set[str] = set()
+        self.varying: set[str] = set()  # variables that are not uniform
         written = _written_arrays(function)
         if written is not None:
             self._constant = {p.name for p in function.parameters} - written

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -30,8 +30,6 @@ from kerneltk.jit.passes.expression_ranges import (
 )
 from kerneltk.jit.passes.intervals import Interval, limits_of
 
-__all__ = ["index_ranges", "shorten", "simplify"]
-
 _INT32 = Number(np.dtype(np.int32))
 _ROUNDS = 4
 
@@ -42,19 +40,11 @@ def simplify(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Func
     Of an index that cannot be negative `Element.wrap` becomes False; ``//`` and ``%`` become
     ``div`` and ``rem`` where neither side can be negative; a loop learns the sign of its step; a
     selection becomes the value that a plain comparison always selects. A Python int that fits 32
-    bits becomes a float by way of an int32: GPUs convert that four times faster.
+    bits becomes a float by way of an int32: GPUs convert that four times faster. It is the same
+    object if there is nothing to change.
 
-    Parameters
-    ----------
-    function : Function
-    is_32bit_indexable : bool
-        Whether all arrays have less than 2**31 elements, along each axis, too, and the grid less
-        than 2**31 threads along each axis.
-
-    Returns
-    -------
-    Function
-        The same object if there is nothing to change.
+    `is_32bit_indexable`: arrays have less than 2**31 elements, along each axis, too, and the grid
+    less than 2**31 threads along each axis.
     """
     body = _Simplifier(function, is_32bit_indexable).run()
     if body is function.body:
@@ -63,14 +53,7 @@ def simplify(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Func
 
 
 def shorten(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Function:
-    """Return a function whose Python ints are computed in 32 bits where that gives the same.
-
-    Parameters
-    ----------
-    function : Function
-    is_32bit_indexable : bool
-        As for `simplify`.
-    """
+    """Return a function whose Python ints are computed in 32 bits where that gives the same."""
     return replace(function, body=_Simplifier(function, is_32bit_indexable, short=True).run())
 
 
@@ -82,6 +65,7 @@ def index_ranges(function: ir.Function) -> list[tuple[ir.Element, tuple[Interval
     return narrower.found
 
 
+_Node = TypeVar("_Node")
 _Statements: TypeAlias = "tuple[ir.Statement, ...]"
 
 
@@ -165,9 +149,7 @@ class _Simplifier:
         then, self.env = self.env, no
         orelse = self.block(node.orelse)
         self.env = join(then, self.env)
-        if condition is node.condition and body is node.body and orelse is node.orelse:
-            return node
-        return ir.If(condition, body, orelse, node.span)
+        return _rebuilt(node, condition=condition, body=body, orelse=orelse)
 
     def while_loop(self, node: ir.While) -> ir.While:
         env = self.env
@@ -182,9 +164,7 @@ class _Simplifier:
         if self.rewriting:
             condition = self.expression(node.condition, head)
         self.env = join(assume(node.condition, False, head), breaks)
-        if condition is node.condition and body is node.body:
-            return node
-        return ir.While(condition, body, node.span)
+        return _rebuilt(node, condition=condition, body=body)
 
     def for_loop(self, node: ir.For) -> ir.For:
         env = self.env
@@ -205,22 +185,11 @@ class _Simplifier:
         def enter(head: Environment) -> Environment | None:
             return {**head, **inside} if low <= high else None
 
-        bounds = start, stop, step_ = node.start, node.stop, node.step
-        if self.rewriting:
-            start, stop, step_ = self.several(bounds, env)
+        bounds = ir.controls(node)
+        start, stop, pace = self.several(bounds, env) if self.rewriting else bounds
         head, body, breaks = self.loop(node, env, enter)
         self.env = join(head, breaks)
-        if (
-            body is node.body
-            and ascending is node.ascending
-            and start is node.start
-            and stop is node.stop
-            and step_ is node.step
-        ):
-            return node
-        return ir.For(
-            node.variable, start, stop, step_, ascending, node.private, node.unroll, body, node.span
-        )
+        return _rebuilt(node, start=start, stop=stop, step=pace, ascending=ascending, body=body)
 
     def inside(self, node: ir.For, ascending: bool | None, env: Environment) -> Environment:
         """Return what its bounds must be for a loop's body to run: of what they are made of."""
@@ -287,7 +256,7 @@ class _Simplifier:
         body = self.walk(node.body, env.copy())
         self.breaks, self.continues = outer
         self.env = env
-        return node if body is node.body else ir.ThreadLoop(body, node.span)
+        return _rebuilt(node, body=body)
 
     def leave(self, node: ir.Break) -> ir.Break:
         self.breaks, self.env = join(self.breaks, self.env), None
@@ -352,7 +321,7 @@ class _Simplifier:
                 operand = _as_int32(operand)
         elif node.type == _INT32 and _is_widened(operand):
             return operand.operand
-        return node if operand is node.operand else ir.Cast(operand, node.type, node.span)
+        return _rebuilt(node, operand=operand)
 
     def binary(self, node: ir.Binary, env: Environment) -> Any:
         left, right, op = self.expression(node.left, env), self.expression(node.right, env), node.op
@@ -366,17 +335,13 @@ class _Simplifier:
         elif self.short and op in _SHORT_OPERATIONS and _are_short(env, node, *_operands(node)):
             short = ir.Binary(op, _as_int32(left), _as_int32(right), _INT32, node.span)
             return ir.Cast(short, PY_INT, node.span)
-        elif left is node.left and right is node.right:
-            return node
-        return ir.Binary(op, left, right, node.type, node.span)
+        return _rebuilt(node, op=op, left=left, right=right)
 
     def compare(self, node: ir.Compare, env: Environment) -> Any:
         left, right = self.expression(node.left, env), self.expression(node.right, env)
         if self.short and _are_short(env, *_operands(node)):
-            return ir.Compare(node.op, _as_int32(left), _as_int32(right), node.span)
-        if left is node.left and right is node.right:
-            return node
-        return ir.Compare(node.op, left, right, node.span)
+            left, right = _as_int32(left), _as_int32(right)
+        return _rebuilt(node, left=left, right=right)
 
     def logical(self, node: ir.Logical, env: Environment) -> Any:
         here: Environment | None = env
@@ -385,8 +350,7 @@ class _Simplifier:
             done.append(self.expression(operand, here))
             if here is not None:
                 here = assume(operand, node.op == "and", here)
-        operands = ir.unchanged(node.operands, done)
-        return node if operands is node.operands else ir.Logical(node.op, operands, node.span)
+        return _rebuilt(node, operands=ir.unchanged(node.operands, done))
 
     def select(self, node: ir.Select, env: Environment) -> Any:
         yes, no = assume(node.condition, True, env), assume(node.condition, False, env)
@@ -397,9 +361,7 @@ class _Simplifier:
         if self.short and _are_short(env, node.then, node.orelse):
             arms = (_as_int32(then), _as_int32(orelse))
             return ir.Cast(ir.Select(condition, *arms, _INT32, node.span), PY_INT, node.span)
-        if condition is node.condition and then is node.then and orelse is node.orelse:
-            return node
-        return ir.Select(condition, then, orelse, node.type, node.span)
+        return _rebuilt(node, condition=condition, then=then, orelse=orelse)
 
     def element(self, node: ir.Element, env: Environment) -> Any:
         array, indices = self.expression(node.array, env), self.several(node.indices, env)
@@ -413,9 +375,8 @@ class _Simplifier:
             )
         if self.found is not None:
             self.found.append((node, tuple(interval_of(index, env) for index in node.indices)))
-        if array is node.array and indices is node.indices and wrap == node.wrap:
-            return node
-        return ir.Element(array, indices, wrap, node.type, node.span)
+        wrap = node.wrap if wrap == node.wrap else wrap
+        return _rebuilt(node, array=array, indices=indices, wrap=wrap)
 
     def call(self, node: ir.Call, env: Environment) -> Any:
         arguments = self.several(node.arguments, env)
@@ -427,15 +388,21 @@ class _Simplifier:
             shorter = tuple(map(_as_int32, arguments))
             call = ir.Call(node.operation, shorter, _INT32, node.span, node.static)
             return ir.Cast(call, PY_INT, node.span)
-        if arguments is node.arguments:
-            return node
-        return ir.Call(node.operation, arguments, node.type, node.span, node.static)
+        return _rebuilt(node, arguments=arguments)
 
 
 _LEAVES = frozenset((ir.Literal_, ir.Local, ir.Nothing))
 _TRUNCATING = {"//": "div", "%": "rem"}
 _SHORT_OPERATIONS = frozenset(("+", "-", "*", "div", "rem"))
 _EXTREMES = (ir.Arithmetic.MINIMUM, ir.Arithmetic.MAXIMUM)
+
+
+def _rebuilt(node: _Node, **parts: Any) -> _Node:
+    """Return a node with other parts; the same one if all of them are its own."""
+    for name, part in parts.items():
+        if getattr(node, name) is not part:
+            return replace(node, **parts)  # type: ignore[type-var]
+    return node
 
 
 def _operands(node: ir.Binary | ir.Compare) -> tuple[Any, Any]:

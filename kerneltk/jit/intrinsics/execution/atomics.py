@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import Any
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.base import (
+    Builder,
+    CallSite,
+    Intrinsic,
+    Operation,
+    Rule,
+    Static,
+    Value,
+)
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
 from kerneltk.jit.ir.types import Array, Number
-
-__all__ = ["INTRINSICS", "NUMBA_ATOMICS"]
 
 _EFFECTS = frozenset((ir.Effect.ATOMIC, ir.Effect.MEMORY, ir.Effect.THREAD))
 _HEADERS = ("jit_atomics.hpp",)
 
 # What GPUs have instructions for, or loops of compare-and-swap.
 _INTEGERS = ("int32", "uint32", "int64", "uint64")
+_COUNTERS = ("uint32", "uint64", "int32", "int64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _ROWS: dict[str, tuple[tuple[str, ...], str]] = {
     "add": ((*_INTEGERS, *_FLOATS), "Add ``value``"),
@@ -23,14 +31,8 @@ _ROWS: dict[str, tuple[tuple[str, ...], str]] = {
     "exch": ((*_INTEGERS, "float32", "float64"), "Store ``value``"),
     "min": ((*_INTEGERS, *_FLOATS), "Store the smaller of it and ``value``; a NaN changes nothing"),
     "max": ((*_INTEGERS, *_FLOATS), "Store the larger of it and ``value``; a NaN changes nothing"),
-    "inc": (
-        ("uint32", "uint64", "int32", "int64"),
-        "Add one, from ``value`` on begin again at zero",
-    ),
-    "dec": (
-        ("uint32", "uint64", "int32", "int64"),
-        "Subtract one, from zero on go on at ``value``",
-    ),
+    "inc": (_COUNTERS, "Add one, from ``value`` on begin again at zero"),
+    "dec": (_COUNTERS, "Subtract one, from zero on go on at ``value``"),
     "and": (_INTEGERS, "Keep the bits that ``value`` has, too"),
     "or": (_INTEGERS, "Set the bits of ``value``"),
     "xor": (_INTEGERS, "Turn over the bits of ``value``"),
@@ -39,7 +41,7 @@ _ROWS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
-def _place(low: Any, site: CallSite, array: Value, index: Value) -> ir.Element:
+def _place(low: Builder, site: CallSite, array: Value, index: Value) -> ir.Element:
     base = low.as_expression(array, site.span_of(0))
     if not isinstance(base.type, Array):
         raise low.fail(
@@ -47,7 +49,7 @@ def _place(low: Any, site: CallSite, array: Value, index: Value) -> ir.Element:
             site.span_of(0),
             f"give the array and the index: {site.name}(x, i, ...).",
         )
-    found: ir.Element = low.element(base, index, site.span_of(1))
+    found = low.element(base, index, site.span_of(1))
     if base.type.space == "local":
         raise low.fail(
             "Local memory is the thread's own: nothing there needs to be atomic.",
@@ -65,7 +67,7 @@ def _place(low: Any, site: CallSite, array: Value, index: Value) -> ir.Element:
     return found
 
 
-def _checked(low: Any, site: CallSite, kind: Any, dtypes: tuple[str, ...]) -> Number:
+def _checked(low: Builder, site: CallSite, kind: Any, dtypes: tuple[str, ...]) -> Number:
     if not isinstance(kind, Number) or kind.dtype.name not in dtypes:
         raise low.fail(
             f"'{site.name}' cannot be computed for '{kind}'.",
@@ -85,14 +87,12 @@ def _atomic(name: str, dtypes: tuple[str, ...]) -> Rule:
         (0,),
     )
 
-    def rule(low: Any, site: CallSite) -> Value:
+    def rule(low: Builder, site: CallSite) -> Value:
         values = arguments_of(low, site, ("array", "index", "value"))
         place = _place(low, site, values["array"], values["index"])
         kind = _checked(low, site, place.type, dtypes)
         value = low.convert(values["value"], kind, site.span_of(2), "an element")
-        return low.temporary(  # type: ignore[no-any-return]
-            ir.Call(operation, (place, value), kind, site.span)
-        )
+        return low.temporary(ir.Call(operation, (place, value), kind, site.span))
 
     return rule
 
@@ -109,15 +109,14 @@ _CAS_DTYPES = ("int16", "uint16", *_INTEGERS, "float32", "float64")
 
 
 def _compare_and_swap(names: tuple[str, ...]) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
+    def rule(low: Builder, site: CallSite) -> Value:
         values = arguments_of(low, site, names)
         index = values["index"] if "index" in names else Static(0)  # the first element
         place = _place(low, site, values["array"], index)
         kind = _checked(low, site, place.type, _CAS_DTYPES)
         old = low.convert(values["old"], kind, site.span, "an element")
         new = low.convert(values["value"], kind, site.span, "an element")
-        found: Value = low.temporary(ir.Call(_CAS, (place, old, new), kind, site.span))
-        return found
+        return low.temporary(ir.Call(_CAS, (place, old, new), kind, site.span))
 
     return rule
 
@@ -141,15 +140,12 @@ INTRINSICS: dict[str, Any] = {
 }
 
 
-def _numba(name: str) -> str:
-    return {"and": "and_", "or": "or_"}.get(name, name)
-
-
 NUMBA_ATOMICS: dict[str, Any] = {
-    **{_numba(name): INTRINSICS[f"atomic_{name}"] for name in _ROWS},
-    "cas": Intrinsic(
-        "cuda.atomic.cas", _compare_and_swap(("array", "index", "old", "value")), _CAS_DOC
-    ),
+    **{
+        f"{name}_" if keyword.iskeyword(name) else name: INTRINSICS[f"atomic_{name}"]
+        for name in _ROWS
+    },
+    "cas": Intrinsic("cuda.atomic.cas", INTRINSICS["atomic_cas"].rule, _CAS_DOC),
     "compare_and_swap": Intrinsic(
         "cuda.atomic.compare_and_swap", _compare_and_swap(("array", "old", "value")), _CAS_DOC
     ),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Operation, Static, Value
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.execution.combinations import (
     FUNCTORS,
     OPS,
@@ -27,17 +27,21 @@ from kerneltk.jit.intrinsics.templates import (
     Template,
     memory_text,
 )
-from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    call,
+    emitted,
+    integer,
+    static_value,
+)
 from kerneltk.jit.intrinsics.values import fits
-from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Opaque, Tuple, Type
-
-__all__ = ["TEMPLATES"]
+from kerneltk.jit.ir.types import BOOL, Array, Number, Opaque, Tuple, Type
 
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 _INT = Number(np.dtype(np.int32))
 
 
-def _owner(low: Any, owner: ir.Expression, site: CallSite) -> Collective:
+def _owner(low: Builder, owner: ir.Expression, site: CallSite) -> Collective:
     """Return the collective of a method's owner; one with storage of its own waits first, so that
     its calls may follow each other.
     """
@@ -50,10 +54,10 @@ def _owner(low: Any, owner: ir.Expression, site: CallSite) -> Collective:
 
 
 def _checked(
-    low: Any, value: Value, span: ir.Span, kind: Type, collective: Collective
+    low: Builder, value: Value, span: ir.Span, kind: Type, collective: Collective
 ) -> ir.Expression:
     """Return an argument as a value of a type."""
-    found: ir.Expression = low.exchanged(value, span)
+    found = low.exchanged(value, span)
     if not fits(found.type, kind):
         hint = f"use {collective.template.__name__} of another dtype."
         if isinstance(kind, Number) and isinstance(found.type, Number):
@@ -61,10 +65,10 @@ def _checked(
         raise low.fail(
             f"'{collective.__name__}' takes '{kind}', not {low.phrase(found)}.", span, hint
         )
-    return low.convert(found, kind, span, "the argument")  # type: ignore[no-any-return]
+    return low.convert(found, kind, span, "the argument")
 
 
-def _valid(low: Any, value: Value, span: ir.Span) -> tuple[ir.Expression, ...]:
+def _valid(low: Builder, value: Value, span: ir.Span) -> tuple[ir.Expression, ...]:
     if isinstance(value, Static) and value.value is None:
         return ()
     return (low.cast(integer(low, value, span, "'valid'"), _INT),)
@@ -98,7 +102,7 @@ _REDUCE = Operation("reduction", _reduce_text, _WAITS, HEADERS)
 def _reduction(*, of_sums: bool, everywhere: bool) -> Any:
     names = ("input", "valid") if of_sums else ("input", "reduction_op", "valid")
 
-    def rule(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         collective = _owner(low, owner, site)
         values = arguments_of(low, site, names, {"valid": None})
         item = collective.item
@@ -110,8 +114,7 @@ def _reduction(*, of_sums: bool, everywhere: bool) -> Any:
         valid = _valid(low, values["valid"], at["valid"])
         arguments = [owner, value, *valid, *captured]
         facts = (collective, combination, bool(valid), everywhere)
-        found: Value = low.temporary(call(_REDUCE, arguments, item, site, *facts))
-        return found
+        return low.temporary(call(_REDUCE, arguments, item, site, *facts))
 
     return method(rule)
 
@@ -141,7 +144,7 @@ def _scan(*, exclusive: bool, of_sums: bool) -> Any:
         names += ["initial", "scan_op"] if exclusive else ["scan_op"]
     names += ["total"]
 
-    def rule(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         collective = _owner(low, owner, site)
         values = arguments_of(low, site, names, {"total": False})
         item = collective.item
@@ -159,8 +162,7 @@ def _scan(*, exclusive: bool, of_sums: bool) -> Any:
         kind = Tuple((item, item)) if with_total else item
         arguments = [owner, value, *initial, *captured]
         facts = (collective, combination, exclusive, with_total)
-        found: Value = low.temporary(call(_SCAN, arguments, kind, site, *facts))
-        return found
+        return low.temporary(call(_SCAN, arguments, kind, site, *facts))
 
     return method(rule)
 
@@ -173,16 +175,14 @@ def _broadcast_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
 _BROADCAST = Operation("broadcast", _broadcast_text, _WAITS, HEADERS)
 
 
-def _broadcast(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+def _broadcast(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     collective = _owner(low, owner, site)
     values = arguments_of(low, site, ("input", "source"), {"source": 0})
     at = site.places(("input", "source"))
     value = _checked(low, values["input"], at["input"], collective.item, collective)
     source = low.cast(integer(low, values["source"], at["source"], "A rank"), _INT)
-    found: Value = low.temporary(
-        call(_BROADCAST, [owner, value, source], collective.item, site, collective)
-    )
-    return found
+    found = call(_BROADCAST, [owner, value, source], collective.item, site, collective)
+    return low.temporary(found)
 
 
 def _sort_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
@@ -215,7 +215,7 @@ def _sort_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
 _SORT = Operation("sort", _sort_text, _WAITS, ("jit_sort.hpp", *HEADERS))
 
 
-def _sort(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+def _sort(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     collective = _owner(low, owner, site)
     names = ("keys", "values") if collective.value is not None else ("keys",)
     parameters = (*names, "descending", "valid")
@@ -232,11 +232,9 @@ def _sort(low: Any, owner: ir.Expression, site: CallSite) -> Value:
     facts = (collective, descending, bool(valid), in_place)
     arguments = [owner, *places, *valid]
     if in_place:
-        low.emit(ir.Evaluate(call(_SORT, arguments, VOID, site, *facts), site.span))
-        return Static(None)
+        return emitted(low, _SORT, arguments, site, *facts)
     result = kinds[0] if len(kinds) == 1 else Tuple(tuple(kinds))
-    sorted_: Value = low.temporary(call(_SORT, arguments, result, site, *facts))
-    return sorted_
+    return low.temporary(call(_SORT, arguments, result, site, *facts))
 
 
 def _is_array(value: Value) -> bool:
@@ -244,7 +242,7 @@ def _is_array(value: Value) -> bool:
 
 
 def _own_array(
-    low: Any, value: Value, span: ir.Span, kind: Type, collective: Collective
+    low: Builder, value: Value, span: ir.Span, kind: Type, collective: Collective
 ) -> ir.Expression:
     """Return a thread's keys or values: an array in local memory."""
     if not isinstance(value, Static) and isinstance(value.type, Array):

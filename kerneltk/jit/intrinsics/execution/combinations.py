@@ -15,22 +15,13 @@ from kerneltk.jit.intrinsics.typing_rules import arguments_of
 from kerneltk.jit.intrinsics.values import fits
 from kerneltk.jit.ir.types import BOOL, Number, Tuple, Type
 
-__all__ = ["FUNCTORS", "OPS", "Combination", "Functor", "combination_of", "combination_text"]
-
 OPS = "kerneltk::jit::ops::"
 
 
 class Functor(Intrinsic):
-    """An operation that collectives combine two values by.
+    """An operation that collectives combine two values by: a class in ``kerneltk::jit::ops``.
 
-    Parameters
-    ----------
-    name : str
-    ctype : str
-        The class in ``kerneltk::jit::ops``.
-    takes : {"sums", "orders", "bits", "pairs", "any"}
-        What values it can be computed for.
-    doc : str
+    It takes values of ``"sums"``, ``"orders"``, ``"bits"``, ``"pairs"`` or ``"any"``.
     """
 
     def __init__(self, name: str, ctype: str, takes: str, doc: str) -> None:
@@ -120,21 +111,11 @@ _KNOWN: dict[Any, Functor] = {
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """How two values are combined.
+    """How two values are combined."""
 
-    Parameters
-    ----------
-    text : str
-        A function object of C++; empty for a function of the program.
-    function : str
-        That function's name.
-    converted : bool
-        Whether its result has another type than the values.
-    """
-
-    text: str
-    function: str = ""
-    converted: bool = False
+    text: str  # a function object of C++; empty for a function of the program
+    function: str = ""  # that function's name
+    converted: bool = False  # its result has another type than the values
 
 
 def combination_of(

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.base import (
+    Builder,
+    CallSite,
+    Intrinsic,
+    Operation,
+    Rule,
+    Static,
+    Value,
+)
 from kerneltk.jit.intrinsics.execution import warp
 from kerneltk.jit.intrinsics.execution.threads import (
     Coordinates,
@@ -20,10 +28,14 @@ from kerneltk.jit.intrinsics.execution.threads import (
     threadIdx,
 )
 from kerneltk.jit.intrinsics.opaque import Methods, method
-from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
-from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Opaque, Tuple
-
-__all__ = ["INTRINSICS", "Dim3"]
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    call,
+    emitted,
+    integer,
+    static_value,
+)
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Tuple
 
 _HEADERS = ("jit_groups.hpp",)
 _GRID_HEADERS = ("jit_grid.hpp",)
@@ -46,69 +58,67 @@ class Dim3(NamedTuple):
 # -- numbers --------------------------------------------------------------------------------------
 
 
-def _axis(low: Any, values: Coordinates, axis: str, span: ir.Span) -> Value:
-    found: Value = low.as_expression(Static(getattr(values, axis)), span)
-    return found
+def _axis(low: Builder, values: Coordinates, axis: str, span: ir.Span) -> ir.Expression:
+    return low.as_expression(Static(getattr(values, axis)), span)
 
 
 def _triple(values: Coordinates) -> Rule:
-    def rule(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-        arguments_of(low, site, ())
-        items = tuple(low.as_expression(_axis(low, values, a, site.span), site.span) for a in "xyz")
-        return ir.Construct(items, Tuple((PY_INT,) * 3, Dim3._fields, Dim3), site.span)
+    def items(low: Builder, span: ir.Span) -> Value:
+        parts = tuple(_axis(low, values, axis, span) for axis in "xyz")
+        return ir.Construct(parts, Tuple((PY_INT,) * 3, Dim3._fields, Dim3), span)
 
-    return method(rule)
-
-
-def _linear(low: Any, index: Coordinates, extents: Coordinates, span: ir.Span) -> Value:
-    """Return a place in three dimensions as one number: x counts fastest."""
-    found = _axis(low, index, "z", span)
-    for axis in "yx":
-        found = low.binary("*", found, _axis(low, extents, axis, span), span)
-        found = low.binary("+", found, _axis(low, index, axis, span), span)
-    return found
+    return _number(items)
 
 
-def _product(low: Any, extents: Coordinates, span: ir.Span) -> Value:
-    found = _axis(low, extents, "x", span)
-    for axis in "yz":
-        found = low.binary("*", found, _axis(low, extents, axis, span), span)
-    return found
+def _rank(index: Coordinates, extents: Coordinates) -> _Number:
+    """Return an index along three axes as one number: x counts fastest."""
+
+    def linear(low: Builder, span: ir.Span) -> Value:
+        found: Value = _axis(low, index, "z", span)
+        for axis in "yx":
+            found = low.binary("*", found, _axis(low, extents, axis, span), span)
+            found = low.binary("+", found, _axis(low, index, axis, span), span)
+        return found
+
+    return linear
 
 
-def _block_rank(low: Any, span: ir.Span) -> Value:
-    return _linear(low, threadIdx, blockDim, span)
+def _size(extents: Coordinates) -> _Number:
+    def product(low: Builder, span: ir.Span) -> Value:
+        found: Value = _axis(low, extents, "x", span)
+        for axis in "yz":
+            found = low.binary("*", found, _axis(low, extents, axis, span), span)
+        return found
+
+    return product
 
 
-def _block_size(low: Any, span: ir.Span) -> Value:
-    return _product(low, blockDim, span)
+_Number: TypeAlias = Callable[[Builder, ir.Span], Value]
+_block_rank, _block_size = _rank(threadIdx, blockDim), _size(blockDim)
+_rank_of_block, _blocks = _rank(blockIdx, gridDim), _size(gridDim)
 
 
-def _grid_rank(low: Any, span: ir.Span) -> Value:
+def _grid_rank(low: Builder, span: ir.Span) -> Value:
     before = low.binary("*", _rank_of_block(low, span), _block_size(low, span), span)
-    found: Value = low.binary("+", before, _block_rank(low, span), span)
-    return found
+    return low.binary("+", before, _block_rank(low, span), span)
 
 
-def _grid_size(low: Any, span: ir.Span) -> Value:
-    found: Value = low.binary("*", _blocks(low, span), _block_size(low, span), span)
-    return found
+def _grid_size(low: Builder, span: ir.Span) -> Value:
+    return low.binary("*", _blocks(low, span), _block_size(low, span), span)
 
 
-def _rank_of_block(low: Any, span: ir.Span) -> Value:
-    return _linear(low, blockIdx, gridDim, span)
+def _plain(rule: Callable[[Any, ir.Expression, CallSite], Value]) -> Rule:
+    """Return the rule of a method without arguments."""
 
-
-def _blocks(low: Any, span: ir.Span) -> Value:
-    return _product(low, gridDim, span)
-
-
-def _number(make: Callable[[Any, ir.Span], Value]) -> Rule:
-    def rule(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    def checked(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         arguments_of(low, site, ())
-        return make(low, site.span)
+        return rule(low, owner, site)
 
-    return method(rule)
+    return method(checked)
+
+
+def _number(make: _Number) -> Rule:
+    return _plain(lambda low, owner, site: make(low, site.span))
 
 
 # -- barriers -------------------------------------------------------------------------------------
@@ -123,22 +133,6 @@ _GRID_BARRIER = Operation(
 _IS_VALID = Operation(
     "is_valid", "kerneltk::jit::grid_can_wait()", frozenset((ir.Effect.GRID,)), _GRID_HEADERS
 )
-
-
-def _sync_block(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-    arguments_of(low, site, ())
-    return barrier(low, site.span)
-
-
-def _sync_grid(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-    arguments_of(low, site, ())
-    low.emit(ir.Evaluate(call(_GRID_BARRIER, (), VOID, site), site.span))
-    return Static(None)
-
-
-def _is_valid(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-    arguments_of(low, site, ())
-    return call(_IS_VALID, (), BOOL, site)
 
 
 # -- tiles ----------------------------------------------------------------------------------------
@@ -169,48 +163,43 @@ def _lanes(owner: ir.Expression, span: ir.Span) -> Value:
     return ir.Call(_TILE_MASK, (), _UINT, span, facts)
 
 
-def _tile_rank(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-    arguments_of(low, site, ())
+def _tile_rank(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     return call(_LANE, (), PY_INT, site, _width_of(owner) - 1)
 
 
-def _tile_size(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-    arguments_of(low, site, ())
+def _tile_size(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     return Static(_width_of(owner))
 
 
-def _tile_in_block(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-    arguments_of(low, site, ())
-    found: Value = low.binary(
-        "//", _block_rank(low, site.span), Static(_width_of(owner)), site.span
-    )
-    return found
+def _tile_in_block(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
+    return low.binary("//", _block_rank(low, site.span), Static(_width_of(owner)), site.span)
 
 
-def _tiles_of_block(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-    arguments_of(low, site, ())
+def _tiles_of_block(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     width = _width_of(owner)
     more = low.binary("+", _block_size(low, site.span), Static(width - 1), site.span)
-    found: Value = low.binary("//", more, Static(width), site.span)
-    return found
+    return low.binary("//", more, Static(width), site.span)
 
 
-def _of_warp(name: str, parameters: tuple[str, ...]) -> Rule:
+_MethodRule: TypeAlias = Callable[[Builder, ir.Expression, CallSite], Value]
+
+
+def _of_warp(name: str, parameters: tuple[str, ...]) -> _MethodRule:
     """Return a collective of a warp for the lanes of a tile."""
-    intrinsic = warp.INTRINSICS[name]
+    intrinsic: Intrinsic = warp.INTRINSICS[name]
     has_width = name.startswith("shfl")
 
-    def rule(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+    def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         values = tuple(arguments_of(low, site, parameters).values())
         given = (_lanes(owner, site.span), *values)
         if has_width:
             given += (Static(_width_of(owner)),)
         spans = (site.span, *site.spans)
-        inner = dataclasses.replace(site, arguments=given, keywords={}, spans=spans)
-        found: Value = intrinsic.rule(low, inner)
-        return found
+        return intrinsic.rule(
+            low, dataclasses.replace(site, arguments=given, keywords={}, spans=spans)
+        )
 
-    return method(rule)
+    return rule
 
 
 _SYNC_TILE = Operation(
@@ -220,36 +209,29 @@ _SYNC_TILE = Operation(
 )
 
 
-def _sync_tile(low: Any, owner: ir.Expression, site: CallSite) -> Value:
-    arguments_of(low, site, ())
+def _sync_tile(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     mask = low.cast(low.as_expression(_lanes(owner, site.span), site.span), _UINT)
-    low.emit(ir.Evaluate(call(_SYNC_TILE, [mask], VOID, site), site.span))
-    return Static(None)
+    return emitted(low, _SYNC_TILE, [mask], site)
 
 
-def _ballot(low: Any, owner: ir.Expression, site: CallSite) -> Value:
+_ballot_of_warp = _of_warp("ballot_sync", ("predicate",))
+
+
+def _ballot(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     """A bit of each lane of the tile, the tile's own first lane the lowest."""
-    found = warp.INTRINSICS["ballot_sync"]
-    values = arguments_of(low, site, ("predicate",))
-    given = (_lanes(owner, site.span), values["predicate"])
-    inner = dataclasses.replace(site, arguments=given, keywords={}, spans=(site.span, *site.spans))
-    bits: Value = found.rule(low, inner)
-    width = _width_of(owner)
+    bits, width = _ballot_of_warp(low, owner, site), _width_of(owner)
     if width == 32:
         return bits
-    moved: Value = low.binary(
-        ">>", bits, ir.Call(_LANE, (), PY_INT, site.span, (32 - width,)), site.span
-    )
-    kept: Value = low.binary("&", moved, Static((1 << width) - 1), site.span)
-    return kept
+    moved = low.binary(">>", bits, call(_LANE, (), PY_INT, site, 32 - width), site.span)
+    return low.binary("&", moved, Static((1 << width) - 1), site.span)
 
 
 # -- the groups -----------------------------------------------------------------------------------
 
 _GRID_METHODS = Methods(
     {
-        "is_valid": method(_is_valid),
-        "sync": method(_sync_grid),
+        "is_valid": _plain(lambda low, owner, site: call(_IS_VALID, (), BOOL, site)),
+        "sync": _plain(lambda low, owner, site: emitted(low, _GRID_BARRIER, (), site)),
         "thread_rank": _number(_grid_rank),
         "block_rank": _number(_rank_of_block),
         "num_threads": _number(_grid_size),
@@ -262,7 +244,7 @@ _GRID_METHODS = Methods(
 )
 _BLOCK_METHODS = Methods(
     {
-        "sync": method(_sync_block),
+        "sync": _number(barrier),
         "thread_rank": _number(_block_rank),
         "group_index": _triple(blockIdx),
         "thread_index": _triple(threadIdx),
@@ -274,18 +256,18 @@ _BLOCK_METHODS = Methods(
 )
 _TILE_METHODS = Methods(
     {
-        "sync": method(_sync_tile),
-        "thread_rank": method(_tile_rank),
-        "num_threads": method(_tile_size),
-        "size": method(_tile_size),
-        "meta_group_rank": method(_tile_in_block),
-        "meta_group_size": method(_tiles_of_block),
-        "shfl": _of_warp("shfl_sync", ("var", "src_rank")),
-        "shfl_up": _of_warp("shfl_up_sync", ("var", "delta")),
-        "shfl_down": _of_warp("shfl_down_sync", ("var", "delta")),
-        "shfl_xor": _of_warp("shfl_xor_sync", ("var", "lane_mask")),
-        "any": _of_warp("any_sync", ("predicate",)),
-        "all": _of_warp("all_sync", ("predicate",)),
+        "sync": _plain(_sync_tile),
+        "thread_rank": _plain(_tile_rank),
+        "num_threads": _plain(_tile_size),
+        "size": _plain(_tile_size),
+        "meta_group_rank": _plain(_tile_in_block),
+        "meta_group_size": _plain(_tiles_of_block),
+        "shfl": method(_of_warp("shfl_sync", ("var", "src_rank"))),
+        "shfl_up": method(_of_warp("shfl_up_sync", ("var", "delta"))),
+        "shfl_down": method(_of_warp("shfl_down_sync", ("var", "delta"))),
+        "shfl_xor": method(_of_warp("shfl_xor_sync", ("var", "lane_mask"))),
+        "any": method(_of_warp("any_sync", ("predicate",))),
+        "all": method(_of_warp("all_sync", ("predicate",))),
         "ballot": method(_ballot),
     }
 )
@@ -302,14 +284,14 @@ _GROUP = Operation("group", "kerneltk::jit::thread_group()", headers=_HEADERS)
 
 
 def _this(kind: Opaque) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
+    def rule(low: Builder, site: CallSite) -> Value:
         arguments_of(low, site, ())
         return call(_GROUP, (), kind, site)
 
     return rule
 
 
-def _tiled_partition(low: Any, site: CallSite) -> Value:
+def _tiled_partition(low: Builder, site: CallSite) -> Value:
     values = arguments_of(low, site, ("group", "size"))
     _group_of(low, site, values["group"], _BLOCK_GROUP)
     width = static_value(low, values["size"], site.span_of(1), "The size of a tile")
@@ -322,7 +304,7 @@ def _tiled_partition(low: Any, site: CallSite) -> Value:
 
 
 def _group_of(
-    low: Any, site: CallSite, value: Value, wanted: Opaque | None = None
+    low: Builder, site: CallSite, value: Value, wanted: Opaque | None = None
 ) -> ir.Expression:
     """Return an argument that is a group of threads."""
     kind = None if isinstance(value, Static) else value.type
@@ -338,21 +320,20 @@ def _group_of(
     return value
 
 
-def _asked(low: Any, site: CallSite, group: ir.Expression, name: str) -> Value:
+def _asked(low: Builder, site: CallSite, group: ir.Expression, name: str) -> Value:
     """Call a method of a group without arguments."""
     assert isinstance(group.type, Opaque)
     rule = dict(group.type.details)["methods"][name]
     inner = CallSite(f"{site.name}.{name}", (group,), {}, site.span, (site.span,))
-    found: Value = rule(low, inner)
-    return found
+    return rule(low, inner)  # type: ignore[no-any-return]
 
 
-def _sync(low: Any, site: CallSite) -> Value:
+def _sync(low: Builder, site: CallSite) -> Value:
     group = _group_of(low, site, arguments_of(low, site, ("group",))["group"])
     return _asked(low, site, group, "sync")
 
 
-def _wait_prior(low: Any, site: CallSite) -> Value:
+def _wait_prior(low: Builder, site: CallSite) -> Value:
     values = arguments_of(low, site, ("group", "step"))
     group = _group_of(low, site, values["group"])
     step = static_value(low, values["step"], site.span_of(1), "The number of steps")
@@ -374,7 +355,7 @@ _COPY = Operation(
 _ULONG = Number(np.dtype(np.uint64))
 
 
-def _memcpy_async(low: Any, site: CallSite) -> Value:
+def _memcpy_async(low: Builder, site: CallSite) -> Value:
     names = ("group", "dst", "dst_idx", "src", "src_idx", "size", "aligned_size")
     values = arguments_of(low, site, names, {"aligned_size": None})
     if len(site.arguments) > 6:
@@ -403,9 +384,7 @@ def _memcpy_async(low: Any, site: CallSite) -> Value:
         low.cast(low.as_expression(_asked(low, site, group, name), site.span), _ULONG)
         for name in ("thread_rank", "num_threads")
     )
-    found = call(_COPY, [*places, size, rank, threads], VOID, site, alignment)
-    low.emit(ir.Evaluate(found, site.span))
-    return Static(None)
+    return emitted(low, _COPY, [*places, size, rank, threads], site, alignment)
 
 
 _ROWS: dict[str, tuple[Rule, str]] = {

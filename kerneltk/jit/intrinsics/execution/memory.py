@@ -9,23 +9,21 @@ import numpy as np
 
 from kerneltk.core.dtypes import describe
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     element_of,
     shape_of,
     static_value,
 )
-from kerneltk.jit.ir.types import Number, Record
-
-__all__ = ["INTRINSICS", "array_like", "local_array", "shared_array"]
+from kerneltk.jit.ir.types import Record
 
 _MOST_ALIGNMENT = 1024  # bytes
 _MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
 
 
-def _alignment(low: Any, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> int:
-    """Return an alignment (bytes); 0 for one that elements have anyhow."""
+def _alignment(low: Builder, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> int:
+    """Return an alignment (bytes); 0 for less than elements have anyhow."""
     found = static_value(low, value, span, "An alignment")
     if found is None:
         return 0
@@ -33,20 +31,19 @@ def _alignment(low: Any, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> i
         raise low.fail(f"An alignment is a power of two (bytes), not {found!r}.", span)
     if found > _MOST_ALIGNMENT:
         raise low.fail(f"An alignment is at most {_MOST_ALIGNMENT} bytes, not {found}.", span)
-    return 0 if found <= describe(dtype).alignment else int(found)
+    return 0 if found < describe(dtype).alignment else int(found)
 
 
-def _declared(
-    low: Any, site: CallSite, names: tuple[str, str, str], values: dict[str, Value], space: str
-) -> Any:
-    """Declare memory; `names` are the parameters for the dtype, the shape and the alignment."""
-    dtype, shape, align = (values[name] for name in names)
+def _declared(low: Builder, site: CallSite, values: dict[str, Value], space: str) -> Value:
+    """Declare memory."""
+    dtype, extents_name = values["dtype"], "size" if "size" in values else "shape"
+    shape = values[extents_name]
     places = site.places(tuple(values))
-    shape_span = places[names[1]]
+    shape_span = places[extents_name]
     if isinstance(dtype, Static) and hasattr(dtype.value, "storage_rule"):  # a collective's
-        return dtype.value.storage_rule(low, site, shape, space)
-    element = element_of(low, dtype, places[names[0]])
-    alignment = _alignment(low, align, places[names[2]], element.dtype)
+        return dtype.value.storage_rule(low, site, shape, space)  # type: ignore[no-any-return]
+    element = element_of(low, dtype, places["dtype"])
+    alignment = _alignment(low, values["alignment"], places["alignment"], element.dtype)
     known = shape.value if isinstance(shape, Static) else shape
     is_dynamic = known is None or (isinstance(known, int | tuple) and known in (0, (0,)))
     if is_dynamic:
@@ -76,33 +73,17 @@ def _declared(
     return low.declare(element, extents, space, site.span, alignment)
 
 
-def _shared_memory(low: Any, site: CallSite) -> Value:
-    """``shared_memory(dtype, size, alignment)``: CuPy's order."""
-    values = arguments_of(low, site, ("dtype", "size", "alignment"), {"alignment": None})
-    found: Value = _declared(low, site, ("dtype", "size", "alignment"), values, "shared")
-    return found
+def _memory(space: str, *names: str, **defaults: Any) -> Rule:
+    """Return the rule of a function that declares memory; CuPy's and numba's orders differ."""
 
-
-def _local_memory(low: Any, site: CallSite) -> Value:
-    values = arguments_of(low, site, ("dtype", "shape", "alignment"), {"alignment": None})
-    found: Value = _declared(low, site, ("dtype", "shape", "alignment"), values, "local")
-    return found
-
-
-def _array(space: str) -> Any:
-    """``shared.array(shape, dtype)``: numba's order."""
-
-    def rule(low: Any, site: CallSite) -> Value:
-        values = arguments_of(
-            low, site, ("shape", "dtype", "alignment"), {"alignment": None, "dtype": np.float64}
-        )
-        found: Value = _declared(low, site, ("dtype", "shape", "alignment"), values, space)
-        return found
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(low, site, names, {"alignment": None, **defaults})
+        return _declared(low, site, values, space)
 
     return rule
 
 
-def _array_like(low: Any, site: CallSite) -> Value:
+def _array_like(low: Builder, site: CallSite) -> Value:
     """``const.array_like(x)``: a copy of an array from outside, in constant memory."""
     values = arguments_of(low, site, ("ary",))
     found = static_value(low, values["ary"], site.span_of(0), "The array")
@@ -123,17 +104,17 @@ def _array_like(low: Any, site: CallSite) -> Value:
             site.span_of(0),
             "pass it as an argument.",
         )
-    assert isinstance(element, Number)
-    result: Value = low.declare(element, array.shape, "constant", site.span, 0, array.tobytes())
-    return result
+    return low.declare(element, array.shape, "constant", site.span, 0, array.tobytes())
 
 
 shared_array = Intrinsic(
-    "cuda.shared.array", _array("shared"), "Return shared memory of a shape and a dtype."
+    "cuda.shared.array",
+    _memory("shared", "shape", "dtype", "alignment", dtype=np.float64),
+    "Return shared memory of a shape and a dtype.",
 )
 local_array = Intrinsic(
     "cuda.local.array",
-    _array("local"),
+    _memory("local", "shape", "dtype", "alignment", dtype=np.float64),
     "Return memory of the thread's own, of a shape and a dtype.",
 )
 array_like = Intrinsic(
@@ -143,13 +124,15 @@ array_like = Intrinsic(
 INTRINSICS: dict[str, Any] = {
     "shared_memory": Intrinsic(
         "shared_memory",
-        _shared_memory,
+        _memory("shared", "dtype", "size", "alignment"),
         "Return memory that the threads of a block share.\n\n"
         "Parameters\n----------\ndtype : dtype\nsize : int, tuple of int or None\n"
         "    Its shape (elements); None is the block's dynamic shared memory, whose size the "
         "launch gives.\nalignment : int, optional\n    Bytes.",
     ),
     "local_memory": Intrinsic(
-        "local_memory", _local_memory, "Return memory of the thread's own: dtype and shape."
+        "local_memory",
+        _memory("local", "dtype", "shape", "alignment"),
+        "Return memory of the thread's own: dtype and shape.",
     ),
 }

@@ -20,24 +20,21 @@ from kerneltk.jit.intrinsics.base import (
     Static,
     Value,
 )
-from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    call,
+    emitted,
+    integer,
+    static_value,
+)
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
-
-__all__ = ["INTRINSICS", "Coordinates", "DeviceValue", "barrier", "with_warps_of"]
 
 _THREAD = frozenset((ir.Effect.THREAD,))
 _UINT = Number(np.dtype(np.uint32))
 
 
 class DeviceValue(Named):
-    """A value that only a thread has: ``threadIdx.x``, ``warpsize``.
-
-    Parameters
-    ----------
-    name : str
-    operation : Operation
-    kind : Type
-    """
+    """A value that only a thread has: ``threadIdx.x``, ``warpsize``."""
 
     def __init__(self, name: str, operation: Operation, kind: Type = PY_INT) -> None:
         self.__name__ = name
@@ -147,7 +144,7 @@ _GRID_SIZE = [
 
 
 def _along_axes(operations: list[Operation]) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
+    def rule(low: Builder, site: CallSite) -> Value:
         value = arguments_of(low, site, ("ndim",))["ndim"]
         ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
         known = isinstance(ndim, int | np.integer) and not isinstance(ndim, bool)
@@ -160,13 +157,13 @@ def _along_axes(operations: list[Operation]) -> Rule:
     return rule
 
 
-def _index(low: Any, site: CallSite) -> Value:
+def _index(low: Builder, site: CallSite) -> Value:
     value = arguments_of(low, site, ("ndim",), {"ndim": 1})["ndim"]
     ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
     if not isinstance(ndim, int) or isinstance(ndim, bool) or not 1 <= ndim <= 32:
         raise low.fail(f"'{site.name}' takes a number from 1 to 32, not {ndim!r}.", site.span_of(0))
     items = low.index(ndim, site.span)
-    return items[0] if ndim == 1 else low.make_tuple(items, site.span)  # type: ignore[no-any-return]
+    return items[0] if ndim == 1 else low.make_tuple(items, site.span)
 
 
 def _plain(operation: Operation, kind: Type, names: tuple[str, ...] = ()) -> Rule:
@@ -176,8 +173,7 @@ def _plain(operation: Operation, kind: Type, names: tuple[str, ...] = ()) -> Rul
         arguments_of(low, site, names)
         found = call(operation, (), kind, site)
         if kind == VOID:
-            low.emit(ir.Evaluate(found, site.span))
-            return Static(None)
+            return emitted(low, operation, (), site)
         return low.temporary(found) if ir.Effect.MEMORY in operation.effects else found
 
     return rule
@@ -220,8 +216,7 @@ _SYNCWARP = Operation("syncwarp", "__syncwarp({0})", _WAITS)
 def _syncwarp(low: Builder, site: CallSite) -> Value:
     value = arguments_of(low, site, ("mask",), {"mask": 0xFFFFFFFF})["mask"]
     mask = as_mask(low, value, site)
-    low.emit(ir.Evaluate(call(_SYNCWARP, [mask], VOID, site), site.span))
-    return Static(None)
+    return emitted(low, _SYNCWARP, [mask], site)
 
 
 def as_mask(low: Builder, value: Value, site: CallSite) -> ir.Expression:
@@ -237,8 +232,7 @@ _SLEEP = Operation("nanosleep", "__nanosleep({0})", _WAITS)
 def _nanosleep(low: Builder, site: CallSite) -> Value:
     value = arguments_of(low, site, ("ns",))["ns"]
     time = low.cast(integer(low, value, site.span_of(0), "A time"), _UINT)
-    low.emit(ir.Evaluate(call(_SLEEP, [time], VOID, site), site.span))
-    return Static(None)
+    return emitted(low, _SLEEP, [time], site)
 
 
 def _fence(name: str) -> Rule:

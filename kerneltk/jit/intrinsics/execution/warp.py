@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Rule, Value
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation, Rule, Value
 from kerneltk.jit.intrinsics.execution.threads import as_mask
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
 from kerneltk.jit.ir.types import BOOL, PY_INT, Number, Record, Tuple
-
-__all__ = ["INTRINSICS"]
 
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 _UINT = Number(np.dtype(np.uint32))
@@ -27,7 +25,7 @@ def _shuffle(name: str, lane: str) -> Rule:
         ("jit_shuffle.hpp",),
     )
 
-    def rule(low: Any, site: CallSite) -> Value:
+    def rule(low: Builder, site: CallSite) -> Value:
         values = arguments_of(low, site, ("mask", "var", lane, "width"), {"width": 32})
         mask = as_mask(low, values["mask"], site)
         var = low.exchanged(values["var"], site.span_of(1))
@@ -38,8 +36,7 @@ def _shuffle(name: str, lane: str) -> Rule:
         width = static_value(low, values["width"], span, "'width'")
         if width not in (1, 2, 4, 8, 16, 32):
             raise low.fail(f"'width' must be a power of two up to 32, not {width!r}.", span)
-        found: Value = low.temporary(call(operation, [mask, var, place], var.type, site, width))
-        return found
+        return low.temporary(call(operation, [mask, var, place], var.type, site, width))
 
     return rule
 
@@ -47,12 +44,11 @@ def _shuffle(name: str, lane: str) -> Rule:
 def _vote(name: str, kind: Number, text: str) -> Rule:
     operation = Operation(name, text, _WAITS)
 
-    def rule(low: Any, site: CallSite) -> Value:
+    def rule(low: Builder, site: CallSite) -> Value:
         values = arguments_of(low, site, ("mask", "predicate"))
         mask = as_mask(low, values["mask"], site)
         truth = low.as_expression(low.truth(values["predicate"], site.span_of(1)), site.span)
-        found: Value = low.temporary(call(operation, [mask, truth], kind, site))
-        return found
+        return low.temporary(call(operation, [mask, truth], kind, site))
 
     return rule
 
@@ -67,18 +63,18 @@ _MATCH_ALL = Operation(
 
 
 def _match(operation: Operation, kind: Number) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
+    def rule(low: Builder, site: CallSite) -> Value:
         values = arguments_of(low, site, ("mask", "value"))
         mask = as_mask(low, values["mask"], site)
         value = low.as_number(values["value"], site.span_of(1))
-        if value.type.dtype.itemsize > 8:
+        if ir.number_type(value).dtype.itemsize > 8:
             raise low.fail(f"'{site.name}' cannot compare '{value.type}'.", site.span_of(1))
         found = low.temporary(call(operation, [mask, value], kind, site))
         if operation is not _MATCH_ALL:
-            return found  # type: ignore[no-any-return]
+            return found
         zero = low.cast(ir.Literal_(0, PY_INT, site.span), _UINT)
         agreed = ir.Compare("!=", found, zero, site.span)
-        return low.make_tuple([found, agreed], site.span)  # type: ignore[no-any-return]
+        return low.make_tuple([found, agreed], site.span)
 
     return rule
 
@@ -93,10 +89,9 @@ _LESS = Operation(
 
 
 def _value(operation: Operation) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
+    def rule(low: Builder, site: CallSite) -> Value:
         arguments_of(low, site, ())
-        found = call(operation, [], _UINT, site)
-        return low.temporary(found)  # type: ignore[no-any-return]
+        return low.temporary(call(operation, [], _UINT, site))
 
     return rule
 

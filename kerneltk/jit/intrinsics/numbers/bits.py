@@ -10,15 +10,12 @@ from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
-    common_number,
-    floating_of,
+    in_floats,
     integer,
+    numbers_of,
 )
 from kerneltk.jit.ir.types import PY_INT, Number
 
-__all__ = ["INTRINSICS"]
-
-_FLOAT = Number(np.dtype(np.float32))
 _HEADERS = ("jit_bits.hpp",)
 
 
@@ -44,19 +41,12 @@ _CBRT = Operation("cbrt", "::cbrt({0})")
 
 def _floating(operation: Operation, names: tuple[str, ...]) -> Rule:
     def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, names)
-        numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
-        kind = floating_of(common_number(low, numbers, site))
-        if kind.is_complex:
-            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
-        wide = _FLOAT if kind.is_half else kind
-        cast = [low.cast(low.cast(number, kind), wide) for number in numbers]
-        return low.cast(call(operation, cast, wide, site), kind)
+        return in_floats(low, operation, *numbers_of(low, site, names), site)
 
     return rule
 
 
-def _select(low: Any, site: CallSite) -> Value:
+def _select(low: Builder, site: CallSite) -> Value:
     from kerneltk.jit.intrinsics.numbers.mathematics import choose
 
     return choose(low, site, ("condition", "a", "b"))

@@ -9,13 +9,18 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Value
-from kerneltk.jit.intrinsics.numbers.constants import computed, folded, has_dtype
+from kerneltk.jit.intrinsics.numbers.constants import computes, folds_weak
 from kerneltk.jit.intrinsics.numbers.mathematics import angle, complex_operation, number_test
 from kerneltk.jit.intrinsics.python import ABSOLUTE
-from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, common_number, floating_of
+from kerneltk.jit.intrinsics.typing_rules import (
+    arguments_of,
+    call,
+    common_number,
+    floating_of,
+    numbers_of,
+    real_number,
+)
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, Number
-
-__all__ = ["TABLE"]
 
 _UNARY = (
     *("sin", "cos", "tan", "asin", "acos", "atan"),
@@ -35,12 +40,6 @@ def _complex_of(kind: Number) -> Number:
     return Number(np.dtype(np.complex64 if small else np.complex128))
 
 
-def _part_of(kind: Number) -> Number:
-    if kind.weak:
-        return PY_FLOAT
-    return Number(np.dtype(np.float32 if kind.dtype == np.complex64 else np.float64))
-
-
 def _argument(low: Builder, site: CallSite, index: int, value: Value) -> ir.Expression:
     number = low.as_number(value, site.span_of(index))
     assert isinstance(number.type, Number)
@@ -50,24 +49,20 @@ def _argument(low: Builder, site: CallSite, index: int, value: Value) -> ir.Expr
 def _unary(name: str, function: Any) -> Rule:
     operation = complex_operation(name)
 
+    @computes(function, _complex_of)
     def rule(low: Builder, site: CallSite) -> Value:
-        known = computed(function, site, low, _complex_of)
-        if known is not None:
-            return known
         value = _argument(low, site, 0, arguments_of(low, site, ("z",))["z"])
         return call(operation, [value], value.type, site)
 
     return rule
 
 
+@computes(cmath.log, _complex_of)
 def _log(low: Builder, site: CallSite) -> Value:
     """``cmath.log(z, base)``."""
     one = _unary("log", cmath.log)
     if len(site.arguments) < 2:
         return one(low, site)
-    known = computed(cmath.log, site, low, _complex_of)
-    if known is not None:
-        return known
     arguments_of(low, site, ("z", "base"))
     parts = [
         one(low, CallSite(site.name, (argument,), {}, span, (span,)))
@@ -76,32 +71,22 @@ def _log(low: Builder, site: CallSite) -> Value:
     return low.binary("/", parts[0], parts[1], site.span)
 
 
-def _polar(low: Any, site: CallSite) -> Value:
-    if not any(map(has_dtype, site.arguments)):
-        known = folded(cmath.polar, site, low)
-        if known is not None:
-            return known
+@folds_weak(cmath.polar)
+def _polar(low: Builder, site: CallSite) -> Value:
     once = low.temporary(_argument(low, site, 0, arguments_of(low, site, ("z",))["z"]))
     inner = CallSite(site.name, (once,), {}, site.span, site.spans)
-    size = call(ABSOLUTE, [once], _part_of(once.type), site)
-    return low.make_tuple([size, angle(low, inner)], site.span)  # type: ignore[no-any-return]
+    size = call(ABSOLUTE, [once], once.type.part, site)  # type: ignore[union-attr]
+    return low.make_tuple([size, angle(low, inner)], site.span)
 
 
 _RECT = Operation("rect", "kerneltk::jit::rect({0}, {1})", headers=_HEADERS)
 
 
+@computes(cmath.rect, floating_of)
 def _rect(low: Builder, site: CallSite) -> Value:
-    known = computed(cmath.rect, site, low, floating_of)
-    if known is not None:
-        return known
-    found = arguments_of(low, site, ("r", "phi"))
-    values = [low.as_number(v, site.span_of(k)) for k, v in enumerate(found.values())]
-    kind = _complex_of(common_number(low, values, site))
-    for value in values:
-        assert isinstance(value.type, Number)
-        if value.type.is_complex:
-            raise low.fail(f"'{site.name}' cannot be computed for '{value.type}'.", site.span)
-    return call(_RECT, [low.cast(value, _part_of(kind)) for value in values], kind, site)
+    values, common = numbers_of(low, site, ("r", "phi"))
+    kind = _complex_of(real_number(low, site, common))
+    return call(_RECT, [low.cast(value, kind.part) for value in values], kind, site)
 
 
 _IS_CLOSE = Operation(
@@ -114,8 +99,9 @@ def _isclose(low: Builder, site: CallSite) -> Value:
         low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
     )
     numbers = [low.as_number(value, site.span) for value in values.values()]
-    kind = _complex_of(common_number(low, numbers[:2], site))
-    kinds = (kind, kind, _part_of(kind), _part_of(kind))
+    if common_number(low, numbers[2:], site).is_complex:
+        raise low.fail(f"A tolerance of '{site.name}' is a real number.", site.span)
+    kinds = (PY_COMPLEX, PY_COMPLEX, PY_FLOAT, PY_FLOAT)
     return call(
         _IS_CLOSE, [low.cast(n, k) for n, k in zip(numbers, kinds, strict=True)], BOOL, site
     )

@@ -17,8 +17,6 @@ from kerneltk.jit.intrinsics.base import Builder, CallSite, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import all_static, common_number
 from kerneltk.jit.ir.types import BOOL, Number
 
-__all__ = ["computed", "folded", "has_dtype", "of_numpy", "strong"]
-
 
 def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
     """Return what Python computes, where all arguments are known."""
@@ -32,7 +30,7 @@ def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
         raise low.not_computed(error, values, site.span, site.spans) from error
 
 
-def computed(
+def _computed(
     function: Any, site: CallSite, low: Builder, kind_of: Callable[[Number], Number] | None = None
 ) -> Value | None:
     """Return what Python computes, where all arguments are known, of the type that their values
@@ -55,6 +53,38 @@ def computed(
         return Static(np.array(result.value).astype(kind.dtype)[()])  # type: ignore[union-attr]
 
 
+def _after(known: Callable[[CallSite, Builder], Value | None]) -> Callable[[Rule], Rule]:
+    def decorated(rule: Rule) -> Rule:
+        def found(low: Builder, site: CallSite) -> Value:
+            value = known(site, low)
+            return rule(low, site) if value is None else value
+
+        return found
+
+    return decorated
+
+
+def folds(function: Any) -> Callable[[Rule], Rule]:
+    """Return a decorator of rules that leaves calls of constants to Python, as `folded` does."""
+    return _after(lambda site, low: folded(function, site, low))
+
+
+def folds_weak(function: Any) -> Callable[[Rule], Rule]:
+    """As `folds`, but for constants that have a dtype."""
+    return _after(
+        lambda site, low: (
+            None if any(map(has_dtype, site.arguments)) else folded(function, site, low)
+        )
+    )
+
+
+def computes(
+    function: Any, kind_of: Callable[[Number], Number] | None = None
+) -> Callable[[Rule], Rule]:
+    """As `folds`; the result has the type that the constants meet in, or `kind_of` of that."""
+    return _after(lambda site, low: _computed(function, site, low, kind_of))
+
+
 def has_dtype(value: Value) -> bool:
     """Return whether a value's dtype takes part in promotion; that of a bool does not."""
     if isinstance(value, Static):
@@ -62,22 +92,22 @@ def has_dtype(value: Value) -> bool:
     return isinstance(value.type, Number) and not value.type.weak and value.type != BOOL
 
 
-def strong(low: Any, value: Value, span: ir.Span) -> Value:
+def strong(low: Builder, value: Value, span: ir.Span) -> Value:
     """Return a number, or a tuple of them, of which none is Python's own."""
     if isinstance(value, Static):
         found = value.value
         if isinstance(found, tuple):
-            return low.make_tuple([strong(low, Static(item), span) for item in found], span)  # type: ignore[no-any-return]
+            return low.make_tuple([strong(low, Static(item), span) for item in found], span)
         if isinstance(found, np.ndarray) and found.ndim == 0:
             return Static(found[()])
         if type(found) not in (int, float, complex):
             return value
-        number = low.as_number(value, span)
-        return Static(low.cast(number, Number(number.type.dtype)).value)
+        number: Any = low.as_number(value, span)
+        return Static(low.cast(number, Number(number.type.dtype)).value)  # type: ignore[union-attr]
     if isinstance(value, ir.Construct):
-        return low.make_tuple([strong(low, item, span) for item in value.items], span)  # type: ignore[no-any-return]
+        return low.make_tuple([strong(low, item, span) for item in value.items], span)
     if isinstance(value.type, Number) and value.type.weak:
-        return low.cast(value, Number(value.type.dtype))  # type: ignore[no-any-return]
+        return low.cast(value, Number(value.type.dtype))
     return value
 
 

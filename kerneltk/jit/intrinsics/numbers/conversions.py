@@ -14,8 +14,6 @@ from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Sta
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
-__all__ = ["TABLE", "cast_to", "rule_of_bfloat16"]
-
 
 def cast_to(target: Number, default: Any = 0) -> Rule:
     """Return the rule of a class of numbers, which converts as C does."""
@@ -26,8 +24,7 @@ def cast_to(target: Number, default: Any = 0) -> Rule:
         if isinstance(value, Static) and isinstance(value.value, str):
             raise low.refuse("A string cannot be converted in a kernel.", site.span)
         found = low.as_number(value, site.span_of(0), "What is converted")
-        kind = found.type
-        assert isinstance(kind, Number)
+        kind = ir.number_type(found)
         if kind.is_complex and not target.is_complex and target != BOOL:
             raise low.fail(
                 f"A complex number cannot become '{target}'.", site.span, "take '.real'."

@@ -8,7 +8,6 @@ float64 (as in NumPy), float16 and bfloat16 are computed in float32 and rounded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,19 +15,29 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import CONJUGATE, number_attribute
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
-from kerneltk.jit.intrinsics.numbers.constants import computed, folded, has_dtype, of_numpy, strong
+from kerneltk.jit.intrinsics.numbers.constants import (
+    computes,
+    folds,
+    folds_weak,
+    has_dtype,
+    of_numpy,
+    strong,
+)
 from kerneltk.jit.intrinsics.python import absolute
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
     common_number,
     floating_of,
+    in_floats,
     integer,
+    number_argument,
+    numbers_of,
+    real_number,
+    uncomputable,
 )
 from kerneltk.jit.ir.promotion import SHIFTS
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number
-
-__all__ = ["TABLE", "angle", "choose", "complex_operation", "number_test"]
 
 _NUMBERS = ("jit_numbers.hpp",)
 _MATH = ("jit_math.hpp",)
@@ -89,36 +98,18 @@ def complex_operation(name: str) -> Operation:
     return Operation(name, f"{name}({{0}})", headers=("complex.hpp", header))
 
 
-def _through_float(
-    low: Builder, values: Sequence[ir.Expression], kind: Number, make: Callable[..., ir.Expression]
-) -> ir.Expression:
-    """Return a function of numbers of `kind`; the 16-bit types are computed in float32."""
-    if kind.is_half:
-        found = make([low.cast(low.cast(v, kind), _FLOAT) for v in values], _FLOAT)
-        return low.cast(found, kind)
-    return make([low.cast(value, kind) for value in values], kind)
-
-
 def _unary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
     takes_complex = name.endswith("*")
     plain = name.rstrip("*")
     operation = Operation(plain, text or f"::{plain}({{0}})", headers=headers)
     of_complex = complex_operation(plain)
 
+    @computes(function, floating_of)
     def rule(low: Builder, site: CallSite) -> Value:
-        known = computed(function, site, low, floating_of)
-        if known is not None:
-            return known
-        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-        assert isinstance(value.type, Number)
-        if value.type.is_complex:
-            if not takes_complex:
-                raise low.fail(f"'{site.name}' cannot be computed for '{value.type}'.", site.span)
-            return call(of_complex, [value], value.type, site)
-        kind = floating_of(value.type)
-        return _through_float(
-            low, [value], kind, lambda values, result: call(operation, values, result, site)
-        )
+        value, kind = number_argument(low, site)
+        if kind.is_complex and takes_complex:
+            return call(of_complex, [value], kind, site)
+        return in_floats(low, operation, [value], kind, site)
 
     return rule
 
@@ -126,18 +117,9 @@ def _unary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = 
 def _binary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
     operation = Operation(name, text or f"::{name}({{0}}, {{1}})", headers=headers)
 
+    @computes(function, floating_of)
     def rule(low: Builder, site: CallSite) -> Value:
-        known = computed(function, site, low, floating_of)
-        if known is not None:
-            return known
-        found = arguments_of(low, site, ("x", "y"))
-        values = [low.as_number(v, site.span_of(k)) for k, v in enumerate(found.values())]
-        kind = common_number(low, values, site)
-        if kind.is_complex:
-            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
-        return _through_float(
-            low, values, floating_of(kind), lambda v, result: call(operation, v, result, site)
-        )
+        return in_floats(low, operation, *numbers_of(low, site, ("x", "y")), site)
 
     return rule
 
@@ -147,32 +129,29 @@ _INT8 = Number(np.dtype(np.int8))
 
 
 def _operator(op: str, function: Any) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
-        values = list(arguments_of(low, site, ("x", "y")).values())
-        if op in SHIFTS and all(
-            map(has_dtype, values)
-        ):  # where operators keep the first one's type
-            kind = common_number(low, [low.as_number(v, site.span) for v in values], site)
-            values = [low.cast(low.as_number(v, site.span), kind) for v in values]
-        if any(map(has_dtype, values)):
-            return low.binary(op, *values, site.span)  # type: ignore[no-any-return]
-        known = folded(function, site, low)
-        if known is not None:
-            return known
-        numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values)]
-        if any(number.type != BOOL for number in numbers):
-            return low.binary(op, *(strong(low, v, site.span) for v in values), site.span)  # type: ignore[no-any-return]
+    @folds_weak(function)
+    def rule(low: Builder, site: CallSite) -> Value:
+        x, y = arguments_of(low, site, ("x", "y")).values()
+        if has_dtype(x) or has_dtype(y):
+            if op in SHIFTS and has_dtype(x) and has_dtype(y):  # operators keep the first's type
+                numbers, kind = numbers_of(low, site, ("x", "y"))
+                x, y = (low.cast(number, kind) for number in numbers)
+            return low.binary(op, x, y, site.span)
+        numbers, kind = numbers_of(low, site, ("x", "y"))
+        if kind != BOOL:
+            return low.binary(op, strong(low, x, site.span), strong(low, y, site.span), site.span)
+        a, b = numbers
         if op in ("//", "%", "**", "<<", ">>"):  # NumPy's least integer
-            numbers = [low.cast(number, _INT8) for number in numbers]
-        return low.binary(_OF_BOOLS.get(op, op), *numbers, site.span)  # type: ignore[no-any-return]
+            a, b = low.cast(a, _INT8), low.cast(b, _INT8)
+        return low.binary(_OF_BOOLS.get(op, op), a, b, site.span)
 
     return rule
 
 
 def _comparison(op: Any) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("x", "y"))
-        return low.compare(op, values["x"], values["y"], site.span)  # type: ignore[no-any-return]
+    def rule(low: Builder, site: CallSite) -> Value:
+        x, y = arguments_of(low, site, ("x", "y")).values()
+        return low.compare(op, x, y, site.span)
 
     return rule
 
@@ -185,19 +164,15 @@ def _same_type(
     places = ", ".join(f"{{{k}}}" for k in range(len(parameters)))
     operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=headers)
 
+    @computes(function, None if integers else floating_of)
     def rule(low: Builder, site: CallSite) -> Value:
-        known = computed(function, site, low, None if integers else floating_of)
-        if known is not None:
-            return known
-        found = arguments_of(low, site, parameters)
-        values = [low.as_number(v, site.span_of(k)) for k, v in enumerate(found.values())]
-        kind = common_number(low, values, site)
+        values, kind = numbers_of(low, site, parameters)
         if kind == BOOL and not bools:
             kind = PY_INT
         if not integers and kind.is_integer:
             kind = floating_of(kind)
         if (kind.is_complex and not complexes) or (not reals and not kind.is_integer):
-            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+            raise uncomputable(low, site, kind)
         return call(operation, [low.cast(value, kind) for value in values], kind, site)
 
     return rule
@@ -207,13 +182,10 @@ def number_test(name: str, function: Any, headers: tuple[str, ...] = _NUMBERS) -
     """Return the rule of a function that tells whether something is true of a number."""
     operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=headers)
 
+    @folds(function)
     def rule(low: Builder, site: CallSite) -> Value:
-        known = folded(function, site, low)
-        if known is not None:
-            return known
-        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-        assert isinstance(value.type, Number)
-        if name == "signbit" and value.type.is_complex:
+        value, kind = number_argument(low, site)
+        if name == "signbit" and kind.is_complex:
             raise low.fail("'signbit' cannot be computed for complex numbers.", site.span)
         return call(operation, [value], BOOL, site)
 
@@ -223,15 +195,10 @@ def number_test(name: str, function: Any, headers: tuple[str, ...] = _NUMBERS) -
 def _rounding(name: str, function: Any, to_integer: bool) -> Rule:
     operation = Operation(name, f"kerneltk::jit::{name}({{0}})", headers=_NUMBERS)
 
+    @folds(function)
     def rule(low: Builder, site: CallSite) -> Value:
-        known = folded(function, site, low)
-        if known is not None:
-            return known
-        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-        kind = value.type
-        assert isinstance(kind, Number)
-        if kind.is_complex:
-            raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        value, kind = number_argument(low, site)
+        real_number(low, site, kind)
         if kind == BOOL:
             value, kind = low.cast(value, PY_INT), PY_INT
         if kind.is_integer:
@@ -244,16 +211,12 @@ def _rounding(name: str, function: Any, to_integer: bool) -> Rule:
     return rule
 
 
+@computes(math.log, floating_of)
 def _log(low: Builder, site: CallSite) -> Value:
     """``math.log(x, base)``."""
     if len(site.arguments) < 2:
         return _unary("log*", math.log)(low, site)
-    known = computed(math.log, site, low, floating_of)
-    if known is not None:
-        return known
-    values = arguments_of(low, site, ("x", "base"))
-    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
-    kind = common_number(low, numbers, site)
+    numbers, kind = numbers_of(low, site, ("x", "base"))
     if kind.is_half:  # rounded once, at the end
         numbers = [low.cast(low.cast(number, kind), _FLOAT) for number in numbers]
     one = _unary("log", math.log)
@@ -265,15 +228,11 @@ def _log(low: Builder, site: CallSite) -> Value:
     return low.cast(low.as_number(found, site.span), kind) if kind.is_half else found
 
 
+@computes(math.pow, floating_of)
 def _pow(low: Builder, site: CallSite) -> Value:
     """``math.pow(x, y)``: always of floats."""
-    values = arguments_of(low, site, ("x", "y"))
-    known = computed(math.pow, site, low, floating_of)
-    if known is not None:
-        return known
-    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
-    kind = floating_of(common_number(low, numbers, site))
-    base, exponent = (low.cast(number, kind) for number in numbers)
+    numbers, kind = numbers_of(low, site, ("x", "y"))
+    base, exponent = (low.cast(number, floating_of(kind)) for number in numbers)
     return low.binary("**", base, exponent, site.span)
 
 
@@ -283,26 +242,15 @@ def _hypot(low: Builder, site: CallSite) -> Value:
     return _binary("hypot", math.hypot)(low, site)
 
 
-def _real_of(low: Builder, value: ir.Expression, site: CallSite) -> Number:
-    """Return the type that a function of a real number is computed in."""
-    assert isinstance(value.type, Number)
-    if value.type.is_complex:
-        raise low.fail(f"'{site.name}' cannot be computed for '{value.type}'.", site.span)
-    return floating_of(value.type)
-
-
 _LDEXP = Operation("ldexp", "kerneltk::jit::ldexp({0}, {1})", headers=_MORE)
 
 
 def _ldexp(function: Any) -> Rule:
+    @folds_weak(function)
     def rule(low: Builder, site: CallSite) -> Value:
         values = arguments_of(low, site, ("x", "i"))
-        if not any(map(has_dtype, values.values())):
-            known = folded(function, site, low)
-            if known is not None:
-                return known
         x = low.as_number(values["x"], site.span_of(0))
-        kind = _real_of(low, x, site)
+        kind = floating_of(real_number(low, site, common_number(low, [x], site)))
         exponent = low.cast(integer(low, values["i"], site.span_of(1), "The exponent"), PY_INT)
         return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
 
@@ -318,26 +266,20 @@ _MODF_WHOLE = Operation("modf", "kerneltk::jit::modf({0}).whole", headers=_MORE)
 def _pair(function: Any, first: Operation, second: Operation, exponent: Number | None) -> Rule:
     """Return the rule of a function with two results; the second may be an exponent."""
 
-    def rule(low: Any, site: CallSite) -> Value:
-        if not any(map(has_dtype, site.arguments)):
-            known = folded(function, site, low)
-            if known is not None:
-                return known
-        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-        kind = _real_of(low, value, site)
+    @folds_weak(function)
+    def rule(low: Builder, site: CallSite) -> Value:
+        value, kind = number_argument(low, site)
+        kind = floating_of(real_number(low, site, kind))
         once = low.temporary(low.cast(value, kind))
-        parts = [
-            call(first, [once], kind, site),
-            call(second, [once], kind if exponent is None else _INT, site),
-        ]
+        other: ir.Expression = call(second, [once], kind if exponent is None else _INT, site)
         if exponent is not None:
-            parts[1] = low.cast(parts[1], exponent)
-        return low.make_tuple(parts, site.span)  # type: ignore[no-any-return]
+            other = low.cast(other, exponent)
+        return low.make_tuple([call(first, [once], kind, site), other], site.span)
 
     return rule
 
 
-def choose(low: Any, site: CallSite, names: tuple[str, str, str]) -> Value:
+def choose(low: Builder, site: CallSite, names: tuple[str, str, str]) -> Value:
     """Return one of two numbers, by a condition."""
     values = arguments_of(low, site, names)
     condition = low.truth(values[names[0]], site.span_of(0))
@@ -345,13 +287,13 @@ def choose(low: Any, site: CallSite, names: tuple[str, str, str]) -> Value:
     kind = common_number(low, numbers, site)
     then, orelse = (low.cast(number, kind) for number in numbers)
     if isinstance(condition, Static):
-        return then if condition.value else orelse  # type: ignore[no-any-return]
+        return then if condition.value else orelse
     return ir.Select(condition, then, orelse, kind, site.span)
 
 
 def _logical(name: str) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
-        values = list(arguments_of(low, site, ("x", "y")).values())
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(low, site, ("x", "y")).values()
         truths = [low.as_expression(low.truth(v, site.span), site.span) for v in values]
         if name == "xor":
             return ir.Compare("!=", truths[0], truths[1], site.span)
@@ -367,14 +309,13 @@ def _logical_not(low: Builder, site: CallSite) -> Value:
 
 
 def _unary_operator(op: str) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
-        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-        kind = value.type
+    def rule(low: Builder, site: CallSite) -> Value:
+        value, kind = number_argument(low, site)
         if op == "~":
             if kind == BOOL:
                 return ir.Not(value, site.span)
             if not kind.is_integer:
-                raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+                raise uncomputable(low, site, kind)
             return ir.Unary("~", value, kind, site.span)
         if kind == BOOL:
             value, kind = low.cast(value, PY_INT), PY_INT
@@ -385,56 +326,47 @@ def _unary_operator(op: str) -> Rule:
 
 def _absolute(low: Builder, site: CallSite) -> Value:
     """``np.abs(x)``: of a bool itself."""
-    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-    return value if value.type == BOOL else absolute(low, site)
+    value, kind = number_argument(low, site)
+    return value if kind == BOOL else absolute(low, site)
 
 
 def _part(name: str) -> Rule:
-    def rule(low: Any, site: CallSite) -> Value:
-        value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-        return number_attribute(low, value, name, site.span)
+    def rule(low: Builder, site: CallSite) -> Value:
+        return number_attribute(low, number_argument(low, site)[0], name, site.span)
 
     return rule
 
 
 def _conjugate(low: Builder, site: CallSite) -> Value:
-    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-    assert isinstance(value.type, Number)
-    return call(CONJUGATE, [value], value.type, site) if value.type.is_complex else value
+    value, kind = number_argument(low, site)
+    return call(CONJUGATE, [value], kind, site) if kind.is_complex else value
 
 
 _ANGLE = Operation("angle", "arg({0})", headers=("complex.hpp",))
 
 
-def angle(low: Any, site: CallSite) -> Value:
+def angle(low: Builder, site: CallSite) -> Value:
     """Type ``np.angle(z)``."""
-    value = low.as_number(arguments_of(low, site, ("z",))["z"], site.span_of(0))
-    kind = value.type
+    value, kind = number_argument(low, site, "z")
     if not kind.is_complex:
         floating = floating_of(kind)
         zero = low.cast(ir.Literal_(0, PY_INT, site.span), floating)
         inner = CallSite(site.name, (zero, low.cast(value, floating)), {}, site.span, site.spans)
         return _binary("atan2", math.atan2)(low, inner)
-    part = PY_FLOAT
-    if not kind.weak:
-        part = Number(np.dtype(np.float32 if kind.dtype == np.complex64 else np.float64))
-    return call(_ANGLE, [value], part, site)
+    return call(_ANGLE, [value], kind.part, site)
 
 
 def _square(low: Builder, site: CallSite) -> Value:
-    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-    value = low.temporary(low.cast(value, _INT8) if value.type == BOOL else value)
+    value, kind = number_argument(low, site)
+    value = low.temporary(low.cast(value, _INT8) if kind == BOOL else value)
     return low.binary("*", value, value, site.span)
 
 
 def _float_power(low: Builder, site: CallSite) -> Value:
-    values = arguments_of(low, site, ("x", "y"))
-    double = Number(np.dtype(np.float64))
-    numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(values.values())]
-    for number in numbers:
-        assert isinstance(number.type, Number)
-        if number.type.is_complex:
-            double = Number(np.dtype(np.complex128))
+    values = arguments_of(low, site, ("x", "y")).values()
+    numbers = [low.as_number(value, site.span_of(k)) for k, value in enumerate(values)]
+    is_complex = any(number.type.is_complex for number in numbers)  # type: ignore[union-attr]
+    double = Number(np.dtype(np.complex128 if is_complex else np.float64))
     base, exponent = (low.cast(number, double) for number in numbers)
     return low.binary("**", base, exponent, site.span)
 
@@ -445,11 +377,9 @@ _POPCOUNT = Operation(
 
 
 def _bitwise_count(low: Builder, site: CallSite) -> Value:
-    value = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
-    kind = value.type
-    assert isinstance(kind, Number)
+    value, kind = number_argument(low, site)
     if not kind.is_integer:
-        raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
+        raise uncomputable(low, site, kind)
     found = call(_POPCOUNT, [value], _INT, site)
     return low.cast(found, Number(np.dtype(np.uint8)))
 
@@ -459,10 +389,8 @@ def _integers(name: str, function: Any, count: int) -> Rule:
     places = ", ".join(f"{{{k}}}" for k in range(count))
     operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=_MATH)
 
+    @folds(function)
     def rule(low: Builder, site: CallSite) -> Value:
-        known = folded(function, site, low)
-        if known is not None:
-            return known
         names = ("n", "k")[:count]
         values = [
             low.cast(integer(low, value, site.span_of(k), "The argument"), PY_INT)
@@ -476,24 +404,18 @@ def _integers(name: str, function: Any, count: int) -> Rule:
 _IS_CLOSE = Operation("isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH)
 
 
+@folds(math.isclose)
 def _isclose(low: Builder, site: CallSite) -> Value:
-    if not site.keywords:
-        known = folded(math.isclose, site, low)
-        if known is not None:
-            return known
     values = arguments_of(
         low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
     )
     numbers = [low.as_number(value, site.span) for value in values.values()]
-    kind = floating_of(common_number(low, numbers, site))
-    if kind.is_complex:
-        raise low.fail(f"'{site.name}' cannot be computed for '{kind}'.", site.span)
-    if kind.dtype.itemsize < 4:
-        kind = _FLOAT
-    return call(_IS_CLOSE, [low.cast(number, kind) for number in numbers], BOOL, site)
+    real_number(low, site, common_number(low, numbers, site))
+    # Python's, which compares floats of 64 bits: the tolerances are not rounded.
+    return call(_IS_CLOSE, [low.cast(number, PY_FLOAT) for number in numbers], BOOL, site)
 
 
-def _divmod(low: Any, site: CallSite) -> Value:
+def _divmod(low: Builder, site: CallSite) -> Value:
     from kerneltk.jit.intrinsics.python import TABLE as PYTHON
 
     return PYTHON[divmod](low, site)
@@ -506,8 +428,7 @@ def _round(low: Builder, site: CallSite) -> Value:
     """``np.round(x, decimals)``: of the argument's own type."""
     values = arguments_of(low, site, ("a", "decimals"), {"decimals": 0})
     value = low.as_number(values["a"], site.span_of(0))
-    kind = value.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(value)
     decimals = values["decimals"]
     if kind.is_complex:
         raise low.fail("A complex number cannot be rounded.", site.span)

@@ -22,8 +22,6 @@ from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 from kerneltk.jit.lowering.values.references import record_at
 from kerneltk.jit.source.syntax import spelled
 
-__all__ = ["call_node"]
-
 
 def call_node(low: FunctionBuilder, node: ast.Call) -> Value:
     """Lower ``f(x)``."""

@@ -16,8 +16,6 @@ from kerneltk.jit.lowering.values.conversion import kept
 from kerneltk.jit.lowering.values.evaluation import evaluate
 from kerneltk.jit.lowering.values.references import record_at
 
-__all__ = ["bool_node", "condition_of", "ternary_node"]
-
 
 def condition_of(low: FunctionBuilder, node: ast.expr) -> ir.Expression | Static:
     """Return whether an expression is true; its value beside that is of no interest."""

@@ -20,8 +20,6 @@ from kerneltk.jit.lowering.values.comparisons import compare_node
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 from kerneltk.jit.lowering.values.operators import binary_node, unary_node
 
-__all__ = ["EXPRESSIONS"]
-
 
 def _constant_node(low: FunctionBuilder, node: ast.Constant) -> Value:
     if isinstance(node.value, bytes):

@@ -10,11 +10,9 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.values.evaluation import evaluate
-
-__all__ = ["print_call"]
 
 Part = str | tuple[str, ir.Expression]
 
@@ -22,13 +20,7 @@ _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosx
 
 
 def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
-    """Lower ``print(...)``.
-
-    Raises
-    ------
-    TypingError, UnsupportedError
-        An argument or a format that printf has nothing for.
-    """
+    """Lower ``print(...)``."""
     separator, end = " ", "\n"
     for keyword in node.keywords:
         found = evaluate(low, keyword.value)
@@ -113,8 +105,7 @@ def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
             parts += _shown(low, item, span)
         return [*parts, ",)" if len(items) == 1 else ")"]
     number = low.as_number(found, span, "What is printed")
-    kind = number.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(number)
     if kind == BOOL:
         return [("%s", number)]
     if kind.is_complex:
@@ -128,8 +119,7 @@ def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
 
 
 def _integer(low: FunctionBuilder, number: ir.Expression, flags: str, letter: str = "d") -> Part:
-    kind = number.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(number)
     if kind.dtype == np.uint64:
         return f"%{flags}ll{'u' if letter == 'd' else letter}", number
     return f"%{flags}ll{letter}", low.cast(number, PY_INT)
@@ -139,8 +129,7 @@ def _formatted(
     low: FunctionBuilder, number: ir.Expression, specification: str, span: ir.Span
 ) -> list[Part]:
     match = _SPECIFICATION.fullmatch(specification)
-    kind = number.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(number)
     letter = match[6] if match else ""
     if match is None or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
         raise low.refuse(

@@ -25,8 +25,6 @@ from kerneltk.jit.lowering.values.conversion import (
 from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 
-__all__ = ["attribute_node", "subscript_node"]
-
 
 def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
     """Lower ``x.name``."""

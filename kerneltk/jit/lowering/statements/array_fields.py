@@ -12,26 +12,14 @@ from kerneltk.jit.intrinsics.base import Value
 from kerneltk.jit.ir.types import PY_INT, Array, Number, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 
-__all__ = ["store_array"]
-
 _Indices = tuple[ir.Expression, ...]
 
 
 def store_array(low: FunctionBuilder, lvalue: ir.Field, value: Value, span: ir.Span) -> None:
-    """Emit the stores of a value to all elements of a field.
-
-    Parameters
-    ----------
-    low : FunctionBuilder
-    lvalue : Field
-        An array of a fixed shape.
-    value : Value
-        A number, an array, or a tuple of numbers.
-    span : Span
-        Of the value.
+    """Emit the stores of a number, an array or a tuple of numbers to all elements of a field, an
+    array of a fixed shape; `span` is the value's.
     """
-    kind = lvalue.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(lvalue)
     found = low.as_expression(value, span)
 
     def converted(item: Value) -> ir.Expression:
@@ -64,8 +52,7 @@ def store_array(low: FunctionBuilder, lvalue: ir.Field, value: Value, span: ir.S
 
 
 def _item(array: ir.Expression, indices: _Indices) -> ir.Element:
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     return ir.Element(array, indices, (False,) * len(indices), kind.element, array.span)
 
 
@@ -73,8 +60,7 @@ def _emit_each(
     low: FunctionBuilder, array: ir.Expression, value_at: Callable[[_Indices], ir.Expression]
 ) -> None:
     """Emit a loop over all elements of an array of a fixed shape, with what each is given."""
-    kind, span = array.type, array.span
-    assert isinstance(kind, Array)
+    kind, span = ir.array_type(array), array.span
     counters = tuple(ir.Local(low.fresh("k"), PY_INT, span) for _ in kind.shape)
     with low.captured() as added:
         low.emit(ir.Store(_item(array, counters), value_at(counters), span))
@@ -92,8 +78,7 @@ def _reader(
     """Return a function that reads an array's element for one of the field; emit assertions of
     what is not known of its shape.
     """
-    kind, target = source.type, lvalue.type
-    assert isinstance(kind, Array)
+    kind, target = ir.array_type(source), lvalue.type
     assert isinstance(target, Array)
     before = target.ndim - kind.ndim
     if before < 0:
@@ -127,7 +112,6 @@ def _reader(
 
 
 def _not_broadcast(low: FunctionBuilder, shape: str, lvalue: ir.Field, span: ir.Span) -> Exception:
-    kind = lvalue.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(lvalue)
     field = f"the field '{lvalue.key}' of the shape {kind.shape}"
     return low.fail(f"An array of {shape} is not broadcast to {field}.", span)

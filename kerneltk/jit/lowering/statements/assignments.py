@@ -7,7 +7,7 @@ from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import Array, Record, Reference, Tuple
+from kerneltk.jit.ir.types import PY_INT, Array, Record, Reference, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.function import annotated_type
 from kerneltk.jit.lowering.names import assign_name, lookup, type_conflict
@@ -16,8 +16,7 @@ from kerneltk.jit.lowering.values.arrays import index_array, record_field
 from kerneltk.jit.lowering.values.conversion import is_tuple
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node, settled, settled_lvalue
 from kerneltk.jit.lowering.values.operators import spelling_of
-
-__all__ = ["annotated_assign", "assign", "assign_statement", "augmented_assign", "wrong_unpacking"]
+from kerneltk.jit.lowering.values.references import extent_of
 
 
 def wrong_unpacking(low: FunctionBuilder, values: int, names: int, span: ir.Span) -> Exception:
@@ -81,9 +80,8 @@ def _unpack(
         if isinstance(part, ast.Starred):
             refuse_node(low, part)
     if isinstance(value, ir.Expression) and isinstance(value.type, Array):
-        kind, count = value.type, len(target.elts)
-        if kind.layout == "fixed" and kind.shape[0] != count:
-            raise wrong_unpacking(low, kind.shape[0], count, span)
+        count = len(target.elts)
+        _check_extent(low, value, count, span)
         items: list[Value] = [
             index_array(low, value, [(Static(k), span)], span) for k in range(count)
         ]
@@ -95,6 +93,19 @@ def _unpack(
         items = [settled(low, item) for item in items]  # as in 'a, b = b, a'
     for part, item in zip(target.elts, items, strict=True):
         assign(low, part, item, span)
+
+
+def _check_extent(low: FunctionBuilder, array: ir.Expression, count: int, span: ir.Span) -> None:
+    """Check, or have each thread check, that an array has as many items as names take."""
+    if array.type.ndim == 0:  # type: ignore[union-attr]
+        raise low.fail("An array without dimensions cannot be unpacked.", span)
+    extent = extent_of(array, 0, span)
+    if not isinstance(extent, ir.Literal_):
+        same = ir.Compare("==", extent, ir.Literal_(count, PY_INT, span), span)
+        names = "1 name" if count == 1 else f"{count} names"
+        low.emit(ir.Assert(same, f"an array that is assigned to {names} is as long", span))
+    elif extent.value != count:
+        raise wrong_unpacking(low, int(extent.value), count, span)
 
 
 def _store(

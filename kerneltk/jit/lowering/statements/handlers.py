@@ -26,8 +26,6 @@ from kerneltk.jit.lowering.statements.loops import (
 from kerneltk.jit.lowering.statements.matching import match_statement
 from kerneltk.jit.lowering.values.evaluation import evaluate
 
-__all__ = ["STATEMENTS"]
-
 
 def _expression_statement(low: FunctionBuilder, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant):

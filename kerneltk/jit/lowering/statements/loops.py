@@ -35,8 +35,6 @@ from kerneltk.jit.lowering.values.evaluation import (
 from kerneltk.jit.lowering.values.references import extent_of
 from kerneltk.jit.source.syntax import leaves_early, stored_names
 
-__all__ = ["break_statement", "continue_statement", "for_statement", "while_statement"]
-
 _MOST_REPEATED = 4096  # passes over constants: each is source of its own
 
 
@@ -268,8 +266,7 @@ def _array_loop(low: FunctionBuilder, node: ast.For, array: ir.Expression) -> No
             view = replace(array.type, layout="C", shape=())
             array = low.convert(array, view, span, "the array")
         array = low.temporary(array)
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     if kind.ndim == 0:
         raise low.fail("An array without dimensions cannot be looped over.", span)
     counter = ir.Local(low.fresh("k"), PY_INT, span)

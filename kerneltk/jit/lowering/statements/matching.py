@@ -14,8 +14,6 @@ from kerneltk.jit.lowering.names import assign_name
 from kerneltk.jit.lowering.values.comparisons import combined
 from kerneltk.jit.lowering.values.evaluation import evaluate
 
-__all__ = ["match_statement"]
-
 
 def match_statement(low: FunctionBuilder, node: ast.Match) -> None:
     """Lower ``match``."""

@@ -27,8 +27,6 @@ from kerneltk.jit.lowering.values.description import description_of
 from kerneltk.jit.lowering.values.evaluation import evaluate
 from kerneltk.jit.lowering.values.references import extent_of, memory_of, temporary, wrapped_index
 
-__all__ = ["element_at", "index_array", "record_field", "subscript"]
-
 
 def record_field(low: Context, value: ir.Expression, name: str, span: ir.Span) -> ir.Expression:
     """Return a field of a record."""
@@ -77,8 +75,7 @@ def _wrong_count(low: Context, kind: Array, given: int, span: ir.Span) -> Typing
 def subscript(low: Context, array: ir.Expression, node: ast.expr, span: ir.Span) -> Value:
     """Return an element of an array or a view of it."""
     nodes = list(node.elts) if isinstance(node, ast.Tuple) else [node]
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     parts: list[tuple[Value | ir.Slice, ir.Span]] = []
     for part in nodes:
         location = low.span(part)
@@ -109,8 +106,7 @@ def subscript(low: Context, array: ir.Expression, node: ast.expr, span: ir.Span)
 
 def _field_view(low: Context, array: ir.Expression, name: str, span: ir.Span) -> Value:
     """Return a field of all elements as an array of its own."""
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     names = kind.element.dtype.names if isinstance(kind.element, Record) else None
     if names is None or name not in names:
         known = f"its fields are {', '.join(names)}." if names else ""
@@ -151,8 +147,7 @@ def index_array(
 ) -> ir.Element | ir.Section:
     """Return an element of an array, or a view where a part is a slice or left out."""
     array, merged = _merge_indices(array, parts)
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     found: list[ir.Expression | ir.Slice] = []
     wraps: list[bool] = []
     for axis, (part, location) in enumerate(merged):
@@ -184,8 +179,7 @@ def _merge_indices(
         leading = whole.index(True) if True in whole else len(whole)
         if not all(whole[leading:]) or any(isinstance(p, ir.Slice) for p in array.parts[:leading]):
             break
-        inner = array.array.type
-        assert isinstance(inner, Array)
+        inner = ir.array_type(array.array)
         if leading == 0 and array.type.layout == "strided" != inner.layout:
             break
         pending = [(part, part.span) for part in array.parts[:leading]] + pending
@@ -197,8 +191,7 @@ def _bounded_index(
     low: Context, array: ir.Expression, axis: int, value: Value, span: ir.Span
 ) -> tuple[ir.Expression, bool]:
     """Return an index along an axis, and whether it may be negative."""
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     index = as_index(low, value, span)
     assert isinstance(index.type, Number)
     if isinstance(index, ir.Literal_):

@@ -20,8 +20,6 @@ from kerneltk.jit.lowering.values.numbers import cast
 from kerneltk.jit.lowering.values.operators import COMPARISONS, fold, operation_type, uncomputable
 from kerneltk.jit.lowering.values.references import temporary
 
-__all__ = ["combined", "compare", "compare_node"]
-
 
 def combined(
     word: Literal["and", "or"], operands: Sequence[ir.Expression], span: ir.Span

@@ -38,27 +38,6 @@ from kerneltk.jit.lowering.values.description import (
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 from kerneltk.jit.lowering.values.references import record_at, reference_to, temporary
 
-__all__ = [
-    "Group",
-    "as_expression",
-    "as_index",
-    "as_item",
-    "as_number",
-    "check_dtype",
-    "convert",
-    "exchanged",
-    "is_tuple",
-    "item_of",
-    "items_of",
-    "kept",
-    "make_pair",
-    "make_tuple",
-    "not_computed",
-    "static_int",
-    "truth_of",
-    "without_value",
-]
-
 
 def make_tuple(low: Context, values: Sequence[Value], span: ir.Span) -> Value:
     """Return a tuple of values."""
@@ -205,12 +184,8 @@ def as_number(low: Context, value: Value, span: ir.Span, what: str = "") -> ir.E
 
 
 def convert(low: Context, value: Value, target: Type, span: ir.Span, what: str) -> ir.Expression:
-    """Return a value as one of a type that it can be stored to; raises where it cannot.
-
-    Parameters
-    ----------
-    what : str
-        What it is stored to, for messages: ``"'y'"``, ``"an element of 'x'"``.
+    """Return a value as one of a type that it can be stored to; raises where it cannot, and names
+    what it is stored to: ``"'y'"``, ``"an element of 'x'"``.
     """
     if isinstance(value, Static) and isinstance(target, Number) and target.is_integer:
         check_constant(low, value.value, target, span)
@@ -250,8 +225,7 @@ def convert(low: Context, value: Value, target: Type, span: ir.Span, what: str) 
 
 def _as_view(value: ir.Expression, target: Array, span: ir.Span) -> ir.Expression | None:
     """Return an array as a view of a more general type; None if it is none."""
-    found = value.type
-    assert isinstance(found, Array)
+    found = ir.array_type(value)
     if found == target:
         return value
     fits = found.dense_view() == target.dense_view()

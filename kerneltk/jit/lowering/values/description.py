@@ -10,8 +10,6 @@ import numpy as np
 from kerneltk.jit.intrinsics.base import BoundMethod, Static, Value
 from kerneltk.jit.ir.types import Number
 
-__all__ = ["description_of", "is_object", "name_of", "phrase_of", "reason_of"]
-
 
 def is_object(value: Value) -> bool:
     """Return whether a value is a plain Python object, not one that only a thread has."""

@@ -15,16 +15,6 @@ from kerneltk.jit.lowering.unsupported import REFUSED
 from kerneltk.jit.lowering.values.conversion import Group, as_item
 from kerneltk.jit.lowering.values.references import is_part, memory_of, temporary
 
-__all__ = [
-    "evaluate",
-    "evaluated_once",
-    "in_order",
-    "refuse_node",
-    "settled",
-    "settled_lvalue",
-    "starred_values",
-]
-
 
 def in_order(low: Context, nodes: Sequence[ast.expr]) -> list[Value]:
     """Return the values of expressions that Python evaluates one after the other.

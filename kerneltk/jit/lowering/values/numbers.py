@@ -11,8 +11,6 @@ from kerneltk.jit import ir
 from kerneltk.jit.ir.types import BOOL, PY_INT, Number
 from kerneltk.jit.lowering.context import Context
 
-__all__ = ["cast", "check_constant"]
-
 
 def cast(low: Context, value: ir.Expression, target: Number) -> ir.Expression:
     """Return a number as one of another type."""

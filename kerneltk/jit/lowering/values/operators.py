@@ -28,18 +28,6 @@ from kerneltk.jit.lowering.values.description import is_object, phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, in_order, refuse_node
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 
-__all__ = [
-    "BINARY",
-    "COMPARED",
-    "COMPARISONS",
-    "binary",
-    "binary_node",
-    "fold",
-    "operation_type",
-    "unary_node",
-    "uncomputable",
-]
-
 BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),
@@ -250,8 +238,7 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
         except TypeError as error:
             raise not_computed(low, error, (value.value,), span) from error
     number = as_number(low, value, span)
-    kind = number.type
-    assert isinstance(kind, Number)
+    kind = ir.number_type(number)
     if isinstance(node.op, ast.Invert):
         if kind == BOOL:
             return ir.Not(number, span)

@@ -18,18 +18,6 @@ from kerneltk.jit.ir.types import PY_INT, Array, Record, Reference, Tuple
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.numbers import cast
 
-__all__ = [
-    "ADDRESS",
-    "FIELD",
-    "extent_of",
-    "is_part",
-    "memory_of",
-    "record_at",
-    "reference_to",
-    "temporary",
-    "wrapped_index",
-]
-
 ADDRESS = Operation(
     "address", lambda emitter, node, texts: f"{emitter.ctype(node.type)}{{&{texts[0]}}}"
 )
@@ -51,8 +39,7 @@ def temporary(low: Context, value: ir.Expression) -> ir.Expression:
 
 def extent_of(array: ir.Expression, axis: int, span: ir.Span) -> ir.Expression:
     """Return the extent of an array along an axis."""
-    kind = array.type
-    assert isinstance(kind, Array)
+    kind = ir.array_type(array)
     if kind.layout == "fixed":
         return ir.Literal_(kind.shape[axis], PY_INT, span)
     return ir.Extent(array, axis, span)
@@ -83,8 +70,7 @@ def memory_of(record: Any) -> Array | None:
         record = record.value
     if not isinstance(record, ir.Element):
         return None
-    array = record.array.type
-    assert isinstance(array, Array)
+    array = ir.array_type(record.array)
     return array if array.writable else None
 
 
@@ -117,15 +103,14 @@ def reference_to(low: Context, value: ir.Expression) -> ir.Expression:
 def _reference(low: Context, record: Any) -> ir.Expression:
     kind: Record = record.type
     if isinstance(record, ir.Element):
-        memory = record.array.type
-        assert isinstance(memory, Array)
-        if isinstance(memory, Reference):
+        array = ir.array_type(record.array)
+        if isinstance(array, Reference):
             return record.array
         parts = tuple(
             wrapped_index(low, record.array, axis, index) if wrap else index
             for axis, (index, wrap) in enumerate(zip(record.indices, record.wrap, strict=True))
         )
-        target = Reference.into(memory, kind, packed=memory.packed)
+        target = Reference.into(array, kind, packed=array.packed)
         return ir.Section(record.array, parts, target, record.span)
     outer = _reference(low, record.value)
     memory = outer.type

@@ -5,7 +5,7 @@
 // 16-bit types are computed in float and rounded once. complex<T> needs jit_numbers_complex.hpp as
 // well; what is used less often is in jit_numbers_more.hpp.
 #pragma once
-#include <kerneltk/core.hpp>
+#include <kerneltk/jit_divisor.hpp>
 
 namespace kerneltk::jit {
 
@@ -83,20 +83,10 @@ __device__ __forceinline__ To whole(const From& x) {
 
 // ---- quotients ----
 
-// CPU compilers answer some quotients without a division (1 / x, x / (y & 1)), and so without the fault
-// that a divisor of zero is. They do not see into operands that have been here; constant divisors stay.
-template <class T>
-__device__ __forceinline__ void hide_operands(T& a, T& b) {
-#ifndef __CUDACC_RTC__
-    if (!__builtin_constant_p(b)) asm("" : "+r"(a), "+r"(b));
-#endif
-}
-
-// Rounded towards minus infinity. An integer divided by zero is what the processor makes of it; the
-// least integer by -1 wraps around.
+// Rounded towards minus infinity. The least integer by -1 wraps around.
 template <class T>
 __device__ __forceinline__ T floor_divide(T a, T b) {
-    if constexpr (is_discrete<T>) hide_operands(a, b);
+    if constexpr (is_discrete<T>) b = checked_divisor(b);
     if constexpr (is_signed_integer<T>) {
 #ifndef __CUDACC_RTC__
         if (b == T(-1)) return static_cast<T>(wrapping<T>(0) - static_cast<wrapping<T>>(a));
@@ -121,7 +111,7 @@ __device__ __forceinline__ T floor_divide(T a, T b) {
 // What floor division leaves: it has the sign of the divisor.
 template <class T>
 __device__ __forceinline__ T modulo(T a, T b) {
-    if constexpr (is_discrete<T>) hide_operands(a, b);
+    if constexpr (is_discrete<T>) b = checked_divisor(b);
     if constexpr (is_signed_integer<T>) {
 #ifndef __CUDACC_RTC__
         if (b == T(-1)) return 0;

@@ -21,11 +21,10 @@ __device__ __forceinline__ T copysign(T x, T y) {
     return static_cast<T>(::copysign(static_cast<F>(x), static_cast<F>(y)));
 }
 
-// What division leaves, with the sign of x; of integers exact. An integer divided by zero is what
-// the processor makes of it.
+// What division leaves, with the sign of x; of integers exact.
 template <class T>
 __device__ __forceinline__ T fmod(T x, T y) {
-    if constexpr (is_discrete<T>) hide_operands(x, y);
+    if constexpr (is_discrete<T>) y = checked_divisor(y);
     if constexpr (is_signed_integer<T>) {
 #ifndef __CUDACC_RTC__
         if (y == T(-1)) return 0;

@@ -2,6 +2,7 @@
 #include <kerneltk/host_device.hpp>
 #include <kerneltk/host_block.hpp>
 #include <kerneltk/jit_array.hpp>
+#include <kerneltk/jit_divisor.hpp>
 
 __constant__ const float _kt_constant0[3] = {0.25f, 0.5f, 0.25f};
 
@@ -24,7 +25,7 @@ static inline __attribute__((always_inline)) void convolution(kerneltk::jit::arr
         for (long long k = 0; k < 3; ++k) {
             // window[k] = x[(i + k) % x.size]
 #line 6 "kernel.py"
-            window[k] = x[(i + k) % x.shape[0]];
+            window[k] = x[(i + k) % kerneltk::jit::checked_divisor(x.shape[0])];
         }
         // total = np.float32(0)
 #line 7 "kernel.py"

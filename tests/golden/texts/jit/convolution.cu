@@ -1,4 +1,5 @@
 #include <kerneltk/jit_array.hpp>
+#include <kerneltk/jit_divisor.hpp>
 
 __constant__ const float _kt_constant0[3] = {0.25f, 0.5f, 0.25f};
 
@@ -18,7 +19,7 @@ extern "C" __global__ void convolution(kerneltk::jit::array<float, 1> x, kernelt
     for (long long k = 0; k < 3; ++k) {
         // window[k] = x[(i + k) % x.size]
 #line 6 "kernel.py"
-        window[k] = x[(i + k) % x.shape[0]];
+        window[k] = x[(i + k) % kerneltk::jit::checked_divisor(x.shape[0])];
     }
     // total = np.float32(0)
 #line 7 "kernel.py"
