@@ -35,22 +35,13 @@ _UNCHECKED = "pass 'checks=False' to launch without these checks."
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """How an argument of one type is passed to one parameter.
+    """How an argument of one type is passed to one parameter."""
 
-    Parameters
-    ----------
-    format : str
-        The ``struct`` format of what is packed, without padding.
-    convert : callable or None
-        Turns the argument into the values of `format`, as a tuple; None where the argument itself
-        is what is packed.
-    is_array : bool
-        Whether it is one of the backend's arrays, whose address is packed.
-    """
-
-    format: str
+    format: str  # the ``struct`` format of what is packed, without padding
+    # Turns the argument into the values of `format`, as a tuple; None where the argument itself
+    # is what is packed.
     convert: Conversion | None = None
-    is_array: bool = False
+    is_array: bool = False  # whether it is one of the backend's arrays, whose address is packed
 
 
 def wrong_count(signature: KernelSignature, given: int) -> ArgumentTypeError:

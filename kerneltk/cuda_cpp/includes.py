@@ -46,18 +46,10 @@ def _is_guarded(code: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A header of the user's.
+    """A header of the user's."""
 
-    Parameters
-    ----------
-    path : str
-        Where it is.
-    source : RawSource
-        What it says.
-    """
-
-    path: str
-    source: RawSource
+    path: str  # where it is
+    source: RawSource  # what it says
 
     @property
     def is_single(self) -> bool:

@@ -68,25 +68,14 @@ _DTYPES = {"bool": "bool", "half": "float16", "pointer": "uint64"}
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a loaded module.
-
-    Parameters
-    ----------
-    size : int
-        Bytes.
-    type : ParameterType or None
-        None where only the size is known.
-    extents : tuple of int
-        Of an array; empty for a scalar.
-    is_const : bool
-        Whether its declaration forbids writing.
-    """
+    """A variable of a loaded module."""
 
     address: int
-    size: int
-    type: ParameterType | None
+    size: int  # bytes
+    type: ParameterType | None  # None where only the size is known
+    # Of an array; empty for a scalar.
     extents: tuple[int, ...]
-    is_const: bool = False
+    is_const: bool = False  # whether its declaration forbids writing
 
     def as_array(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
         """Return dtype and shape of an array that shows it; bytes where its type has no dtype."""

@@ -15,29 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RawParameter:
-    """One parameter of a kernel.
+    """One parameter of a kernel."""
 
-    Parameters
-    ----------
-    name : str
-        As declared; empty where no source is known.
-    declared : str
-        Its type and name as the source spells them; the compiler's type where there is no source.
-    type : ParameterType or None
-        As the compiler sees it, typedefs, macros and template arguments resolved; None where only
-        the driver's sizes are known.
-    offset, size : int
-        Where it lies in the block of parameters (bytes).
-    snippet : Snippet or None
-        Where it is declared.
-    """
-
+    # As declared; empty where no source is known.
     name: str
+    # Its type and name as the source spells them; the compiler's type where there is no source.
     declared: str
+    # As the compiler sees it, typedefs, macros and template arguments resolved; None where only
+    # the driver's sizes are known.
     type: ParameterType | None
+    # offset, size: where it lies in the block of parameters (bytes).
     offset: int
     size: int
-    snippet: Snippet | None = None
+    snippet: Snippet | None = None  # where it is declared
 
     @property
     def shown(self) -> str:
@@ -47,19 +37,11 @@ class RawParameter:
 
 @dataclass(frozen=True, slots=True)
 class KernelSignature:
-    """The parameters of a kernel.
+    """The parameters of a kernel."""
 
-    Parameters
-    ----------
-    kernel : str
-        Its name in messages.
-    size : int
-        Bytes of all parameters together.
-    """
-
-    kernel: str
+    kernel: str  # its name in messages
     parameters: tuple[RawParameter, ...]
-    size: int
+    size: int  # bytes of all parameters together
 
     def __str__(self) -> str:
         return f"{self.kernel}({', '.join(parameter.declared for parameter in self.parameters)})"

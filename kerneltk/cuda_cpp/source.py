@@ -55,24 +55,14 @@ def plain_name(expression: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something that a unit's object code must offer.
+    """Something that a unit's object code must offer."""
 
-    Parameters
-    ----------
-    expression : str
-        A C++ name expression: ``"saxpy"``, ``"ns::f<float>"``.
-    is_variable : bool
-        Whether it names a variable instead of a kernel.
-    guard : str
-        The condition of the preprocessor under which it is declared; empty where there is none.
-    symbol : str
-        Its symbol for GPUs where the name alone does not tell it: a kernel with C linkage that is
-        called like a function of CUDA's.
-    """
-
-    expression: str
-    is_variable: bool = False
+    expression: str  # a C++ name expression: ``"saxpy"``, ``"ns::f<float>"``
+    is_variable: bool = False  # whether it names a variable instead of a kernel
+    # The condition of the preprocessor under which it is declared; empty where there is none.
     guard: str = ""
+    # Its symbol for GPUs where the name alone does not tell it: a kernel with C linkage that is
+    # called like a function of CUDA's.
     symbol: str = ""
 
     @property
@@ -98,31 +88,17 @@ class Request:
 
 @dataclass(frozen=True)
 class RawSource:
-    """CUDA C++ source and how it is compiled.
+    """CUDA C++ source and how it is compiled."""
 
-    Parameters
-    ----------
-    code : str
-        The source.
-    name : str
-        What messages call it: a file's name, or ``"code"``.
-    options : tuple of str
-        Compile options.
-    directory : str
-        Where names in quotes are looked for first; empty for the working directory.
-    has_host_code : bool
-        Whether functions that run on the host may stand in the source, which are left out.
-    links : tuple of LinkInput
-        Object code for GPUs that the source is linked with.
-    """
-
-    code: str
-    name: str
-    options: tuple[str, ...] = ()
+    code: str  # the source
+    name: str  # what messages call it: a file's name, or ``"code"``
+    options: tuple[str, ...] = ()  # compile options
     compiler: str = "nvrtc"
+    # Where names in quotes are looked for first; empty for the working directory.
     directory: str = ""
+    # Whether functions that run on the host may stand in the source, which are left out.
     has_host_code: bool = False
-    links: tuple[LinkInput, ...] = ()
+    links: tuple[LinkInput, ...] = ()  # object code for GPUs that the source is linked with
 
     @cached_property
     def summary(self) -> SourceSummary:

@@ -32,35 +32,22 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ParameterType:
-    """A type as the compiler sees it, without ``const`` and ``volatile`` of its own.
+    """A type as the compiler sees it, without ``const`` and ``volatile`` of its own."""
 
-    Parameters
-    ----------
-    size, alignment : int
-        In bytes; 0 for a type that is only declared.
-    kind : str
-        A union counts as a struct.
-    name : str
-        The same spelling whichever compiler it was: ``"unsigned int"``, ``"float4"``,
-        ``"const float*"``, ``"complex<float>"``, ``"(anonymous)::Point"``.
-    pointee : ParameterType or None
-        What a pointer points to, for a pointer to arrays their element; None for ``void``,
-        functions and everything that is no pointer.
-    pointee_const : bool
-        Whether it cannot be written through the pointer.
-    base : str
-        The dtype of a number, or of a vector's or complex number's components; else empty.
-    count : int
-        How many components; 1 for a number; else 0.
-    """
-
+    # size, alignment: in bytes; 0 for a type that is only declared.
     size: int
     alignment: int
-    kind: Kind
+    kind: Kind  # a union counts as a struct
+    # The same spelling whichever compiler it was: ``"unsigned int"``, ``"float4"``, ``"const
+    # float*"``, ``"complex<float>"``, ``"(anonymous)::Point"``.
     name: str
+    # What a pointer points to, for a pointer to arrays their element; None for ``void``,
+    # functions and everything that is no pointer.
     pointee: ParameterType | None = None
-    pointee_const: bool = False
+    pointee_const: bool = False  # whether it cannot be written through the pointer
+    # The dtype of a number, or of a vector's or complex number's components; else empty.
     base: str = ""
+    # How many components; 1 for a number; else 0.
     count: int = 0
 
 

@@ -20,159 +20,85 @@ UnsupportedKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class DeclaredParameter:
-    """A parameter of a kernel.
+    """A parameter of a kernel."""
 
-    Parameters
-    ----------
-    name : str
-        Empty where it has none.
-    type : str
-        Its type as written, without name, comments and line breaks; an array is a pointer.
-    start, end : int
-        The declaration's characters in the source.
-    """
-
-    name: str
+    name: str  # empty where it has none
+    # Its type as written, without name, comments and line breaks; an array is a pointer.
     type: str
+    # start, end: the declaration's characters in the source.
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredKernel:
-    """A ``__global__`` function.
+    """A ``__global__`` function."""
 
-    Parameters
-    ----------
-    name : str
-        With its namespaces: ``"ns::foo"``. Anonymous ones have no name and are left out.
-    template_parameters : tuple of str
-        As written: ``("class T", "int N = 3")``; empty for a kernel that is no template.
-    is_extern_c, is_static, is_anonymous : bool
-        Declared ``extern "C"``; ``static``; in an anonymous namespace.
-    is_definition : bool
-        Whether it has a body.
-    launch_bounds : tuple of str
-        The arguments of ``__launch_bounds__`` as written.
-    doc : str
-        The comment right above, without the marks of a comment.
-    line : int
-        One-based line of its name.
-    start, end : int
-        The whole declaration's characters in the source.
-    guard : str
-        The condition, for ``#if``, under which the compiler sees it; empty where always.
-    """
-
+    # With its namespaces: ``"ns::foo"``. Anonymous ones have no name and are left out.
     name: str
     parameters: tuple[DeclaredParameter, ...]
+    # As written: ``("class T", "int N = 3")``; empty for a kernel that is no template.
     template_parameters: tuple[str, ...]
+    # is_extern_c, is_static, is_anonymous: declared ``extern "C"``; ``static``; in an anonymous
+    # namespace.
     is_extern_c: bool
     is_static: bool
     is_anonymous: bool
-    is_definition: bool
-    launch_bounds: tuple[str, ...]
-    doc: str
-    line: int
+    is_definition: bool  # whether it has a body
+    launch_bounds: tuple[str, ...]  # the arguments of ``__launch_bounds__`` as written
+    doc: str  # the comment right above, without the marks of a comment
+    line: int  # one-based line of its name
+    # start, end: the whole declaration's characters in the source.
     start: int
     end: int
+    # The condition, for ``#if``, under which the compiler sees it; empty where always.
     guard: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSymbol:
-    """A variable in device memory.
+    """A variable in device memory."""
 
-    Parameters
-    ----------
-    name : str
-        With its namespaces, as :class:`DeclaredKernel` has it.
-    type : str
-        As written, with the extents of an array: ``"float[4][N]"``.
-    line : int
-        One-based.
-    is_anonymous : bool
-        Whether it is in an anonymous namespace.
-    guard : str
-        As :class:`DeclaredKernel` has it.
-    """
-
-    name: str
+    name: str  # with its namespaces, as `DeclaredKernel` has it
     memory: Memory
-    type: str
-    line: int
-    is_anonymous: bool = False
-    guard: str = ""
+    type: str  # as written, with the extents of an array: ``"float[4][N]"``
+    line: int  # one-based
+    is_anonymous: bool = False  # whether it is in an anonymous namespace
+    guard: str = ""  # as `DeclaredKernel` has it
 
 
 @dataclass(frozen=True, slots=True)
 class DynamicShared:
-    """An ``extern __shared__`` array.
+    """An ``extern __shared__`` array."""
 
-    Parameters
-    ----------
-    name : str
-        Without namespaces.
-    type : str
-        The elements' type, as written; a template's parameter where it stands in a template.
-    scope : tuple of str
-        The namespaces around it; an empty name for an anonymous one.
-    symbol : str
-        The variable's name for the linker, as g++ and clang have it.
-    line : int
-        One-based.
-    guard : str
-        As :class:`DeclaredKernel` has it.
-    """
-
-    name: str
+    name: str  # without namespaces
+    # The elements' type, as written; a template's parameter where it stands in a template.
     type: str
+    # The namespaces around it; an empty name for an anonymous one.
     scope: tuple[str, ...]
-    symbol: str
-    line: int
-    guard: str = ""
+    symbol: str  # the variable's name for the linker, as g++ and clang have it
+    line: int  # one-based
+    guard: str = ""  # as `DeclaredKernel` has it
 
 
 @dataclass(frozen=True, slots=True)
 class Include:
-    """An ``#include``.
-
-    Parameters
-    ----------
-    is_quoted : bool
-        Whether it is in quotes, and so is looked for beside the file first.
-    line : int
-        One-based.
-    guard : str
-        As :class:`DeclaredKernel` has it.
-    """
+    """An ``#include``."""
 
     name: str
-    is_quoted: bool
-    line: int
-    guard: str = ""
+    is_quoted: bool  # whether it is in quotes, and so is looked for beside the file first
+    line: int  # one-based
+    guard: str = ""  # as `DeclaredKernel` has it
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """Something that cannot run on CPU cores.
+    """Something that cannot run on CPU cores."""
 
-    Parameters
-    ----------
-    kind : str
-        What it is.
-    word : str
-        The user's own word for it: ``"asm"``, ``"tex2D"``, ``"cub/cub.cuh"``.
-    line : int
-        One-based.
-    guard : str
-        As :class:`DeclaredKernel` has it.
-    """
-
-    kind: UnsupportedKind
-    word: str
-    line: int
-    guard: str = ""
+    kind: UnsupportedKind  # what it is
+    word: str  # the user's own word for it: ``"asm"``, ``"tex2D"``, ``"cub/cub.cuh"``
+    line: int  # one-based
+    guard: str = ""  # as `DeclaredKernel` has it
 
     @property
     def is_conditional(self) -> bool:
@@ -182,27 +108,18 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """What CUDA C++ source declares.
+    """What CUDA C++ source declares."""
 
-    Parameters
-    ----------
-    kernels : tuple of DeclaredKernel
-        In the source's order. One in several branches of a conditional comes several times.
-    dynamic_shared : tuple of DynamicShared
-        One for each variable.
-    host_functions : tuple of (int, int)
-        The characters of each function at namespace scope that only the host runs.
-    host_code : tuple of (int, int)
-        The characters of all that only the host has a use for: `host_functions`, their prototypes,
-        variables of the host, what names the host's libraries.
-    """
-
+    # In the source's order. One in several branches of a conditional comes several times.
     kernels: tuple[DeclaredKernel, ...]
     symbols: tuple[DeclaredSymbol, ...]
-    dynamic_shared: tuple[DynamicShared, ...]
+    dynamic_shared: tuple[DynamicShared, ...]  # one for each variable
+    # The characters of each function at namespace scope that only the host runs.
     host_functions: tuple[tuple[int, int], ...]
     unsupported: tuple[Unsupported, ...]
     includes: tuple[Include, ...]
+    # The characters of all that only the host has a use for: `host_functions`, their prototypes,
+    # variables of the host, what names the host's libraries.
     host_code: tuple[tuple[int, int], ...] = ()
 
     @property

@@ -55,61 +55,37 @@ _MAX_GROWTH = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A line for the preprocessor, with its continuations.
+    """A line for the preprocessor, with its continuations."""
 
-    Parameters
-    ----------
-    name : str
-        ``"include"``, ``"define"``, ``"if"``, …; empty for a lone ``#``.
-    argument : str
-        The rest, without comments, on one line.
-    start, end : int
-        Its characters in the source.
-    """
-
+    # ``"include"``, ``"define"``, ``"if"``, …; empty for a lone ``#``.
     name: str
-    argument: str
+    argument: str  # the rest, without comments, on one line
+    # start, end: its characters in the source.
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Source between two conditional directives.
+    """Source between two conditional directives."""
 
-    Parameters
-    ----------
-    start, end : int
-        Its characters in the source.
-    guard : str
-        The condition as an expression for ``#if``; empty where the source always counts.
-    group, branch : int
-        Which conditional it belongs to, and its number in there.
-    is_dead : bool
-        Whether no compiler will see it (``#if 0``).
-    """
-
+    # start, end: its characters in the source.
     start: int
     end: int
+    # The condition as an expression for ``#if``; empty where the source always counts.
     guard: str
+    # group, branch: which conditional it belongs to, and its number in there.
     group: int
     branch: int
-    is_dead: bool
+    is_dead: bool  # whether no compiler will see it (``#if 0``)
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """An attribute of CUDA, as a position in :attr:`Prepared.shown`.
+    """An attribute of CUDA, as a position in :attr:`Prepared.shown`."""
 
-    Parameters
-    ----------
-    name : str
-        For example ``"__global__"``.
-    start, end : int
-        Its characters there, arguments included.
-    """
-
-    name: str
+    name: str  # for example ``"__global__"``
+    # start, end: its characters there, arguments included.
     start: int
     end: int
 
@@ -122,34 +98,16 @@ class _Macro:
 
 @dataclass(slots=True)
 class Prepared:
-    """A source made ready for the parser.
+    """A source made ready for the parser."""
 
-    Parameters
-    ----------
-    source : str
-        The user's.
-    code : str
-        Without comments, directives and the contents of literals.
-    shown : str
-        `code` with macros for attributes expanded.
-    plain : str
-        The same, character for character, with blanks for CUDA's attributes, all ASCII.
-    words : list of Word
-        The attributes, in order.
-    comments : list of (int, int)
-        Characters of each comment in `source`.
-    regions : list of Region
-        An outer one comes before those inside.
-    """
-
-    source: str
-    code: str
-    shown: str
-    plain: str
-    words: list[Word]
-    comments: list[tuple[int, int]]
+    source: str  # the user's
+    code: str  # without comments, directives and the contents of literals
+    shown: str  # `code` with macros for attributes expanded
+    plain: str  # the same, character for character, with blanks for CUDA's attributes, all ASCII
+    words: list[Word]  # the attributes, in order
+    comments: list[tuple[int, int]]  # characters of each comment in `source`
     directives: list[Directive]
-    regions: list[Region]
+    regions: list[Region]  # an outer one comes before those inside
     _shown_starts: list[int] = field(repr=False)
     _pieces: list[tuple[int, int, int]] = field(repr=False)
     _lines: list[int] = field(repr=False)

@@ -84,37 +84,21 @@ _WHOEVER = re.compile(r"__(?:any|all|ballot|activemask|shfl(?:_up|_down|_xor)?)"
 
 @dataclass(frozen=True, slots=True)
 class Unmarked:
-    """An access to volatile memory before which no point can be put.
+    """An access to volatile memory before which no point can be put."""
 
-    Parameters
-    ----------
-    file : str
-        As a ``#line`` names it; empty for the source itself.
-    line : int
-        One-based.
-    reason : str
-        Where it stands.
-    """
-
+    # As a ``#line`` names it; empty for the source itself.
     file: str
-    line: int
-    reason: str
+    line: int  # one-based
+    reason: str  # where it stands
 
 
 @dataclass(frozen=True, slots=True)
 class Meetings:
-    """A source with meeting points.
+    """A source with meeting points."""
 
-    Parameters
-    ----------
-    source : str
-        Line by line as it was; the source itself where there is no access.
-    directives : tuple of str
-        The directives before it.
-    """
-
+    # Line by line as it was; the source itself where there is no access.
     source: str
-    directives: tuple[str, ...] = ()
+    directives: tuple[str, ...] = ()  # the directives before it
     unmarked: tuple[Unmarked, ...] = ()
 
 

@@ -50,20 +50,13 @@ def has_volatile(source: str) -> bool:
 
 @dataclass(slots=True)
 class Edit:
-    """A macro around an expression.
+    """A macro around an expression."""
 
-    Parameters
-    ----------
-    start, end : int
-        The expression's characters.
-    key : tuple of float
-        Orders the points of a function.
-    """
-
+    # start, end: the expression's characters.
     start: int
     end: int
     macro: str
-    key: Key
+    key: Key  # orders the points of a function
 
 
 @dataclass(slots=True)
