@@ -605,11 +605,11 @@ def check_far(case: Case) -> LaunchGeometry:
     assert (walk.elements.min(), walk.elements.max()) == (0, case.length - 1)
     pairs = walk.outputs * case.length + walk.elements
     assert (np.diff(np.sort(pairs)) > 0).all()
-    kept = np.unravel_index(walk.outputs, model.kept)
-    reduced = np.unravel_index(walk.elements, model.reduced)
+    kept = np.unravel_index(walk.outputs, model.outer)
+    reduced = np.unravel_index(walk.elements, model.reduction)
     for o, places in zip(model.read, walk.places, strict=True):
         wanted = sum(
-            at * step for at, step in zip((*kept, *reduced), (*o.kept, *o.reduced), strict=True)
+            at * step for at, step in zip((*kept, *reduced), (*o.outer, *o.reduction), strict=True)
         )
         np.testing.assert_array_equal(places, wanted)
     return lowered
