@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kerneltk import pipeline
+from kerneltk.cache.store import Cache
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
@@ -25,6 +28,8 @@ def _snippets() -> Iterator[tuple[str, str]]:
 
 
 SNIPPETS = dict(_snippets())
+# What pages say of object code is true of a unit that is compiled alone, not of joint ones.
+OWN_CACHE = Cache(None)
 
 
 @pytest.mark.parametrize("library", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
@@ -72,5 +77,6 @@ def test_snippet(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, page = SNIPPETS[name], name.rpartition(":")[0]
     # Functions that are compiled look for their text, which of the whole page is no Python.
     lines = text.splitlines(keepends=True)
+    monkeypatch.setattr(pipeline, "get_cache", lambda: OWN_CACHE)
     monkeypatch.setitem(linecache.cache, page, (len(text), None, lines, page))
     exec(compile(text, page, "exec"), {})

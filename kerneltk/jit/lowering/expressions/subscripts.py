@@ -31,7 +31,7 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
     value, name, span = evaluate(low, node.value), node.attr, low.span(node)
     if isinstance(value, Static):
         found = value.value
-        if hasattr(found, name) or not hasattr(found, "value_rule"):
+        if not hasattr(type(found), "value_rule") or hasattr(found, name):
             try:
                 return Static(getattr(found, name))
             except AttributeError as error:

@@ -348,7 +348,7 @@ def test_where_somebody_else_waits_for_it_nobody_knows_how_it_ended(tmp_path: Pa
         ask(tmp_path)
     (job,) = precompiled._jobs.values()
     os.kill(job.process, signal.SIGKILL)
-    os.wait()
+    os.waitpid(job.process, 0)
     assert ask(tmp_path) == ()
     assert not precompiled._jobs
 
