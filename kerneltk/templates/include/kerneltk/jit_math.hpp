@@ -8,6 +8,7 @@ namespace kerneltk::jit {
 
 // The integer part of a square root; the float's is at most one off.
 __device__ inline long long isqrt(long long n) {
+    if (n <= 0) return 0;  // Python raises for what is negative
     long long root = static_cast<long long>(::sqrt(static_cast<double>(n)));
     while (root > 0 && (root > 3037000499ll || root * root > n)) --root;
     while (root < 3037000499ll && (root + 1) * (root + 1) <= n) ++root;
