@@ -66,7 +66,7 @@ def shown(unit: TranslationUnit, target: str) -> str:
 
 
 def page_of(title: str, codes: Mapping[Any, str]) -> str:
-    """Return what a notebook shows of a kernel: the text that was made last."""
+    """Return a notebook's HTML for a kernel: the source that was generated last."""
     if not codes:
         return f"<pre>{html.escape(title)}: nothing is compiled yet</pre>"
     count = len(codes)

@@ -174,7 +174,7 @@ class ElementKernel(Decorated):
     def _writes(
         self, typed: TypedKernel, args: Sequence[Any]
     ) -> tuple[Callable[[Any], bool], Callable[[Any], tuple[str, Snippet | None]]]:
-        """Return what tells whether an argument is written to, and its name; None is an output."""
+        """Return a test of arguments for being written to (None is an output), and their names."""
         left = iter(typed.in_params)
         written = [arg is not None and not next(left).is_const for arg in args]
         places = self._definition.places
@@ -448,7 +448,7 @@ def _ndim(value: Any) -> int:
 
 
 def _kind(value: Any, raw: bool) -> Any:
-    """Return what an argument's type depends on."""
+    """Return the part of the key that decides an argument's type."""
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "strides"):
         return type(value)

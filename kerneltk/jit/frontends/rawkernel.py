@@ -208,7 +208,7 @@ class Decorated(abc.ABC):
 
     @abc.abstractmethod
     def _made_of(self) -> tuple[Any, ...]:
-        """Return what the class makes it of."""
+        """Return the arguments of the constructor."""
 
     @property
     def cached_code(self) -> str:
@@ -259,7 +259,7 @@ class Decorated(abc.ABC):
         return shown(*self._unit_for(args, target))
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the text that was compiled last."""
+        """Return HTML for notebooks: the source that was compiled last."""
         from kerneltk.jit.frontends.inspection import page_of
 
         return page_of(repr(self), self.cached_codes)
@@ -297,7 +297,7 @@ class JitKernel(Decorated):
     # -- launching -----------------------------------------------------------------------------
 
     def __getitem__(self, configuration: Any) -> Configured:
-        """Return what launches with ``[grid, block]`` or ``[grid, block, shared_mem, stream]``.
+        """Return a launcher for ``[grid, block]`` or ``[grid, block, shared_mem, stream]``.
 
         Parameters
         ----------

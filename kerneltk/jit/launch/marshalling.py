@@ -215,7 +215,7 @@ def _is_dense(array: Any) -> bool:
 
 
 def _known(place: Place | None, what: str, make: Callable[..., Type], *arguments: Any) -> Type:
-    """Return what is made of a dtype, with the parameter in the error for those that are none."""
+    """Return the type that `make` makes of a dtype; errors name the parameter."""
     try:
         return make(*arguments)
     except ArgumentTypeError as error:

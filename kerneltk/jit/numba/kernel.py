@@ -74,7 +74,7 @@ class CudaKernel(JitKernel):
         return found
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
-        """Return what launches one thread a task, and some more that fill the last block.
+        """Return a launcher of one thread a task, and some more that fill the last block.
 
         Parameters
         ----------

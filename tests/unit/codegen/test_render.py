@@ -121,7 +121,7 @@ def other_facts(definition: KernelDefinition) -> dict[str, BodyFacts]:
 
 
 def noting(seen: list[Any]) -> Callable[[Any], Any]:
-    """Return what takes specializations, and notes them."""
+    """Return a function that notes the specializations that it is given."""
 
     def note(specialization: Any) -> Any:
         seen.append(specialization)
