@@ -160,8 +160,8 @@ def test_text_compiles_for_other_architectures(architecture: str, name: str) -> 
 
 def test_every_golden_file_is_one_of_these() -> None:
     known = {f"{b}_{name}.{'cu' if b == 'cuda' else 'cpp'}" for b, name, _ in ALL}
-    texts = Path(__file__).parent / "texts" / "reduction"
-    assert {path.name for path in texts.iterdir()} == known
+    sources = Path(__file__).parent / "sources" / "reduction"
+    assert {path.name for path in sources.iterdir()} == known
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kerneltk.backends.disassembly import disassemble
 from kerneltk.core.arrays import ArraySpec, c_strides
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Type
-from kerneltk.jit.launch.marshalling import Place, array_of, element_of, type_of
+from kerneltk.jit.launch.marshalling import ArgumentPath, array_of, element_of, type_of
 
 __all__ = ["described", "described_argument", "page_of", "shown"]
 
@@ -34,7 +34,7 @@ def described(value: Any) -> Type | None:
     return _WEAK.get(value) if isinstance(value, type) else None
 
 
-def described_argument(value: Any, place: Place) -> tuple[Type, Any, Backend | None]:
+def described_argument(value: Any, path: ArgumentPath) -> tuple[Type, Any, Backend | None]:
     """The type of an argument or of what stands for one; the argument with the backend's own
     array; that backend, if it is an array.
     """
@@ -42,7 +42,7 @@ def described_argument(value: Any, place: Place) -> tuple[Type, Any, Backend | N
     if kind is not None:
         return kind, value, None
     owner, own = foreign_arrays.own_array(value)
-    return type_of(own, np.ndarray if owner is None else owner.array_type, place), own, owner
+    return type_of(own, np.ndarray if owner is None else owner.array_type, path), own, owner
 
 
 def shown(unit: TranslationUnit, target: str) -> str:

@@ -112,7 +112,7 @@ class CudaKernel(JitKernel):
         def one(k: int, wanted: Parsed) -> Any:
             def refuse(text: str) -> ArgumentTypeError:
                 return ArgumentTypeError(
-                    f"{self._definition.places[k].subject} is '{text}' in the signature, and "
+                    f"{self._definition.paths[k].subject} is '{text}' in the signature, and "
                     f"{_kind_of(args[k])} was given.\n"
                     "  Hint: convert it, or leave the signature out: types follow from the "
                     "arguments."
