@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..joint_units import JointCases
+from ..sampling import samples_of, without_numbers
 from . import (
     jit_programs_arrays,
     jit_programs_corners,
@@ -14,7 +16,7 @@ from . import (
     jit_programs_statements,
     jit_programs_threads,
 )
-from .jit_programs_support import Program
+from .jit_programs_support import Program, unit_of
 
 PROGRAMS: tuple[Program, ...] = (
     *jit_programs_statements.TABLE,
@@ -27,4 +29,10 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_math.TABLE,
     *jit_programs_numba.TABLE,
     *jit_programs_corners.TABLE,
+)
+SAMPLES = samples_of(PROGRAMS, without_numbers)
+JOINT = JointCases(
+    SAMPLES,
+    lambda program, backend: {"unit": unit_of(program, backend)},
+    {"cuda": 40, "host": 40},
 )

@@ -10,6 +10,7 @@ import pytest
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases
+from ..sampling import parameters, samples_of, without_numbers
 from .cases import CASES
 from .support import Case, check
 
@@ -40,17 +41,18 @@ def units_of(case: Case, backend: Any) -> dict[str, TranslationUnit]:
     return {"call": case.kernel.translation_unit(*arguments, backend=backend, **how)}
 
 
-JOINT = JointCases(CASES, units_of)
+SAMPLES = samples_of(CASES, without_numbers)
+JOINT = JointCases(SAMPLES, units_of)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", parameters(SAMPLES))
 def test_case(backend: Any, case: Case, once: Any) -> None:
     if backend.name == "host":
         JOINT.prepare(case, "call", "host", once)
     check(backend, case)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", parameters(SAMPLES))
 def test_case_compiles_for_cuda(case: Case, once: Any) -> None:
     call = call_of(case)
     if call is None:

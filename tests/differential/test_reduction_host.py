@@ -22,6 +22,7 @@ from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.reduction_cpu import HostReductionSchedule
 
 from ..joint_units import JointCases
+from ..sampling import parameters
 from ..unit.schedule.test_reduction import ON_HOST
 from .reduction_cases import ARGMIN, CASES, ReductionCase
 from .support import Array
@@ -203,24 +204,16 @@ def units_in_small_parts(case: ReductionCase, backend: Any) -> dict[str, Transla
     return {way: unit for way, unit in units.items() if way == ways(case)[0]}
 
 
-# Every second one is exhaustive; what is not run is not compiled with what is.
-SAMPLES = CASES[:: 2 * SAMPLE], CASES[SAMPLE :: 2 * SAMPLE]
-IN_SMALL_PARTS = [JointCases(cases, units_in_small_parts) for cases in SAMPLES]
+SAMPLES = list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * SAMPLE])
+IN_SMALL_PARTS = JointCases(SAMPLES, units_in_small_parts)
 
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("backend", ["host"], indirect=True)
-@pytest.mark.parametrize(
-    ("case", "sample"),
-    [
-        pytest.param(case, sample, id=case.name, marks=[pytest.mark.exhaustive] * sample)
-        for sample, cases in enumerate(SAMPLES)
-        for case in cases
-    ],
-)
-def test_case_in_small_parts(backend: Any, case: ReductionCase, sample: int, once: Any) -> None:
+@pytest.mark.parametrize("case", parameters(SAMPLES))
+def test_case_in_small_parts(backend: Any, case: ReductionCase, once: Any) -> None:
     way = ways(case)[0]
-    IN_SMALL_PARTS[sample].prepare(case, way, "host", once)
+    IN_SMALL_PARTS.prepare(case, way, "host", once)
     check(backend, replace(case, kernel=copy.copy(case.kernel)), way)
 
 
