@@ -43,6 +43,12 @@ def samples_of(cases: Sequence[Any], family: Callable[[str], str]) -> Samples:
     return list(compress(cases, is_kept)), list(compress(cases, (not kept for kept in is_kept)))
 
 
+def half(values: Iterable[Any]) -> list[Any]:
+    """Return values as parameters of a test, every second of which is exhaustive."""
+    marks = (), pytest.mark.exhaustive
+    return [pytest.param(value, marks=marks[number % 2]) for number, value in enumerate(values)]
+
+
 def parameters(samples: Samples, ways: Callable[[Any], Iterable[str]] | None = None) -> list[Any]:
     """Return the cases as parameters of a test, each with each of its `ways`, if there are any."""
     found = []

@@ -14,7 +14,7 @@ from kerneltk import ReductionKernel
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases, JointUnits
-from ..sampling import first_word, parameters, samples_of
+from ..sampling import first_word, half, parameters, samples_of
 from .reduction_cases import (
     ARGMIN,
     BOOL,
@@ -246,7 +246,7 @@ def test_length_of_everything(backend: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("axis", [0, -1])
-@pytest.mark.parametrize("dtype", of_which(GRID_DTYPES[::2], "float32"), ids=str)
+@pytest.mark.parametrize("dtype", half(GRID_DTYPES[::2]), ids=str)
 def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: Any) -> None:
     # Distinct texts are few.
     texts: dict[str, tuple[TranslationUnit, Array]] = {}
