@@ -16,21 +16,26 @@ import struct
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
-
-__all__ = ["fingerprint", "named_in_options"]
 
 _FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
 
 # Atomic groups: a source of many comments must not be split in all possible ways.
 _GAP = rb"(?>(?:[ \t\v\f]+|/\*(?s:.*?)\*/)*)"
-_DIRECTIVE = re.compile(
-    rb"(?:(?:\#|%:|\?\?=)GAP(?:include_next|include|import|embed)"
-    rb"|__has_(?:include_next|include|embed)GAP\()"
-    rb'GAP(?:<([^>\n]+)>|"([^"\n]+)")'.replace(b"GAP", _GAP)
+# Each begins with characters that are searched for first: one pattern of them all takes ten times
+# as long.
+_DIRECTIVES = tuple(
+    re.compile((begin + rb'GAP(?:<([^>\n]+)>|"([^"\n]+)")').replace(b"GAP", _GAP))
+    for begin in (
+        rb"\#GAP(?:include_next|include|import|embed)",
+        rb"%:GAP(?:include_next|include|import|embed)",
+        rb"\?\?=GAP(?:include_next|include|import|embed)",
+        rb"__has_(?:include_next|include|embed)GAP\(",
+    )
 )
 _SPLICE = re.compile(rb"\\[ \t]*\r?\n")
 
@@ -160,11 +165,11 @@ def _split_option(option: str) -> tuple[str, str]:
 
 
 def _find_directives(source: bytes) -> _Directives:
-    """Return each include directive of a source, once and in order."""
+    """Return each include directive of a source once: by its kind, and then in order."""
     if b"\\" in source:
         source = _SPLICE.sub(b"", source)
-    found = ((not angle, angle or quoted) for angle, quoted in _DIRECTIVE.findall(source))
-    return tuple(dict.fromkeys(found))
+    found = chain.from_iterable(pattern.findall(source) for pattern in _DIRECTIVES)
+    return tuple(dict.fromkeys((not angle, angle or quoted) for angle, quoted in found))
 
 
 def _add_headers(parts: list[bytes], directives: _Directives, search: list[str]) -> None:
