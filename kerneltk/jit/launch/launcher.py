@@ -287,17 +287,8 @@ class Launcher:
                     other.launchers.clear()
             # Calls that differ in dtypes, dimensions or strides find each other's plans.
             plans = self._plans.setdefault((forms, backend.name, device, is_64bit), {})
-            spec = LauncherSpec(
-                "grid",
-                described,
-                backend.arrays,
-                variant.call,
-                None,
-                plans,
-                shares_plans=True,
-                device=device,
-            )
-            run, key_of = write_launcher(spec)
+            spec = LauncherSpec("grid", described, backend.arrays, variant.call, device=device)
+            run, key_of = write_launcher(spec).bind(plans=plans)
             own = self._launchers[key] = _Written(run, key_of, plans)
         variant.launchers[forms, is_64bit] = own
         return own
