@@ -16,6 +16,7 @@ import struct
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -98,15 +99,16 @@ def fingerprint(
     directories, files = named_in_options(unit.options)
     search = [str(INCLUDE_DIRECTORY), *directories, *map(os.fspath, include_directories)]
     source = _encode(unit.source)
-    parts: list[bytes] = []
-    _add_strings(parts, (_FORMAT, unit.backend, unit.entry))
-    _add_strings(parts, unit.options)
-    _add_strings(parts, backend_options)
-    _add_strings(parts, (target.backend, target.architecture, target.compiler))
+    parts = [
+        _framed(_FORMAT, unit.backend, unit.entry),
+        _framed(*unit.options),
+        _framed(*backend_options),
+        _framed(target.backend, target.architecture, target.compiler),
+    ]
     if unit.raw:
-        _add_strings(parts, [name for pair in (*unit.exports, *unit.reflected) for name in pair])
+        parts.append(_framed(*(name for pair in (*unit.exports, *unit.reflected) for name in pair)))
     for link in unit.links:
-        _add_strings(parts, (link.kind, link.name))
+        parts.append(_framed(link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
     forced = tuple((True, os.fsencode(name)) for name in files)
@@ -124,10 +126,13 @@ def _add(parts: list[bytes], data: bytes) -> None:
     parts.append(data)
 
 
-def _add_strings(parts: list[bytes], strings: Sequence[str]) -> None:
-    parts.append(struct.pack("<Q", len(strings)))
+@lru_cache
+def _framed(*strings: str) -> bytes:
+    """Strings as bytes that no others give: most units have the same ones, but for the source."""
+    parts = [struct.pack("<Q", len(strings))]
     for string in strings:
         _add(parts, _encode(string))
+    return b"".join(parts)
 
 
 def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
