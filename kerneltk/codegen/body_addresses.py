@@ -65,6 +65,8 @@ def takes_address(
     macros : collection of str
         Names that may stand for anything.
     """
+    if not any(word in source.plain for word in (*_AMPERSANDS, "addressof")):
+        return False
     if any(_has_ampersand(body) for _, body in _DEFINED.findall(source.plain)):
         return True
     tokens = source.tokens
