@@ -9,11 +9,11 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from marshal import dumps
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -433,8 +433,7 @@ class _Writer:
         return [f"loaded.note(buffer[1], [{', '.join(noted)}])"]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenLauncher:
+class WrittenLauncher(NamedTuple):
     """A launcher's compiled source.
 
     Parameters
