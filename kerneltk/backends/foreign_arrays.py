@@ -17,7 +17,9 @@ from typing import Any, cast
 import numpy as np
 
 from kerneltk.backends.base import Backend, DeviceBackend
-from kerneltk.backends.registry import backend_named, backend_of, default_backend
+from kerneltk.backends.registry import backend_named as backend_named
+from kerneltk.backends.registry import backend_of as backend_of
+from kerneltk.backends.registry import default_backend as default_backend
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -34,19 +36,6 @@ from kerneltk.interop.protocols import (
     member,
 )
 from kerneltk.interop.streams import Home
-
-__all__ = [
-    "MOVE_HINT",
-    "Adoption",
-    "Caller",
-    "Imported",
-    "backend_named",
-    "backend_of",
-    "default_backend",
-    "different_locations",
-    "import_array",
-    "own_array",
-]
 
 Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""

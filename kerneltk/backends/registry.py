@@ -14,19 +14,6 @@ from kerneltk.core.artifacts import BackendName, Target, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
-__all__ = [
-    "Registration",
-    "array_library",
-    "backend_named",
-    "backend_of",
-    "capabilities_of",
-    "capabilities_of_target",
-    "compiler_for",
-    "default_backend",
-    "names",
-    "register",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Registration:

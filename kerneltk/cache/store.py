@@ -36,8 +36,6 @@ from pathlib import Path
 from kerneltk.core.ownership import check_directory, is_ours
 from kerneltk.core.settings import get_settings
 
-__all__ = ["Cache", "CacheInfo", "Entry", "get_cache"]
-
 _MAGIC = b"KTKCACHE"
 _VERSION = 1
 _FIELDS = struct.Struct("<8sI32sQ")  # magic, version, key, length of the payload

@@ -21,8 +21,6 @@ from kerneltk.demo.steps import STEPS, Step, prepare, tile_side
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
 
-__all__ = ["Machine", "Outcome", "Run", "choose_machine"]
-
 
 @dataclass(frozen=True, slots=True)
 class Machine:

@@ -12,8 +12,6 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SUFFIXES", "DemoInputError", "Terrain", "load_terrain", "mirror_tiles"]
-
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 SUFFIXES = (".npy", ".npz", *IMAGE_SUFFIXES)
 """The file names that :func:`load_terrain` reads, by their ends."""

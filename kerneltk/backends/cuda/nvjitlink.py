@@ -12,8 +12,6 @@ from kerneltk.core.artifacts import LinkInput, Target
 from kerneltk.core.compile_log import report
 from kerneltk.errors import CompileError
 
-__all__ = ["link", "version"]
-
 
 def _library() -> Any:
     return load_library("nvjitlink", "version", "nvJitLink, the linker for GPUs,")

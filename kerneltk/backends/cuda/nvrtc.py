@@ -15,14 +15,6 @@ from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import CompileError
 
-__all__ = [
-    "backend_options",
-    "compile",
-    "cuda_include_directories",
-    "include_directories",
-    "target_for",
-]
-
 
 def _nvrtc() -> Any:
     return load_library("nvrtc", "nvrtcVersion", "NVRTC, the compiler for GPUs,")

@@ -15,8 +15,6 @@ from kerneltk.backends import processes
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError
 
-__all__ = ["find_program", "load_library", "run_program"]
-
 _PACKAGES = ("cu13", "cuda_{name}", "cuda_nvcc")
 
 

@@ -38,8 +38,6 @@ from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
 
-__all__ = ["HostBackend"]
-
 # The address is the first member after the object's head in NumPy's public structs, of arrays and
 # of structured scalars. Reading it there takes 0.15 us, `__array_interface__` 1 us.
 _DATA_OFFSET = object.__basicsize__

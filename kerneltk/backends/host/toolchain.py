@@ -36,18 +36,6 @@ from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.object_code import elf
 
-__all__ = [
-    "Compiler",
-    "backend_options",
-    "build",
-    "check_sanitizers_loaded",
-    "compile_unit",
-    "find_compiler",
-    "host_options",
-    "runtime_options",
-    "target",
-]
-
 Family = Literal["gcc", "clang", "zig"]
 
 COMPILE_TIME_LIMIT = 60.0

@@ -21,8 +21,6 @@ from kerneltk.jit.launch.marshalling import (
     type_of,
 )
 
-__all__ = ["Arguments", "arguments_of", "assumptions_of"]
-
 
 class Arguments(NamedTuple):
     """The arguments of a call, with arrays as those of the backend whose they are, or of the

@@ -28,8 +28,6 @@ from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Miss, Structure
 from kerneltk.launch.launcher_writer import write_launcher
 
-__all__ = ["MAX_PLANS", "CompiledKernel", "Launcher"]
-
 MAX_PLANS = 4096
 """Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
 

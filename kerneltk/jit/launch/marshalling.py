@@ -39,24 +39,6 @@ from kerneltk.jit.ir.types import (
 )
 from kerneltk.launch.launcher_spec import Marshal, Structure
 
-__all__ = [
-    "Form",
-    "Layout",
-    "Leaf",
-    "Place",
-    "field_names",
-    "form_of",
-    "is_array",
-    "items_of",
-    "layout_of",
-    "leaves_of",
-    "marshal_of",
-    "members_of",
-    "rebuilt",
-    "refuse_number",
-    "type_of",
-]
-
 
 class Place(NamedTuple):
     """Where an argument goes, for messages: the kernel, the parameter with the path into a tuple or

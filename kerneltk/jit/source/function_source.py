@@ -36,8 +36,6 @@ from typing import Any, NamedTuple, TypeAlias
 from kerneltk.errors import Snippet, SourceError, render_message
 from kerneltk.jit.source.location import Span
 
-__all__ = ["FunctionNode", "FunctionSource", "source_of", "words_for"]
-
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
