@@ -94,17 +94,8 @@ def compiler_for(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
 
 
 def array_library(name: BackendName) -> ModuleType:
-    """Return the library whose arrays a backend takes: NumPy for the host, CuPy for CUDA.
-
-    Raises
-    ------
-    BackendUnavailableError
-        The library, its driver or a device is missing.
-
-    Examples
-    --------
-    >>> array_library("host").__name__
-    'numpy'
+    """Return the library whose arrays a backend takes: NumPy for the host, CuPy for CUDA. Raises
+    BackendUnavailableError where the library, its driver or a device is missing.
     """
     return _registration(name).array_library()
 

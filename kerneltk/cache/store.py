@@ -96,9 +96,9 @@ class CacheInfo:
 class Cache:
     """Bytes by key: a dictionary in memory in front of files on disk.
 
-    Every method may be called from any thread, and any number of processes may share a
-    directory. No state of the disk raises: what cannot be read is a miss, what cannot be written
-    stays in memory, and :meth:`info` says why.
+    Every method may be called from any thread, and any number of processes may share a directory.
+    No state of the disk raises: what cannot be read is a miss, what cannot be written stays in
+    memory, and :meth:`info` says why. Raises ValueError where a limit is negative.
 
     Parameters
     ----------
@@ -111,18 +111,6 @@ class Cache:
         that a process writes; in between the total may exceed it. Larger entries stay in memory.
     memory_limit : int
         Above this total in memory (bytes) the least recently used entries are dropped there.
-
-    Raises
-    ------
-    ValueError
-        A limit is negative.
-
-    Examples
-    --------
-    >>> cache = Cache(None)
-    >>> cache.put("0" * 64, b"code")
-    >>> cache.get("0" * 64)
-    b'code'
     """
 
     def __init__(

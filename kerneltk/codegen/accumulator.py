@@ -77,7 +77,7 @@ def _ctype_of(word: str, signature: Signature) -> str | None:
 
 
 def parse_accumulator(text: str | None, signature: Signature, preamble: str = "") -> Accumulator:
-    """Read a ``reduce_type``.
+    """Read a ``reduce_type``. Raises SignatureError where a field is not valid.
 
     Parameters
     ----------
@@ -86,11 +86,6 @@ def parse_accumulator(text: str | None, signature: Signature, preamble: str = ""
     signature : Signature
     preamble : str
         C++ source, which may declare types.
-
-    Raises
-    ------
-    SignatureError
-        A field is not valid.
     """
     if text is None:
         return Accumulator("", signature.outputs[0].c_type())

@@ -171,14 +171,9 @@ def _is_dense(array: Any) -> bool:
 def check_array(
     signature: KernelSignature, parameter: RawParameter, array: Any, address: int
 ) -> None:
-    """Raise unless an array may be passed for a pointer.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Its dtype is not what the pointer points to.
-    ArgumentValueError
-        It has gaps, it is read-only and the pointer is not const, or its memory is gone.
+    """Check that an array may be passed for a pointer. Raises ArgumentTypeError where its dtype is
+    not what the pointer points to, and ArgumentValueError where it has gaps, it is read-only and
+    the pointer is not const, or its memory is gone.
     """
     kind = parameter.type
     dtype = array.dtype
@@ -264,12 +259,8 @@ def passing_of(
     backend: Backend,
     checks: bool,
 ) -> Passing:
-    """Return how arguments of a type are passed to a parameter.
-
-    Raises
-    ------
-    ArgumentTypeError
-        The parameter takes no argument of this type.
+    """Return how arguments of a type are passed to a parameter. Raises ArgumentTypeError where the
+    parameter takes no argument of this type.
     """
     wanted = parameter.type
     if is_packed(kind) and backend.capabilities.in_host_memory:

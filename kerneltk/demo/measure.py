@@ -107,12 +107,8 @@ class Machine:
 
 
 def choose_machine(backend: Literal["auto", "host", "cuda"] = "auto") -> Machine:
-    """Return the machine of a backend; ``"auto"`` takes the GPU where there is one.
-
-    Raises
-    ------
-    BackendUnavailableError
-        `backend` is ``"cuda"``, and CuPy or a device is missing.
+    """Return the machine of a backend; ``"auto"`` takes the GPU where there is one. Raises
+    BackendUnavailableError where `backend` is ``"cuda"``, and CuPy or a device is missing.
     """
     if backend != "auto":
         return Machine(backend, array_library(backend))
@@ -197,12 +193,8 @@ class Run:
         return 2 * float(source.nbytes) / seconds
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Run, check and time each step.
-
-        Raises
-        ------
-        KernelToolkitError
-            A kernel did not compile or launch.
+        """Run, check and time each step. Raises KernelToolkitError where a kernel did not compile
+        or launch.
         """
         for step in STEPS:
             yield self._outcome(step)

@@ -261,12 +261,8 @@ class HostBackend:
     # -- raw kernels ---------------------------------------------------------------------------
 
     def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
-        """Return how a kernel is launched over a caller's grid.
-
-        Raises
-        ------
-        LaunchError
-            `mode` asks for clusters, which CPU cores do not have.
+        """Return how a kernel is launched over a caller's grid. Raises LaunchError where `mode`
+        asks for clusters, which CPU cores do not have.
         """
         if mode.cluster:
             raise LaunchError(

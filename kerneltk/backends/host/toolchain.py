@@ -355,12 +355,9 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
     Otherwise results are IEEE's: no fast-math. What ``-fno-math-errno`` and ``-fno-trapping-math``
     give up are ``errno`` and the flags of exceptions, which no kernel can read; without the latter
     GCC vectorises no loop that has arithmetic under a condition. The results that g++ changes all
-    the same are the subject of :mod:`kerneltk.backends.host.compiler_workarounds`.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no compiler, or it cannot build with the sanitizers asked for.
+    the same are the subject of :mod:`kerneltk.backends.host.compiler_workarounds`. Raises
+    BackendUnavailableError where there is no compiler, or it cannot build with the sanitizers asked
+    for.
     """
     compiler = find_compiler()
     options = [

@@ -49,12 +49,8 @@ class Arguments(NamedTuple):
 def arguments_of(
     args: Sequence[Any], places: Sequence[Place], *, is_64bit_grid: bool = False
 ) -> Arguments:
-    """Take the arguments of a call, one a place.
-
-    Raises
-    ------
-    ArgumentTypeError
-        An argument that no kernel takes; arrays in different locations.
+    """Take the arguments of a call, one a place. Raises ArgumentTypeError for an argument that no
+    kernel takes, and for arrays in different locations.
     """
     adoption = foreign_arrays.Adoption()
     found: list[_Found] = []

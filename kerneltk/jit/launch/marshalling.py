@@ -156,12 +156,8 @@ def element_of(dtype: np.dtype[Any]) -> Number | Record:
 
 
 def type_of(value: Any, array_type: type, place: Place | None = None) -> Type:
-    """The type of an argument; `array_type` is the backend's class of arrays.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Kernels take no such argument, or no array of its dtype.
+    """The type of an argument; `array_type` is the backend's class of arrays. Raises
+    ArgumentTypeError where kernels take no such argument, or no array of its dtype.
     """
     if isinstance(value, array_type):
         array: Any = value
@@ -256,12 +252,8 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def layout_of(type_: Type, backend: Capabilities) -> Layout:
-    """Return the layout of a value.
-
-    Raises
-    ------
-    ValueError
-        Values of this type are not passed: groups of threads, shared memory.
+    """Return the layout of a value. Raises ValueError where values of this type are not passed:
+    groups of threads, shared memory.
     """
     if isinstance(type_, Number):
         dtype = type_.dtype

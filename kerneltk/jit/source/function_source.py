@@ -106,13 +106,9 @@ class FunctionSource:
 def source_of(function: Callable[..., Any]) -> FunctionSource:
     """The text and the syntax tree of a Python function.
 
-    Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them.
-
-    Raises
-    ------
-    SourceError
-        If it is no Python function, if its text is not kept anywhere, or if the text at its place
-        is another one now.
+    Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them. Raises
+    SourceError where it is no Python function, its text is not kept anywhere, or the text at its
+    place is another one now.
     """
     python = _unwrapped(function)
     code = python.__code__
