@@ -20,12 +20,7 @@ from kerneltk.backends.base import Backend, DeviceBackend
 from kerneltk.backends.registry import backend_named as backend_named
 from kerneltk.backends.registry import backend_of as backend_of
 from kerneltk.backends.registry import default_backend as default_backend
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    Snippet,
-    render_message,
-)
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import (
     MISSING,

@@ -12,16 +12,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.ir.promotion import common_type
-from kerneltk.jit.ir.types import (
-    BOOL,
-    PY_FLOAT,
-    PY_INT,
-    VOID,
-    Number,
-    Record,
-    Type,
-    element_type,
-)
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Number, Record, Type, element_type
 
 
 def count_error(low: Builder, site: CallSite, wanted: str) -> Exception:

@@ -16,17 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from kerneltk.jit.ir.types import (
-    BOOL,
-    PY_INT,
-    VOID,
-    Array,
-    Node,
-    Number,
-    Record,
-    Type,
-    node_class,
-)
+from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Node, Number, Record, Type, node_class
 from kerneltk.jit.source.location import Span
 
 if TYPE_CHECKING:

@@ -17,12 +17,7 @@ import numpy as np
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ScalarOverflowError,
-    Snippet,
-    render_message,
-)
+from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, Snippet, render_message
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
