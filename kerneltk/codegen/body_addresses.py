@@ -116,14 +116,7 @@ def _declared_types(tokens: Sequence[str]) -> set[str]:
 
 
 class _Reader:
-    """Tells what an ``&`` is from the tokens around it.
-
-    Parameters
-    ----------
-    tokens : sequence of str
-    variables : collection of str
-    macros : collection of str
-    """
+    """Tells what an ``&`` is from the tokens around it."""
 
     def __init__(
         self, tokens: Sequence[str], variables: Collection[str], macros: Collection[str]

@@ -73,12 +73,7 @@ def _known(value: object) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A stream of which nothing is known but its handle.
-
-    Parameters
-    ----------
-    ptr : int
-    """
+    """A stream of which nothing is known but its handle."""
 
     ptr: int
 
