@@ -21,7 +21,6 @@ import functools
 import hashlib
 import os
 import re
-import secrets
 import stat
 import struct
 import threading
@@ -511,7 +510,7 @@ def _write_file(directory: str, final: str, content: bytes) -> None:
     Nothing is flushed to the device: after a power failure the checksum tells a torn file.
     """
     name = os.path.basename(final)[:16]
-    temporary = f"{directory}/.{name}-{secrets.token_hex(8)}.tmp"
+    temporary = f"{directory}/.{name}-{os.urandom(8).hex()}.tmp"
     descriptor = os.open(temporary, _CREATE_FLAGS, 0o600)
     try:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 
@@ -120,6 +119,8 @@ def parse_accumulator(text: str | None, signature: Signature, preamble: str = ""
         if ctype is None:
             if not re.fullmatch(r"[A-Za-z_][\w: <>,*]*", kind):
                 raise SignatureError(render_message(f"'{kind}' is no type.", place))
+            import difflib  # only who has an error needs it
+
             close = difflib.get_close_matches(kind, dtype_names(), n=1, cutoff=0.8)
             if close and kind not in lex(preamble).names and not _VECTOR_TYPE.fullmatch(kind):
                 raise SignatureError(

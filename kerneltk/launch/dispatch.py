@@ -15,7 +15,6 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import Specialization
 from kerneltk.core.artifacts import BackendName
@@ -291,6 +290,8 @@ class Dispatcher:
 
 @functools.cache
 def _copier() -> Dispatcher:
+    from kerneltk.codegen.elementwise import ElementwiseDefinition  # a reduction may need none
+
     signature = parse_signature("T x", "T y")
     return Dispatcher(ElementwiseDefinition(signature, "copy", "", (), "y = x"))
 
