@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
@@ -34,8 +33,7 @@ _CORE_NAMES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateInput:
+class TemplateInput(NamedTuple):
     """What the source of a unit is rendered from, and nothing else.
 
     Parameters
