@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from kerneltk.backends.base import Backend, Compiler
 from kerneltk.core.artifacts import BackendName, Target, TranslationUnit
@@ -15,8 +14,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """A backend that can be loaded.
 
     Parameters

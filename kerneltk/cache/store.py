@@ -29,8 +29,8 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kerneltk.core.ownership import check_directory, is_ours
 from kerneltk.core.settings import get_settings
@@ -62,8 +62,7 @@ _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON_FLAGS
 _ABSENT = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO, errno.ESTALE})
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry of a cache: 64 hexadecimal digits; bytes of its file on disk, or of its payload in
     memory; seconds since the epoch, on disk up to an hour too early.
     """
@@ -73,8 +72,7 @@ class Entry:
     last_used: float
 
 
-@dataclass(frozen=True, slots=True)
-class CacheInfo:
+class CacheInfo(NamedTuple):
     """Totals of a cache; all sizes are bytes.
 
     Without a `directory` the cache is in memory only. `writable` says whether the next
