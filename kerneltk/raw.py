@@ -561,8 +561,8 @@ class CudaFile(RawModule):
         return kernel
 
     def __getitem__(self, name: str) -> Any:
-        """Return what the attribute of that name is; kernels whose names this class has itself,
-        such as ``options``, are found here only.
+        """Return the member of that name. Kernels whose names this class has itself, such as
+        ``options``, are found here only.
         """
         return self._member(name)
 

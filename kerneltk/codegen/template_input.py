@@ -84,14 +84,12 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
     ):
         if name in names:
             wanted.add(header)
-    if (
-        any(name.startswith("atomic") for name in names)
-        and not specialization.backend.emulates_cuda
-    ):
+    if not specialization.backend.emulates_cuda and any(n.startswith("atomic") for n in names):
         wanted.add("atomics.hpp")
     if "complex.hpp" in wanted:
         wanted.update(header for header, own in _COMPLEX_NAMES if opaque or own & names)
-    return [header for header in _HEADER_ORDER if header in wanted]
+    ranks = {header: rank for rank, header in enumerate(_HEADER_ORDER)}
+    return sorted(wanted, key=ranks.__getitem__)
 
 
 def _declarations(specialization: Specialization) -> str:

@@ -82,8 +82,8 @@ def _unit_of(kind: ParameterType | None) -> int:
 
 
 def guards_of(parameter: RawParameter, written: bool, arrays: ArrayAccess) -> tuple[Guard, ...]:
-    """Return what each launch asks of an array for a pointer; `check_array` says what is wrong with
-    those that do not pass.
+    """Return the guards of an array for a pointer; `check_array` says what is wrong with an array
+    that fails one.
     """
     guards: list[Guard] = ["dtype", "dense", "memory"]
     if arrays.device:
@@ -101,7 +101,7 @@ def guards_of(parameter: RawParameter, written: bool, arrays: ArrayAccess) -> tu
 
 
 def _element_problem(pointee: ParameterType, dtype: np.dtype[Any]) -> str:
-    """Return what a pointer would take instead of `dtype`, or an empty string where it fits."""
+    """Return the dtype that a pointer wants instead of `dtype`; empty where it fits."""
     if pointee.kind not in ("struct", "pointer") and not dtype.isnative:
         return f"{_dtype_of(pointee)} in this machine's byte order"
     kind, size = dtype.kind, dtype.itemsize

@@ -159,7 +159,9 @@ class _Number:
         return (self.convert(value),)
 
     def convert(self, value: Any) -> Any:
-        """Return what is packed; raises ArgumentTypeError or ScalarOverflowError."""
+        """Return the value for the parameter block; raises ArgumentTypeError or
+        ScalarOverflowError.
+        """
         wanted = self._wanted
         if isinstance(value, np.ndarray):
             if value.ndim:

@@ -42,7 +42,7 @@ class Pass(NamedTuple):
 def _of_functions(
     change: Callable[[ir.Function, PassContext], ir.Function],
 ) -> Callable[[ir.Program, PassContext], ir.Program]:
-    """Return what rewrites each function of a program by itself."""
+    """Return a pass over programs that rewrites each function by itself."""
 
     def run(program: ir.Program, context: PassContext) -> ir.Program:
         return ir.Program(tuple(change(function, context) for function in program.functions))

@@ -19,7 +19,7 @@ def test_every_case_has_its_own_name() -> None:
 
 
 def call_of(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Return what a case calls its kernel with; None if it launches nothing."""
+    """Return the arguments of a case's call; None if it launches nothing."""
     arguments = case.make()
     kernel = case.kernel
     if len(arguments) not in (kernel.nin, kernel.nargs):

@@ -16,10 +16,13 @@ import pytest
 
 from kerneltk import ReductionKernel
 from kerneltk.backends.host import runtime
+from kerneltk.codegen import reduction as lowering
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.schedule import reduction_cpu
+from kerneltk.schedule.reduction_cpu import HostReductionSchedule
 
 from ..joint_units import JointCases
+from ..unit.schedule.test_reduction import ON_HOST
 from .reduction_cases import ARGMIN, CASES, ReductionCase
 from .support import Array
 from .test_reduction import check, units_of, ways
@@ -127,6 +130,20 @@ def test_same_bits_in_any_order(
     for launch in (*launches, in_any_order(1), in_any_order(2), one_by_one):
         monkeypatch.setattr(runtime, "launch", launch)
         assert bits(kernel, x, axis) == wanted
+
+
+def test_work_has_every_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, seen = lowering.plan_reduction_host, set()
+
+    def noted(*arguments: Any) -> HostReductionSchedule:
+        schedule = plan(*arguments)
+        seen.add(type(schedule))
+        return schedule
+
+    monkeypatch.setattr(lowering, "plan_reduction_host", noted)
+    for shape, axis in WORK.values():
+        bits(SUM, np.zeros(shape, np.float32), axis)
+    assert seen == set(ON_HOST)
 
 
 @pytest.mark.parametrize("work", WORK)

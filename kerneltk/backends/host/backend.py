@@ -296,7 +296,7 @@ class HostBackend:
         return make_block(size, 0, b"")
 
     def limits(self, function: Function) -> GridLimits:
-        """Return what a launch of a raw kernel may ask for: what GPUs since Volta have."""
+        """Return the limits of a raw kernel's launch, which are those of GPUs since Volta."""
         return GridLimits(
             _most_threads(function), (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED
         )

@@ -257,7 +257,7 @@ class TypedKernel(ElementwiseKernel):
         return ElementwiseKernel.__call__(self, *args, **options)
 
     def made(self, arrays: Any) -> Any:
-        """Return what a call returns for the arrays of its results."""
+        """Return the result of a call, of the arrays that hold it."""
         return arrays
 
 
@@ -273,7 +273,7 @@ class _MakingKernel(TypedKernel):
         return self.made(self.arrays(*args, **kwargs))
 
     def made(self, arrays: Any) -> Any:
-        """Return what a call returns for the arrays of its results."""
+        """Return the result of a call, of the arrays that hold it."""
         return self._make(*arrays)
 
 

@@ -538,7 +538,7 @@ def bodies(statement: Statement) -> Iterator[tuple[Statement, ...]]:
 
 
 def controls(statement: If | While | For) -> tuple[Expression, ...]:
-    """Return what decides how a statement's bodies run."""
+    """Return the expressions that control how a statement's bodies run."""
     if isinstance(statement, For):
         return (statement.start, statement.stop, statement.step)
     return (statement.condition,)

@@ -196,7 +196,7 @@ class HostLibrary:
 
 @cache
 def library() -> Any:
-    """Return what the functions of this module ask: of a GPU if there is one, else of the host."""
+    """Return the maker of arrays and streams: CuPy if there is a GPU, else NumPy."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # CuPy warns at import of a toolkit that it did not find
         try:

@@ -72,7 +72,7 @@ class CudaKernel(JitKernel):
         return found
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
-        """Return what launches one thread a task, and some more that fill the last block.
+        """Return a launcher of one thread a task, and some more that fill the last block.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class CudaKernel(JitKernel):
         def one(k: int, wanted: Parsed) -> Any:
             def refuse(text: str) -> ArgumentTypeError:
                 return ArgumentTypeError(
-                    f"{self._definition.places[k].subject} is '{text}' in the signature, and "
+                    f"{self._definition.paths[k].subject} is '{text}' in the signature, and "
                     f"{_kind_of(args[k])} was given.\n"
                     "  Hint: convert it, or leave the signature out: types follow from the "
                     "arguments."
