@@ -747,9 +747,17 @@ def test_an_index_of_another_number_of_dimensions(backend: Any) -> None:
     with pytest.raises(ArgumentValueError) as error:
         weighted(backend.asarray(values("float32", 4)))
     assert str(error.value) == (
-        "Kernel '<lambda>' asks for 'jit.index(2)', and its results have the shape (4,), of 1 "
-        "dimensions."
+        "Kernel '<lambda>' asks for 'jit.index(2)', and its results have 1 dimension."
     )
+
+
+def test_shapes_that_do_not_go_together_beside_an_index(backend: Any) -> None:
+    weighted = jit.kernel(lambda x, y: x * y * jit.index(2)[0])
+    x = backend.asarray(values("float32", (2, 3)))
+    with pytest.raises(ArgumentValueError, match=r"\(2, 3\) and \(4, 5\) cannot be broadcast"):
+        weighted(x, backend.asarray(values("float32", (4, 5))))
+    with pytest.raises(ArgumentValueError, match=r"'out' has shape \(4, 5\)"):
+        weighted(x, 1, out=backend.asarray(values("float32", (4, 5))))
 
 
 def test_an_index_that_is_too_many_for_the_array(backend: Any) -> None:

@@ -235,21 +235,20 @@ class ElementKernel(Decorated):
                     "of its arguments."
                 )
             if ndim > 1:
-                shape = np.broadcast_shapes(*(a.shape for a in (*by_element, *outputs)))
-                self._check_index(ndim, shape)
+                self._check_index(ndim, max(map(_ndim, (*by_element, *outputs))))
         else:
             shape = self._free_shape(args, options)
-            self._check_index(ndim, shape)
+            self._check_index(ndim, len(shape))
             if not dtypes:
                 return typed.arrays(*given, **options, size=math.prod(shape))
             outputs = self._allocated(args, shape, dtypes, options.get("backend"))
         return typed.arrays(*given, *outputs, **options)
 
-    def _check_index(self, ndim: int, shape: Sequence[int]) -> None:
-        if ndim > 1 and len(shape) != ndim:
+    def _check_index(self, ndim: int, found: int) -> None:
+        if ndim > 1 and found != ndim:
             raise ArgumentValueError(
-                f"Kernel '{self.name}' asks for 'jit.index({ndim})', and its results have the "
-                f"shape {tuple(shape)}, of {len(shape)} dimensions."
+                f"Kernel '{self.name}' asks for 'jit.index({ndim})', and its results have {found} "
+                f"dimension{'s' * (found != 1)}."
             )
 
     def _free_shape(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[int, ...]:
