@@ -723,6 +723,32 @@ def test_an_output_of_another_shape(backend: Any) -> None:
     assert place.endswith(": def twice(x):")
 
 
+def test_functions_called_as_what_stands_around_their_call(backend: Any) -> None:
+    def n(x, _type):
+        return x + _type
+
+    def i(x, n):
+        return x + n + 0 * jit.index(1)
+
+    def out(x, i):
+        return x + i
+
+    def x(x, out):
+        return x + out
+
+    def out0(x, value):
+        return x + value, x
+
+    def _type(x, _type_2):
+        return x + _type_2
+
+    given = values("float32", 4)
+    for function in (n, i, out, x, out0, _type):
+        found = jit.kernel(function)(backend.asarray(given), backend.asarray(given))
+        first = found[0] if isinstance(found, tuple) else found
+        np.testing.assert_array_equal(backend.asnumpy(first), given + given)
+
+
 def test_outputs_of_another_dtype(backend: Any) -> None:
     with pytest.raises(ArgumentTypeError) as error:
         twice(backend.asarray(values("float32", 4)), out=backend.asarray(values("int32", 4)))
