@@ -562,7 +562,7 @@ class CudaFile(RawModule):
 
     def __getitem__(self, name: str) -> Any:
         """Return what the attribute of that name is; kernels whose names this class has itself,
-        such as ``options``, are found here only.
+        such as ``options``, and those of `kernels` by their whole names are found here only.
         """
         return self._member(name)
 
@@ -573,6 +573,8 @@ class CudaFile(RawModule):
         return member
 
     def _member(self, name: str) -> Any:
+        if name in self.kernels and name not in self._programs.last_names:
+            return self.get_function(name)
         kernel = self._programs.declared(name)
         if kernel.template_parameters:
             return KernelTemplate(self, kernel.name, kernel.template_parameters)

@@ -16,6 +16,7 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     CompileError,
+    NoSuchKernelError,
     ScalarOverflowError,
 )
 
@@ -289,6 +290,22 @@ def test_constants_are_read_only_views() -> None:
     fixed = kerneltk.RawModule(code=VARIABLES).get_array("fixed", backend="host")
     np.testing.assert_array_equal(fixed, [3, 4])
     assert not fixed.flags.writeable
+
+
+def test_subscripts_take_what_kernels_lists(tmp_path: Path) -> None:
+    (tmp_path / "n.cu").write_text(
+        "namespace a { template <class T> __global__ void t(T* o) { o[0] = 2; }"
+        "__global__ void k(int* o) { o[0] = 3; } }"
+    )
+    module = kerneltk.load(tmp_path / "n.cu", name_expressions=["a::t<int>"])
+    assert module.kernels == ("a::k", "a::t<int>")
+    out = np.zeros(1, np.int32)
+    for name, value in (("a::k", 3), ("a::t<int>", 2)):
+        module[name](1, 1, (out,))
+        assert out[0] == value
+    assert module["a::k"] is module.k
+    with pytest.raises(NoSuchKernelError, match=r"no kernel 'a::t<float>'"):
+        module["a::t<float>"]
 
 
 def test_kernels_are_made_once(tmp_path: Path) -> None:
