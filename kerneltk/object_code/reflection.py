@@ -6,7 +6,6 @@ same for every compiler but for how types are spelled, which is made one here.
 
 from __future__ import annotations
 
-import ctypes
 import re
 import struct
 from collections.abc import Iterable
@@ -176,20 +175,6 @@ def dtype_of_number(name: str) -> str:
     ('uint8', '')
     """
     return _NUMBERS.get(_OTHER_NAMES.get(name, name), ("", "", 0))[1]
-
-
-def read_address(address: int) -> bytes:
-    """Return a description that lies at an address of this process.
-
-    Raises
-    ------
-    ValueError
-        There is none.
-    """
-    magic, length, _, _ = _HEAD.unpack(ctypes.string_at(address, _HEAD.size))
-    if magic != _MAGIC:
-        raise ValueError("There is no description of types at this address.")
-    return ctypes.string_at(address, length)
 
 
 def normalised_name(name: str) -> str:
