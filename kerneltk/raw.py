@@ -17,7 +17,7 @@ from kerneltk.cuda_cpp.files import read_programs, template_argument
 from kerneltk.cuda_cpp.kernel import KernelDispatcher
 from kerneltk.cuda_cpp.link_inputs import checked_links
 from kerneltk.cuda_cpp.module import ModulePrograms
-from kerneltk.cuda_cpp.options import checked_compiler, checked_names, checked_options
+from kerneltk.cuda_cpp.options import checked_compiler, checked_names, lasting_options
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
@@ -121,7 +121,7 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
     ) -> None:
         if not isinstance(code, str) or not isinstance(name, str):
             raise ArgumentTypeError("'code' and 'name' must be str.")
-        source = RawSource(code, "code", checked_options(options), checked_compiler(backend))
+        source = RawSource(code, "code", lasting_options(options), checked_compiler(backend))
         self._set_up(
             RawProgram(source, [name]),
             name,
@@ -401,7 +401,7 @@ class RawModule(_MadeFromSource):
                 raise ArgumentTypeError("'code' must be a str.")
             compiler = checked_compiler(backend)
             links = checked_links(link, compiler)
-            source = RawSource(code, "code", checked_options(options), compiler, links=links)
+            source = RawSource(code, "code", lasting_options(options), compiler, links=links)
             program = RawProgram(source, checked_names(name_expressions), c_names=True)
         self._set_up(
             [program], enable_cooperative_groups, checks, exited_threads, translate_cucomplex
@@ -632,7 +632,7 @@ def load(
     compiler = checked_compiler(backend)
     programs = read_programs(
         paths,
-        checked_options(options),
+        lasting_options(options),
         compiler,
         checked_links(link, compiler),
         checked_names(name_expressions) or (),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
+from kerneltk.core.artifacts import checked_options
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 _DIRECTORIES = ("-I", "--include-path", "-isystem", "--system-include", "-iquote")
@@ -44,10 +45,13 @@ def _split(options: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, 
             yield name, option[len(name) :].removeprefix("="), [option]
 
 
-def _with_absolute_directories(options: Sequence[str]) -> tuple[str, ...]:
-    """Return the options with directories that mean the same from another working directory."""
+def lasting_options(options: Any) -> tuple[str, ...]:
+    """Return compile options with directories that mean the same from another working directory.
+
+    Raises as `checked_options`.
+    """
     result: list[str] = []
-    for name, value, words in _split(options, _DIRECTORIES):
+    for name, value, words in _split(checked_options(options), _DIRECTORIES):
         if not name or not value or os.path.isabs(value):
             result += words
         elif len(words) == 2:
@@ -83,17 +87,6 @@ def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str
             path = os.path.abspath(value) if os.path.exists(value) else value
             lines.append(f'#include "{path}"')
     return lines, tuple(others)
-
-
-def checked_options(options: Any) -> tuple[str, ...]:
-    """Return compile options as a tuple, directories in them as they are found from here; raises
-    ArgumentTypeError where they are none.
-    """
-    if not isinstance(options, Sequence) or isinstance(options, str):
-        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
-    if not all(isinstance(option, str) for option in options):
-        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
-    return _with_absolute_directories(options)
 
 
 def checked_compiler(backend: Any) -> Literal["nvrtc", "nvcc"]:

@@ -383,8 +383,9 @@ def read_file(
     """
     try:
         code = path.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentValueError(f"'{path}' cannot be read: {reason}.") from error
     directory = os.path.dirname(os.path.abspath(path))
     # A debugger looks for the file by this name.
     name = str(path.resolve()) if "symbols" in get_settings().host_debug else path.name

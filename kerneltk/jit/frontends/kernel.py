@@ -18,7 +18,7 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
@@ -527,14 +527,13 @@ def kernel(
     """
     if mode not in ("cuda", "numpy"):
         raise ArgumentValueError(f"'mode' must be 'cuda' or 'numpy', not {mode!r}.")
-    if not isinstance(options, tuple | list) or not all(isinstance(o, str) for o in options):
-        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
+    checked = checked_options(options)
     if isinstance(raw, str):
         raw = (raw,)
 
     def decorate(decorated: Callable[..., Any]) -> ElementKernel:
         plain = checked_function(decorated, "kernel")
-        definition = Definition(plain, mode, tuple(options), (), bool(fastmath))
+        definition = Definition(plain, mode, checked, (), bool(fastmath))
         return ElementKernel(definition, raw)
 
     return decorate if function is None else decorate(function)

@@ -18,6 +18,7 @@ from kerneltk.errors import (
     CompileError,
     NoSuchKernelError,
     ScalarOverflowError,
+    SignatureError,
 )
 
 
@@ -186,12 +187,22 @@ def test_kernels_whose_names_macros_make() -> None:
     module.get_function("add_one")(1, 1, (out,))
 
 
+def test_null_characters_in_options_and_paths() -> None:
+    with pytest.raises(SignatureError, match="null character"):
+        kerneltk.RawKernel("__global__ void f() {}", "f", options=("-I/a\0b",))
+    with pytest.raises(ArgumentValueError, match="cannot be read: embedded null"):
+        kerneltk.load("a\0b.cu")
+
+
 def test_a_byte_order_mark(tmp_path: Path) -> None:
     code = "\ufeff__global__ void f(int* o) { o[0] = 1; }\n"
     (tmp_path / "mark.cu").write_text(code, encoding="utf-8")
     out = np.zeros(1, np.int32)
     kerneltk.RawKernel(code, "f")(1, 1, (out,))
+    assert out[0] == 1
+    out[0] = 0
     kerneltk.load(tmp_path / "mark.cu").f(1, 1, (out,))
+    assert out[0] == 1
     kerneltk.RawKernel(code, "f").compile_for("sm_90")
 
 

@@ -20,6 +20,7 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     NotCompiledError,
+    SignatureError,
     SourceError,
 )
 from kerneltk.jit import ElementKernel, JitKernel, cuda
@@ -129,6 +130,11 @@ def test_the_decorators_forms() -> None:
         ({"mode": "c"}, ArgumentValueError, "'mode' must be 'cuda' or 'numpy', not 'c'."),
         ({"options": "-G"}, ArgumentTypeError, "'options' must be a sequence of str, not '-G'."),
         ({"options": (1,)}, ArgumentTypeError, "'options' must be a sequence of str, not (1,)."),
+        (
+            {"options": ("-DN=\0",)},
+            SignatureError,
+            "'options' holds a null character, which would end the text there.",
+        ),
     ],
 )
 def test_options_that_are_refused(
