@@ -8,7 +8,7 @@ from typing import Any
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.core.artifacts import BackendName, TranslationUnit, check_text, checked_options
+from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
@@ -93,7 +93,7 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
             ("loop_prep", loop_prep),
             ("after_loop", after_loop),
         ):
-            check_text(text, source)
+            checked_text(text, source)
         check_name(name)
         compile_options = checked_options(options)
         signature = parse_signature(in_params, out_params)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TextIO
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
-from kerneltk.core.artifacts import BackendName, ObjectCode
+from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
 from kerneltk.core.compile_log import written_to
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
@@ -119,8 +119,8 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
         checks: bool = True,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
-        if not isinstance(code, str) or not isinstance(name, str):
-            raise ArgumentTypeError("'code' and 'name' must be str.")
+        checked_text("code", code, "surrogateescape")
+        checked_text("name", name)
         source = RawSource(code, "code", lasting_options(options), checked_compiler(backend))
         self._set_up(
             RawProgram(source, [name]),
@@ -397,11 +397,10 @@ class RawModule(_MadeFromSource):
                 raise ArgumentValueError("'link' needs a source, not a compiled module.")
             program = BinaryProgram(Path(path))
         else:
-            if not isinstance(code, str):
-                raise ArgumentTypeError("'code' must be a str.")
+            text = checked_text("code", code, "surrogateescape")
             compiler = checked_compiler(backend)
             links = checked_links(link, compiler)
-            source = RawSource(code, "code", lasting_options(options), compiler, links=links)
+            source = RawSource(text, "code", lasting_options(options), compiler, links=links)
             program = RawProgram(source, checked_names(name_expressions), c_names=True)
         self._set_up(
             [program], enable_cooperative_groups, checks, exited_threads, translate_cucomplex

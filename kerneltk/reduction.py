@@ -16,7 +16,7 @@ from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, TranslationUnit, check_text, checked_options
+from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -122,7 +122,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             ("reduce_type", "" if reduce_type is None else reduce_type),
             ("preamble", preamble),
         ):
-            check_text(text, source)
+            checked_text(text, source)
         check_name(name)
         for text, source in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
             if not source.strip():

@@ -197,8 +197,8 @@ class ObjectCode:
             raise ValueError("These bytes are not an object code.") from error
 
 
-def check_text(name: str, text: object, errors: str = "strict") -> None:
-    """Raise unless `text` can be a part of a translation unit. `errors` is how it is encoded.
+def checked_text(name: str, text: object, errors: str = "strict") -> str:
+    """A text that can be a part of a translation unit. `errors` is how it is encoded.
 
     Raises
     ------
@@ -215,15 +215,16 @@ def check_text(name: str, text: object, errors: str = "strict") -> None:
         text.encode(errors=errors)
     except UnicodeEncodeError:
         raise SignatureError(f"'{name}' holds a lone surrogate, which is no character.") from None
+    return text
 
 
 def checked_options(options: object) -> tuple[str, ...]:
     """Compile options as a tuple; raises ArgumentTypeError for what is no sequence of strings, and
-    otherwise as :func:`check_text`.
+    otherwise as :func:`checked_text`.
     """
     given = () if isinstance(options, str) or not isinstance(options, Sequence) else options
     if given is not options or not all(isinstance(option, str) for option in given):
         raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
     for option in given:
-        check_text("options", option, "surrogateescape")  # a path may be any bytes
+        checked_text("options", option, "surrogateescape")  # a path may be any bytes
     return tuple(given)

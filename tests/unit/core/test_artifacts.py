@@ -10,8 +10,8 @@ import pytest
 from kerneltk.core.artifacts import (
     ObjectCode,
     Target,
-    check_text,
     checked_options,
+    checked_text,
     kind_of_code,
 )
 from kerneltk.errors import ArgumentTypeError, SignatureError
@@ -63,7 +63,7 @@ def test_other_bytes_are_refused(head: bytes) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "x\ny\t\\", "ä → b", "\x7f", "x" * 10**5])
 def test_texts(text: str) -> None:
-    check_text("t", text)
+    checked_text("t", text)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_texts(text: str) -> None:
 )
 def test_what_is_no_text(text: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
-        check_text("t", text)
+        checked_text("t", text)
     assert type(caught.value) is error
     assert str(caught.value) == message
 

@@ -187,11 +187,31 @@ def test_kernels_whose_names_macros_make() -> None:
     module.get_function("add_one")(1, 1, (out,))
 
 
+@pytest.mark.parametrize("end", ["\0", "\ud800"])
+def test_code_is_text(end: str) -> None:
+    code = "__global__ void f() {}"
+    for make in (
+        lambda: kerneltk.RawKernel(code + end, "f"),
+        lambda: kerneltk.RawKernel(code, f"f{end}"),
+        lambda: kerneltk.RawModule(code=code + end),
+        lambda: kerneltk.RawModule(code=code, name_expressions=["f", f"f{end}"]),
+    ):
+        with pytest.raises(SignatureError, match=r"holds a (null character|lone surrogate)"):
+            make()
+
+
 def test_null_characters_in_options_and_paths() -> None:
     with pytest.raises(SignatureError, match="null character"):
         kerneltk.RawKernel("__global__ void f() {}", "f", options=("-I/a\0b",))
-    with pytest.raises(ArgumentValueError, match="cannot be read: embedded null"):
-        kerneltk.load("a\0b.cu")
+    for read in (kerneltk.load, lambda path: kerneltk.RawModule(path=path)):
+        with pytest.raises(ArgumentValueError, match="cannot be read: embedded null"):
+            read("a\0b")
+
+
+@pytest.mark.parametrize("names", ["f", 3, iter(["f"]), {"f"}, [b"f"], [None]])
+def test_name_expressions_are_a_sequence(names: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'name_expressions' must be a sequence of str"):
+        kerneltk.RawModule(code="__global__ void f() {}", name_expressions=names)
 
 
 def test_a_byte_order_mark(tmp_path: Path) -> None:
