@@ -395,6 +395,8 @@ class RawModule(_MadeFromSource):
                 raise ArgumentValueError("'name_expressions' need a source, not a compiled module.")
             if link:
                 raise ArgumentValueError("'link' needs a source, not a compiled module.")
+            if not isinstance(path, str | os.PathLike):
+                raise ArgumentTypeError(f"'path' must be the path of a file, not {path!r}.")
             program = BinaryProgram(Path(path))
         else:
             text = checked_text("code", code, "surrogateescape")
@@ -430,7 +432,7 @@ class RawModule(_MadeFromSource):
         ArgumentValueError
             The module was made without it.
         """
-        kernel = self._functions.get(name)
+        kernel = self._functions.get(checked_text("name", name))
         if kernel is None:
             kernel = self._functions[name] = RawKernel._of(
                 self._programs.owner(name),

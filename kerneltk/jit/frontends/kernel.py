@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -530,6 +530,8 @@ def kernel(
     checked = checked_options(options)
     if isinstance(raw, str):
         raw = (raw,)
+    if raw is not None and not isinstance(raw, Collection):
+        raise ArgumentTypeError(f"'raw' must be a sequence of str, not {raw!r}.")
 
     def decorate(decorated: Callable[..., Any]) -> ElementKernel:
         plain = checked_function(decorated, "kernel")

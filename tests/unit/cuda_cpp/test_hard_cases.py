@@ -208,6 +208,17 @@ def test_null_characters_in_options_and_paths() -> None:
             read("a\0b")
 
 
+def test_names_paths_and_template_arguments_of_other_types(tmp_path: Path) -> None:
+    (tmp_path / "t.cu").write_text("template <class T> __global__ void t(T* x) {}")
+    module = kerneltk.load(tmp_path / "t.cu")
+    with pytest.raises(ArgumentTypeError, match="'name' must be a string, not 'int'"):
+        module.get_function(3)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentTypeError, match=r"A template takes types and integers .* not 1\.5"):
+        module.t[1.5]
+    with pytest.raises(ArgumentTypeError, match="'path' must be the path of a file, not 3"):
+        kerneltk.RawModule(path=3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("names", ["f", 3, iter(["f"]), {"f"}, [b"f"], [None]])
 def test_name_expressions_are_a_sequence(names: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="'name_expressions' must be a sequence of str"):

@@ -123,6 +123,12 @@ def test_the_decorators_forms() -> None:
     assert type(half) is DeviceFunction
 
 
+@pytest.mark.parametrize("raw", [3, iter(["x"])])
+def test_raw_parameters_are_a_sequence(raw: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'raw' must be a sequence of str, not"):
+        jit.kernel(raw=raw)
+
+
 @pytest.mark.parametrize("decorator", [jit.rawkernel, jit.kernel])
 @pytest.mark.parametrize(
     ("options", "error", "text"),
