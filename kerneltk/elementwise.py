@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.codegen.definition import check_name, check_options, check_text
+from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
@@ -93,9 +93,9 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
             ("loop_prep", loop_prep),
             ("after_loop", after_loop),
         ):
-            check_text(text, source)
+            checked_text(text, source)
         check_name(name)
-        compile_options = check_options(options)
+        compile_options = checked_options(options)
         signature = parse_signature(in_params, out_params)
         self._begin(
             ElementwiseDefinition(

@@ -9,7 +9,7 @@ from typing import Any, Literal, TextIO
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
-from kerneltk.core.artifacts import BackendName, ObjectCode
+from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
 from kerneltk.core.compile_log import written_to
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
@@ -17,7 +17,7 @@ from kerneltk.cuda_cpp.files import read_programs, template_argument
 from kerneltk.cuda_cpp.kernel import KernelDispatcher
 from kerneltk.cuda_cpp.link_inputs import checked_links
 from kerneltk.cuda_cpp.module import ModulePrograms
-from kerneltk.cuda_cpp.options import checked_compiler, checked_names, checked_options
+from kerneltk.cuda_cpp.options import checked_compiler, checked_names, lasting_options
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
@@ -119,9 +119,9 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
         checks: bool = True,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
-        if not isinstance(code, str) or not isinstance(name, str):
-            raise ArgumentTypeError("'code' and 'name' must be str.")
-        source = RawSource(code, "code", checked_options(options), checked_compiler(backend))
+        checked_text("code", code, "surrogateescape")
+        checked_text("name", name)
+        source = RawSource(code, "code", lasting_options(options), checked_compiler(backend))
         self._set_up(
             RawProgram(source, [name]),
             name,
@@ -395,13 +395,14 @@ class RawModule(_MadeFromSource):
                 raise ArgumentValueError("'name_expressions' need a source, not a compiled module.")
             if link:
                 raise ArgumentValueError("'link' needs a source, not a compiled module.")
+            if not isinstance(path, str | os.PathLike):
+                raise ArgumentTypeError(f"'path' must be the path of a file, not {path!r}.")
             program = BinaryProgram(Path(path))
         else:
-            if not isinstance(code, str):
-                raise ArgumentTypeError("'code' must be a str.")
+            text = checked_text("code", code, "surrogateescape")
             compiler = checked_compiler(backend)
             links = checked_links(link, compiler)
-            source = RawSource(code, "code", checked_options(options), compiler, links=links)
+            source = RawSource(text, "code", lasting_options(options), compiler, links=links)
             program = RawProgram(source, checked_names(name_expressions), c_names=True)
         self._set_up(
             [program], enable_cooperative_groups, checks, exited_threads, translate_cucomplex
@@ -431,7 +432,7 @@ class RawModule(_MadeFromSource):
         ArgumentValueError
             The module was made without it.
         """
-        kernel = self._functions.get(name)
+        kernel = self._functions.get(checked_text("name", name))
         if kernel is None:
             kernel = self._functions[name] = RawKernel._of(
                 self._programs.owner(name),
@@ -562,7 +563,7 @@ class CudaFile(RawModule):
 
     def __getitem__(self, name: str) -> Any:
         """Return the member of that name. Kernels whose names this class has itself, such as
-        ``options``, are found here only.
+        ``options``, and those of `kernels` by their whole names are found here only.
         """
         return self._member(name)
 
@@ -573,6 +574,8 @@ class CudaFile(RawModule):
         return member
 
     def _member(self, name: str) -> Any:
+        if name in self.kernels and name not in self._programs.last_names:
+            return self.get_function(name)
         kernel = self._programs.declared(name)
         if kernel.template_parameters:
             return KernelTemplate(self, kernel.name, kernel.template_parameters)
@@ -630,7 +633,7 @@ def load(
     compiler = checked_compiler(backend)
     programs = read_programs(
         paths,
-        checked_options(options),
+        lasting_options(options),
         compiler,
         checked_links(link, compiler),
         checked_names(name_expressions) or (),

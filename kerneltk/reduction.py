@@ -13,10 +13,10 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
-from kerneltk.codegen.definition import check_name, check_options, check_text
+from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -122,14 +122,14 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             ("reduce_type", "" if reduce_type is None else reduce_type),
             ("preamble", preamble),
         ):
-            check_text(text, source)
+            checked_text(text, source)
         check_name(name)
         for text, source in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
             if not source.strip():
                 raise SignatureError(f"'{text}' is empty.")
         if reduce_type is not None and not reduce_type.strip():
             raise SignatureError("'reduce_type' is empty.")
-        compile_options = check_options(options)
+        compile_options = checked_options(options)
         signature = parse_signature(in_params, out_params, "reduction")
         _check_signature(signature)
         self._begin(

@@ -13,7 +13,7 @@ from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
-from kerneltk.errors import ArgumentTypeError, SignatureError
+from kerneltk.errors import SignatureError
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.resolve import Resolved
 
@@ -164,33 +164,8 @@ class KernelDefinition(ABC):
         return tuple((origin, source) for origin, source in sources if source)
 
 
-def check_text(name: str, text: object) -> None:
-    """Raise ArgumentTypeError unless `text` is a string, and SignatureError where it holds what no
-    translation unit can.
-    """
-    if not isinstance(text, str):
-        raise ArgumentTypeError(f"'{name}' must be a string, not '{type(text).__name__}'.")
-    if "\0" in text:
-        raise SignatureError(f"'{name}' holds a null character, which would end the text there.")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise SignatureError(f"'{name}' holds a lone surrogate, which is no character.") from None
-
-
 def check_name(name: str) -> None:
     """Raise SignatureError unless `name` can be an entry point's."""
     problem = identifier_problem(name)
     if problem:
         raise SignatureError(f'Invalid kernel name: "{name}" {problem}.')
-
-
-def check_options(options: object) -> tuple[str, ...]:
-    """Return compile options as a tuple; raises ArgumentTypeError for what is no sequence."""
-    if isinstance(options, str):
-        raise ArgumentTypeError("'options' must be a sequence of strings, not one string.")
-    if not isinstance(options, Sequence) or not all(isinstance(o, str) for o in options):
-        raise ArgumentTypeError("'options' must be a sequence of strings.")
-    for option in options:
-        check_text("options", option)
-    return tuple(options)

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from kerneltk.errors import ArgumentTypeError, SignatureError
 
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "templates" / "include"
 """Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
@@ -192,3 +195,36 @@ class ObjectCode:
             )
         except (struct.error, KeyError, TypeError, ValueError) as error:
             raise ValueError("These bytes are not an object code.") from error
+
+
+def checked_text(name: str, text: object, errors: str = "strict") -> str:
+    """A text that can be a part of a translation unit. `errors` is how it is encoded.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is not a string.
+    SignatureError
+        It holds what no text can hold.
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"'{name}' must be a string, not '{type(text).__name__}'.")
+    if "\0" in text:
+        raise SignatureError(f"'{name}' holds a null character, which would end the text there.")
+    try:
+        text.encode(errors=errors)
+    except UnicodeEncodeError:
+        raise SignatureError(f"'{name}' holds a lone surrogate, which is no character.") from None
+    return text
+
+
+def checked_options(options: object) -> tuple[str, ...]:
+    """Compile options as a tuple; raises ArgumentTypeError for what is no sequence of strings, and
+    otherwise as :func:`checked_text`.
+    """
+    given = () if isinstance(options, str) or not isinstance(options, Sequence) else options
+    if given is not options or not all(isinstance(option, str) for option in given):
+        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
+    for option in given:
+        checked_text("options", option, "surrogateescape")  # a path may be any bytes
+    return tuple(given)

@@ -10,6 +10,7 @@ from pathlib import Path
 from kerneltk.backends.base import Backend, Module
 from kerneltk.core.artifacts import ObjectCode, Target, kind_of_code
 from kerneltk.cuda_cpp.launcher import LoadedKernel
+from kerneltk.cuda_cpp.options import bytes_of
 from kerneltk.cuda_cpp.program import Variable
 from kerneltk.cuda_cpp.signature import RawParameter, signature_of_sizes
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
@@ -60,10 +61,7 @@ class BinaryProgram:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
+        data = bytes_of(path)
         kind = kind_of_code(data)
         if kind not in ("ptx", "cubin", "fatbin", "object"):
             raise ArgumentValueError(f"'{path}' is neither PTX nor a cubin.")

@@ -22,7 +22,12 @@ def template_argument(argument: Any) -> str:
         return "true" if argument else "false"
     if isinstance(argument, str | int):
         return str(argument)
-    dtype = np.dtype(argument)
+    try:
+        dtype = np.dtype(argument)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"A template takes types and integers as arguments, not {argument!r}."
+        ) from None
     names = {"float16": "__half", "bfloat16": "__nv_bfloat16"}
     return names.get(dtype.name) or describe(dtype).ctype
 

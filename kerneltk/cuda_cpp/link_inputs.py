@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kerneltk.core.artifacts import LinkInput, LinkKind, ObjectCode, kind_of_code
+from kerneltk.cuda_cpp.options import bytes_of
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -36,10 +37,7 @@ def _input(link: Any, name: str) -> LinkInput:
         return LinkInput(name, _kind_of(bytes(link), name), bytes(link))
     if isinstance(link, str | os.PathLike):
         path = Path(link)
-        try:
-            code = path.read_bytes()
-        except OSError as error:
-            raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
+        code = bytes_of(path)
         return LinkInput(path.name, _kind_of(code, str(path)), code)
     raise ArgumentTypeError(
         f"'{name}' must be an ObjectCode, bytes or a path, not an object of type "

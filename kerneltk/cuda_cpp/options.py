@@ -1,11 +1,13 @@
-"""What a caller gives beside a source: options, the compiler, name expressions."""
+"""What a caller gives beside a source: options, the compiler, name expressions, paths."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
+from kerneltk.core.artifacts import checked_options, checked_text
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 _DIRECTORIES = ("-I", "--include-path", "-isystem", "--system-include", "-iquote")
@@ -44,10 +46,13 @@ def _split(options: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, 
             yield name, option[len(name) :].removeprefix("="), [option]
 
 
-def _with_absolute_directories(options: Sequence[str]) -> tuple[str, ...]:
-    """Return the options with directories that mean the same from another working directory."""
+def lasting_options(options: Any) -> tuple[str, ...]:
+    """Return compile options with directories that mean the same from another working directory.
+
+    Raises as `checked_options`.
+    """
     result: list[str] = []
-    for name, value, words in _split(options, _DIRECTORIES):
+    for name, value, words in _split(checked_options(options), _DIRECTORIES):
         if not name or not value or os.path.isabs(value):
             result += words
         elif len(words) == 2:
@@ -85,17 +90,6 @@ def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str
     return lines, tuple(others)
 
 
-def checked_options(options: Any) -> tuple[str, ...]:
-    """Return compile options as a tuple, directories in them as they are found from here; raises
-    ArgumentTypeError where they are none.
-    """
-    if not isinstance(options, Sequence) or isinstance(options, str):
-        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
-    if not all(isinstance(option, str) for option in options):
-        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
-    return _with_absolute_directories(options)
-
-
 def checked_compiler(backend: Any) -> Literal["nvrtc", "nvcc"]:
     """Return the compiler for GPUs; raises ArgumentValueError for another."""
     if backend not in ("nvrtc", "nvcc"):
@@ -103,10 +97,22 @@ def checked_compiler(backend: Any) -> Literal["nvrtc", "nvcc"]:
     return "nvcc" if backend == "nvcc" else "nvrtc"
 
 
+def bytes_of(path: Path) -> bytes:
+    """The bytes of a file; raises ArgumentValueError if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentValueError(f"'{path}' cannot be read: {reason}.") from error
+
+
 def checked_names(names: Any) -> tuple[str, ...] | None:
-    """Return name expressions as a tuple; raises ArgumentTypeError where they are none."""
+    """Return name expressions as a tuple; raises ArgumentTypeError where they are none, and as
+    `checked_text`.
+    """
     if names is None:
         return None
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+    given = () if isinstance(names, str) or not isinstance(names, Sequence) else names
+    if given is not names or not all(isinstance(name, str) for name in given):
         raise ArgumentTypeError(f"'name_expressions' must be a sequence of str, not {names!r}.")
-    return tuple(names)
+    return tuple(checked_text("name_expressions", name) for name in given)

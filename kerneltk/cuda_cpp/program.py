@@ -320,7 +320,8 @@ class RawProgram:
     ) -> CompileError:
         """Return the error for a name expression that is none of a kernel."""
         return CompileError(
-            f"'{self.source.name}' offers no kernel '{expression}': {reason}.\n"
+            f"'{self.source.name}' offers no kernel '{expression}': "
+            f"{reason.partition('; did you mean')[0]}.\n"
             f"  Hint: {self._hint(expression)}",
             error.source if error else "",
             error.log if error else "",

@@ -23,9 +23,9 @@ from kerneltk.core.debug_files import keep
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
-from kerneltk.cuda_cpp.options import without_directives
+from kerneltk.cuda_cpp.options import bytes_of, without_directives
 from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
-from kerneltk.errors import ArgumentValueError, BackendUnavailableError
+from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary
@@ -375,10 +375,8 @@ def read_file(
     links: tuple[LinkInput, ...] = (),
 ) -> RawSource:
     """Read a source from a file. Raises ArgumentValueError where there is no such file."""
-    try:
-        code = path.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise ArgumentValueError(f"'{path}' cannot be read: {error.strerror}.") from error
+    code = bytes_of(path).decode(errors="surrogateescape")
+    code = code.replace("\r\n", "\n").replace("\r", "\n")
     directory = os.path.dirname(os.path.abspath(path))
     # A debugger looks for the file by this name.
     name = str(path.resolve()) if "symbols" in get_settings().host_debug else path.name

@@ -441,7 +441,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "options a string": (
         lambda: ElementwiseKernel("T x", "T y", "", options="-O3"),
         TYPE,
-        "'options' must be a sequence of strings, not one string.",
+        "'options' must be a sequence of str, not '-O3'.",
     ),
     "not called": (
         lambda: kernel("T x", "T y").cached_code,

@@ -236,7 +236,7 @@ Parameter 'b' of kernel 'move' is 'bool', and 7 is neither true nor false.
         lambda: kerneltk.RawKernel(AXPY, "axpi")(1, 1, (x,)),
         CompileError,
         """\
-'code' offers no kernel 'axpi': 'axpi' was not declared in this scope; did you mean 'axpy'?.
+'code' offers no kernel 'axpi': 'axpi' was not declared in this scope.
   Hint: did you mean 'axpy'?""",
     ),
 }

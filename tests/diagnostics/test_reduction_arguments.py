@@ -434,13 +434,13 @@ CONSTRUCTORS: dict[str, tuple[dict[str, Any], type[KernelToolkitError], str]] = 
     "no name": ({"name": ""}, SignatureError, 'Invalid kernel name: "" is not a C identifier.'),
     "options in one string": (
         {"options": "-O3"}, ArgumentTypeError,
-        "'options' must be a sequence of strings, not one string.",
+        "'options' must be a sequence of str, not '-O3'.",
     ),
     "options of other types": (
-        {"options": (3,)}, ArgumentTypeError, "'options' must be a sequence of strings.",
+        {"options": (3,)}, ArgumentTypeError, "'options' must be a sequence of str, not (3,).",
     ),
     "no options": (
-        {"options": None}, ArgumentTypeError, "'options' must be a sequence of strings.",
+        {"options": None}, ArgumentTypeError, "'options' must be a sequence of str, not None.",
     ),
     "null in an option": (
         {"options": ("-DN=\0",)}, SignatureError,

@@ -286,6 +286,23 @@ def annotated(x: list[int], y: nothing.that.exists) -> None:  # type: ignore[nam
     y[0] = later + d
 
 
+def formats(numbers, flags, reals):
+    print(f"{numbers[0]:5d}|{numbers[0]:<5}|{numbers[0]:05}|{numbers[0]:+d}|{numbers[0]:>4}|")
+    print(f"{numbers[1]:5d}|{numbers[1]:08X}|{numbers[1]:x}|{numbers[1]:o}|{-numbers[1]:05d}|")
+    print(f"{flags[0]:5d}|{flags[1]:05d}|{flags[0]:<5}|{flags[0]:>5}|{flags[1]:3}|{flags[0]}|")
+    print(f"{reals[0]:10.3f}|{reals[0]:<10.2e}|{reals[0]:g}|{reals[0]:+.0f}|{reals[0]:010.3f}|")
+
+
+def test_formats_are_those_of_python(backend: Any, capfd: Any) -> None:
+    given = np.array([-7, 48879]), np.array([True, False]), np.array([1234.5678])
+    formats(*(array.tolist() for array in given))
+    expected = capfd.readouterr().out
+    arrays = [backend.asarray(array) for array in given]
+    jit.rawkernel(formats)[1, 1](*arrays)
+    backend.asnumpy(arrays[0])
+    assert capfd.readouterr().out == expected
+
+
 def test_an_annotation_that_names_no_dtype_means_nothing(capfd: Any) -> None:
     y = np.zeros(1)
     jit.rawkernel(annotated)[1, 1](np.ones(1, np.float32), y)

@@ -724,6 +724,32 @@ def test_an_output_of_another_shape(backend: Any) -> None:
     assert place.endswith(": def twice(x):")
 
 
+def test_functions_called_as_what_stands_around_their_call(backend: Any) -> None:
+    def n(x, _type):
+        return x + _type
+
+    def i(x, n):
+        return x + n + 0 * jit.index(1)
+
+    def out(x, i):
+        return x + i
+
+    def x(x, out):
+        return x + out
+
+    def out0(x, value):
+        return x + value, x
+
+    def _type(x, _type_2):
+        return x + _type_2
+
+    given = values("float32", 4)
+    for function in (n, i, out, x, out0, _type):
+        found = jit.kernel(function)(backend.asarray(given), backend.asarray(given))
+        first = found[0] if isinstance(found, tuple) else found
+        np.testing.assert_array_equal(backend.asnumpy(first), given + given)
+
+
 def test_outputs_of_another_dtype(backend: Any) -> None:
     with pytest.raises(ArgumentTypeError) as error:
         twice(backend.asarray(values("float32", 4)), out=backend.asarray(values("int32", 4)))
@@ -748,9 +774,17 @@ def test_an_index_of_another_number_of_dimensions(backend: Any) -> None:
     with pytest.raises(ArgumentValueError) as error:
         weighted(backend.asarray(values("float32", 4)))
     assert str(error.value) == (
-        "Kernel '<lambda>' asks for 'jit.index(2)', and its results have the shape (4,), of 1 "
-        "dimensions."
+        "Kernel '<lambda>' asks for 'jit.index(2)', and its results have 1 dimension."
     )
+
+
+def test_shapes_that_do_not_go_together_beside_an_index(backend: Any) -> None:
+    weighted = jit.kernel(lambda x, y: x * y * jit.index(2)[0])
+    x = backend.asarray(values("float32", (2, 3)))
+    with pytest.raises(ArgumentValueError, match=r"\(2, 3\) and \(4, 5\) cannot be broadcast"):
+        weighted(x, backend.asarray(values("float32", (4, 5))))
+    with pytest.raises(ArgumentValueError, match=r"'out' has shape \(4, 5\)"):
+        weighted(x, 1, out=backend.asarray(values("float32", (4, 5))))
 
 
 def test_an_index_that_is_too_many_for_the_array(backend: Any) -> None:

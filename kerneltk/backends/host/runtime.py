@@ -26,7 +26,7 @@ from kerneltk.cache.store import get_cache
 from kerneltk.core import debug_files
 from kerneltk.core.artifacts import ObjectCode
 from kerneltk.core.settings import get_settings
-from kerneltk.errors import BackendUnavailableError, LaunchError
+from kerneltk.errors import BackendUnavailableError, LaunchError, render_message
 from kerneltk.object_code import elf
 
 launch: Callable[[int, int, int, int, int], int]
@@ -110,7 +110,14 @@ def _open_from_file(code: bytes, mode: int) -> int:
 
 
 def _not_loaded(error: OSError) -> LaunchError:
-    return LaunchError(f"The compiled kernel cannot be loaded: {error}.")
+    # The loader's own sentence begins with a path that means nothing to anybody else.
+    reason = str(error).partition(": ")[2] or str(error)
+    hint = ""
+    if "__cxa_guard_" in reason:
+        hint = "give a function's static variable a constant value, as a GPU needs, too."
+    return LaunchError(
+        render_message(f"The compiled kernel cannot be loaded: {reason}.", hint=hint)
+    )
 
 
 def _open_path(path: str, mode: int) -> int:

@@ -39,11 +39,7 @@ class DeclaredKernel:
     parameters: tuple[DeclaredParameter, ...]
     # As written: ``("class T", "int N = 3")``; empty for a kernel that is no template.
     template_parameters: tuple[str, ...]
-    # is_extern_c, is_static, is_anonymous: declared ``extern "C"``; ``static``; in an anonymous
-    # namespace.
-    is_extern_c: bool
-    is_static: bool
-    is_anonymous: bool
+    is_extern_c: bool  # whether it is declared ``extern "C"``
     is_definition: bool  # whether it has a body
     launch_bounds: tuple[str, ...]  # the arguments of ``__launch_bounds__`` as written
     doc: str  # the comment right above, without the marks of a comment
@@ -63,7 +59,6 @@ class DeclaredSymbol:
     memory: Memory
     type: str  # as written, with the extents of an array: ``"float[4][N]"``
     line: int  # one-based
-    is_anonymous: bool = False  # whether it is in an anonymous namespace
     guard: str = ""  # as `DeclaredKernel` has it
 
 

@@ -61,7 +61,6 @@ class KernelReader:
         parameters = declarator.child_by_field_name("parameters")
         if name_node is None or parameters is None or scope.template == ():
             return
-        head = self.tree.plain[start : name_node.start_byte]
         start = scope.start if scope.start >= 0 else start
         begin = self.tree.prepared.start_of(start)
         at_name = self.tree.prepared.start_of(name_node.start_byte)
@@ -70,8 +69,6 @@ class KernelReader:
             parameters=tuple(self._read_parameters(parameters)),
             template_parameters=scope.template or (),
             is_extern_c=scope.is_extern_c,
-            is_static=re.search(r"\bstatic\b", head) is not None,
-            is_anonymous="" in scope.names,
             is_definition=is_definition,
             launch_bounds=self._launch_bounds(words),
             doc=_doc_above(self.tree.prepared, begin),

@@ -88,7 +88,6 @@ def _symbol(
         memory,
         type_source(head + " " + before) + collapse(after),
         tree.prepared.line_of(offset),
-        "" in scope.names,
         tree.prepared.guard_of(offset),
     )
     return (symbol.name, name_node.start_byte), symbol

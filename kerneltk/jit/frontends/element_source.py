@@ -54,9 +54,9 @@ def element_definition(
 ) -> ElementwiseDefinition:
     """The definition for parameters of the types `kinds`.
 
-    The arrays among `args` make type variables of their dtypes. `written` are the parameters that
-    the function writes to, `results` what it returns, `stored` the outputs' dtypes; `short` says
-    that arrays have less than 2**31 elements.
+    The arrays among `args` make type variables of their dtypes, called as no function is. `written`
+    are the parameters that the function writes to, `results` what it returns, `stored` the outputs'
+    dtypes; `short` says that arrays have less than 2**31 elements.
     """
     function = program.kernel
     emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))
@@ -74,12 +74,12 @@ def element_definition(
         plain = names.of(name)
         if isinstance(kind, Array):
             const = "_non_const " if parameter.name in written else ""
-            inputs.append(f"raw {const}{_variable(len(inputs))} {plain}")
+            inputs.append(f"raw {const}{names.of('_type')}:any {plain}")
             values.append(_view(emitter, kind, plain))
         else:
             passed = parameter.type
             assert isinstance(passed, Number | Record)
-            declared = _variable(len(inputs)) if is_array(arg) else passed.dtype.name
+            declared = f"{names.of('_type')}:any" if is_array(arg) else passed.dtype.name
             inputs.append(f"{declared} {plain}")
             values.append(plain)
     rest = [parameter.name for parameter in parameters]
@@ -143,11 +143,6 @@ class _Names:
         return found
 
 
-def _variable(number: int) -> str:
-    """Return the type variable of a parameter: an array's dtype is its own."""
-    return f"Type{number}:any"
-
-
 def _view(emitter: Emitter, kind: Array, name: str) -> str:
     """Return a raw argument as the array that functions take."""
     ctype = emitter.ctype(kind)
@@ -175,7 +170,8 @@ def _operation(
     stored: Sequence[np.dtype[Any]],
 ) -> str:
     """Return the statements for one element: a call, and where its results go."""
-    call = f"{function.name}({', '.join(values)})"
+    # Parameters may be called as the function is, and the loop has names of its own.
+    call = f"::{function.name}({', '.join(values)})"
     if not outputs:
         return f"{call};"
     items = [call]

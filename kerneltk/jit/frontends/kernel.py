@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,7 +18,7 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
@@ -233,21 +233,20 @@ class ElementKernel(Decorated):
                     "of its arguments."
                 )
             if ndim > 1:
-                shape = np.broadcast_shapes(*(a.shape for a in (*by_element, *outputs)))
-                self._check_index(ndim, shape)
+                self._check_index(ndim, max(map(_ndim, (*by_element, *outputs))))
         else:
             shape = self._free_shape(args, options)
-            self._check_index(ndim, shape)
+            self._check_index(ndim, len(shape))
             if not dtypes:
                 return typed.arrays(*given, **options, size=math.prod(shape))
             outputs = self._allocated(args, shape, dtypes, options.get("backend"))
         return typed.arrays(*given, *outputs, **options)
 
-    def _check_index(self, ndim: int, shape: Sequence[int]) -> None:
-        if ndim > 1 and len(shape) != ndim:
+    def _check_index(self, ndim: int, found: int) -> None:
+        if ndim > 1 and found != ndim:
             raise ArgumentValueError(
-                f"Kernel '{self.name}' asks for 'jit.index({ndim})', and its results have the "
-                f"shape {tuple(shape)}, of {len(shape)} dimensions."
+                f"Kernel '{self.name}' asks for 'jit.index({ndim})', and its results have {found} "
+                f"dimension{'s' * (found != 1)}."
             )
 
     def _free_shape(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[int, ...]:
@@ -526,14 +525,15 @@ def kernel(
     """
     if mode not in ("cuda", "numpy"):
         raise ArgumentValueError(f"'mode' must be 'cuda' or 'numpy', not {mode!r}.")
-    if not isinstance(options, tuple | list) or not all(isinstance(o, str) for o in options):
-        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
+    checked = checked_options(options)
     if isinstance(raw, str):
         raw = (raw,)
+    if raw is not None and not isinstance(raw, Collection):
+        raise ArgumentTypeError(f"'raw' must be a sequence of str, not {raw!r}.")
 
     def decorate(decorated: Callable[..., Any]) -> ElementKernel:
         plain = checked_function(decorated, "kernel")
-        definition = Definition(plain, mode, tuple(options), (), bool(fastmath))
+        definition = Definition(plain, mode, checked, (), bool(fastmath))
         return ElementKernel(definition, raw)
 
     return decorate if function is None else decorate(function)

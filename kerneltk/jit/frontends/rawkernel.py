@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kerneltk.backends import foreign_arrays
+from kerneltk.core.artifacts import checked_options
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -665,15 +666,14 @@ def rawkernel(
     """
     if mode not in ("cuda", "numpy"):
         raise ArgumentValueError(f"'mode' must be 'cuda' or 'numpy', not {mode!r}.")
-    if not isinstance(options, tuple | list) or not all(isinstance(o, str) for o in options):
-        raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
+    checked = checked_options(options)
     bounds = checked_bounds(launch_bounds)
 
     def decorate(decorated: Callable[..., Any]) -> Any:
         plain = checked_function(decorated, "rawkernel")
         if device:
             return DeviceFunction(plain)
-        return JitKernel(Definition(plain, mode, tuple(options), bounds, bool(fastmath)))
+        return JitKernel(Definition(plain, mode, checked, bounds, bool(fastmath)))
 
     return decorate if function is None else decorate(function)
 

@@ -8,10 +8,10 @@ import pytest
 
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
-from kerneltk.codegen.definition import check_name, check_options, check_text
+from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.errors import ArgumentTypeError, SignatureError
+from kerneltk.errors import SignatureError
 from kerneltk.signature.parser import parse_signature
 
 
@@ -152,28 +152,6 @@ def test_entries(name: str, entry: str) -> None:
     assert defined(name=name).entry(capabilities_of("host")) == f"_kt_entry_{name}"
 
 
-@pytest.mark.parametrize("text", ["", "x", "x\ny\t\\", "ä → b", "\x7f", "x" * 10**5])
-def test_texts(text: str) -> None:
-    check_text("t", text)
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [
-        ("a\0b", SignatureError, "'t' holds a null character, which would end the text there."),
-        ("\ud800", SignatureError, "'t' holds a lone surrogate, which is no character."),
-        (None, ArgumentTypeError, "'t' must be a string, not 'NoneType'."),
-        (b"x", ArgumentTypeError, "'t' must be a string, not 'bytes'."),
-        (["x"], ArgumentTypeError, "'t' must be a string, not 'list'."),
-    ],
-)
-def test_what_is_no_text(text: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error) as caught:
-        check_text("t", text)
-    assert type(caught.value) is error
-    assert str(caught.value) == message
-
-
 @pytest.mark.parametrize("name", ["k", "_k", "k2", "K_K", "kernel"])
 def test_names(name: str) -> None:
     check_name(name)
@@ -194,19 +172,3 @@ def test_what_is_no_name(name: str, problem: str) -> None:
     with pytest.raises(SignatureError) as caught:
         check_name(name)
     assert str(caught.value) == f'Invalid kernel name: "{name}" {problem}.'
-
-
-def test_options() -> None:
-    assert check_options(["-DX", "-DY"]) == check_options(("-DX", "-DY")) == ("-DX", "-DY")
-    assert check_options(()) == ()
-    with pytest.raises(ArgumentTypeError, match="must be a sequence of strings, not one string"):
-        check_options("-DX")
-    for wrong in (None, 3, {"-DX"}, iter(["-DX"]), [b"-DX"], [None], b"-DX"):
-        with pytest.raises(ArgumentTypeError, match=r"^'options' must be a sequence of strings\.$"):
-            check_options(wrong)
-
-
-@pytest.mark.parametrize("text", ["-DX=\0", "-DX=\ud800"])
-def test_options_are_texts(text: str) -> None:
-    with pytest.raises(SignatureError, match=r"'options' holds a (null character|lone surrogate)"):
-        check_options((text,))

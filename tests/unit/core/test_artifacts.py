@@ -1,12 +1,20 @@
-"""Object code as bytes, and kinds of code by their first bytes."""
+"""Object code as bytes, kinds of code by their first bytes, what sources and options are."""
 
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
-from kerneltk.core.artifacts import ObjectCode, Target, kind_of_code
+from kerneltk.core.artifacts import (
+    ObjectCode,
+    Target,
+    checked_options,
+    checked_text,
+    kind_of_code,
+)
+from kerneltk.errors import ArgumentTypeError, SignatureError
 
 ELF = b"\x7fELF" + bytes(14)
 
@@ -51,3 +59,41 @@ def test_truncated_bytes_are_refused(length: int) -> None:
 def test_other_bytes_are_refused(head: bytes) -> None:
     with pytest.raises(ValueError, match="not an object code"):
         ObjectCode.from_bytes(struct.pack("<I", len(head)) + head)
+
+
+@pytest.mark.parametrize("text", ["", "x", "x\ny\t\\", "ä → b", "\x7f", "x" * 10**5])
+def test_texts(text: str) -> None:
+    checked_text("t", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("a\0b", SignatureError, "'t' holds a null character, which would end the text there."),
+        ("\ud800", SignatureError, "'t' holds a lone surrogate, which is no character."),
+        (None, ArgumentTypeError, "'t' must be a string, not 'NoneType'."),
+        (b"x", ArgumentTypeError, "'t' must be a string, not 'bytes'."),
+        (["x"], ArgumentTypeError, "'t' must be a string, not 'list'."),
+    ],
+)
+def test_what_is_no_text(text: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        checked_text("t", text)
+    assert type(caught.value) is error
+    assert str(caught.value) == message
+
+
+def test_options() -> None:
+    assert checked_options(["-DX", "-DY"]) == checked_options(("-DX", "-DY")) == ("-DX", "-DY")
+    assert checked_options(()) == ()
+    assert checked_options(["-I\udcff"]) == ("-I\udcff",)
+    for wrong in ("-DX", "", None, 3, {"-DX"}, iter(["-DX"]), [b"-DX"], [None], b"-DX"):
+        with pytest.raises(ArgumentTypeError) as error:
+            checked_options(wrong)
+        assert str(error.value) == f"'options' must be a sequence of str, not {wrong!r}."
+
+
+@pytest.mark.parametrize("text", ["-DX=\0", "-DX=\ud800"])
+def test_options_are_texts(text: str) -> None:
+    with pytest.raises(SignatureError, match=r"'options' holds a (null character|lone surrogate)"):
+        checked_options((text,))

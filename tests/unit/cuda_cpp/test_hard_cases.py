@@ -16,7 +16,9 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     CompileError,
+    NoSuchKernelError,
     ScalarOverflowError,
+    SignatureError,
 )
 
 
@@ -185,12 +187,53 @@ def test_kernels_whose_names_macros_make() -> None:
     module.get_function("add_one")(1, 1, (out,))
 
 
+@pytest.mark.parametrize("end", ["\0", "\ud800"])
+def test_code_is_text(end: str) -> None:
+    code = "__global__ void f() {}"
+    for make in (
+        lambda: kerneltk.RawKernel(code + end, "f"),
+        lambda: kerneltk.RawKernel(code, f"f{end}"),
+        lambda: kerneltk.RawModule(code=code + end),
+        lambda: kerneltk.RawModule(code=code, name_expressions=["f", f"f{end}"]),
+    ):
+        with pytest.raises(SignatureError, match=r"holds a (null character|lone surrogate)"):
+            make()
+
+
+def test_null_characters_in_options_and_paths() -> None:
+    with pytest.raises(SignatureError, match="null character"):
+        kerneltk.RawKernel("__global__ void f() {}", "f", options=("-I/a\0b",))
+    for read in (kerneltk.load, lambda path: kerneltk.RawModule(path=path)):
+        with pytest.raises(ArgumentValueError, match="cannot be read: embedded null"):
+            read("a\0b")
+
+
+def test_names_paths_and_template_arguments_of_other_types(tmp_path: Path) -> None:
+    (tmp_path / "t.cu").write_text("template <class T> __global__ void t(T* x) {}")
+    module = kerneltk.load(tmp_path / "t.cu")
+    with pytest.raises(ArgumentTypeError, match="'name' must be a string, not 'int'"):
+        module.get_function(3)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentTypeError, match=r"A template takes types and integers .* not 1\.5"):
+        module.t[1.5]
+    with pytest.raises(ArgumentTypeError, match="'path' must be the path of a file, not 3"):
+        kerneltk.RawModule(path=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("names", ["f", 3, iter(["f"]), {"f"}, [b"f"], [None]])
+def test_name_expressions_are_a_sequence(names: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'name_expressions' must be a sequence of str"):
+        kerneltk.RawModule(code="__global__ void f() {}", name_expressions=names)
+
+
 def test_a_byte_order_mark(tmp_path: Path) -> None:
     code = "\ufeff__global__ void f(int* o) { o[0] = 1; }\n"
     (tmp_path / "mark.cu").write_text(code, encoding="utf-8")
     out = np.zeros(1, np.int32)
     kerneltk.RawKernel(code, "f")(1, 1, (out,))
+    assert out[0] == 1
+    out[0] = 0
     kerneltk.load(tmp_path / "mark.cu").f(1, 1, (out,))
+    assert out[0] == 1
     kerneltk.RawKernel(code, "f").compile_for("sm_90")
 
 
@@ -289,6 +332,22 @@ def test_constants_are_read_only_views() -> None:
     fixed = kerneltk.RawModule(code=VARIABLES).get_array("fixed", backend="host")
     np.testing.assert_array_equal(fixed, [3, 4])
     assert not fixed.flags.writeable
+
+
+def test_subscripts_take_what_kernels_lists(tmp_path: Path) -> None:
+    (tmp_path / "n.cu").write_text(
+        "namespace a { template <class T> __global__ void t(T* o) { o[0] = 2; }"
+        "__global__ void k(int* o) { o[0] = 3; } }"
+    )
+    module = kerneltk.load(tmp_path / "n.cu", name_expressions=["a::t<int>"])
+    assert module.kernels == ("a::k", "a::t<int>")
+    out = np.zeros(1, np.int32)
+    for name, value in (("a::k", 3), ("a::t<int>", 2)):
+        module[name](1, 1, (out,))
+        assert out[0] == value
+    assert module["a::k"] is module.k
+    with pytest.raises(NoSuchKernelError, match=r"no kernel 'a::t<float>'"):
+        module["a::t<float>"]
 
 
 def test_kernels_are_made_once(tmp_path: Path) -> None:

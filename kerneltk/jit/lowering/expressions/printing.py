@@ -138,8 +138,7 @@ def _formatted(
             "formats have a width, a precision and one of the letters d, x, o, e, f, g.",
         )
     side, sign, zero, width, precision, _ = match.groups()
-    left = "-" if side == "<" or (not side and kind == BOOL) else ""
-    flags = f"{left}{sign}{zero}{width}"
+    flags = f"{'-' if side == '<' else ''}{sign}{zero}{width}"
     if letter in ("d", "x", "X", "o") or (not letter and (kind.is_integer or kind == BOOL)):
         if not (kind.is_integer or kind == BOOL) or precision:
             raise low.fail(f"The format '{specification}' needs an integer, not '{kind}'.", span)

@@ -273,7 +273,15 @@ def test_an_unknown_function_is_an_error_at_load() -> None:
     source = """extern "C" void no_such_function();
     extern "C" void f(const void*, long long, long long) { no_such_function(); }"""
     code = toolchain.compile_unit(unit(source, "f"))
-    with pytest.raises(LaunchError, match="undefined symbol: no_such_function"):
+    with pytest.raises(LaunchError, match=r": undefined symbol: no_such_function\.$"):
+        runtime.load(code)
+
+
+def test_a_static_variable_of_a_function_needs_a_constant() -> None:
+    source = """extern "C" void f(const void*, long long n, long long) {
+        static long long first = n; if (first) __builtin_trap(); }"""
+    code = toolchain.compile_unit(unit(source, "f"))
+    with pytest.raises(LaunchError, match=r"\n  Hint: give a function's static variable a"):
         runtime.load(code)
 
 

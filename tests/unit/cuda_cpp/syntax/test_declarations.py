@@ -86,7 +86,6 @@ def test_heads(head: str) -> None:
     assert kernel.name == "foo"
     assert [p.name for p in kernel.parameters] == ["y"]
     assert kernel.is_extern_c == ("extern" in head)
-    assert kernel.is_static == ("static" in head)
     assert kernel.template_parameters == (("class T",) if "template" in head else ())
     assert bool(kernel.launch_bounds) == ("__launch" in head)
 
@@ -104,13 +103,9 @@ def test_namespaces() -> None:
       inline namespace v1 { __constant__ int c; }
     }"""
     f, g, h = read_source(text).kernels
-    assert (f.name, f.is_extern_c, f.is_anonymous) == ("a::b::f", False, False)
+    assert (f.name, f.is_extern_c) == ("a::b::f", False)
     assert (g.name, g.is_extern_c) == ("a::b::g", True)
-    assert (h.name, h.is_anonymous, h.template_parameters) == (
-        "a::b::h",
-        True,
-        ("class T", "int N = 3"),
-    )
+    assert (h.name, h.template_parameters) == ("a::b::h", ("class T", "int N = 3"))
     assert read_source(text).symbols[0].name == "a::b::v1::c"
 
 

@@ -20,6 +20,7 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     NotCompiledError,
+    SignatureError,
     SourceError,
 )
 from kerneltk.jit import ElementKernel, JitKernel, cuda
@@ -122,6 +123,12 @@ def test_the_decorators_forms() -> None:
     assert type(half) is DeviceFunction
 
 
+@pytest.mark.parametrize("raw", [3, iter(["x"])])
+def test_raw_parameters_are_a_sequence(raw: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'raw' must be a sequence of str, not"):
+        jit.kernel(raw=raw)
+
+
 @pytest.mark.parametrize("decorator", [jit.rawkernel, jit.kernel])
 @pytest.mark.parametrize(
     ("options", "error", "text"),
@@ -129,6 +136,11 @@ def test_the_decorators_forms() -> None:
         ({"mode": "c"}, ArgumentValueError, "'mode' must be 'cuda' or 'numpy', not 'c'."),
         ({"options": "-G"}, ArgumentTypeError, "'options' must be a sequence of str, not '-G'."),
         ({"options": (1,)}, ArgumentTypeError, "'options' must be a sequence of str, not (1,)."),
+        (
+            {"options": ("-DN=\0",)},
+            SignatureError,
+            "'options' holds a null character, which would end the text there.",
+        ),
     ],
 )
 def test_options_that_are_refused(
