@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec, jit
-from kerneltk.errors import (
-    ArgumentTypeError,
-)
+from kerneltk.errors import ArgumentTypeError
 
 
 @jit.rawkernel()

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.errors import (
-    NotCompiledError,
-)
+from kerneltk.errors import NotCompiledError
 
 FACTOR = 2
 

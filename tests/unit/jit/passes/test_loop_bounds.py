@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from kerneltk import jit
 from kerneltk.jit import ir
+from kerneltk.jit.ir.types import number
 from kerneltk.jit.passes.barrier_fission import fission
 from kerneltk.jit.passes.loop_bounds import tightened
 
@@ -70,3 +74,44 @@ def test_conditions_that_are_no_bounds() -> None:
     assert guard_text(write, if_(tx < n, write)) == "none"
     either = ir.Logical("or", ((tx < 1).node, (tx >= n).node), AT)
     assert guard_text(if_(E(either), write)) == "none"
+
+
+def test_numbers_that_may_wrap_bound_nothing() -> None:
+    kind = number(np.int64)
+    wide = E(ir.Cast(tx.node, kind, AT))
+
+    def compared(op: str, factor: int) -> ir.If:
+        left = ir.Binary(op, wide.node, ir.Literal_(factor, kind, AT), kind, AT)
+        return if_(E(ir.Compare("<", left, ir.Literal_(5, kind, AT), AT)), let(out[i], 1))
+
+    assert guard_text(compared("*", 2**62)) == "none"
+    assert guard_text(compared("+", 2**63 - 1)) == "none"
+    assert guard_text(compared("//", 2**62)).startswith("all | ")
+    m = ir.Local("m", kind, AT)  # of which nothing is known
+    total = ir.Binary("+", wide.node, m, kind, AT)
+    assert guard_text(let(E(m), 1), if_(E(ir.Compare("<", total, m, AT)), let(out[i], 1))) == "none"
+
+
+@jit.rawkernel()
+def product_below(out: Any) -> None:
+    k = jit.threadIdx.x
+    if np.int64(k) * np.int64(2**62) < 5:
+        out[k] = 1
+
+
+@jit.rawkernel()
+def sum_below(out: Any, a: Any) -> None:
+    k = jit.threadIdx.x
+    if a + np.int64(k) < 5:
+        out[k] = 1
+
+
+def test_threads_behind_an_overflow_are_not_left_out() -> None:
+    k = np.arange(8)
+    found = np.zeros(8, np.int64)
+    product_below[1, 8](found)
+    np.testing.assert_array_equal(found, k * np.int64(2**62) < 5)
+    first = np.int64(2**63 - 3)
+    found[:] = 0
+    sum_below[1, 8](found, first)
+    np.testing.assert_array_equal(found, first + k < 5)

@@ -10,10 +10,8 @@ from kerneltk.jit.lowering.expressions.handlers import EXPRESSIONS
 from kerneltk.jit.lowering.unsupported import REFUSED
 
 # What only stands inside of nodes whose handlers read it themselves.
-PARTS = {
-    ast.Slice,
-    ast.FormattedValue,
-}  # Of later Pythons: refused by a sentence for all that has none of its own.
+PARTS = {ast.Slice, ast.FormattedValue}
+# Of later Pythons: refused by a sentence for all that has none of its own.
 LATER = {"Interpolation", "TemplateStr", "TypeAlias"}
 
 

@@ -7,10 +7,9 @@ import ast
 import pytest
 
 from kerneltk.jit.lowering.statements.handlers import STATEMENTS
-from kerneltk.jit.lowering.unsupported import (
-    REFUSED,  # Of later Pythons: refused by a sentence for all that has none of its own.
-)
+from kerneltk.jit.lowering.unsupported import REFUSED
 
+# Of later Pythons: refused by a sentence for all that has none of its own.
 LATER = {"Interpolation", "TemplateStr", "TypeAlias"}
 
 
