@@ -17,6 +17,7 @@ from kerneltk.jit.lowering.values.evaluation import evaluate
 Part = str | tuple[str, ir.Expression]
 
 _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
+_CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
@@ -78,14 +79,19 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
                     "write the number of digits as a constant.",
                 )
             specification += str(part.value)
+        is_known = isinstance(value, Static) and not hasattr(value.value, "value_rule")
+        if is_known and piece.conversion in _CONVERSIONS:
+            value = Static(_CONVERSIONS[piece.conversion](value.value))  # type: ignore[union-attr]
         if not specification:
             parts += _shown(low, value, span)
-        elif isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+        elif isinstance(value, Static) and is_known:
             try:
                 parts.append(format(value.value, specification))
             except (TypeError, ValueError) as error:
                 raise low.not_computed(error, (value.value,), span) from None
         else:
+            if piece.conversion in _CONVERSIONS:  # makes a string, which has no number's format
+                specification = f"!{chr(piece.conversion)}:{specification}"
             parts += _formatted(low, low.as_number(value, span), specification, span)
     return parts
 
@@ -131,14 +137,16 @@ def _formatted(
     match = _SPECIFICATION.fullmatch(specification)
     kind = ir.number_type(number)
     letter = match[6] if match else ""
-    if match is None or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
+    # With a side zeros are not put between a sign and its number, and C puts them nowhere else.
+    is_filled = match is not None and match[1] and match[3]
+    if match is None or is_filled or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
         raise low.refuse(
             f"The format '{specification}' cannot be used in a kernel.",
             span,
             "formats have a width, a precision and one of the letters d, x, o, e, f, g.",
         )
     side, sign, zero, width, precision, _ = match.groups()
-    left = "-" if side == "<" or (not side and kind == BOOL) else ""
+    left = "-" if side == "<" else ""
     flags = f"{left}{sign}{zero}{width}"
     if letter in ("d", "x", "X", "o") or (not letter and (kind.is_integer or kind == BOOL)):
         if not (kind.is_integer or kind == BOOL) or precision:
