@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from kerneltk.jit.lowering.values.evaluation import evaluate
 Part = str | tuple[str, ir.Expression]
 
 _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
-_CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+_CONVERSIONS: dict[int, Callable[[object], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
@@ -79,16 +80,15 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
                     "write the number of digits as a constant.",
                 )
             specification += str(part.value)
-        is_known = isinstance(value, Static) and not hasattr(value.value, "value_rule")
-        if is_known and piece.conversion in _CONVERSIONS:
-            value = Static(_CONVERSIONS[piece.conversion](value.value))  # type: ignore[union-attr]
-        if not specification:
-            parts += _shown(low, value, span)
-        elif isinstance(value, Static) and is_known:
+        if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+            if piece.conversion in _CONVERSIONS:
+                value = Static(_CONVERSIONS[piece.conversion](value.value))
             try:
                 parts.append(format(value.value, specification))
             except (TypeError, ValueError) as error:
                 raise low.not_computed(error, (value.value,), span) from None
+        elif not specification:
+            parts += _shown(low, value, span)
         else:
             if piece.conversion in _CONVERSIONS:  # makes a string, which has no number's format
                 specification = f"!{chr(piece.conversion)}:{specification}"

@@ -1,6 +1,6 @@
 """Assignments to names, elements and fields, with and without an operator."""
 
-# ruff: noqa: F841, RUF059
+# ruff: noqa: F841, RUF005, RUF059
 from __future__ import annotations
 
 from typing import Any
