@@ -60,8 +60,6 @@ def _strides(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     kind = ir.array_type(array)
     if kind.layout == "fixed":
         dtype = np.dtype(kind.element.dtype)
-        empty = np.lib.stride_tricks.as_strided(np.zeros((), dtype), kind.shape, None)
-        del empty
         steps = [dtype.itemsize]
         for size in reversed(kind.shape[1:]):
             steps.append(steps[-1] * size)

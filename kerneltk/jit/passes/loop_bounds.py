@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Number
+from kerneltk.jit.passes.expression_ranges import interval_of
+from kerneltk.jit.passes.intervals import limits_of
 from kerneltk.jit.passes.rematerialization import is_cheap
 from kerneltk.jit.passes.renaming import with_expressions
 from kerneltk.jit.passes.thread_loops import block_variables
@@ -148,7 +150,8 @@ def _slope(node: ir.Expression) -> _Slope | None:
         source = node.operand.type
         widens = isinstance(source, Number) and source.dtype.itemsize <= kind.dtype.itemsize
         return _slope(node.operand) if widens else None
-    if not isinstance(node, ir.Binary):
+    may_wrap = not kind.weak and interval_of(node, {}) == limits_of(kind)
+    if not isinstance(node, ir.Binary) or (may_wrap and node.op in ("+", "-", "*")):
         return None
     left, right = _slope(node.left), _slope(node.right)
     if left is None or right is None:

@@ -104,23 +104,43 @@ def _not_called(low: FunctionBuilder, function: Any, site: CallSite) -> Exceptio
 def _construct(low: FunctionBuilder, kind: type, site: CallSite) -> Value | None:
     """Return a named tuple or a dataclass."""
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        names = tuple(kind._fields)
+        names = order = tuple(kind._fields)
         defaults: dict[str, Value] = {
             key: Static(value) for key, value in getattr(kind, "_field_defaults", {}).items()
         }
     elif dataclasses.is_dataclass(kind):
-        names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
+        fields = [field for field in dataclasses.fields(kind) if field.init]
+        names = tuple(field.name for field in fields)
+        order = tuple(field.name for field in sorted(fields, key=lambda field: bool(field.kw_only)))
         defaults = {
             field.name: Static(field.default)
-            for field in dataclasses.fields(kind)
+            for field in fields
             if field.default is not dataclasses.MISSING
         }
     else:
         return None
-    values = bind_arguments(low, names, defaults, site)
+    if method := _own_initializer(kind):
+        raise low.refuse(
+            f"'{site.name}' has a '{method}' of its own, which kernels do not run.",
+            site.span,
+            "make the object outside, and pass it as an argument.",
+        )
+    values = bind_arguments(low, order, defaults, site)
     items = tuple(as_item(low, values[name], site.span) for name in names)
     types_ = tuple(item.type for item in items)
     return ir.Construct(items, Tuple(types_, names, kind), site.span)
+
+
+def _own_initializer(kind: type) -> str:
+    """Return a class's own method that does more with its arguments than to keep them."""
+    made = next(c for c in kind.__mro__ if {"_fields", "__dataclass_params__"} & vars(c).keys())
+    is_tuple = "_fields" in vars(made)
+    if hasattr(kind, "__post_init__"):
+        return "__post_init__"
+    if kind.__new__ is not (made if is_tuple else object).__new__:
+        return "__new__"
+    keeps = is_tuple or vars(made)["__dataclass_params__"].init
+    return "" if keeps and kind.__init__ is made.__init__ else "__init__"  # type: ignore[misc]
 
 
 def _invoke(low: FunctionBuilder, callee: Callee, site: CallSite) -> Value:

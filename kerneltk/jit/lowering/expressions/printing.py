@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from kerneltk.jit.lowering.values.evaluation import evaluate
 Part = str | tuple[str, ir.Expression]
 
 _SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
+_CONVERSIONS: dict[int, Callable[[object], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
@@ -78,14 +80,18 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
                     "write the number of digits as a constant.",
                 )
             specification += str(part.value)
-        if not specification:
-            parts += _shown(low, value, span)
-        elif isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+        if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+            if piece.conversion in _CONVERSIONS:
+                value = Static(_CONVERSIONS[piece.conversion](value.value))
             try:
                 parts.append(format(value.value, specification))
             except (TypeError, ValueError) as error:
                 raise low.not_computed(error, (value.value,), span) from None
+        elif not specification:
+            parts += _shown(low, value, span)
         else:
+            if piece.conversion in _CONVERSIONS:  # makes a string, which has no number's format
+                specification = f"!{chr(piece.conversion)}:{specification}"
             parts += _formatted(low, low.as_number(value, span), specification, span)
     return parts
 
@@ -131,7 +137,9 @@ def _formatted(
     match = _SPECIFICATION.fullmatch(specification)
     kind = ir.number_type(number)
     letter = match[6] if match else ""
-    if match is None or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
+    # With a side zeros are not put between a sign and its number, and C puts them nowhere else.
+    is_filled = match is not None and match[1] and match[3]
+    if match is None or is_filled or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
         raise low.refuse(
             f"The format '{specification}' cannot be used in a kernel.",
             span,

@@ -9,6 +9,7 @@ import numpy as np
 
 from kerneltk.jit.intrinsics.base import BoundMethod, Static, Value
 from kerneltk.jit.ir.types import Number
+from kerneltk.jit.lowering.context import LocalFunction
 
 
 def is_object(value: Value) -> bool:
@@ -36,7 +37,7 @@ def description_of(value: Value) -> str:
             return f"The constant {found!r}"
         if isinstance(found, tuple):
             return "A tuple"
-        if isinstance(found, BoundMethod) or hasattr(found, "around"):
+        if isinstance(found, BoundMethod | LocalFunction):
             return f"The function '{name_of(found)}'"
         name = getattr(found, "__name__", "")
         if not isinstance(name, str) or not name:

@@ -5,126 +5,42 @@ from __future__ import annotations
 import dataclasses
 import enum
 import itertools
-import math
-import struct
 import threading
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
-from kerneltk.backends.registry import capabilities_of, capabilities_of_target
-from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     LaunchError,
     ScalarOverflowError,
-    Snippet,
 )
 from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.ir.types import (
-    BOOL,
-    PY_COMPLEX,
-    PY_FLOAT,
     PY_INT,
-    VOID,
     Array,
-    Number,
-    Opaque,
     Record,
     Tuple,
     Type,
 )
 from kerneltk.jit.launch import launcher
-from kerneltk.jit.launch.arguments import Arguments, arguments_of
-from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
-from kerneltk.jit.launch.marshalling import (
-    ArgumentPath,
-    Layout,
-    alignment_of,
-    layout_of,
-    members_of,
-    type_of,
-)
+from kerneltk.jit.launch.arguments import arguments_of
+from kerneltk.jit.launch.launcher import Launcher
+
+from .cpp_kernel import PACKED, PARTICLE, WAVE, Config, Nested, Pair, Text
 
 HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
-
-PARTICLE = np.dtype([("id", np.int8), ("mass", np.float64), ("at", np.float32, 3)], align=True)
-PACKED = np.dtype([("tag", np.int8), ("value", np.float32)])
-WAVE = np.dtype({"names": ["z", "k"], "formats": [np.complex128, np.int32], "itemsize": 32})
-
-VIEWS = """
-#include <kerneltk/complex.hpp>
-#include <kerneltk/float16.hpp>
-#include <kerneltk/bfloat16.hpp>
-template <class T, int N> struct dense { T* data; long long extent[N]; };
-template <class T> struct dense<T, 0> { T* data; };
-template <class T, int N> struct strided { T* data; long long extent[N]; long long stride[N]; };
-struct particle { signed char id; double mass; float at[3]; };
-struct __attribute__((packed)) packed { signed char tag; float value; };
-struct wave { complex<double> z; int k; unsigned char rest[12]; };
-template <class T> struct tail { T rest; };
-"""
-
 STRUCTURES = """
 struct pair { signed char left; dense<float, 1> right; };
 struct config { double scale; bool count; };
 struct nested { pair first; config second; };
 """
-
-
-@dataclass
-class Text:
-    """A front-end whose kernel is CUDA C++: the parameters' C++ types, and what is done.
-
-    `parameters` and `body` may be functions of the types of the arguments.
-    """
-
-    parameters: Any
-    body: Any
-    written: Any = ()
-    mode: LaunchMode = field(default_factory=LaunchMode)
-    name: str = "probe"
-    source: str = "def probe(x, y, z, n): pass"
-    head: str = ""
-    asked: list[tuple[Type, ...]] = field(default_factory=list)
-
-    def unit(self, backend: BackendName, types: tuple[Type, ...]) -> TranslationUnit:
-        parameters, body = (
-            made(types) if callable(made) else made for made in (self.parameters, self.body)
-        )
-        kernel = f'extern "C" __global__ void probe({parameters}) {{ {body} }}\n'
-        text = f"{VIEWS}{self.head}\n{kernel}"
-        symbol = "probe"
-        if backend == "host":
-            includes = "#include <kerneltk/host_grid.hpp>\n#include <kerneltk/host_device.hpp>\n"
-            text = f"{includes}{text}KERNELTK_ENTRY(_kt_entry_0, (probe))\n"
-            symbol = "_kt_entry_0"
-        return TranslationUnit(
-            backend, text, "", name="probe", exports=(("probe", symbol),), raw=True
-        )
-
-    def compiled(self, arguments: Arguments) -> CompiledKernel:
-        backend, types = arguments.backend, arguments.types
-        assert arguments.shapes.is_32bit_indexable
-        self.asked.append(types)
-        unit = self.unit(backend.name, types)
-        function = pipeline.get_module(unit, backend)[0].function(unit.exports[0][1])
-        written = (*self.written, *([True] * len(types)))[: len(types)]
-        return CompiledKernel(function, backend.limits(function), written, self.mode)
-
-    def path(self, index: int) -> ArgumentPath:
-        if index > 3:
-            return ArgumentPath(self.name, f"more{index}")
-        start = self.source.index("xyzn"[index], 9)
-        snippet = Snippet("probe.py", self.source, start, start + 1)
-        return ArgumentPath(self.name, "xyzn"[index], snippet)
 
 
 class Kernel(Launcher):
@@ -181,292 +97,11 @@ def adder() -> Kernel:
 # -- types -----------------------------------------------------------------------------------------
 
 
-class Pair(NamedTuple):
-    left: Any
-    right: Any
-
-
-@dataclass(frozen=True)
-class Config:
-    scale: Any
-    count: Any
-
-
-@dataclass(slots=True)
-class Nested:
-    pair: Any
-    config: Any
-
-
 class Color(enum.IntEnum):
     RED = 3
 
 
 x32 = np.arange(10, dtype=np.float32)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (True, BOOL),
-        (7, PY_INT),
-        (Color.RED, PY_INT),
-        (1.5, PY_FLOAT),
-        (1j, PY_COMPLEX),
-        (None, VOID),
-        (np.True_, BOOL),
-        (np.float64(1), Number(np.dtype("f8"))),
-        (np.float16(1), Number(np.dtype("f2"))),
-        (np.complex64(1), Number(np.dtype("c8"))),
-        (np.longlong(1), Number(np.dtype("i8"))),
-        (np.uint64(1), Number(np.dtype("u8"))),
-        (ml_dtypes.bfloat16(1), Number(np.dtype(ml_dtypes.bfloat16))),
-        (np.zeros((), PARTICLE)[()], Record(PARTICLE)),
-        (x32, Array(Number(np.dtype("f4")), 1)),
-        (x32[::2], Array(Number(np.dtype("f4")), 1, "strided")),
-        (x32[:1:2], Array(Number(np.dtype("f4")), 1)),
-        (np.zeros((3, 4)), Array(Number(np.dtype("f8")), 2)),
-        (np.zeros((3, 4)).T, Array(Number(np.dtype("f8")), 2, "strided")),
-        (np.zeros(()), Array(Number(np.dtype("f8")), 0)),
-        (np.zeros(3, PARTICLE), Array(Record(PARTICLE), 1)),
-        ((), Tuple(())),
-        ((1, (2.0, None)), Tuple((PY_INT, Tuple((PY_FLOAT, VOID))))),
-        (Pair(1, x32), Tuple((PY_INT, Array(Number(np.dtype("f4")), 1)), ("left", "right"), Pair)),
-        (Config(1.0, True), Tuple((PY_FLOAT, BOOL), ("scale", "count"), Config)),
-        (
-            Nested(Pair(1, 2), ()),
-            Tuple(
-                (Tuple((PY_INT, PY_INT), ("left", "right"), Pair), Tuple(())),
-                ("pair", "config"),
-                Nested,
-            ),
-        ),
-    ],
-    ids=repr,
-)
-def test_types(value: object, expected: Type) -> None:
-    found = type_of(value, np.ndarray)
-    assert found == expected
-    assert hash(found) == hash(expected)
-
-
-PATH = ArgumentPath("probe", "x", Snippet("probe.py", "def probe(x): pass", 10, 11))
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (
-            [1, 2],
-            "Parameter 'x' of kernel 'probe' cannot take an object of type 'list'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: pass an array, or a tuple: its length and its types are compiled into the "
-            "kernel.",
-        ),
-        (
-            (1, ("text",)),
-            "Parameter 'x[1][0]' of kernel 'probe' cannot take an object of type 'str'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: pass its characters as an array: 'np.frombuffer(text, np.uint8)'.",
-        ),
-        (
-            Config({"a": 1}, 0),
-            "Parameter 'x.scale' of kernel 'probe' cannot take an object of type 'dict'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: pass a named tuple or a dataclass instance, whose fields have names, too.",
-        ),
-        (
-            Config,
-            "Parameter 'x' of kernel 'probe' cannot take the class 'Config'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: name it in the kernel itself, as 'np.float32' or a global variable.",
-        ),
-        (
-            len,
-            "Parameter 'x' of kernel 'probe' cannot take an object of type "
-            "'builtin_function_or_method'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: call it by its name in the kernel: a global function, or one of an enclosing "
-            "function.",
-        ),
-        (
-            {1},
-            "Parameter 'x' of kernel 'probe' cannot take an object of type 'set'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: pass an array of its elements.",
-        ),
-        (
-            math,
-            "Parameter 'x' of kernel 'probe' cannot take an object of type 'module'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: name it in the kernel itself.",
-        ),
-        (
-            threading.Event(),
-            "Parameter 'x' of kernel 'probe' cannot take an object of type 'Event'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: pass an array, a number, None, or a tuple, a named tuple or a dataclass "
-            "instance of them.",
-        ),
-        (
-            np.zeros(3, object),
-            "Parameter 'x' of kernel 'probe' cannot take the array: the dtype 'object' has no C "
-            "type that kernels can use.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^",
-        ),
-        (
-            np.zeros(3, ">f4"),
-            "Parameter 'x' of kernel 'probe' cannot take the array: the dtype '>f4' has a byte "
-            "order that is not this machine's.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: convert with 'x.astype(x.dtype.newbyteorder(\"=\"))'.",
-        ),
-        (
-            np.datetime64("2020-01-01"),
-            "Parameter 'x' of kernel 'probe' cannot take the value: the dtype 'datetime64[D]' has "
-            "no C type that kernels can use.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^",
-        ),
-        (
-            np.longdouble(1),
-            "Parameter 'x' of kernel 'probe' cannot take the value: the dtype "
-            f"'{np.dtype(np.longdouble)}' has no C type that kernels can use.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^",
-        ),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_is_no_argument(value: object, message: str) -> None:
-    with pytest.raises(ArgumentTypeError) as caught:
-        type_of(value, np.ndarray, PATH)
-    assert str(caught.value) == message
-
-
-def test_without_a_place() -> None:
-    with pytest.raises(ArgumentTypeError, match=r"^Kernels cannot take an object of type 'list'\."):
-        type_of([], np.ndarray)
-    with pytest.raises(ArgumentTypeError, match=r"^The dtype 'object' has no C type"):
-        type_of(np.zeros(1, object), np.ndarray)
-
-
-# -- layout ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("kind", "format_", "on_host", "on_cuda"),
-    [
-        (BOOL, "?", (1, 1), (1, 1)),
-        (PY_INT, "q", (8, 8), (8, 8)),
-        (PY_FLOAT, "d", (8, 8), (8, 8)),
-        (PY_COMPLEX, "dd", (16, 8), (16, 16)),
-        (Number(np.dtype("c8")), "ff", (8, 4), (8, 8)),
-        (Number(np.dtype("f2")), "e", (2, 2), (2, 2)),
-        (Number(np.dtype(ml_dtypes.bfloat16)), "H", (2, 2), (2, 2)),
-        (VOID, "", (0, 1), (0, 1)),
-        (Tuple(()), "", (0, 1), (0, 1)),
-        (Tuple((VOID, Tuple(()))), "", (0, 1), (0, 1)),
-        (Array(Number(np.dtype("f4")), 0), "Q", (8, 8), (8, 8)),
-        (Array(Number(np.dtype("f4")), 2), "Qqq", (24, 8), (24, 8)),
-        (Array(Number(np.dtype("f4")), 2, "strided"), "Qqqqq", (40, 8), (40, 8)),
-        (Record(PARTICLE), "32s", (32, 8), (32, 8)),
-        (Record(PACKED), "5s", (5, 1), (5, 1)),
-        (Record(WAVE), "32s", (32, 8), (32, 16)),
-        (Tuple((BOOL, PY_INT, BOOL)), "?7xq?7x", (24, 8), (24, 8)),
-        (Tuple((BOOL, VOID, Number(np.dtype("i2")))), "?1xh", (4, 2), (4, 2)),
-    ],
-)
-def test_layouts(
-    kind: Type, format_: str, on_host: tuple[int, int], on_cuda: tuple[int, int]
-) -> None:
-    assert layout_of(kind, HOST) == Layout(format_, *on_host)
-    assert layout_of(kind, CUDA) == Layout(format_, *on_cuda)
-    assert struct.calcsize("<" + format_) == on_host[0]
-
-
-def test_complex_members_are_aligned_otherwise_on_gpus() -> None:
-    kinds = (BOOL, PY_COMPLEX, VOID, BOOL)
-    assert members_of(kinds, HOST)[0] == (0, 8, None, 24)
-    assert members_of(kinds, CUDA)[0] == (0, 16, None, 32)
-    assert layout_of(Tuple(kinds), HOST).format == "?7xdd?7x"
-    assert layout_of(Tuple(kinds), CUDA).format == "?15xdd?15x"
-
-
-def test_alignment_of_records() -> None:
-    outer = np.dtype({"names": ["wave", "name"], "formats": [WAVE, "S3"], "itemsize": 48})
-    assert alignment_of(outer, HOST) == 8
-    assert alignment_of(outer, CUDA) == 16
-    unnatural = np.dtype([("a", np.int8), ("b", PACKED)])
-    assert alignment_of(unnatural, CUDA) == 1
-
-
-CTYPES: dict[str, Type] = {
-    "bool": BOOL,
-    "long long": PY_INT,
-    "double": PY_FLOAT,
-    "complex<double>": PY_COMPLEX,
-    "complex<float>": Number(np.dtype("c8")),
-    "short": Number(np.dtype("i2")),
-    "float16": Number(np.dtype("f2")),
-    "bfloat16": Number(np.dtype(ml_dtypes.bfloat16)),
-    "dense<float, 0>": Array(Number(np.dtype("f4")), 0),
-    "dense<float, 3>": Array(Number(np.dtype("f4")), 3),
-    "strided<float, 3>": Array(Number(np.dtype("f4")), 3, "strided"),
-    "particle": Record(PARTICLE),
-    "packed": Record(PACKED),
-    "wave": Record(WAVE),
-    "pair": Tuple((Number(np.dtype("i1")), Array(Number(np.dtype("f4")), 1))),
-    "nested": Tuple(
-        (
-            Tuple((Number(np.dtype("i1")), Array(Number(np.dtype("f4")), 1))),
-            Tuple((PY_FLOAT, BOOL)),
-        )
-    ),
-    "tail<wave>": Tuple((Record(WAVE),)),
-}
-
-
-@pytest.mark.parametrize("target", ["host", "sm_90"])
-def test_layouts_are_the_compilers(target: str) -> None:
-    """Each type behind a byte and before one, as members of a struct."""
-    backend = capabilities_of_target(target)
-    lines = []
-    for number, (ctype, kind) in enumerate(CTYPES.items()):
-        name = f"probe{number}"
-        items = (Number(np.dtype("i1")), kind, Number(np.dtype("i1")))
-        layout, front = (members_of(found, backend)[1] for found in (items, items[:2]))
-        own = layout_of(kind, backend)
-        lines += [
-            f"struct {name} {{ signed char a; {ctype} b; signed char c; }};",
-            f"static_assert(sizeof({ctype}) == {own.size} && alignof({ctype}) == {own.alignment});",
-            f"static_assert(sizeof({name}) == {layout.size});",
-            f"static_assert(alignof({name}) == {layout.alignment});",
-            f"struct {name}_front {{ signed char a; {ctype} b; }};",
-            f"static_assert(sizeof({name}_front) == {front.size});",
-        ]
-        assert struct.calcsize("<" + layout.format) == layout.size
-    checks = "\n".join(lines)
-    unit = Text("int x", "", head=f"{STRUCTURES}\n{checks}").unit(backend.name, ())
-    assert pipeline.compile_ahead(unit, target).code
-
-
-def test_groups_are_not_passed() -> None:
-    with pytest.raises(ValueError, match="No argument is a grid"):
-        layout_of(Opaque("grid", "grid_group"), HOST)
-    with pytest.raises(ValueError, match="No argument is a shared 1-d array"):
-        layout_of(Array(PY_INT, 1, space="shared"), HOST)
-
 
 # -- what arrives ----------------------------------------------------------------------------------
 
@@ -836,7 +471,6 @@ frozen = np.zeros(10, np.float32)
 frozen.flags.writeable = False
 shifted = np.zeros(41, np.uint8)[1:].view(np.float32)
 odd = np.lib.stride_tricks.as_strided(z32[:8], (2,), (6,))
-
 REFUSED: dict[str, tuple[tuple[Any, ...], type[Exception], str]] = {
     "an int beyond 64 bits": (
         (x32, x32, z32, 2**63),

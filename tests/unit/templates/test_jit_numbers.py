@@ -21,7 +21,7 @@ import pytest
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 
-from ....sampling import half
+from ...sampling import half
 
 Array = npt.NDArray[Any]
 Reference = Callable[..., Any]

@@ -1,0 +1,157 @@
+"""A field that is an array, assigned as a whole: filled, or broadcast to as NumPy does."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ..showing import body_of, refused
+
+
+def filled(rs: Any, i: Any) -> None:
+    rs[i].v = 0
+
+
+def filled_by_a_call(rs: Any, x: Any) -> None:
+    rs[0].v = x[0] + 1
+
+
+def of_another_record(rs: Any, i: Any) -> None:
+    rs[0].v = rs[i].v
+
+
+def of_an_array(rs: Any, x: Any) -> None:
+    rs[0].v = x
+
+
+def of_a_part(rs: Any) -> None:
+    rs[0].v = rs[0].v[::-1]
+
+
+def of_a_tuple(rs: Any, tt: Any) -> None:
+    rs[0].v = tt
+
+
+def of_no_dimensions(rs: Any, empty: Any) -> None:
+    rs[0].v = empty
+
+
+BODIES = [
+    (
+        filled,
+        """\
+for k: int in range(0, 3, 1):
+    rs[wrap i].v[k] = 0.0:float64
+""",
+    ),
+    (
+        filled_by_a_call,
+        """\
+t: float64 = float64(x[0] + 1.0:float32)
+for k: int in range(0, 3, 1):
+    rs[0].v[k] = t
+""",
+    ),
+    (
+        of_another_record,
+        """\
+for k: int in range(0, 3, 1):
+    rs[0].v[k] = rs[wrap i].v[k]
+""",
+    ),
+    (
+        of_an_array,
+        """\
+t: float32[:] = x
+assert (t.shape[0] == 3) or (t.shape[0] == 1), "an array is broadcast to the field 'v' of the shape (3,)"
+t_2: bool = t.shape[0] == 1
+declare local: local float64[3]
+for k: int in range(0, 3, 1):
+    local[k] = float64(t[0 if t_2 else k])
+for k_2: int in range(0, 3, 1):
+    rs[0].v[k_2] = local[k_2]
+""",
+    ),
+    (
+        of_a_part,
+        """\
+t: strided float64[:] = rs[0].v[::-1] -> strided float64[:]
+assert (t.shape[0] == 3) or (t.shape[0] == 1), "an array is broadcast to the field 'v' of the shape (3,)"
+t_2: bool = t.shape[0] == 1
+declare local: local float64[3]
+for k: int in range(0, 3, 1):
+    local[k] = t[0 if t_2 else k]
+for k_2: int in range(0, 3, 1):
+    rs[0].v[k_2] = local[k_2]
+""",
+    ),
+    (
+        of_a_tuple,
+        """\
+t: float64 = float64(tt[0])
+t_2: float64 = float64(tt[1])
+t_3: float64 = float64(tt[2])
+rs[0].v[0] = t
+rs[0].v[1] = t_2
+rs[0].v[2] = t_3
+""",
+    ),
+    (
+        of_no_dimensions,
+        """\
+t: float32[()] = empty
+declare local: local float64[3]
+for k: int in range(0, 3, 1):
+    local[k] = float64(t[()])
+for k_2: int in range(0, 3, 1):
+    rs[0].v[k_2] = local[k_2]
+""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
+def test_assigned_as_a_whole(function: Any, expected: str) -> None:
+    assert body_of(function) == expected
+
+
+def of_two_dimensions(rs: Any, m: Any) -> None:
+    rs[0].v = m
+
+
+def of_too_few(rs: Any, t: Any) -> None:
+    rs[0].v = t
+
+
+def of_complex_numbers(rs: Any, z: Any) -> None:
+    rs[0].v = z[0]
+
+
+def of_an_object(rs: Any) -> None:
+    rs[0].v = None
+
+
+REFUSED_STATEMENTS = [
+    (
+        of_two_dimensions,
+        "An array of 2 dimensions is not broadcast to the field 'v' of the shape (3,).",
+    ),
+    (of_too_few, "An array of the shape (2,) is not broadcast to the field 'v' of the shape (3,)."),
+    (
+        of_complex_numbers,
+        (
+            "A complex number cannot be stored to an element of the field 'v' of type "
+            "'float64'. Hint: take '.real' or 'abs(x)'."
+        ),
+    ),
+    (of_an_object, "None has no value to compute with. Hint: test with 'is None'."),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), REFUSED_STATEMENTS, ids=[f.__name__ for f, _ in REFUSED_STATEMENTS]
+)
+def test_what_is_refused(function: Any, expected: str) -> None:
+    assert refused(function, of_elements=False) == expected

@@ -1,0 +1,351 @@
+"""Functions that kernels call, lowered for each combination of types, with what they capture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kerneltk import jit
+
+from .showing import body_of, refused
+
+
+def add(a: Any, b: Any = 2, *, c: Any = 3) -> Any:
+    return a + b + c
+
+
+def total(*values: Any) -> Any:
+    found = 0
+    for value in values:
+        found += value
+    return found
+
+
+def first(a: Any, /, b: Any) -> Any:
+    return a
+
+
+def put(x: Any, i: Any) -> None:
+    x[i] = 1
+
+
+def pick(name: Any, pair: Any) -> Any:
+    return pair[0] if name == "left" else pair[1]
+
+
+def defaults(y: Any, i: Any) -> None:
+    y[0] = add(i)
+    y[1] = add(i, c=i)
+    y[2] = add(1, 2, c=3)
+
+
+def each_types_own(x: Any, y: Any, i: Any) -> None:
+    y[0] = add(i)
+    y[1] = add(y[2])
+    x[0] = add(x[1])
+
+
+def any_number_of_values(y: Any, i: Any) -> None:
+    y[0] = total(i, 2)
+    y[1] = total()
+
+
+def by_position(y: Any, i: Any) -> None:
+    y[0] = first(i, b=2)
+
+
+def for_its_effect(y: Any, i: Any) -> None:
+    put(y, i)
+
+
+def known_arguments(y: Any, tt: Any) -> None:
+    y[0] = pick("left", tt)
+    y[1] = pick("right", tt)
+
+
+def a_nested_function(y: Any, i: Any) -> None:
+    scale = 3
+
+    def scaled(v: Any, more: Any = i) -> Any:
+        return v * scale + more
+
+    y[0] = scaled(y[1])
+    y[2] = scaled(y[3])
+
+
+def a_captured_variable(y: Any, i: Any) -> None:
+    k = y[0]
+    k += 1
+
+    def shifted(v: Any) -> Any:
+        return v + k
+
+    y[1] = shifted(i)
+    k = 5
+    y[2] = shifted(i)
+
+
+def a_function_as_an_argument(y: Any, i: Any) -> None:
+    def twice(f: Any, v: Any) -> Any:
+        return f(f(v))
+
+    y[0] = twice(lambda v: v + 1, i)
+
+
+def an_impure_call_is_made_once(y: Any) -> None:
+    def next_of(a: Any) -> Any:
+        return jit.atomic_add(a, 0, 1)
+
+    y[1] = next_of(y) + next_of(y)
+
+
+BODIES = [
+    (
+        defaults,
+        """\
+function add(a: int, b: int, c: int) -> int
+    return (a + b) + c
+
+y[0] = int64(add(i, 2, 3))
+y[1] = int64(add(i, 2, i))
+y[2] = int64(add(1, 2, 3))
+""",
+    ),
+    (
+        each_types_own,
+        """\
+function add(a: int, b: int, c: int) -> int
+    return (a + b) + c
+
+function add_2(a: int64, b: int, c: int) -> int64
+    return (a + int64(b)) + int64(c)
+
+function add_3(a: float32, b: int, c: int) -> float32
+    return (a + float32(b)) + float32(c)
+
+y[0] = int64(add(i, 2, 3))
+y[1] = add_2(y[2], 2, 3)
+x[0] = add_3(x[1], 2, 3)
+""",
+    ),
+    (
+        any_number_of_values,
+        """\
+function total(values: (int, int)) -> int
+    found: int = 0
+    t: int = values[0]
+    found: int = found + t
+    t_2: int = values[1]
+    found: int = found + t_2
+    return found
+
+function total_2() -> int
+    found: int = 0
+    return found
+
+y[0] = int64(total((i, 2)))
+y[1] = int64(total_2())
+""",
+    ),
+    (
+        by_position,
+        """\
+function first(a: int, b: int) -> int
+    return a
+
+y[0] = int64(first(i, 2))
+""",
+    ),
+    (
+        for_its_effect,
+        """\
+function put(x: int64[:], i: int)
+    x[wrap i] = 1:int64
+
+put(y, i)
+""",
+    ),
+    (
+        known_arguments,
+        """\
+function pick(pair: (int, int, int32)) -> int
+    return pair[0]
+
+function pick_2(pair: (int, int, int32)) -> int
+    return pair[1]
+
+y[0] = int64(pick(tt))
+y[1] = int64(pick_2(tt))
+""",
+    ),
+    (
+        a_nested_function,
+        """\
+function scaled(v: int64, more: int, scale: int) -> int64
+    return (v * int64(scale)) + int64(more)
+
+y[0] = scaled(y[1], i, 3)
+y[2] = scaled(y[3], i, 3)
+""",
+    ),
+    (
+        a_captured_variable,
+        """\
+function shifted(v: int, k: int64) -> int64
+    return int64(v) + k
+
+k: int64 = y[0]
+k: int64 = k + 1:int64
+y[1] = shifted(i, k)
+k: int64 = 5:int64
+y[2] = shifted(i, k)
+""",
+    ),
+    (
+        a_function_as_an_argument,
+        """\
+function lambda(v: int) -> int
+    return v + 1
+
+function twice(v: int) -> int
+    return lambda(lambda(v))
+
+y[0] = int64(twice(i))
+""",
+    ),
+    (
+        an_impure_call_is_made_once,
+        """\
+function next_of(a: int64[:]) -> int64
+    t: int64 = atomic_add(&a[0], 1:int64)
+    return t
+
+t: int64 = next_of(y)
+t_2: int64 = next_of(y)
+y[1] = t + t_2
+""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
+def test_calls(function: Any, expected: str) -> None:
+    assert body_of(function) == expected
+
+
+def endless(a: Any) -> Any:
+    return endless(a) + 1
+
+
+def recursion(y: Any) -> None:
+    y[0] = endless(1)
+
+
+def with_keywords(**given: Any) -> Any:
+    return 1
+
+
+def keywords(y: Any) -> None:
+    y[0] = with_keywords(a=1)
+
+
+def position_only(y: Any) -> None:
+    y[0] = first(b=1, a=2)
+
+
+def keyword_only(y: Any) -> None:
+    y[0] = add(1, 2, 3)
+
+
+def an_error_inside(y: Any, t: Any) -> None:
+    y[0] = add(t)
+
+
+def sometimes(a: Any) -> Any:
+    if a > 0:
+        return 1
+
+
+def without_a_result(y: Any) -> None:
+    y[0] = sometimes(y[0])
+
+
+def of_two_kinds(a: Any) -> Any:
+    if a > 0:
+        return 1
+    return (1, 2)
+
+
+def results_of_two_kinds(y: Any) -> None:
+    y[0] = of_two_kinds(y[0])
+
+
+def own_memory(a: Any) -> Any:
+    return jit.local_memory("int32", 4)
+
+
+def returned_memory(y: Any) -> None:
+    y[0] = own_memory(1)[0]
+
+
+MADE = eval("lambda a: a")
+
+
+def without_a_source(y: Any) -> None:
+    y[0] = MADE(1)
+
+
+REFUSED_STATEMENTS = [
+    (
+        recursion,
+        (
+            "'endless' calls itself ('recursion' -> 'endless' -> 'endless'), which kernels "
+            "cannot do. Hint: write a loop, with an array of local memory for what is "
+            "pending."
+        ),
+    ),
+    (
+        keywords,
+        "'with_keywords' takes '**given', which kernels cannot pass. Hint: name the keywords.",
+    ),
+    (position_only, "'first' takes 'a' by its position only."),
+    (keyword_only, "'add' takes 2 arguments, and 3 were given."),
+    (
+        an_error_inside,
+        (
+            "'+' cannot be computed for a value of type 'tuple of (int, float)' and a number "
+            "of type 'int'."
+        ),
+    ),
+    (
+        without_a_result,
+        (
+            "'sometimes' may end without a value, and returns one here. Hint: return a value "
+            "on every way."
+        ),
+    ),
+    (results_of_two_kinds, "'of_two_kinds' returns values whose types do not go together."),
+    (
+        returned_memory,
+        (
+            "Memory of a function cannot be returned from it. Hint: declare it where it is "
+            "used, and pass it as an argument."
+        ),
+    ),
+    (
+        without_a_source,
+        (
+            "'MADE' cannot be called: the text of the lambda of line 1 cannot be had: exec() "
+            "and python -c do not keep it. Hint: write the text to a file, or register it in "
+            "linecache.cache under the name that compile() is given"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), REFUSED_STATEMENTS, ids=[f.__name__ for f, _ in REFUSED_STATEMENTS]
+)
+def test_what_is_refused(function: Any, expected: str) -> None:
+    assert refused(function, of_elements=False) == expected

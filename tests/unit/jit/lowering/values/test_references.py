@@ -1,0 +1,142 @@
+"""Records in memory: references to them, views of their fields, what is evaluated once."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ..showing import body_of, refused
+
+
+def is_a_name_for_it(rs: Any, i: Any) -> None:
+    r = rs[i]
+    r.a = 1
+    r.v[0] = r.a
+
+
+def is_one_of_two(rs: Any, y: Any) -> None:
+    r = rs[0]
+    if y[0] > 0:
+        r = rs[1]
+    r.a = 7
+
+
+def put(r: Any) -> None:
+    r.a = 3
+
+
+def is_passed(rs: Any, i: Any) -> None:
+    put(rs[i])
+
+
+def is_kept_in_a_tuple(rs: Any, i: Any) -> None:
+    t = (rs[i], 1)
+    t[0].a = t[1]
+
+
+def index_is_what_it_was(rs: Any, i: Any) -> None:
+    r = rs[i]
+    i += 1
+    r.a = i
+
+
+def is_exchanged(rs: Any, i: Any) -> None:
+    a = rs[0]
+    b = rs[1]
+    rs[0], rs[1] = b, a
+
+
+def loops_over_records(rs: Any) -> None:
+    for r in rs:
+        r.a = 1
+
+
+BODIES = [
+    (
+        is_a_name_for_it,
+        """\
+rs[wrap i].a = 1:int32
+rs[wrap i].v[0] = float64(rs[wrap i].a)
+""",
+    ),
+    (
+        is_one_of_two,
+        """\
+r: &{a: int32, v: float64[3]} = rs[0] -> &{a: int32, v: float64[3]}
+if y[0] > 0:int64:
+    r: &{a: int32, v: float64[3]} = rs[1] -> &{a: int32, v: float64[3]}
+r[()].a = 7:int32
+""",
+    ),
+    (
+        is_passed,
+        """\
+function put(r: &{a: int32, v: float64[3]})
+    r[()].a = 3:int32
+
+t: int = i
+put(rs[(t + rs.shape[0]) if (t < 0) else t] -> &{a: int32, v: float64[3]})
+""",
+    ),
+    (
+        is_kept_in_a_tuple,
+        """\
+t: int = i
+t_2: (&{a: int32, v: float64[3]}, int) = (rs[(t + rs.shape[0]) if (t < 0) else t] -> &{a: int32, v: float64[3]}, 1)
+t_2[0][()].a = int32(t_2[1])
+""",
+    ),
+    (
+        index_is_what_it_was,
+        """\
+t: int = i
+i: int = i + 1
+rs[wrap t].a = int32(i)
+""",
+    ),
+    (
+        is_exchanged,
+        """\
+rs[0] = (rs[1] -> &{a: int32, v: float64[3]})[()]
+rs[1] = (rs[0] -> &{a: int32, v: float64[3]})[()]
+""",
+    ),
+    (
+        loops_over_records,
+        """\
+for k: int in range(0, rs.shape[0], 1):
+    t: int = k
+    rs[t].a = 1:int32
+""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
+def test_references(function: Any, expected: str) -> None:
+    assert body_of(function) == expected
+
+
+def copy_or_not(rs: Any, y: Any) -> None:
+    r = rs[0]
+    if y[0] > 0:
+        r = rs[1].copy()
+    y[1] = r.a
+
+
+REFUSED_STATEMENTS = [
+    (
+        copy_or_not,
+        (
+            "'r' is assigned values whose types do not go together. Hint: one of them is a "
+            "record of an array, and the other a copy: use 'x[i].copy()'."
+        ),
+    )
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), REFUSED_STATEMENTS, ids=["copy"])
+def test_what_is_refused(function: Any, expected: str) -> None:
+    assert refused(function, of_elements=False) == expected

@@ -1,0 +1,114 @@
+"""Threads that return early: what they note, and which loops ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kerneltk.jit import ir
+from kerneltk.jit.ir.types import Type
+from kerneltk.jit.passes.early_returns import without_returns
+
+from .writing import AT, a, for_, i, if_, leave, let, lines, n, out, tx, x
+
+
+class Variables:
+    """Makes variables as a function does that has none of these names."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def __call__(self, stem: str, kind: Type) -> str:
+        count = sum(name.rstrip("23456789") == stem for name in self.made)
+        self.made.append(stem if not count else f"{stem}{count + 1}")
+        return self.made[-1]
+
+
+def loop(*body: Any) -> ir.ThreadLoop:
+    return ir.ThreadLoop(body, AT)
+
+
+def result(*body: Any) -> str:
+    return "\n" + "\n".join(lines(without_returns(body, Variables()))) + "\n"
+
+
+def test_nothing_to_do() -> None:
+    variables = Variables()
+    for body in (
+        (),
+        (loop(let(a, 1)),),
+        # What the last loop leaves, nothing follows.
+        (loop(let(a, 1)), loop(if_(tx < n, leave), let(out[tx], a))),
+    ):
+        assert without_returns(body, variables) == body
+    assert variables.made == []
+
+
+def test_a_return_at_the_end_is_dropped() -> None:
+    first = loop(let(a, 1))
+    assert without_returns((first, leave), Variables()) == (first,)
+    assert without_returns((leave,), Variables()) == ()
+    last = loop(if_(tx < n, leave), let(a, 1))
+    assert without_returns((last, leave), Variables()) == (last,)
+
+
+def test_a_plain_condition_is_noted() -> None:
+    assert (
+        result(loop(if_(tx < n, leave), let(a, 1)), loop(let(out[tx], a)))
+        == """
+_kt_alive = 0
+threads:
+  _kt_gone = threadIdx.x < n
+  _kt_alive = _kt_alive | not _kt_gone
+if _kt_alive == 0:
+  return
+threads:
+  if _kt_gone:
+    return
+  a = 1
+threads:
+  if _kt_gone:
+    return
+  out[threadIdx.x] = a
+"""
+    )
+
+
+def test_two_plain_conditions_have_two_notes() -> None:
+    shown = result(
+        loop(if_(tx < n, leave), let(a, 1), if_(x[tx] < 1, leave)), loop(let(out[tx], a))
+    )
+    assert "_kt_gone = threadIdx.x < n" in shown
+    assert "_kt_gone2 = x[threadIdx.x] < 1" in shown
+    asked = "  if _kt_gone:\n    return\n  if _kt_gone2:\n    return\n  out[threadIdx.x] = a\n"
+    assert shown.endswith(asked)
+
+
+def test_a_return_inside_of_something_sets_a_flag() -> None:
+    assert (
+        result(loop(for_(i, n, if_(tx < i, leave))), loop(let(out[tx], 1)))
+        == """
+threads:
+  _kt_gone = False
+_kt_alive = 0
+threads:
+  if _kt_gone:
+    return
+  for i in 0..n:
+    if threadIdx.x < i:
+      _kt_gone = True
+      return
+  _kt_alive = 1
+if _kt_alive == 0:
+  return
+threads:
+  if _kt_gone:
+    return
+  out[threadIdx.x] = 1
+"""
+    )
+
+
+def test_a_loop_in_a_branch_of_the_block_sets_a_flag() -> None:
+    shown = result(if_(n < 3, loop(if_(tx < n, leave))), loop(let(out[tx], 1)))
+    assert "      _kt_gone = True\n      return\n" in shown
+    assert shown.endswith("threads:\n  if _kt_gone:\n    return\n  out[threadIdx.x] = 1\n")
