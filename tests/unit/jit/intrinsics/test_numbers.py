@@ -489,9 +489,9 @@ def test_including_the_header_is_cheap() -> None:
     def best(source: str) -> float:
         times = []
         for _ in range(7):
-            start = time.perf_counter()
+            start = time.process_time()
             assert compile_cuda(source, "sm_90")[0]
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times)
 
     bare = best("#include <kerneltk/core.hpp>\n" + BARE)
