@@ -562,8 +562,8 @@ class CudaFile(RawModule):
         return kernel
 
     def __getitem__(self, name: str) -> Any:
-        """Return what the attribute of that name is; kernels whose names this class has itself,
-        such as ``options``, and those of `kernels` by their whole names are found here only.
+        """Return the member of that name. Kernels whose names this class has itself, such as
+        ``options``, and those of `kernels` by their whole names are found here only.
         """
         return self._member(name)
 

@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @cache
 def why_no_gpu(count: int = 1) -> str | None:
-    """Return what is missing for a CUDA test on this machine, or None if nothing is."""
+    """Return the reason why a CUDA test cannot run on this machine, or None."""
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed"
     with warnings.catch_warnings():
@@ -166,7 +166,7 @@ class Once:
         directory.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, what: object, make: Callable[[], bytes]) -> bytes:
-        """Return what `make` returns, now or for another test of the run; `what` decides it."""
+        """Return the result of `make`, now or for another test of the run; `what` is its key."""
         return self.file(what, make).read_bytes()
 
     def file(self, what: object, make: Callable[[], bytes]) -> Path:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kerneltk.backends import registry
@@ -105,7 +106,6 @@ class JointUnits:
 
 
 _TOGETHER = 192  # cases whose units are made when the first of them is asked for
-_MOST = {"cuda": 16, "host": 8}
 
 
 class JointCases:
@@ -113,31 +113,40 @@ class JointCases:
 
     Parameters
     ----------
-    cases : sequence
-        Each has a `name` of its own.
+    samples : sequence of sequences
+        Cases, each with a `name` of its own; those of different samples are compiled apart.
     units_of : callable
         Returns the units of a case for a backend, by any names.
+    most : mapping
+        The largest group, by backend.
     """
 
     def __init__(
-        self, cases: Sequence[Any], units_of: Callable[[Any, str], Mapping[str, TranslationUnit]]
+        self,
+        samples: Sequence[Sequence[Any]],
+        units_of: Callable[[Any, str], Mapping[str, TranslationUnit]],
+        most: Mapping[str, int] = MappingProxyType({"cuda": 16, "host": 8}),
     ) -> None:
-        self._cases = cases
+        self._most = most
         self._units_of = units_of
-        self._number = {case.name: number for number, case in enumerate(cases)}
-        self._parts: dict[tuple[int, str], tuple[JointUnits, dict[str, Mapping[str, Any]]]] = {}
+        self._neighbours = {
+            case.name: cases[first : first + _TOGETHER]
+            for cases in samples
+            for first in range(0, len(cases), _TOGETHER)
+            for case in cases[first : first + _TOGETHER]
+        }
+        self._parts: dict[tuple[str, str], tuple[JointUnits, dict[str, Mapping[str, Any]]]] = {}
 
     def prepare(self, case: Any, which: str, backend: str, once: Once) -> None:
         """Leave the object code of one of a case's units in the compile cache, if there is one."""
-        number = self._number[case.name] // _TOGETHER
-        if (number, backend) not in self._parts:
-            first = number * _TOGETHER
-            members = self._cases[first : first + _TOGETHER]
+        members = self._neighbours[case.name]
+        key = members[0].name, backend
+        if key not in self._parts:
             made = {member.name: self._units_of(member, backend) for member in members}
             units = (unit for own in made.values() for unit in own.values())
             target = "sm_90" if backend == "cuda" else "host"
-            self._parts[number, backend] = JointUnits(units, target, _MOST[backend]), made
-        joint, made = self._parts[number, backend]
+            self._parts[key] = JointUnits(units, target, self._most[backend]), made
+        joint, made = self._parts[key]
         if which in made[case.name]:
             joint.prepare(made[case.name][which], once)
 

@@ -17,24 +17,6 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 
-__all__ = [
-    "Access",
-    "ArrayAccess",
-    "Backend",
-    "BlocksOf",
-    "Bound",
-    "Compiler",
-    "DeviceBackend",
-    "Function",
-    "GridLimits",
-    "LaunchCall",
-    "LaunchMode",
-    "LaunchValue",
-    "Module",
-    "make_block",
-    "record_bytes",
-]
-
 
 def record_bytes(record: np.void) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return the bytes of a structured scalar, which can be written to: the memory of the array
@@ -344,7 +326,7 @@ class Backend(Compiler, Protocol):
         """
 
     def limits(self, function: Function) -> GridLimits:
-        """Return what a launch of a raw kernel may ask for."""
+        """Return the limits of a raw kernel's launch: block, grid and shared memory."""
 
     def allow_shared(self, function: Function, size: int) -> None:
         """Prepare a raw kernel for `size` bytes of dynamic shared memory."""
@@ -395,4 +377,4 @@ class DeviceBackend(Backend, Protocol):
         """
 
     def owner_of(self, array: Any) -> Any:
-        """Return what owns the memory of an array that was allocated in such a context."""
+        """Return the owner of the memory of an array that was allocated in such a context."""

@@ -80,7 +80,7 @@ class KernelDefinition(ABC):
             return self.known_facts
         return lex_facts(
             self.signature,
-            [source for _, source in self.expressions],
+            tuple(source for _, source in self.expressions),
             self.preamble,
             self.options,
             assigning=self.assigning,

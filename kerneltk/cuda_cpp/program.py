@@ -20,13 +20,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
-from kerneltk.errors import (
-    ArgumentValueError,
-    CompileError,
-    LaunchError,
-    Snippet,
-    render_message,
-)
+from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
 from kerneltk.object_code.reflection import (
     ParameterType,
     decode,
@@ -144,14 +138,9 @@ class RawProgram:
         return tuple(request.expression for request in self.requests() if request.is_variable)
 
     def offering(self, expression: str) -> RawProgram:
-        """Return a program that offers a kernel: this one, or where it is loaded another one of
-        the same source.
-
-        Raises
-        ------
-        ArgumentValueError
-            The source has nothing of that name; or it has variables and is loaded, and another
-            module would have variables of its own.
+        """Return a program that offers a kernel: this one, or where it is loaded another one of the
+        same source. Raises ArgumentValueError where the source has nothing of that name; or it has
+        variables and is loaded, and another module would have variables of its own.
         """
         with self._lock:
             if expression in self.offered or expression.startswith("_Z"):
@@ -358,14 +347,8 @@ class RawProgram:
     # -- what is loaded --------------------------------------------------------------------------
 
     def module(self, backend: Backend) -> tuple[Module, ObjectCode]:
-        """Return the module on the current device, and its object code.
-
-        Raises
-        ------
-        CompileError
-            The compiler refused the source.
-        BackendUnavailableError
-            There is no compiler.
+        """Return the module on the current device, and its object code. Raises CompileError where
+        the compiler refused the source, and BackendUnavailableError where there is no compiler.
         """
         key = (backend.name, backend.device_key())
         with self._lock:
@@ -429,12 +412,8 @@ class RawProgram:
         return KernelSignature(expression, tuple(parameters), size)
 
     def variable(self, backend: Backend, name: str) -> Variable:
-        """Return a variable of the module on the current device.
-
-        Raises
-        ------
-        ArgumentValueError
-            The source has no such variable, or none that can be reached from outside.
+        """Return a variable of the module on the current device. Raises ArgumentValueError where
+        the source has no such variable, or none that can be reached from outside.
         """
         module, code = self.module(backend)
         symbol = dict(code.symbols).get(f"&{name}")

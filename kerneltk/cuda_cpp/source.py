@@ -374,13 +374,7 @@ def read_file(
     compiler: str = "nvrtc",
     links: tuple[LinkInput, ...] = (),
 ) -> RawSource:
-    """Read a source from a file.
-
-    Raises
-    ------
-    ArgumentValueError
-        There is no such file.
-    """
+    """Read a source from a file. Raises ArgumentValueError where there is no such file."""
     code = bytes_of(path).decode(errors="surrogateescape")
     code = code.replace("\r\n", "\n").replace("\r", "\n")
     directory = os.path.dirname(os.path.abspath(path))

@@ -20,8 +20,6 @@ from kerneltk.jit.passes.lasting_memory import with_lasting_memory
 from kerneltk.jit.passes.narrow_parameters import narrow_parameters
 from kerneltk.jit.passes.value_range import shorten, simplify
 
-__all__ = ["PASSES", "Pass", "PassContext", "everywhere", "optimized"]
-
 
 class PassContext(NamedTuple):
     """What a program is compiled for; `of_elements` says that its last function is no kernel, but
@@ -44,7 +42,7 @@ class Pass(NamedTuple):
 def _of_functions(
     change: Callable[[ir.Function, PassContext], ir.Function],
 ) -> Callable[[ir.Program, PassContext], ir.Program]:
-    """Return what rewrites each function of a program by itself."""
+    """Return a pass over programs that rewrites each function by itself."""
 
     def run(program: ir.Program, context: PassContext) -> ir.Program:
         return ir.Program(tuple(change(function, context) for function in program.functions))

@@ -90,7 +90,7 @@ def _compiler() -> Finding:
 
 
 def _sentence(error: BackendUnavailableError) -> str:
-    """Return what is wrong; the hint that follows is what `advice` says."""
+    """Return the error's first line; the hints behind it are `advice`'s."""
     return str(error).partition("\n")[0]
 
 

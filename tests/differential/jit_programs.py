@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from kerneltk.core.artifacts import TranslationUnit
+
+from ..joint_units import JointCases
+from ..sampling import samples_of, thinned, without_numbers
 from . import (
     jit_programs_arrays,
     jit_programs_corners,
@@ -14,7 +18,7 @@ from . import (
     jit_programs_statements,
     jit_programs_threads,
 )
-from .jit_programs_support import Program
+from .jit_programs_support import Program, unit_of
 
 PROGRAMS: tuple[Program, ...] = (
     *jit_programs_statements.TABLE,
@@ -28,3 +32,13 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_numba.TABLE,
     *jit_programs_corners.TABLE,
 )
+SAMPLES = samples_of(PROGRAMS, without_numbers)
+COMPILED = thinned(SAMPLES)  # for GPUs
+
+
+def _units_of(program: Program, backend: str) -> dict[str, TranslationUnit]:
+    return {"unit": unit_of(program, backend)}
+
+
+JOINT = JointCases(SAMPLES, _units_of, {"host": 40})
+JOINT_COMPILED = JointCases(COMPILED, _units_of, {"cuda": 40})

@@ -377,7 +377,7 @@ class Triple:
 
 
 def same(value: Any) -> Callable[[dict[int, Any]], dict[int, Any]]:
-    """Return what gives every thread the same, computed from all values."""
+    """Return a function that gives every thread the same value, computed from all values."""
     return lambda values: dict.fromkeys(values, value(values))
 
 

@@ -342,7 +342,7 @@ def batch(name: str) -> Batch:
 
 
 def _ulp(x: Array) -> Array:
-    """Return what `math.ulp` is to float64, in the operand's own type."""
+    """Return the unit in the last place, as `math.ulp` does, in the operand's own type."""
     size = np.abs(x)
     up, down = (np.nextafter(size, np.array(to, x.dtype)) for to in (np.inf, 0))
     found = np.where(np.isinf(up), size - down, up - size).astype(x.dtype)
@@ -356,7 +356,7 @@ _OF_OWN_TYPE: dict[Any, Callable[..., Any]] = {math.ulp: _ulp, math.nextafter: n
 def _by_element(
     function: Function, inputs: Sequence[Array], dtypes: Sequence[np.dtype[Any]], plain: bool
 ) -> tuple[list[Array], Array]:
-    """Return what Python computes of each element, and where it raises."""
+    """Return Python's result for each element, and where it raises."""
     size = inputs[0].size
     results = [np.zeros(size, dtype) for dtype in dtypes]
     raised = np.zeros(size, bool)

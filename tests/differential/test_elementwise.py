@@ -10,6 +10,7 @@ import pytest
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases
+from ..sampling import parameters, samples_of, thinned, without_numbers
 from .cases import CASES
 from .support import Case, check
 
@@ -19,7 +20,7 @@ def test_every_case_has_its_own_name() -> None:
 
 
 def call_of(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Return what a case calls its kernel with; None if it launches nothing."""
+    """Return the arguments of a case's call; None if it launches nothing."""
     arguments = case.make()
     kernel = case.kernel
     if len(arguments) not in (kernel.nin, kernel.nargs):
@@ -40,22 +41,25 @@ def units_of(case: Case, backend: Any) -> dict[str, TranslationUnit]:
     return {"call": case.kernel.translation_unit(*arguments, backend=backend, **how)}
 
 
-JOINT = JointCases(CASES, units_of)
+SAMPLES = samples_of(CASES, without_numbers)
+JOINT = JointCases(SAMPLES, units_of)
+COMPILED = thinned(SAMPLES)
+JOINT_COMPILED = JointCases(COMPILED, units_of)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", parameters(SAMPLES))
 def test_case(backend: Any, case: Case, once: Any) -> None:
     if backend.name == "host":
         JOINT.prepare(case, "call", "host", once)
     check(backend, case)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", parameters(COMPILED))
 def test_case_compiles_for_cuda(case: Case, once: Any) -> None:
     call = call_of(case)
     if call is None:
         return
-    JOINT.prepare(case, "call", "cuda", once)
+    JOINT_COMPILED.prepare(case, "call", "cuda", once)
     arguments, how = call
     code = case.kernel.compile(*arguments, target="sm_90", **how)
     assert code.kind == "cubin"

@@ -11,10 +11,10 @@ import pytest
 from kerneltk import jit
 
 from ..conftest import Once
-from ..joint_units import JointUnits
+from ..sampling import parameters
 from . import jit_reference
-from .jit_programs import PROGRAMS
-from .jit_programs_support import Program, arrays_of, assert_same, rebuilt, unit_of
+from .jit_programs import JOINT, PROGRAMS, SAMPLES
+from .jit_programs_support import Program, arrays_of, assert_same, rebuilt
 
 
 def test_every_program_has_its_own_name() -> None:
@@ -22,15 +22,10 @@ def test_every_program_has_its_own_name() -> None:
     assert [name for name, n in Counter(p.name for p in PROGRAMS).items() if n > 1] == []
 
 
-@pytest.fixture(scope="module")
-def units() -> JointUnits:
-    return JointUnits((unit_of(program, "host") for program in PROGRAMS), "host")
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_program(backend: Any, program: Program, units: JointUnits, once: Once) -> None:
+@pytest.mark.parametrize("program", parameters(SAMPLES))
+def test_program(backend: Any, program: Program, once: Once) -> None:
     if backend.name == "host":
-        units.prepare(unit_of(program, "host"), once)
+        JOINT.prepare(program, "unit", "host", once)
     arguments = program.make()
     originals = list(arrays_of(arguments))
     copies = backend.asarrays(*originals)

@@ -14,6 +14,7 @@ from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.jit.compile import PassContext
 
+from ..sampling import half
 from .numbers_differences import DIFFERENCES, RAISED
 from .numbers_table import (
     COMPLEX,
@@ -50,6 +51,9 @@ VECTORS = (
 )  # fmt: skip
 # What stands for all integers where only the compilation is tested.
 COMPILED = ("bool", "int8", "uint64", *FLOATS, *COMPLEX)
+
+# Computed as wider or narrower ones are.
+LIKE_OTHERS = ("int16", "uint16", "uint32", "complex128")
 
 
 class Comparison:
@@ -97,7 +101,10 @@ class Comparison:
         assert not self.failures, "\n".join([f"{len(self.failures)} functions", *self.failures])
 
 
-@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.exhaustive] * (name in LIKE_OTHERS)) for name in DTYPES],
+)
 def test_functions_at_special_values(backend: Any, name: str) -> None:
     comparison = Comparison(name)
     for function, inputs, dtypes, found in batch(name).run(backend):
@@ -122,7 +129,7 @@ def test_vector_functions_at_special_values(backend: Any, name: str) -> None:
     comparison.check()
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", half(COMPILED))
 def test_functions_compile_for_gpus(name: str) -> None:
     definition = batch(name).definition
     unit = definition.unit(

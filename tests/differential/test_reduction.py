@@ -14,6 +14,7 @@ from kerneltk import ReductionKernel
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases, JointUnits
+from ..sampling import first_word, half, parameters, samples_of, thinned
 from .reduction_cases import (
     ARGMIN,
     BOOL,
@@ -144,13 +145,13 @@ def units_of(case: ReductionCase, backend: Any) -> dict[str, TranslationUnit]:
     }
 
 
-JOINT = JointCases(CASES, units_of)
+SAMPLES = samples_of(CASES, first_word)
+JOINT = JointCases(SAMPLES, units_of)
+COMPILED = thinned(SAMPLES)
+JOINT_COMPILED = JointCases(COMPILED, units_of)
 
 
-@pytest.mark.parametrize(
-    ("case", "mode"),
-    [pytest.param(case, way, id=f"{case.name}-{way}") for case in CASES for way in ways(case)],
-)
+@pytest.mark.parametrize(("case", "mode"), parameters(SAMPLES, ways))
 def test_case(backend: Any, case: ReductionCase, mode: str, once: Any) -> None:
     if backend.name == "host":
         JOINT.prepare(case, mode, "host", once)
@@ -163,10 +164,10 @@ def assert_compiled_for_cuda(kernel: ReductionKernel, *arguments: Any, **how: An
     assert code.entry.encode() in code.code
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", parameters(COMPILED))
 def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
     for way, arguments, how in calls_of(case):
-        JOINT.prepare(case, way, "cuda", once)
+        JOINT_COMPILED.prepare(case, way, "cuda", once)
         assert_compiled_for_cuda(case.kernel, *arguments, **how)
 
 
@@ -247,7 +248,7 @@ def test_length_of_everything(backend: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("axis", [0, -1])
-@pytest.mark.parametrize("dtype", of_which(GRID_DTYPES[::2], "float32"), ids=str)
+@pytest.mark.parametrize("dtype", half(GRID_DTYPES[::2]), ids=str)
 def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: Any) -> None:
     # Distinct texts are few.
     texts: dict[str, tuple[TranslationUnit, Array]] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TEXTS = Path(__file__).parent / "texts"
+SOURCES = Path(__file__).parent / "sources"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,7 +24,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     update = bool(request.config.getoption("--update-golden", default=False))
 
     def compare(name: str, text: str) -> None:
-        path = TEXTS / name
+        path = SOURCES / name
         if update:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)

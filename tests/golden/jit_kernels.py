@@ -1,4 +1,4 @@
-"""Kernels in restricted Python whose IR and texts are kept.
+"""Kernels in restricted Python whose IR and sources are kept.
 
 They are in a module of their own since pytest rewrites the assertions of a test's.
 """

@@ -97,8 +97,8 @@ def test_text_compiles_for_other_architectures(architecture: str, name: str) -> 
 
 def test_every_golden_file_is_one_of_these() -> None:
     known = {f"{b}_{name}.{'cu' if b == 'cuda' else 'cpp'}" for b, name, _ in ALL}
-    texts = Path(__file__).parent / "texts"
-    assert {path.name for path in texts.iterdir() if path.is_file()} == known
+    sources = Path(__file__).parent / "sources"
+    assert {path.name for path in sources.iterdir() if path.is_file()} == known
 
 
 def _larger(spec: ArraySpec) -> ArraySpec:

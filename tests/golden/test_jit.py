@@ -74,9 +74,9 @@ def test_text(name: str, backend: Any, ending: str, golden: Callable[[str, str],
 
 
 def test_every_golden_file_is_one_of_these() -> None:
-    texts = Path(__file__).parent / "texts" / "jit"
+    sources = Path(__file__).parent / "sources" / "jit"
     known = {f"{name}.{ending}" for name in TABLE for ending in ("txt", "cu", "cpp")}
-    assert {path.name for path in texts.iterdir()} == known
+    assert {path.name for path in sources.iterdir()} == known
 
 
 def test_a_barrier_splits_a_kernel() -> None:

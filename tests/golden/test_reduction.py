@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from kerneltk import ArraySpec, ReductionKernel
+from kerneltk.codegen.reduction import ReductionSpecialization
+
+from ..unit.schedule.test_reduction import ON_CUDA, ON_HOST
 
 make = ArraySpec.make
 
@@ -126,6 +129,9 @@ HOST = {
         SCALED_SUM, (make("f4", (10**4, 1000)), 2.0, make("f4", 1000)), ("column_totals",),
         {"axis": 0, "where": make("?", (10**4, 1))},
     ),
+    "short": Text(
+        SUM, (make("f4", (10**5, 4)),), ("_kt_r < 4",), {"axis": 1}, (make("f4", (10**5 + 64, 4)),),
+    ),
     "row_blocked": Text(SUM, (make("f4", (10**6, 3)),), ("end_blocked",), {"axis": 0}),
     "fields": Text(
         ARGMAX, (make("f4", (1000, 1000)),), ("totals_of<_type_reduce", "row_totals"),
@@ -160,8 +166,22 @@ def test_text_compiles_for_other_architectures(architecture: str, name: str) -> 
 
 def test_every_golden_file_is_one_of_these() -> None:
     known = {f"{b}_{name}.{'cu' if b == 'cuda' else 'cpp'}" for b, name, _ in ALL}
-    texts = Path(__file__).parent / "texts" / "reduction"
-    assert {path.name for path in texts.iterdir()} == known
+    sources = Path(__file__).parent / "sources" / "reduction"
+    assert {path.name for path in sources.iterdir()} == known
+
+
+def test_each_strategy_has_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = set()
+    context = ReductionSpecialization.context
+
+    def noted(specialization: ReductionSpecialization) -> dict[str, Any]:
+        seen.add(type(specialization.schedule))
+        return context(specialization)
+
+    monkeypatch.setattr(ReductionSpecialization, "context", noted)
+    for backend, _, text in ALL:
+        text.kernel.translation_unit(*text.arguments, backend=backend, **text.options)
+    assert seen == {*ON_CUDA, *ON_HOST}
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import bind_types
 
 from .addressing import Addressing, Target
+from .examples import drawn
 
 TRIPLET = np.dtype([("a", "f4"), ("b", "f4"), ("c", "i4")])
 PACKED = np.dtype([("a", "i1"), ("b", "f4")])
@@ -148,8 +149,7 @@ def loops(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("backend", ["cuda", "host"])
-@given(loops(), st.booleans(), st.sampled_from([None, 64, 1024]))
-@settings(deadline=None, max_examples=400)
+@drawn(loops(), st.booleans(), st.sampled_from([None, 64, 1024]), few=120, many=400)
 def test_every_element_is_reached_once(
     backend: str, loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool, block: int | None
 ) -> None:
@@ -161,8 +161,7 @@ def test_every_element_is_reached_once(
 
 
 @pytest.mark.parametrize("backend", ["cuda", "host"])
-@given(loops(), st.booleans())
-@settings(deadline=None, max_examples=100)
+@drawn(loops(), st.booleans(), few=40, many=100)
 def test_direct_loops_keep_the_order(
     backend: str, loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool
 ) -> None:
@@ -229,8 +228,10 @@ def long_loops(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
     return specs, shape
 
 
-@given(long_loops(), st.booleans(), st.booleans(), st.sampled_from([None, 32, 1024]))
-@settings(deadline=None, max_examples=600)
+@drawn(
+    long_loops(), st.booleans(), st.booleans(), st.sampled_from([None, 32, 1024]),
+    few=150, many=600,
+)  # fmt: skip
 def test_indices_of_32_bits_hold_every_number(
     loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool, direct: bool, block: int | None
 ) -> None:
@@ -259,8 +260,7 @@ def test_indices_of_32_bits_hold_every_number(
 
 
 @pytest.mark.parametrize("backend", ["cuda", "host"])
-@given(loops(), loops(), st.booleans())
-@settings(deadline=None, max_examples=150)
+@drawn(loops(), loops(), st.booleans(), few=50, many=150)
 def test_several_outputs_and_inputs_that_are_written(
     backend: str,
     loop: tuple[list[ArraySpec], tuple[int, ...]],

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event
 from hypothesis import strategies as st
 
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen import argument_block
-from kerneltk.codegen import reduction as lowering
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import render
@@ -31,6 +30,7 @@ from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved
 from kerneltk.signature.type_binding import bind_types
 
+from .examples import drawn
 from .reduction_addressing import (
     MOST_SHARED_BYTES,
     ReductionAddressing,
@@ -337,15 +337,13 @@ def checked(case: Case) -> None:
     event(" ".join([s.strategy, *flags_of(s)]))
 
 
-@given(cases("any"))
-@settings(deadline=None, max_examples=700)
+@drawn(cases("any"), few=200, many=700)
 def test_every_element_is_added_once(case: Case) -> None:
     checked(case)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@given(data=st.data())
-@settings(deadline=None, max_examples=150)
+@drawn(st.data(), few=50, many=150)
 def test_every_element_is_added_once_in_shapes_of_a_kind(kind: str, data: Any) -> None:
     checked(data.draw(cases(kind)))
 
@@ -712,8 +710,7 @@ def far_reductions(draw: Any) -> Case:
     )
 
 
-@given(far_reductions())
-@settings(deadline=None, max_examples=250)
+@drawn(far_reductions(), few=80, many=250)
 def test_numbers_beyond_32_bits(case: Case) -> None:
     s = schedule_of(check_far(case))
     event(f"{s.strategy}, {'64' if s.wide_index else '32'} bits")
@@ -773,7 +770,7 @@ def test_the_model_finds_planted_faults(fault: str, monkeypatch: pytest.MonkeyPa
     case, change = FAULTS[fault]
     check(case)
     plan = reduction_cuda.plan_reduction_cuda
-    monkeypatch.setattr(lowering, "plan_reduction_cuda", lambda *given: change(plan(*given)))
+    monkeypatch.setattr(reduction_cuda, "plan_reduction_cuda", lambda *given: change(plan(*given)))
     with pytest.raises(AssertionError):
         check(case)
 
@@ -796,7 +793,7 @@ def test_the_model_finds_narrow_numbers(monkeypatch: pytest.MonkeyPatch) -> None
     check_far(case)
     plan = reduction_cuda.plan_reduction_cuda
     monkeypatch.setattr(
-        lowering,
+        reduction_cuda,
         "plan_reduction_cuda",
         lambda *given: replace(plan(*given), wide_index=False),
     )

@@ -245,7 +245,7 @@ class Semantics:
         return self.binary("//", left, right), self.binary("%", left, right)
 
     def call(self, name: str, kind: str, *values: Any) -> Any:
-        """Return what a function of NumPy gives for numbers of one kind, as one of a kind.
+        """Call a function of NumPy with numbers of one kind, and return a number of a kind.
 
         `kind` is what the numbers are converted to before; empty where they are taken as they are.
         """
@@ -273,7 +273,7 @@ class Semantics:
         array[index] = self.to(value, dtype.name)
 
     def target(self, array: Any, index: Any) -> tuple[Any, Any, Any]:
-        """Return what is updated, with its value before."""
+        """Return the target of an update, with its value before."""
         return array, index, loaded(array[index])
 
     def update(self, op: str, target: tuple[Any, Any, Any], value: Any) -> None:

@@ -116,7 +116,7 @@ def outcome_of(program: Program, wanted: Results, backend: Backend | None) -> Ou
 
 
 def compared(found: Results, wanted: Results) -> str:
-    """Return what is different; empty if nothing is. A zero's sign counts, a NaN's bits do not."""
+    """Return the first difference, if any. A zero's sign counts, a NaN's bits do not."""
     for name, its in wanted.items():
         ours = found[name]
         if ours.dtype != its.dtype or ours.shape != its.shape:

@@ -1,10 +1,17 @@
 """Files and modules that the documentation names exist."""
 
+import ast
+import itertools
+import math
 import re
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from kerneltk import jit
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -12,7 +19,10 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 NAMED = re.compile(
     r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|j2|hpp|inc|md|txt)|(?:tests|kerneltk|benchmarks)/[\w./-]*/)`"
 )
-SOURCES = re.compile(r"`(\w+\.(?:hpp|inc|j2))`")
+SOURCES = re.compile(r"`([\w.]+\.(?:hpp|inc|j2|py))`")
+# Of names in the code those that no word of a sentence or of Python looks like.
+IN_CODE = re.compile(r"`(?=\w*[A-Z_.])([A-Za-z_]\w*(?:\.\w+)*)(?:\([^`]*\))?`")
+RECIPES = ("development.md", "jit-internals.md")
 FOLDERS = ("", "kerneltk", "kerneltk/jit", "kerneltk/templates", "tests/unit/jit")
 
 
@@ -26,9 +36,43 @@ def test_named_files_are_there(page: Path) -> None:
     names = set(NAMED.findall(text))
     assert page.name != "development.md" or len(names) > 20
     assert [name for name in sorted(names) if not exists(name)] == []
-    headers = {path.name for path in (ROOT / "kerneltk" / "templates").rglob("*")}
-    if page.name in ("development.md", "jit-internals.md"):
-        assert sorted(set(SOURCES.findall(text)) - headers) == []
+    sources = {path.name for folder in ("kerneltk", "tests") for path in (ROOT / folder).rglob("*")}
+    if page.name in RECIPES:
+        assert sorted(set(SOURCES.findall(text)) - sources) == []
+
+
+def defined_in(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that a module or a class defines, imports or assigns."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.alias):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def test_names_that_recipes_give_are_in_the_code() -> None:
+    names = {*dir(jit), *dir(np), *dir(math)}
+    members: dict[str, set[str]] = {}
+    for path in (ROOT / "kerneltk").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names |= {*defined_in(tree), *path.relative_to(ROOT).with_suffix("").parts}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                members.setdefault(node.name, set()).update(defined_in(node))
+    for path in itertools.chain((ROOT / "tests").rglob("*.py"), (ROOT / "benchmarks").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        names |= set(re.findall(r"^(?:def |class )?(\w+)(?=[(:]| = )", text, re.M))
+    for path in (ROOT / "kerneltk" / "templates").glob("*.j2"):
+        names |= set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    for page in RECIPES:
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        found = set(IN_CODE.findall(re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)))
+        assert len(found) > 50
+        for name in found - set(SOURCES.findall(text)) - {"pyproject.toml"}:
+            *owners, last = name.split(".")
+            assert last in members.get(owners[-1] if owners else "", names), f"{page}: {name}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

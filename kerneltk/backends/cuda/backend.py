@@ -48,8 +48,6 @@ from kerneltk.interop.mapped import is_mapped
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 
-__all__ = ["CudaBackend", "CudaCompileError", "CudaLaunchError"]
-
 
 class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
     """A compiler for GPUs refused a translation unit. Also CuPy's ``CompileException``."""
@@ -243,7 +241,7 @@ class CudaBackend:
         return self.device_key()
 
     def owner_of(self, array: Any) -> Any:
-        """Return what owns the memory of an array that another library's memory was taken for."""
+        """Return the owner of the memory of an array that another library allocated."""
         return array.data.mem.owner
 
     def home(self, array: Any) -> Home:
@@ -322,7 +320,7 @@ class CudaBackend:
         return memory, ctypes.addressof(pointers), (owner, pointers)
 
     def limits(self, function: Function) -> GridLimits:
-        """Return what a launch of a raw kernel may ask for."""
+        """Return the limits of a raw kernel's launch: block, grid and shared memory."""
         attributes = cupy.cuda.Device().attributes
         static = _attribute_of(function, "shared_size_bytes")
         return GridLimits(

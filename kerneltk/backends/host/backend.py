@@ -28,17 +28,10 @@ from kerneltk.backends.base import (
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import (
-    BOUNDS_SUFFIX,
-    ObjectCode,
-    Target,
-    TranslationUnit,
-)
+from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
-
-__all__ = ["HostBackend"]
 
 # The address is the first member after the object's head in NumPy's public structs, of arrays and
 # of structured scalars. Reading it there takes 0.15 us, `__array_interface__` 1 us.
@@ -263,12 +256,8 @@ class HostBackend:
     # -- raw kernels ---------------------------------------------------------------------------
 
     def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
-        """Return how a kernel is launched over a caller's grid.
-
-        Raises
-        ------
-        LaunchError
-            `mode` asks for clusters, which CPU cores do not have.
+        """Return how a kernel is launched over a caller's grid. Raises LaunchError where `mode`
+        asks for clusters, which CPU cores do not have.
         """
         if mode.cluster:
             raise LaunchError(
@@ -307,7 +296,7 @@ class HostBackend:
         return make_block(size, 0, b"")
 
     def limits(self, function: Function) -> GridLimits:
-        """Return what a launch of a raw kernel may ask for: what GPUs since Volta have."""
+        """Return the limits of a raw kernel's launch, which are those of GPUs since Volta."""
         return GridLimits(
             _most_threads(function), (1024, 1024, 64), (2**31 - 1, 65535, 65535), _SHARED
         )

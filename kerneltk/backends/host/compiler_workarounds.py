@@ -18,8 +18,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-__all__ = ["dump_options", "options_without_miscompilation", "uncontracted_options"]
-
 _OPTIMIZED = "unit.optimized"  # as it becomes machine code
 _BEFORE_SLP = "unit.before_slp"
 _TRAPPING, _NOT_TRAPPING = "-ftrapping-math", "-fno-trapping-math"
@@ -28,8 +26,9 @@ _NO_SLP = "-fno-tree-slp-vectorize"
 # The internal function, and what x86's vectors have for it. A program's own `trunc` that is
 # vectorised looks the same, which costs it no more than a second compilation.
 _TRUNC = re.compile(rb"\.TRUNC \(|__builtin_ia32_trunc")
-_TO_FLOAT = re.compile(rb"(\w[\w$]*) = \(float\) ")
-_TO_DOUBLE = re.compile(rb" = \(double\) (\w[\w$]*);")
+# Tried once a word, not at each of its letters: a mangled name may have thousands.
+_TO_FLOAT = re.compile(rb"(?<![\w$])([\w$]++) = \(float\) ")
+_TO_DOUBLE = re.compile(rb" = \(double\) ([\w$]++);")
 
 
 def uncontracted_options() -> tuple[str, ...]:

@@ -85,8 +85,8 @@ static int free_count;
 static int watching; /* there is a watchdog */
 static int dormant;  /* it sleeps until there is news */
 static uint64_t registrations;
-static _Atomic int interrupted;   /* news for the watchdog */
-static _Atomic int main_launches; /* of the process's first thread */
+/* How many interrupts there were, and up to which Python has been asked or was to look itself. */
+static _Atomic uint32_t interrupts, answered;
 static _Atomic long long time_limit; /* milliseconds */
 static pthread_key_t engine_key;
 static int has_key;
@@ -121,6 +121,11 @@ static const struct {
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
+static void wake_watchdog(void) {
+    atomic_fetch_add(&watch_news, 1);
+    futex_wake(&watch_news, 1);
+}
+
 /* After a fork other threads are gone, and one of them may have held the lock. */
 static void lock_watch(void) {
     pid_t process = this_process(), known = atomic_load(&watch_owner);
@@ -130,8 +135,7 @@ static void lock_watch(void) {
                 watch_lock = heap_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
                 launches = NULL;
                 watching = dormant = 0;
-                atomic_store(&interrupted, 0);
-                atomic_store(&main_launches, 0);
+                atomic_store(&answered, atomic_load(&interrupts));
                 for (struct engine *e = engines; e; e = e->next_engine)
                     if (e != own_engine) atomic_store(&e->launch, NULL);
                 for (struct engine *e = engines; e; e = e->next_engine) atomic_store(&e->signalled, 0);
@@ -559,6 +563,7 @@ static void on_ask(int number, siginfo_t *info, void *context) {
     own_engine = NULL;
     is_inside_grid |= inside && !l->plain;
     if (e) atomic_store(&e->launch, NULL);
+    atomic_store(&answered, atomic_load(&interrupts));
     atomic_store(&l->ask_at, 0);
     if (is_on_fiber(e, &error))
         call_python_on_native(e);
@@ -592,11 +597,8 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
     else
         other_interrupt.sa_handler(number);
     inside = 0;
-    if (atomic_load(&main_launches)) {
-        atomic_store(&interrupted, 1);
-        atomic_fetch_add(&watch_news, 1);
-        futex_wake(&watch_news, 1);
-    }
+    atomic_fetch_add(&interrupts, 1);
+    wake_watchdog();
     errno = error;
 }
 
@@ -645,7 +647,7 @@ static void *watch(void *argument) {
         uint32_t news = atomic_load(&watch_news);
         int64_t now = nanoseconds(), limit = atomic_load(&time_limit) * 1000000;
         int64_t sleep = limit / 8 < 1000000 ? 1000000 : limit / 8;
-        int is_interrupted = atomic_exchange(&interrupted, 0);
+        int is_interrupted = atomic_load(&interrupts) != atomic_load(&answered);
         for (struct grid_launch *l = launches; l; l = l->next) {
             if (is_interrupted && l->is_main && !atomic_load(&l->ask_at))
                 atomic_store(&l->ask_at, now + GRACE * 1000000ll);
@@ -701,11 +703,8 @@ static void needed_signals(sigset_t *needed) {
 /* Makes sure that a watchdog is awake. With the lock held. */
 static void need_watchdog(void) {
     if (watching) {
-        if (dormant) {
-            dormant = 0;
-            atomic_fetch_add(&watch_news, 1);
-            futex_wake(&watch_news, 1);
-        }
+        if (dormant) wake_watchdog();
+        dormant = 0;
         return;
     }
     pthread_t thread;
@@ -733,20 +732,21 @@ static void begin_watch(struct grid_launch *l) {
     pid_t own = own_engine ? atomic_load(&own_engine->tid) : (pid_t)syscall(SYS_gettid);
     l->is_main = own == atomic_load(&watch_owner) && take_interrupt();
     if (l->is_main) main_launch = l;
-    if (l->is_main && !atomic_fetch_add(&main_launches, 1)) atomic_store(&interrupted, 0);
     if (limit || (l->is_main && !watching)) need_watchdog();
+    /* One that came after Python last looked: nothing else will tell of it. */
+    if (l->is_main && atomic_load(&interrupts) != atomic_load(&answered)) wake_watchdog();
     pthread_mutex_unlock(&watch_lock);
 }
 
 static void end_watch(struct grid_launch *l) {
-    if (l->is_main) main_launch = NULL;
+    if (l->is_main) {
+        main_launch = NULL;
+        atomic_store(&answered, atomic_load(&interrupts));
+    }
     lock_watch();
     struct grid_launch **link = &launches;
     while (*link && *link != l) link = &(*link)->next;
-    if (*link) {
-        *link = l->next;
-        if (l->is_main) atomic_fetch_sub(&main_launches, 1);
-    }
+    if (*link) *link = l->next;
     pthread_mutex_unlock(&watch_lock);
 }
 
@@ -755,7 +755,10 @@ static void abandon(struct grid_launch *l, int shared) {
     lock_watch();
     if (!atomic_load(&l->stop)) {
         stop_launch(l);
-        if (shared) need_watchdog();
+        if (shared) {
+            need_watchdog();
+            wake_watchdog(); /* it may sleep until an eighth of the time limit is over */
+        }
     }
     pthread_mutex_unlock(&watch_lock);
 }
@@ -1040,8 +1043,7 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
 EXPORT void kt_set_time_limit(long long milliseconds) {
     long long limit = milliseconds < 0 ? 0 : milliseconds;
     if (atomic_exchange(&time_limit, limit) == limit) return;
-    atomic_fetch_add(&watch_news, 1); /* the watchdog may sleep by a longer one */
-    futex_wake(&watch_news, 1);
+    wake_watchdog(); /* it may sleep by a longer one */
 }
 
 /* Why this thread's last launch that failed did so. */

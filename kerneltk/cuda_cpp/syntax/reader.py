@@ -29,7 +29,7 @@ _SCOPES = frozenset(("translation_unit", "declaration_list", "ERROR"))
 
 
 def read_source(source: str) -> SourceSummary:
-    """Return what CUDA C++ source declares.
+    """Return a summary of the declarations in CUDA C++ source.
 
     What the grammar does not understand is left out; nothing is raised for it.
 

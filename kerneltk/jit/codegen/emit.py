@@ -257,7 +257,7 @@ class Emitter:
         return name if name and not variable_problem(name) else f"item{index}"
 
     def item_names(self, kind: Tuple) -> list[str]:
-        """Return what the items of a tuple are called in the source."""
+        """Return the names of a tuple's items in the source."""
         return [self._item_name(kind, index) for index in range(len(kind.items))]
 
     # -- expressions ---------------------------------------------------------------------------
@@ -363,7 +363,7 @@ class Emitter:
         return f"({ctype}){self.text(node, _UNARY)}", _UNARY
 
     def _negative(self, operand: ir.Expression) -> _Text:
-        """Return what an int16 is negated by: ptxas's own instruction may not wrap around."""
+        """Return an int16's negation by a function: ptxas's instruction may not wrap around."""
         self._needs_numbers(operand.type)
         return f"kerneltk::jit::negative({self.text(operand)})", _PRIMARY
 

@@ -27,14 +27,6 @@ from kerneltk.jit.launch.marshalling import is_array
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.parser import parse_signature
 
-__all__ = [
-    "TypedKernel",
-    "check_operations",
-    "element_definition",
-    "result_types",
-    "typed_kernel",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class _UserSignature(Signature):
@@ -261,7 +253,7 @@ class TypedKernel(ElementwiseKernel):
         return ElementwiseKernel.__call__(self, *args, **options)
 
     def made(self, arrays: Any) -> Any:
-        """Return what a call returns for the arrays of its results."""
+        """Return the result of a call, of the arrays that hold it."""
         return arrays
 
 
@@ -277,7 +269,7 @@ class _MakingKernel(TypedKernel):
         return self.made(self.arrays(*args, **kwargs))
 
     def made(self, arrays: Any) -> Any:
-        """Return what a call returns for the arrays of its results."""
+        """Return the result of a call, of the arrays that hold it."""
         return self._make(*arrays)
 
 

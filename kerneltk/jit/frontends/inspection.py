@@ -15,9 +15,7 @@ from kerneltk.backends.disassembly import disassemble
 from kerneltk.core.arrays import ArraySpec, c_strides
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Type
-from kerneltk.jit.launch.marshalling import Place, array_of, element_of, type_of
-
-__all__ = ["described", "described_argument", "page_of", "shown"]
+from kerneltk.jit.launch.marshalling import ArgumentPath, array_of, element_of, type_of
 
 _WEAK: dict[object, Type] = {bool: BOOL, int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX}
 
@@ -34,7 +32,7 @@ def described(value: Any) -> Type | None:
     return _WEAK.get(value) if isinstance(value, type) else None
 
 
-def described_argument(value: Any, place: Place) -> tuple[Type, Any, Backend | None]:
+def described_argument(value: Any, path: ArgumentPath) -> tuple[Type, Any, Backend | None]:
     """The type of an argument or of what stands for one; the argument with the backend's own
     array; that backend, if it is an array.
     """
@@ -42,7 +40,7 @@ def described_argument(value: Any, place: Place) -> tuple[Type, Any, Backend | N
     if kind is not None:
         return kind, value, None
     owner, own = foreign_arrays.own_array(value)
-    return type_of(own, np.ndarray if owner is None else owner.array_type, place), own, owner
+    return type_of(own, np.ndarray if owner is None else owner.array_type, path), own, owner
 
 
 def shown(unit: TranslationUnit, target: str) -> str:
@@ -66,7 +64,7 @@ def shown(unit: TranslationUnit, target: str) -> str:
 
 
 def page_of(title: str, codes: Mapping[Any, str]) -> str:
-    """Return what a notebook shows of a kernel: the text that was made last."""
+    """Return a notebook's HTML for a kernel: the source that was generated last."""
     if not codes:
         return f"<pre>{html.escape(title)}: nothing is compiled yet</pre>"
     count = len(codes)

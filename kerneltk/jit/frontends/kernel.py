@@ -33,8 +33,6 @@ from kerneltk.launch.launch_config import is_size
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.element_source import TypedKernel
 
-__all__ = ["ElementKernel", "kernel"]
-
 _OPTIONS = ("shape", "size", "stream", "block_size", "backend")
 
 
@@ -174,13 +172,13 @@ class ElementKernel(Decorated):
     def _writes(
         self, typed: TypedKernel, args: Sequence[Any]
     ) -> tuple[Callable[[Any], bool], Callable[[Any], tuple[str, Snippet | None]]]:
-        """Return what tells whether an argument is written to, and its name; None is an output."""
+        """Return a test of arguments for being written to (None is an output), and their names."""
         left = iter(typed.in_params)
         written = [arg is not None and not next(left).is_const for arg in args]
-        places = self._definition.places
+        paths = self._definition.paths
 
         def named(index: int | None) -> tuple[str, Snippet | None]:
-            return ("out", None) if index is None else (places[index].name, places[index].snippet)
+            return ("out", None) if index is None else (paths[index].name, paths[index].snippet)
 
         return lambda index: index is None or written[index], named
 
@@ -346,23 +344,23 @@ class ElementKernel(Decorated):
         return typed_kernel(definition, function.result), stored, function.index_ndim
 
     def _type_of(self, value: Any, index: int) -> Type:
-        place = self._definition.places[index]
+        path = self._definition.paths[index]
         owner, own = foreign_arrays.own_array(value)
         array_type = owner.array_type if owner is not None else np.ndarray
-        kind = type_of(own, array_type, place)
+        kind = type_of(own, array_type, path)
         if isinstance(kind, Array) and not self._is_raw[index]:
             return kind.element
         if isinstance(kind, Record) and isinstance(own, np.void):
             raise ArgumentTypeError(
-                place.message(
-                    f"Parameter '{place.name}' of kernel '{self.name}' was given a single record.",
+                path.message(
+                    f"Parameter '{path.name}' of kernel '{self.name}' was given a single record.",
                     "pass an array of one, 'x[:1]', or its fields; '@jit.rawkernel' takes records.",
                 )
             )
         if isinstance(kind, Tuple):
             raise ArgumentTypeError(
-                place.message(
-                    f"Parameter '{place.name}' of kernel '{self.name}' was given a tuple.",
+                path.message(
+                    f"Parameter '{path.name}' of kernel '{self.name}' was given a tuple.",
                     "give its items one by one; '@jit.rawkernel' takes tuples.",
                 )
             )
@@ -447,7 +445,7 @@ def _ndim(value: Any) -> int:
 
 
 def _kind(value: Any, raw: bool) -> Any:
-    """Return what an argument's type depends on."""
+    """Return the part of the key that decides an argument's type."""
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "strides"):
         return type(value)

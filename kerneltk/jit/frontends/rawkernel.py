@@ -27,7 +27,7 @@ from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
-from kerneltk.jit.launch.marshalling import Place
+from kerneltk.jit.launch.marshalling import ArgumentPath
 from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key
 from kerneltk.launch.launcher_spec import Miss
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from kerneltk.jit import ir
     from kerneltk.jit.compile import PassContext
     from kerneltk.jit.source.function_source import FunctionSource
-
-__all__ = ["Configured", "JitKernel", "rawkernel"]
 
 Mode = Literal["cuda", "numpy"]
 
@@ -87,11 +85,11 @@ class Definition:
         return tuple(map(self.source.span, self._nodes))
 
     @functools.cached_property
-    def places(self) -> tuple[Place, ...]:
+    def paths(self) -> tuple[ArgumentPath, ...]:
         """Its parameters, for messages."""
         name, snippet = self.function.__name__, self.source.snippet
         pairs = zip(self.parameters, self.spans, strict=True)
-        return tuple(Place(name, parameter, snippet(span)) for parameter, span in pairs)
+        return tuple(ArgumentPath(name, parameter, snippet(span)) for parameter, span in pairs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A definition is pickled as what it was made of."""
@@ -209,7 +207,7 @@ class Decorated(abc.ABC):
 
     @abc.abstractmethod
     def _made_of(self) -> tuple[Any, ...]:
-        """Return what the class makes it of."""
+        """Return the arguments of the constructor."""
 
     @property
     def cached_code(self) -> str:
@@ -260,7 +258,7 @@ class Decorated(abc.ABC):
         return shown(*self._unit_for(args, target))
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the text that was compiled last."""
+        """Return HTML for notebooks: the source that was compiled last."""
         from kerneltk.jit.frontends.inspection import page_of
 
         return page_of(repr(self), self.cached_codes)
@@ -298,7 +296,7 @@ class JitKernel(Decorated):
     # -- launching -----------------------------------------------------------------------------
 
     def __getitem__(self, configuration: Any) -> Configured:
-        """Return what launches with ``[grid, block]`` or ``[grid, block, shared_mem, stream]``.
+        """Return a launcher for ``[grid, block]`` or ``[grid, block, shared_mem, stream]``.
 
         Parameters
         ----------
@@ -406,7 +404,7 @@ class JitKernel(Decorated):
         left: Miss | None = missed
         while left is not None:
             arguments = arguments_of(
-                args, self._definition.places, is_64bit_grid=left == "large grid"
+                args, self._definition.paths, is_64bit_grid=left == "large grid"
             )
             if not self._launcher.knows(arguments):
                 self._launcher.add(arguments, self._compiled(arguments))
@@ -420,12 +418,12 @@ class JitKernel(Decorated):
             bound = self._definition.signature.bind(*args, **named)
         except TypeError as error:
             spans = self._definition.spans
-            places = [place.snippet for place in self._definition.places if place.snippet]
-            if places:
-                last = places[-1] if spans[-1].line == spans[0].line else places[0]
-                places = [replace(places[0], end=last.end)]
+            paths = [path.snippet for path in self._definition.paths if path.snippet]
+            if paths:
+                last = paths[-1] if spans[-1].line == spans[0].line else paths[0]
+                paths = [replace(paths[0], end=last.end)]
             sentence = f"These arguments do not fit kernel '{self.name}': {error}."
-            raise ArgumentTypeError(render_message(sentence, *places)) from None
+            raise ArgumentTypeError(render_message(sentence, *paths)) from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._definition.parameters)
 
@@ -477,8 +475,8 @@ class JitKernel(Decorated):
         from kerneltk.jit.launch.arguments import assumptions_of
 
         args = self._complete(tuple(args), {})
-        pairs = zip(args, self._definition.places, strict=True)
-        found = [described_argument(value, place) for value, place in pairs]
+        pairs = zip(args, self._definition.paths, strict=True)
+        found = [described_argument(value, path) for value, path in pairs]
         owners = [owner for _, _, owner in found if owner is not None]
         target = target or (owners[0] if owners else foreign_arrays.default_backend()).name
         backend = capabilities_of_target(target)

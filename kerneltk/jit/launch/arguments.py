@@ -13,7 +13,7 @@ from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit, may_have_equal_shape
 from kerneltk.jit.ir.types import Array, Type
 from kerneltk.jit.launch.marshalling import (
-    Place,
+    ArgumentPath,
     field_names,
     items_of,
     leaves_of,
@@ -21,14 +21,12 @@ from kerneltk.jit.launch.marshalling import (
     type_of,
 )
 
-__all__ = ["Arguments", "arguments_of", "assumptions_of"]
-
 
 class Arguments(NamedTuple):
     """The arguments of a call, with arrays as those of the backend whose they are, or of the
     default one; and what is owed to the libraries that they came from.
 
-    `places` are the parameters for messages. A grid is one of 64 bits if it has more threads along
+    `paths` are the parameters for messages. A grid is one of 64 bits if it has more threads along
     an axis than 32 bits count.
     """
 
@@ -37,7 +35,7 @@ class Arguments(NamedTuple):
     values: tuple[Any, ...]
     types: tuple[Type, ...]
     shapes: ShapeAssumptions
-    places: Sequence[Place]
+    paths: Sequence[ArgumentPath]
     has_arrays: bool
     is_64bit_grid: bool
     adoption: foreign_arrays.Adoption
@@ -49,14 +47,10 @@ class Arguments(NamedTuple):
 
 
 def arguments_of(
-    args: Sequence[Any], places: Sequence[Place], *, is_64bit_grid: bool = False
+    args: Sequence[Any], paths: Sequence[ArgumentPath], *, is_64bit_grid: bool = False
 ) -> Arguments:
-    """Take the arguments of a call, one a place.
-
-    Raises
-    ------
-    ArgumentTypeError
-        An argument that no kernel takes; arrays in different locations.
+    """Take the arguments of a call, one a parameter. Raises ArgumentTypeError for an argument that
+    no kernel takes, and for arrays in different locations.
     """
     adoption = foreign_arrays.Adoption()
     found: list[_Found] = []
@@ -64,10 +58,9 @@ def arguments_of(
     backend = found[0].backend if found else foreign_arrays.default_backend()
     for other in found:
         if other.backend.name != backend.name:
-            raise _in_different_locations(found[0], other, found, places)
+            raise _in_different_locations(found[0], other, found, paths)
     types = tuple(
-        type_of(value, backend.array_type, place)
-        for value, place in zip(values, places, strict=True)
+        type_of(value, backend.array_type, path) for value, path in zip(values, paths, strict=True)
     )
     return Arguments(
         backend,
@@ -75,7 +68,7 @@ def arguments_of(
         values,
         types,
         assumptions_of(values, types, backend.capabilities, is_64bit_grid=is_64bit_grid),
-        places,
+        paths,
         bool(found),
         is_64bit_grid,
         adoption,
@@ -115,12 +108,12 @@ def _adopted(
 
 
 def _in_different_locations(
-    first: _Found, second: _Found, found: Sequence[_Found], places: Sequence[Place]
+    first: _Found, second: _Found, found: Sequence[_Found], paths: Sequence[ArgumentPath]
 ) -> ArgumentTypeError:
     hint = foreign_arrays.MOVE_HINT
     if all(one.array.ndim == 0 for one in found if one.backend.capabilities.is_fallback):
         hint = "pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
-    left, right = (places[one.argument].at(*one.path) for one in (first, second))
+    left, right = (paths[one.argument].at(*one.path) for one in (first, second))
     return foreign_arrays.different_locations(
         left.kernel,
         (f"'{left.name}'", first.backend),

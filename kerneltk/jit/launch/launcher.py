@@ -15,9 +15,9 @@ from kerneltk.errors import ArgumentValueError, Snippet
 from kerneltk.jit.ir.types import Array, Number, Record, Type, alignment_of, value_type
 from kerneltk.jit.launch.arguments import Arguments
 from kerneltk.jit.launch.marshalling import (
+    ArgumentPath,
     Form,
     Leaf,
-    Place,
     form_of,
     leaves_of,
     marshal_of,
@@ -27,8 +27,6 @@ from kerneltk.jit.launch.marshalling import (
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Miss, Structure
 from kerneltk.launch.launcher_writer import write_launcher
-
-__all__ = ["MAX_PLANS", "CompiledKernel", "Launcher"]
 
 MAX_PLANS = 4096
 """Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
@@ -69,7 +67,7 @@ class _Variant(GridLaunches):
     """Launches of a compiled kernel."""
 
     def __init__(self, name: str, kernel: CompiledKernel, arguments: Arguments) -> None:
-        self.types, self.kernel, self._places = arguments.types, kernel, arguments.places
+        self.types, self.kernel, self._paths = arguments.types, kernel, arguments.paths
         backend, types = arguments.backend, arguments.types
         passed = kernel.passed or types
         self._lent = tuple(value_type(kind) != kind for kind in passed)
@@ -92,8 +90,8 @@ class _Variant(GridLaunches):
             for leaf in leaves_of(value, type_, k)
         ]
 
-    def _place(self, leaf: Leaf) -> Place:
-        return self._places[leaf.argument].at(*leaf.path)
+    def _path(self, leaf: Leaf) -> ArgumentPath:
+        return self._paths[leaf.argument].at(*leaf.path)
 
     def is_lent(self, leaf: Leaf) -> bool:
         """Whether a leaf is a record whose address is passed."""
@@ -139,19 +137,19 @@ class _Variant(GridLaunches):
             if isinstance(leaf.type, Array):
                 self._check(leaf, written[leaf.argument])
             elif written[leaf.argument] and not leaf.value.flags.writeable:
-                place = self._place(leaf)
+                path = self._path(leaf)
                 raise ArgumentValueError(
-                    place.message(
-                        f"The record for {place} is read-only, and the kernel writes to it.",
+                    path.message(
+                        f"The record for {path} is read-only, and the kernel writes to it.",
                         "pass a copy: 'record.copy()'.",
                     )
                 )
         if self.call.note is not None and self.note is None:
-            named = [(self._place(leaf).name, written[leaf.argument]) for leaf in memory]
+            named = [(self._path(leaf).name, written[leaf.argument]) for leaf in memory]
             self.note = self.call.note(self.size, named)
 
     def _check(self, leaf: Leaf, written: bool) -> None:
-        array, place = leaf.value, self._place(leaf)
+        array, path = leaf.value, self._path(leaf)
         if array.size == 0:
             return
         address = self.backend.describe(array)[1]
@@ -171,8 +169,8 @@ class _Variant(GridLaunches):
             problem = "is read-only, and the kernel writes to it"
             hint = "pass a copy, or set 'array.flags.writeable = True' if you own it."
         if problem:
-            raise ArgumentValueError(place.message(f"The array for {place} {problem}.", hint))
-        self.backend.check_usable(array, place.name, written)
+            raise ArgumentValueError(path.message(f"The array for {path} {problem}.", hint))
+        self.backend.check_usable(array, path.name, written)
 
     def check(self, args: Sequence[Any]) -> None:
         """Raise for an array at address zero, unless it is empty, and for a read-only record."""
@@ -181,7 +179,7 @@ class _Variant(GridLaunches):
     def refuse_number(self, args: Sequence[Any]) -> None:
         """Raise for the first number that is not packed."""
         for leaf in self.leaves(args):
-            refuse_number(leaf.type, leaf.value, self._place(leaf))
+            refuse_number(leaf.type, leaf.value, self._path(leaf))
 
 
 class _Written(NamedTuple):
@@ -245,11 +243,11 @@ class Launcher:
             The launch failed.
         """
         variant = self._variants[arguments.key]
-        written, places, values = variant.kernel.written, arguments.places, arguments.values
+        written, paths, values = variant.kernel.written, arguments.paths, arguments.values
 
         def named(way: tuple[Any, ...]) -> tuple[str, Snippet | None]:
-            place = places[way[0]].at(*way[1:])
-            return place.name, place.snippet
+            path = paths[way[0]].at(*way[1:])
+            return path.name, path.snippet
 
         arguments.adoption.check_writes(lambda way: written[way[0]], named)
         leaves = variant.leaves(values)
@@ -287,17 +285,8 @@ class Launcher:
                     other.launchers.clear()
             # Calls that differ in dtypes, dimensions or strides find each other's plans.
             plans = self._plans.setdefault((forms, backend.name, device, is_64bit), {})
-            spec = LauncherSpec(
-                "grid",
-                described,
-                backend.arrays,
-                variant.call,
-                None,
-                plans,
-                shares_plans=True,
-                device=device,
-            )
-            run, key_of = write_launcher(spec)
+            spec = LauncherSpec("grid", described, backend.arrays, variant.call, device=device)
+            run, key_of = write_launcher(spec).bind(plans=plans)
             own = self._launchers[key] = _Written(run, key_of, plans)
         variant.launchers[forms, is_64bit] = own
         return own

@@ -17,12 +17,7 @@ import numpy as np
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ScalarOverflowError,
-    Snippet,
-    render_message,
-)
+from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, Snippet, render_message
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -39,26 +34,8 @@ from kerneltk.jit.ir.types import (
 )
 from kerneltk.launch.launcher_spec import Marshal, Structure
 
-__all__ = [
-    "Form",
-    "Layout",
-    "Leaf",
-    "Place",
-    "field_names",
-    "form_of",
-    "is_array",
-    "items_of",
-    "layout_of",
-    "leaves_of",
-    "marshal_of",
-    "members_of",
-    "rebuilt",
-    "refuse_number",
-    "type_of",
-]
 
-
-class Place(NamedTuple):
+class ArgumentPath(NamedTuple):
     """Where an argument goes, for messages: the kernel, the parameter with the path into a tuple or
     a dataclass (``"pair[0]"``, ``"config.n"``), and where that is declared.
     """
@@ -75,8 +52,8 @@ class Place(NamedTuple):
         """What a sentence begins with."""
         return f"Parameter '{self.name}' of kernel '{self.kernel}'"
 
-    def at(self, *path: int | str) -> Place:
-        """Return a place inside: indices and names of fields lead to it."""
+    def at(self, *path: int | str) -> ArgumentPath:
+        """Return a path inside: indices and names of fields lead to it."""
         steps = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
         return self._replace(name=self.name + "".join(steps))
 
@@ -173,19 +150,15 @@ def element_of(dtype: np.dtype[Any]) -> Number | Record:
     return Record(dtype) if dtype.names is not None else Number(dtype)
 
 
-def type_of(value: Any, array_type: type, place: Place | None = None) -> Type:
-    """The type of an argument; `array_type` is the backend's class of arrays.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Kernels take no such argument, or no array of its dtype.
+def type_of(value: Any, array_type: type, path: ArgumentPath | None = None) -> Type:
+    """The type of an argument; `array_type` is the backend's class of arrays. Raises
+    ArgumentTypeError where kernels take no such argument, or no array of its dtype.
     """
     if isinstance(value, array_type):
         array: Any = value
-        return _known(place, "the array", array_of, array.dtype, array.ndim, _is_dense(array))
+        return _known(path, "the array", array_of, array.dtype, array.ndim, _is_dense(array))
     if isinstance(value, np.generic):
-        return _known(place, "the value", element_of, value.dtype)
+        return _known(path, "the value", element_of, value.dtype)
     if value is None:
         return VOID
     if isinstance(value, bool):
@@ -195,9 +168,9 @@ def type_of(value: Any, array_type: type, place: Place | None = None) -> Type:
             return weak
     names = field_names(type(value))
     if names is None:
-        raise _refused(value, place)
+        raise _refused(value, path)
     items = tuple(
-        type_of(item, array_type, place and place.at(key)) for key, item in items_of(value, names)
+        type_of(item, array_type, path and path.at(key)) for key, item in items_of(value, names)
     )
     is_plain = isinstance(value, tuple) and not names
     return Tuple(items, names, None if is_plain else type(value))
@@ -214,17 +187,19 @@ def _is_dense(array: Any) -> bool:
     return bool(array.flags.c_contiguous)
 
 
-def _known(place: Place | None, what: str, make: Callable[..., Type], *arguments: Any) -> Type:
-    """Return what is made of a dtype, with the parameter in the error for those that are none."""
+def _known(
+    path: ArgumentPath | None, what: str, make: Callable[..., Type], *arguments: Any
+) -> Type:
+    """Return the type that `make` makes of a dtype; errors name the parameter."""
     try:
         return make(*arguments)
     except ArgumentTypeError as error:
-        if place is None:
+        if path is None:
             raise
         reason, _, hint = str(error).partition("\n  Hint: ")
         shown = f"{reason[0].lower()}{reason[1:]}"
-        sentence = f"{place.subject} cannot take {what}: {shown}"
-        raise ArgumentTypeError(place.message(sentence, hint)) from None
+        sentence = f"{path.subject} cannot take {what}: {shown}"
+        raise ArgumentTypeError(path.message(sentence, hint)) from None
 
 
 _ANYTHING = (
@@ -244,7 +219,7 @@ _HINTS: tuple[tuple[Any, str], ...] = (
 )
 
 
-def _refused(value: Any, place: Place | None) -> ArgumentTypeError:
+def _refused(value: Any, path: ArgumentPath | None) -> ArgumentTypeError:
     """Return the error for what no parameter takes."""
     hint = next((hint for kind, hint in _HINTS if isinstance(value, kind)), _ANYTHING)
     name = type(value).__name__
@@ -252,11 +227,9 @@ def _refused(value: Any, place: Place | None) -> ArgumentTypeError:
         name, subject = value.__name__, "the class"
     else:
         subject = "an object of type"
-    if place is None:
+    if path is None:
         return ArgumentTypeError(f"Kernels cannot take {subject} '{name}'.\n  Hint: {hint}")
-    return ArgumentTypeError(
-        place.message(f"{place.subject} cannot take {subject} '{name}'.", hint)
-    )
+    return ArgumentTypeError(path.message(f"{path.subject} cannot take {subject} '{name}'.", hint))
 
 
 # -- bytes -----------------------------------------------------------------------------------------
@@ -274,12 +247,8 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def layout_of(type_: Type, backend: Capabilities) -> Layout:
-    """Return the layout of a value.
-
-    Raises
-    ------
-    ValueError
-        Values of this type are not passed: groups of threads, shared memory.
+    """Return the layout of a value. Raises ValueError where values of this type are not passed:
+    groups of threads, shared memory.
     """
     if isinstance(type_, Number):
         dtype = type_.dtype
@@ -332,7 +301,7 @@ def marshal_of(kind: type) -> Marshal:
     return "bits" if is_bfloat16 else "number"
 
 
-def refuse_number(type_: Type, value: Any, place: Place) -> None:
+def refuse_number(type_: Type, value: Any, path: ArgumentPath) -> None:
     """Raise ScalarOverflowError for a Python int that kernels have no room for."""
     if type_ == PY_INT and not -(2**63) <= int(value) < 2**63:
         number = int(value)
@@ -340,8 +309,8 @@ def refuse_number(type_: Type, value: Any, place: Place) -> None:
         shown = f"a number of {number.bit_length()} bits" if many else str(number)
         hint = f"pass 'np.uint64({number})'." if 0 < number < 2**64 else ""
         raise ScalarOverflowError(
-            place.message(
-                f"{place.subject} is given {shown}, which does not fit: a Python int has 64 bits "
+            path.message(
+                f"{path.subject} is given {shown}, which does not fit: a Python int has 64 bits "
                 f"in a kernel, {-(2**63)} to {2**63 - 1}.",
                 hint,
             )

@@ -18,8 +18,6 @@ from kerneltk.jit.frontends.rawkernel import (
 from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
 from kerneltk.launch.launch_config import covering_grid, is_size
 
-__all__ = ["CudaKernel", "jit"]
-
 # So many threads of any kernel fit, whatever registers it takes.
 _THREADS = 256
 
@@ -74,7 +72,7 @@ class CudaKernel(JitKernel):
         return found
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
-        """Return what launches one thread a task, and some more that fill the last block.
+        """Return a launcher of one thread a task, and some more that fill the last block.
 
         Parameters
         ----------
@@ -112,7 +110,7 @@ class CudaKernel(JitKernel):
         def one(k: int, wanted: Parsed) -> Any:
             def refuse(text: str) -> ArgumentTypeError:
                 return ArgumentTypeError(
-                    f"{self._definition.places[k].subject} is '{text}' in the signature, and "
+                    f"{self._definition.paths[k].subject} is '{text}' in the signature, and "
                     f"{_kind_of(args[k])} was given.\n"
                     "  Hint: convert it, or leave the signature out: types follow from the "
                     "arguments."

@@ -9,14 +9,7 @@ from typing import Any, TypeAlias
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Number
-from kerneltk.jit.passes.intervals import (
-    HIGH,
-    OPERATIONS,
-    Interval,
-    carried,
-    limits_of,
-    without,
-)
+from kerneltk.jit.passes.intervals import HIGH, OPERATIONS, Interval, carried, limits_of, without
 
 Environment: TypeAlias = dict[str, Interval]  # a name that is not in it can be anything
 
@@ -178,7 +171,7 @@ _INTERVALS: dict[type, Callable[[Any, Environment], Interval]] = {
 
 
 def join(a: Environment | None, b: Environment | None) -> Environment | None:
-    """Return what holds where two ways meet; None is a way that nobody goes."""
+    """Return the ranges where two paths join; None is a path that is never taken."""
     if a is None or a is b:
         return b
     if b is None:
@@ -192,7 +185,7 @@ def join(a: Environment | None, b: Environment | None) -> Environment | None:
 
 
 def assume(condition: Any, truth: bool, env: Environment) -> Environment | None:
-    """Return what holds where a condition is true, or where it is not; never changes `env`."""
+    """Return the ranges where a condition is true, or where it is false; never changes `env`."""
     rule = _ASSUMPTIONS.get(condition.__class__)
     return env if rule is None else rule(condition, truth, env)
 
@@ -262,7 +255,7 @@ def _assume_compare(node: ir.Compare, truth: bool, env: Environment) -> Environm
 
 
 def _refine(node: Any, low: int, high: int, env: Environment) -> Environment | None:
-    """Return what holds where an expression is known to lie in an interval."""
+    """Return the ranges where an expression is known to lie in an interval."""
     if low > high:
         return None
     if isinstance(node, ir.Local):

@@ -192,7 +192,7 @@ class _Simplifier:
         return _rebuilt(node, start=start, stop=stop, step=pace, ascending=ascending, body=body)
 
     def inside(self, node: ir.For, ascending: bool | None, env: Environment) -> Environment:
-        """Return what its bounds must be for a loop's body to run: of what they are made of."""
+        """Return the ranges that a loop's body adds: where it runs, its bounds are in order."""
         if ascending is None:
             return {}
         runs = ir.Compare("<" if ascending else ">", node.start, node.stop, node.span)
@@ -212,7 +212,7 @@ class _Simplifier:
         env: Environment,
         enter: Callable[[Environment], Environment | None],
     ) -> tuple[Environment, _Statements, Environment | None]:
-        """Return what holds at a loop's head whenever it is reached, the new body, and what holds
+        """Return the ranges at a loop's head whenever it is reached, the new body, and the ranges
         at its breaks.
         """
         outer, rewriting = (self.breaks, self.continues), self.rewriting
@@ -442,8 +442,8 @@ def _is_plain(condition: Any) -> bool:
 def _widened(
     head: Environment, back: Environment | None, assigned: dict[str, Interval]
 ) -> Environment:
-    """Return what holds at a loop's head, now that it is also reached with `back`; the same object
-    if it held already.
+    """Return the ranges at a loop's head, now that it is also reached with `back`; the same object
+    if they held already.
 
     A bound that moves is given up, but for the ends of counts: zero, and one before it.
     """

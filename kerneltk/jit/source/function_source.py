@@ -36,8 +36,6 @@ from typing import Any, NamedTuple, TypeAlias
 from kerneltk.errors import Snippet, SourceError, render_message
 from kerneltk.jit.source.location import Span
 
-__all__ = ["FunctionNode", "FunctionSource", "source_of", "words_for"]
-
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -108,13 +106,9 @@ class FunctionSource:
 def source_of(function: Callable[..., Any]) -> FunctionSource:
     """The text and the syntax tree of a Python function.
 
-    Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them.
-
-    Raises
-    ------
-    SourceError
-        If it is no Python function, if its text is not kept anywhere, or if the text at its place
-        is another one now.
+    Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them. Raises
+    SourceError where it is no Python function, its text is not kept anywhere, or the text at its
+    place is another one now.
     """
     python = _unwrapped(function)
     code = python.__code__
@@ -152,7 +146,7 @@ def _unwrapped(function: object) -> types.FunctionType:
 
 
 def words_for(value: object) -> tuple[str, str]:
-    """Return what messages call an object that is no Python function, and what to do instead."""
+    """Return the description and the hint for an object that is no Python function."""
     return _why_refused(value) or _about_object(value)
 
 
@@ -165,7 +159,7 @@ def _about_object(value: object) -> tuple[str, str]:
 
 
 def _why_refused(function: object) -> tuple[str, str] | None:
-    """Return what it is, and what to do, of objects that are known not to be functions."""
+    """Return the description and the hint for known kinds of objects that are no functions."""
     if isinstance(function, functools.partial | functools.partialmethod):
         return (
             f"a functools.{type(function).__name__}",
@@ -295,7 +289,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _quietly(text: str, flags: int) -> Any:
-    """Return what text compiles to, or None if it is no Python."""
+    """Return the compiled source, or None if it is no Python."""
     with _quiet():
         try:
             return compile(text, "<kernel>", "exec", flags, dont_inherit=True)
@@ -548,7 +542,7 @@ def _signature(code: types.CodeType) -> tuple[Hashable, ...]:
 
 
 def _content(code: types.CodeType) -> tuple[Hashable, ...]:
-    """Return what code does, without where it stands."""
+    """Return a key of what code does, without its file and lines."""
     constants = (
         (_signature(c), _content(c)) if isinstance(c, types.CodeType) else _constant(c)
         for c in _constants(code)

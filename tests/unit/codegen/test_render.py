@@ -17,6 +17,7 @@ from kerneltk.codegen import render
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.codegen.reduction import ReductionSpecialization
 from kerneltk.codegen.template_input import TemplateInput, template_input
 from kerneltk.launch import expression_kernel
 
@@ -98,6 +99,12 @@ def test_what_renders_is_part_of_the_key(
     assert len(renders) == 2
 
 
+def test_a_header_without_a_position_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReductionSpecialization, "headers", lambda _: {"memory.hpp", "new.hpp"})
+    with pytest.raises(KeyError, match=r"new\.hpp"):
+        copy.copy(REDUCTION).translation_unit(X)
+
+
 # -- the key is of everything that templates are given ---------------------------------------------
 
 ELEMENTWISE = ElementwiseKernel(
@@ -121,7 +128,7 @@ def other_facts(definition: KernelDefinition) -> dict[str, BodyFacts]:
 
 
 def noting(seen: list[Any]) -> Callable[[Any], Any]:
-    """Return what takes specializations, and notes them."""
+    """Return a function that notes the specializations that it is given."""
 
     def note(specialization: Any) -> Any:
         seen.append(specialization)

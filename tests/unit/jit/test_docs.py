@@ -51,7 +51,8 @@ def test_every_intrinsic_is_on_the_page() -> None:
     for name in names:
         # Further rows of a family are written without the name that they share: `_sub`, `any_sync`.
         tail = name.partition("_")[2]
-        if not re.search(rf"\b{name}\b", PAGE) and not re.search(rf"`_{tail}\b", PAGE):
+        is_short = tail and re.search(rf"`_{tail}\b", PAGE)
+        if not is_short and not re.search(rf"\b{name}\b", PAGE):
             missing.append(name)
     assert missing == []
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,14 +19,19 @@ from kerneltk.schedule.reduction import (
     merged_index_shape,
 )
 
-SCHEDULES = [
-    reduction_cuda.RowSchedule, reduction_cuda.ShortRowSchedule, reduction_cuda.StagedRowSchedule,
-    reduction_cuda.ColumnSchedule, reduction_cpu.HostRowSchedule, reduction_cpu.HostShortSchedule,
-    reduction_cpu.HostColumnSchedule, reduction_cpu.RowBlockedSchedule,
-]  # fmt: skip
+PAGE = (Path(__file__).parents[3] / "docs" / "reduction.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("kind", SCHEDULES)
+def schedules_of(module: ModuleType) -> list[type[ReductionSchedule]]:
+    """Return the schedules of a module, without those that others are derived from alone."""
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type)]
+    return [k for k in kinds if issubclass(k, ReductionSchedule) and "strategy" in vars(k)]
+
+
+ON_CUDA, ON_HOST = schedules_of(reduction_cuda), schedules_of(reduction_cpu)
+
+
+@pytest.mark.parametrize("kind", [*ON_CUDA, *ON_HOST])
 def test_what_does_not_decide_the_source_is_a_field(kind: type[ReductionSchedule]) -> None:
     names = {own.name for own in fields(kind)}
     assert names.issuperset(set(kind.counted) - {""})
@@ -31,9 +39,11 @@ def test_what_does_not_decide_the_source_is_a_field(kind: type[ReductionSchedule
     assert {"accesses", "outer", "reduction", "tiles", "split"} <= names
 
 
-def test_strategies_of_a_backend_have_names_of_their_own() -> None:
-    for kinds in (SCHEDULES[:4], SCHEDULES[4:]):
-        assert len({kind.strategy for kind in kinds}) == 4
+def test_the_page_has_each_strategy_once() -> None:
+    section = PAGE.partition("\n## How the work is divided\n")[2].partition("\n## ")[0]
+    for part, kinds in zip(section.split("\nOn the CPU:\n"), (ON_CUDA, ON_HOST), strict=True):
+        found = re.findall(r"^\| `(\w+)` \|", part, re.M)
+        assert sorted(found) == sorted(kind.strategy for kind in kinds)
 
 
 def test_loops_are_collapsed_apart() -> None:

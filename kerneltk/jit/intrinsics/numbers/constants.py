@@ -19,7 +19,7 @@ from kerneltk.jit.ir.types import BOOL, Number
 
 
 def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
-    """Return what Python computes, where all arguments are known."""
+    """Fold a constant call: return Python's result where all arguments are known."""
     if site.keywords or not all_static(site.arguments):
         return None
     values = [value.value for value in site.arguments]  # type: ignore[union-attr]
@@ -33,8 +33,8 @@ def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
 def _computed(
     function: Any, site: CallSite, low: Builder, kind_of: Callable[[Number], Number] | None = None
 ) -> Value | None:
-    """Return what Python computes, where all arguments are known, of the type that their values
-    meet in, or of what `kind_of` makes of that.
+    """Return Python's result where all arguments are known, as their common type or as the one that
+    `kind_of` makes of that.
     """
     if site.keywords or not all_static(site.arguments):
         return None

@@ -323,6 +323,16 @@ def test_a_launch_can_be_interrupted() -> None:
     assert took < 2
 
 
+def test_a_handler_may_take_its_time_before_it_raises() -> None:
+    def slowly(*_: object) -> None:
+        time.sleep(0.2)  # the watchdog finds nothing to do meanwhile
+        raise KeyboardInterrupt
+
+    took, error = _interrupted(slowly)
+    assert isinstance(error, KeyboardInterrupt)
+    assert took < 2
+
+
 # Volatile: compilers may take it that other loops end.
 LOOP = "volatile double z = x; while (z > 0) z = z; y = z;"
 

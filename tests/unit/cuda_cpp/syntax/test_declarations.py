@@ -485,7 +485,7 @@ def test_the_parser_is_loaded_when_it_is_used() -> None:
 
 
 def _left(text: str) -> str:
-    """Return what is left of a text without code for the host, blanks collapsed."""
+    """Return the source without code for the host, blanks collapsed."""
     return " ".join(blank_host_code(text, read_source(text)).split())
 
 

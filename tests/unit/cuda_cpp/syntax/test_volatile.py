@@ -10,7 +10,7 @@ from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 
 
 def inside(body: str, head: str = "") -> str:
-    """Return what becomes of a kernel's body."""
+    """Return a kernel's body after the rewrite."""
     text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
     begin = re.search(r"_KT_KERNEL\(1, \d+\) ", found := with_meetings(text).source)
     return found[begin.end() :].removesuffix(" }") if begin else body

@@ -7,9 +7,9 @@ import pytest
 from kerneltk import pipeline
 
 from ....conftest import Once
-from ....differential.jit_programs import PROGRAMS
+from ....differential.jit_programs import COMPILED, JOINT_COMPILED, PROGRAMS
 from ....differential.jit_programs_support import Program, unit_of
-from ....joint_units import JointUnits
+from ....sampling import parameters
 
 BY_NAME = {program.name: program for program in PROGRAMS}
 # What older GPUs have in another way, or not at all: atomics, exchanges within a warp, barriers.
@@ -19,16 +19,10 @@ OLDER = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def units() -> JointUnits:
-    return JointUnits((unit_of(program, "cuda") for program in PROGRAMS), "sm_90")
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_program_compiles(program: Program, units: JointUnits, once: Once) -> None:
-    unit = unit_of(program, "cuda")
-    units.prepare(unit, once)
-    assert pipeline.compile_ahead(unit, "sm_90").code
+@pytest.mark.parametrize("program", parameters(COMPILED))
+def test_program_compiles(program: Program, once: Once) -> None:
+    JOINT_COMPILED.prepare(program, "unit", "cuda", once)
+    assert pipeline.compile_ahead(unit_of(program, "cuda"), "sm_90").code
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])

@@ -1,4 +1,4 @@
-"""Launches of decorated kernels, with a front-end that has a text in place of a function."""
+"""Launches of decorated kernels, with a front-end that has a source in place of a function."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ from kerneltk.jit.launch import launcher
 from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import (
+    ArgumentPath,
     Layout,
-    Place,
     alignment_of,
     layout_of,
     members_of,
@@ -119,12 +119,12 @@ class Text:
         written = (*self.written, *([True] * len(types)))[: len(types)]
         return CompiledKernel(function, backend.limits(function), written, self.mode)
 
-    def place(self, index: int) -> Place:
+    def path(self, index: int) -> ArgumentPath:
         if index > 3:
-            return Place(self.name, f"more{index}")
+            return ArgumentPath(self.name, f"more{index}")
         start = self.source.index("xyzn"[index], 9)
         snippet = Snippet("probe.py", self.source, start, start + 1)
-        return Place(self.name, "xyzn"[index], snippet)
+        return ArgumentPath(self.name, "xyzn"[index], snippet)
 
 
 class Kernel(Launcher):
@@ -142,8 +142,8 @@ class Kernel(Launcher):
         handle = None if stream is None else stream_handle(stream)
         missed = self.run(grid, block, args, shared, handle) if self.run else "arguments"
         while missed is not None:
-            places = list(map(self.text.place, range(len(args))))
-            arguments = arguments_of(args, places, is_64bit_grid=missed == "large grid")
+            paths = list(map(self.text.path, range(len(args))))
+            arguments = arguments_of(args, paths, is_64bit_grid=missed == "large grid")
             if not self.knows(arguments):
                 self.add(arguments, self.text.compiled(arguments))
             missed = self.launch(arguments, grid, block, shared, handle)
@@ -250,7 +250,7 @@ def test_types(value: object, expected: Type) -> None:
     assert hash(found) == hash(expected)
 
 
-PLACE = Place("probe", "x", Snippet("probe.py", "def probe(x): pass", 10, 11))
+PATH = ArgumentPath("probe", "x", Snippet("probe.py", "def probe(x): pass", 10, 11))
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ PLACE = Place("probe", "x", Snippet("probe.py", "def probe(x): pass", 10, 11))
 )
 def test_what_is_no_argument(value: object, message: str) -> None:
     with pytest.raises(ArgumentTypeError) as caught:
-        type_of(value, np.ndarray, PLACE)
+        type_of(value, np.ndarray, PATH)
     assert str(caught.value) == message
 
 

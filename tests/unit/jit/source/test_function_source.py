@@ -37,7 +37,7 @@ Load = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    """Return what writes a file ``kernels.py``, runs it and gives back its names."""
+    """Return a function that writes a file ``kernels.py``, runs it and returns its names."""
 
     def write_and_run(text: str, **names: Any) -> dict[str, Any]:
         path = tmp_path / "kernels.py"
@@ -55,7 +55,7 @@ def run(text: str, name: str, **names: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def register() -> Iterator[Callable[[str, str], None]]:
-    """Return what puts text into linecache for the time of the test."""
+    """Return a function that puts source into linecache for the time of the test."""
     names = []
 
     def put(name: str, text: str) -> None:
@@ -587,7 +587,7 @@ _REGISTER = (
 
 
 def python(*arguments: str, given: str = "") -> str:
-    """Return what a new interpreter prints."""
+    """Return the output of a new interpreter."""
     root = str(Path(kerneltk.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, *arguments],
