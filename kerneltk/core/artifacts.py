@@ -198,14 +198,8 @@ class ObjectCode:
 
 
 def checked_text(name: str, text: object, errors: str = "strict") -> str:
-    """A text that can be a part of a translation unit. `errors` is how it is encoded.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It is not a string.
-    SignatureError
-        It holds what no text can hold.
+    """A text that can be a part of a translation unit, with `errors` as of `str.encode`. Raises
+    ArgumentTypeError for what is no string, and SignatureError for what no unit can hold.
     """
     if not isinstance(text, str):
         raise ArgumentTypeError(f"'{name}' must be a string, not '{type(text).__name__}'.")

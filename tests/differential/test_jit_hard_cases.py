@@ -286,6 +286,18 @@ def annotated(x: list[int], y: nothing.that.exists) -> None:  # type: ignore[nam
     y[0] = later + d
 
 
+def stepped(x, y):
+    for _ in range(x[0], x[1], x[2]):
+        y[0] += 1
+
+
+@pytest.mark.parametrize("bounds", [(0, 5, 0), (5, 0, 0), (0, 5, 2), (5, 0, -2), (5, 0, 2)])
+def test_a_computed_step(backend: Any, bounds: tuple[int, int, int]) -> None:
+    y = backend.asarray(np.zeros(1))
+    jit.rawkernel(stepped)[1, 1](backend.asarray(np.array(bounds)), y)
+    assert backend.asnumpy(y)[0] == (len(range(*bounds)) if bounds[2] else 0)
+
+
 def formats(numbers, flags, reals):
     print(f"{numbers[0]:5d}|{numbers[0]:<5}|{numbers[0]:05}|{numbers[0]:+d}|{numbers[0]:>4}|")
     print(f"{numbers[1]:5d}|{numbers[1]:08X}|{numbers[1]:x}|{numbers[1]:o}|{-numbers[1]:05d}|")

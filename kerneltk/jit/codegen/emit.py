@@ -724,7 +724,7 @@ class Emitter:
         start, stop = self._infix(node.start, 0), self._infix(node.stop, _SHIFT)
         step = self._infix(node.step, _SUM)
         if node.ascending is None:
-            test = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
+            test = f"{step} > 0 ? {name} < {stop} : {step} < 0 && {name} > {stop}"
         else:
             test = f"{name} {'<' if node.ascending else '>'} {stop}"
         advance = f"{name} += {step}"

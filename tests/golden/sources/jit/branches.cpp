@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void branches(kerneltk::jit::array<
 #line 10 "kernel.py"
         const long long t_5 = -i;
 #line 10 "kernel.py"
-        for (long long j = i; t_4 > 0 ? j < t_5 : j > t_5; j += t_4) {
+        for (long long j = i; t_4 > 0 ? j < t_5 : t_4 < 0 && j > t_5; j += t_4) {
             // if y[j] == 3:
 #line 11 "kernel.py"
             if (y[kerneltk::jit::wrapped(j, y.shape[0])] == 3) {
