@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kerneltk.jit import ir
@@ -105,10 +106,9 @@ def test_changes_reach_everything() -> None:
 
 def test_a_change_comes_from_below() -> None:
     def folded(node: Any) -> Any:
-        if isinstance(node, ir.Binary) and all(
-            isinstance(c, ir.Literal_) for c in ir.children(node)
-        ):
-            return literal(node.left.value + node.right.value)  # type: ignore[union-attr]
+        match node:
+            case ir.Binary(left=ir.Literal_(value=left), right=ir.Literal_(value=right)):
+                return literal(left + right)
         return node
 
     assert ir.rebuilt(add(add(literal(1), literal(2)), literal(3)), folded) == literal(6)
@@ -124,12 +124,11 @@ def test_statements_that_are_taken_out() -> None:
 
 def test_one_body_of_two_may_change() -> None:
     branch = when(store("a", literal(1)), orelse=(ir.Break(AT),))
-    changed: Any = ir.with_bodies(
-        branch,
-        lambda body: (
-            (*body, ir.Continue(AT)) if len(body) == 1 and isinstance(body[0], ir.Break) else body
-        ),
-    )
+
+    def extended(body: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (*body, ir.Continue(AT)) if isinstance(body[0], ir.Break) else body
+
+    changed: Any = ir.with_bodies(branch, extended)
     assert changed.body is branch.body
     assert changed.orelse == (ir.Break(AT), ir.Continue(AT))
 
@@ -152,10 +151,8 @@ def test_equality_of_nodes() -> None:
 
 
 def test_what_may_lie_at_any_byte() -> None:
-    import numpy as np
-
     packed = Record(np.dtype([("a", np.int8), ("b", np.float64)]))
-    aligned = Record(np.dtype([("a", np.int8), ("inner", packed.dtype)], align=True))
+    aligned = Record(np.dtype([("a", np.int8), ("b", np.float64)], align=True))
     array = ir.Local("x", Array(packed, 1), AT)
     element = ir.Element(array, (literal(0),), (False,), packed, AT)
     assert ir.is_packed(ir.Field(element, "b", number("float64"), AT))
