@@ -1,6 +1,5 @@
 """The IR as text: a line for each kind of node, and the words for types."""
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 from dataclasses import replace
