@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import BoundMethod, Builder, Operation, Static, Value
+from kerneltk.jit.intrinsics.base import BoundMethod, Builder, CallSite, Operation, Static, Value
+from kerneltk.jit.intrinsics.typing_rules import call, number_argument
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Record, Tuple
 
 STRIDE = Operation("stride", "{0}.stride({static0})")
@@ -102,6 +103,11 @@ def array_attribute(low: Builder, array: ir.Expression, name: str, span: ir.Span
     return rule(low, array, span)
 
 
+def _conjugate(low: Builder, site: CallSite) -> Value:
+    value, kind = number_argument(low, site)
+    return call(CONJUGATE, [value], kind, site) if kind.is_complex else value
+
+
 def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Span) -> Value:
     """Return an attribute of a number."""
     kind = ir.number_type(value)
@@ -114,13 +120,5 @@ def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Spa
             return ir.Call(IMAG, (value,), kind.part, span)
         return low.cast(ir.Literal_(0, PY_INT, span), PY_INT if kind == BOOL else kind)
     if name == "conjugate":
-        return Static(
-            BoundMethod(
-                value,
-                lambda low, site: (
-                    ir.Call(CONJUGATE, (value,), kind, site.span) if kind.is_complex else value
-                ),
-                name,
-            )
-        )
+        return Static(BoundMethod(value, _conjugate, name))
     raise low.fail(f"A number of type '{kind}' has no attribute '{name}'.", span)

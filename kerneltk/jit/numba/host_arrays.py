@@ -138,7 +138,7 @@ class HostLibrary:
         """Allocate an array."""
         if strides is None:
             return np.empty(shape, dtype, order).view(HostArray)  # type: ignore[call-overload, no-any-return]
-        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
         steps = zip(extents, strides, strict=True)
         size = np.dtype(dtype).itemsize + sum((n - 1) * step for n, step in steps)
         memory = np.empty(0 if 0 in extents else size, np.uint8)

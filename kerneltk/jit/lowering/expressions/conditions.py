@@ -45,7 +45,7 @@ def _logical(low: FunctionBuilder, node: ast.BoolOp, span: ir.Span) -> ir.Expres
                 break
             continue
         if added and operands:
-            return _stepwise(low, word, operands, node.values[index:], found, added, span)
+            return stepwise(low, word, operands, node.values[index:], found, added, span)
         low.statements += added
         operands.append(found)
     if not operands:
@@ -53,7 +53,7 @@ def _logical(low: FunctionBuilder, node: ast.BoolOp, span: ir.Span) -> ir.Expres
     return combined(word, operands, span)
 
 
-def _stepwise(
+def stepwise(
     low: FunctionBuilder,
     word: Literal["and", "or"],
     before: list[ir.Expression],

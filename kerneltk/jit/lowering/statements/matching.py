@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+import numpy as np
+
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
-from kerneltk.jit.lowering.expressions.conditions import condition_of
+from kerneltk.jit.lowering.expressions.conditions import condition_of, stepwise
 from kerneltk.jit.lowering.function import block, captured_block
 from kerneltk.jit.lowering.names import assign_name
 from kerneltk.jit.lowering.values.comparisons import combined
@@ -34,9 +37,17 @@ def _match_cases(low: FunctionBuilder, subject: Value, cases: Sequence[ast.match
         return
     condition = test
     if case.guard is not None:
-        condition = condition_of(low, case.guard)
-        if not isinstance(test, Static):
-            condition = ir.Logical("and", (test, low.as_expression(condition, span)), span)
+        with low.captured() as added:
+            condition = condition_of(low, case.guard)
+        if isinstance(test, Static):
+            low.statements += added
+        else:
+            guard = low.as_expression(condition, span)
+            condition = (
+                stepwise(low, "and", [test], [case.guard], guard, added, span)
+                if added
+                else combined("and", (test, guard), span)
+            )
     if isinstance(condition, Static):
         if condition.value:
             block(low, case.body)
@@ -61,9 +72,14 @@ def _matches(low: FunctionBuilder, subject: Value, pattern: ast.pattern) -> ir.E
         found = low.compare(ast.Eq(), subject, evaluate(low, pattern.value), span)
         return found if isinstance(found, Static) else low.as_expression(found, span)
     if isinstance(pattern, ast.MatchSingleton):
-        wanted = Static(pattern.value)
-        op: ast.cmpop = ast.Is() if pattern.value is None else ast.Eq()
-        return low.compare(op, subject, wanted, span)
+        if pattern.value is None:
+            return low.compare(ast.Is(), subject, Static(None), span)
+        if isinstance(subject, Static):
+            is_bool = isinstance(subject.value, bool | np.bool_)
+            return Static(is_bool and bool(subject.value) == pattern.value)
+        if subject.type != BOOL:  # 1 is not True
+            return Static(False)
+        return subject if pattern.value else ir.Not(subject, span)
     if isinstance(pattern, ast.MatchOr):
         operands: list[ir.Expression] = []
         for part in pattern.patterns:

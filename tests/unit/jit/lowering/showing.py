@@ -48,6 +48,7 @@ GIVEN: dict[str, Any] = {
     "none": None,
     "t": (1, 2.5),
     "tt": (1, 2, np.int32(3)),
+    "pair": Pair(1, 2.5),
 }
 
 

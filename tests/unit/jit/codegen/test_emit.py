@@ -1,0 +1,171 @@
+"""C++ source of expressions: literals, types, parentheses, and what C++ would compute otherwise."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from kerneltk.jit import ir
+from kerneltk.jit.codegen.emit import Emitter, is_empty, literal
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.ir.types import (
+    BOOL,
+    PY_FLOAT,
+    PY_INT,
+    VOID,
+    Array,
+    Record,
+    Tuple,
+    Type,
+    number,
+)
+from kerneltk.jit.launch.marshalling import type_of
+
+from ..lowering.showing import GIVEN
+
+BFLOAT16 = number(ml_dtypes.bfloat16)
+
+
+class Pair(NamedTuple):
+    left: Any
+    int: Any  # no name in C++
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (True, BOOL, "true"),
+        (0, PY_INT, "0ll"),
+        (-5, PY_INT, "-5ll"),
+        (-(2**63), PY_INT, "(-9223372036854775807ll - 1)"),
+        (2**64 - 1, number("uint64"), "18446744073709551615ull"),
+        (-(2**31), number("int32"), "(-2147483647 - 1)"),
+        (7, number("uint32"), "7u"),
+        (-3, number("int8"), "(signed char)-3"),
+        (0.1, PY_FLOAT, "0.1"),
+        (-0.0, PY_FLOAT, "-0.0"),
+        (3.0, number("float32"), "3.0f"),
+        (1e300, PY_FLOAT, "1e+300"),
+        (float("inf"), PY_FLOAT, "__longlong_as_double(9218868437227405312ll)"),
+        (float("-inf"), number("float32"), "__int_as_float(-8388608)"),
+        (1 - 2j, number("complex64"), "complex<float>(1.0f, -2.0f)"),
+        (1.5, number("float16"), "float16(1.5f)"),
+        (1.5, BFLOAT16, "bfloat16(1.5f)"),
+    ],
+)
+def test_literals(value: Any, kind: Any, text: str) -> None:
+    assert literal(value, kind)[0] == text
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_finite_float_is_read_back(dtype: Any) -> None:
+    info = np.finfo(dtype)
+    extremes = [info.max, info.min, info.tiny, info.smallest_subnormal, info.eps, dtype(1) / 3]
+    bits = np.random.default_rng(1).integers(0, 256, 400 * info.bits // 8, np.uint8)
+    for value in (*extremes, *bits.view(dtype)):
+        if np.isfinite(value):
+            text = literal(value, number(dtype))[0].removesuffix("f")
+            assert dtype(text) == value
+            assert re.search(r"[.e]", text)  # else it is an integer
+
+
+def emitter(*functions: ir.Function) -> Emitter:
+    return Emitter(ir.Program(functions))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (number("uint8"), "unsigned char"),
+        (PY_INT, "long long"),
+        (Array(number("float32"), 2), "kerneltk::jit::array<float, 2>"),
+        (Array(number("float32"), 1, "strided"), "kerneltk::jit::strided<float, 1>"),
+        (Array(number("float32"), 0, "strided"), "kerneltk::jit::array<float, 0>"),
+        (Array(PY_INT, 1, writable=False), "kerneltk::jit::array<const long long, 1>"),
+        (Array(PY_FLOAT, 1, packed=True), "kerneltk::jit::array<kerneltk::jit::packed<double>, 1>"),
+        (VOID, "void"),
+        (Tuple((PY_INT, PY_FLOAT)), "_kt_tuple0"),
+    ],
+)
+def test_types(kind: Type, text: str) -> None:
+    assert emitter().ctype(kind) == text
+
+
+def test_structures_have_a_declaration_each() -> None:
+    made = emitter()
+    pair = Tuple((PY_INT, Tuple((BOOL, VOID))), ("left", "int"), Pair)
+    assert made.ctype(pair) == "_kt_Pair1"
+    assert made.ctype(pair) == "_kt_Pair1"
+    assert list(made.declarations) == [
+        "struct _kt_tuple0 { bool item0; };",
+        "struct _kt_Pair1 { long long left; _kt_tuple0 item1; };",
+    ]
+    assert made.item_names(pair) == ["left", "item1"]
+    with pytest.raises(AssertionError):
+        made.ctype(Array(PY_INT, 1, "fixed", (3,), "local"))
+
+
+def test_what_has_no_bytes() -> None:
+    assert is_empty(VOID)
+    assert is_empty(Tuple(()))
+    assert is_empty(Tuple((VOID, Tuple((VOID,)))))
+    assert not is_empty(Tuple((VOID, BOOL)))
+    assert not is_empty(Record(np.dtype([("a", "i4")])))
+
+
+def value_of(function: Any) -> str:
+    """Return what a function returns, in C++."""
+    kinds = [type_of(GIVEN[name], np.ndarray) for name in inspect.signature(function).parameters]
+    program = Definition(function, "numpy").lowered(kinds, of_elements=True)
+    found = re.findall(r"return (.*);", Emitter(program).program())
+    return str(found[-1])
+
+
+VALUES = [
+    # Parentheses where C++ needs them.
+    (lambda i, j: (i + j) * 2, "(i + j) * 2"),
+    (lambda i, j: i - (j - 1), "i - (j - 1)"),
+    (lambda i, j: i + j + 1, "i + j + 1"),
+    (lambda i: -(-i), "-(-i)"),  # noqa: B002
+    (lambda i, j: (i & 7) == j, "(i & 7) == j"),
+    (lambda i, j: i & (j == 7), "i & (long long)(j == 7)"),
+    (lambda i, j: not i < j, "!(i < j)"),
+    (lambda i, j, f: (i < j and j < 3) or f > 2, "(i < j && j < 3) || f > 2.0"),
+    (lambda i, j: (i if j else 2) + 1, "(j != 0 ? i : 2ll) + 1"),
+    # What C++ would compute in a wider type, or not at all.
+    (lambda u1: u1[0] + u1[1], "(unsigned char)(u1[0] + u1[1])"),
+    (lambda u1: ~u1[0], "(unsigned char)(~u1[0])"),
+    (lambda i4: i4 * i4, "(int)((unsigned int)i4 * i4)"),
+    (lambda i4: -i4, "(int)(0u - i4)"),
+    (lambda i, j: i // j, "kerneltk::jit::floor_divide(i, j)"),
+    (lambda i, j: i % j, "kerneltk::jit::modulo(i, j)"),
+    (lambda f, i: f**i, "kerneltk::jit::power(f, (double)i)"),
+    (lambda i, j: i << j, "kerneltk::jit::shift_left(i, j)"),
+    (lambda h: h[0] + h[1], "(float16)(h[0] + h[1])"),
+    (lambda i, j: i / j, "(double)i / (double)j"),
+    # Elements, fields, conversions.
+    (lambda x, i: x[i], "x[kerneltk::jit::wrapped(i, x.shape[0])]"),
+    (lambda m, u1: m[u1[0], 2], "m(u1[0], 2)"),
+    (lambda rs, i: rs[i].v[1], "rs[kerneltk::jit::wrapped(i, rs.shape[0])].v[1]"),
+    (lambda ps: ps[0].value, "(float)ps[0].value"),
+    (lambda t: t[1], "t.item1"),
+    (lambda pair: pair.left, "pair.left"),
+    (lambda x: int(x[0]), "(long long)x[0]"),
+    (lambda i: bool(i), "i != 0"),
+    (lambda z: z[0] * 2, "z[0] * complex<float>(2.0f, 0.0f)"),
+    (lambda x: x.shape[0], "x.shape[0]"),
+    (
+        lambda m, i: m[i].size,
+        "kerneltk::jit::array<int, 1>{m.at(t < 0 ? t + m.shape[0] : t, 0), {m.shape[1]}}.shape[0]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), VALUES, ids=range(len(VALUES)))
+def test_expressions(function: Any, expected: str) -> None:
+    assert value_of(function) == expected

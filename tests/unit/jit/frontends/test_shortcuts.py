@@ -1,0 +1,114 @@
+"""Repeated calls of a `@kernel`: which arguments take the short way, and which are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk.backends.registry import backend_named
+from kerneltk.jit.frontends.shortcuts import make_shortcut
+
+HOST = backend_named("host")
+F4, F8 = np.dtype("f4"), np.dtype("f8")
+X = np.zeros((3, 4), F4)
+
+
+def shortcut(
+    args: Sequence[Any],
+    raw: Sequence[bool] = (),
+    given: int = 0,
+    index_ndim: int = 0,
+    dtypes: Sequence[Any] = (F4,),
+) -> Callable[..., Any] | None:
+    return make_shortcut(
+        args,
+        raw or [False] * len(args),
+        given,
+        index_ndim,
+        dtypes,
+        HOST,
+        lambda *args: ("typed", *args),
+        lambda *args: ("otherwise", *args),
+    )
+
+
+def way(call: Callable[..., Any] | None, *args: Any) -> str:
+    assert call is not None
+    found: str = call(*args)[0]
+    return found
+
+
+def test_arrays_of_the_same_type_and_dtype() -> None:
+    call = shortcut([X, 2.5])
+    assert way(call, np.ones(7, F4), 3.5) == "typed"
+    assert way(call, np.ones((2, 2, 2), F4)[::2], 3.5) == "typed"
+    assert way(call, np.ones(0, F4), 3.5) == "typed"
+    assert way(call, np.ones(7, F8), 3.5) == "otherwise"
+    assert way(call, np.ones(7, F4), 3) == "otherwise"
+    assert way(call, np.ones(7, F4), np.float64(3)) == "otherwise"
+    assert way(call, 1.5, 3.5) == "otherwise"
+    assert way(call, np.ma.ones(7, F4), 3.5) == "otherwise"
+
+
+def test_none_is_not_passed_on() -> None:
+    call = shortcut([X, None])
+    assert call is not None
+    assert call(X, None) == ("typed", X)
+    assert way(call, X, 1) == "otherwise"
+
+
+def test_whole_arrays_keep_their_layout() -> None:
+    call = shortcut([X, 2], [True, False])
+    assert call is not None
+    kind, given, number, out = call(X, 3)
+    assert (kind, given is X, number) == ("typed", True, 3)
+    assert (out.shape, out.dtype, out.flags.c_contiguous) == ((3, 4), F4, True)
+    assert way(call, np.ones((5, 6), F4), 3) == "typed"
+    assert way(call, np.ones((5, 6), F4).T, 3) == "otherwise"
+    assert way(call, np.ones(5, F4), 3) == "otherwise"
+    assert way(call, np.ones((0, 6), F4), 3) == "otherwise"  # the source may rely on its axes
+
+
+def test_elements_give_the_shape_beside_whole_arrays() -> None:
+    call = shortcut([X, np.zeros(5, F4)], [True, False])
+    assert call is not None
+    assert len(call(X, np.zeros(5, F4))) == 3  # no output is made here
+    assert way(call, X, np.zeros((5, 1), F4)) == "otherwise"
+    # An array without dimensions is a number: the whole one gives the shape.
+    call = shortcut([X, np.zeros((), F4)], [True, False])
+    assert call is not None
+    assert call(X, np.zeros((), F4))[-1].shape == (3, 4)
+
+
+def test_outputs_that_are_given() -> None:
+    call = shortcut([X, X], given=1)
+    assert way(call, X, np.zeros((3, 4), F4)) == "typed"
+    assert way(call, X, np.zeros((3, 4), F8)) == "otherwise"
+    call = shortcut([2.5, X], given=1, index_ndim=2)
+    assert way(call, 1.5, np.zeros((7, 8), F4)) == "typed"
+    assert way(call, 1.5, np.zeros(7, F4)) == "otherwise"
+    assert way(call, 1.5, np.zeros((0, 8), F4)) == "otherwise"
+
+
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [
+        ([X, X], {"given": 1, "index_ndim": 2}),  # an array by elements and an index of its own
+        ([X], {"index_ndim": 2}),
+        ([2.5], {}),  # nothing has a shape
+        ([X], {"raw": [True], "dtypes": ()}),  # nothing is returned
+        ([X], {"raw": [True], "index_ndim": 3}),
+        ([np.ma.ones(3, F4)], {}),
+    ],
+)
+def test_calls_that_are_looked_at_each_time(args: Any, options: Any) -> None:
+    assert shortcut(args, **options) is None
+
+
+def test_numpys_scalars_are_no_arrays() -> None:
+    call = shortcut([X, np.float32(1)])
+    assert way(call, X, np.float32(2)) == "typed"
+    assert way(call, X, np.zeros((), F4)) == "otherwise"

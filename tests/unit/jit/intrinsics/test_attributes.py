@@ -1,0 +1,95 @@
+"""Attributes of arrays and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import jit
+
+from ..lowering.showing import refused, value_of
+
+VALUES = [
+    (lambda m: m.shape, "(m.shape[0], m.shape[1])"),
+    (lambda m: m.ndim, "2"),
+    (lambda m: m.dtype == np.int32, "True"),
+    (lambda m: m.itemsize, "4"),
+    (lambda m: m.size, "m.shape[0] * m.shape[1]"),
+    (lambda m: m.nbytes, "(m.shape[0] * m.shape[1]) * 4"),
+    (lambda m: m.strides, "(stride<0>(m), stride<1>(m))"),
+    (lambda s: s.strides[1], "stride<1>(s)"),
+    (lambda empty: empty.shape, "()"),
+    (lambda empty: empty.strides, "()"),
+    (lambda empty: empty.nbytes, "4"),
+    (lambda rs: rs.itemsize, "32"),
+    (lambda rs: rs[0].v.strides, "(8,)"),
+    # Of a known shape.
+    (
+        lambda: jit.local_memory("int32", (2, 3, 5)).strides,
+        "declare local: local int32[2, 3, 5]; return (60, 20, 4)",
+    ),
+    (
+        lambda: jit.local_memory("int32", (2, 3, 5)).shape,
+        "declare local: local int32[2, 3, 5]; return (2, 3, 5)",
+    ),
+    (
+        lambda: jit.local_memory("int16", (2, 3)).nbytes,
+        "declare local: local int16[2, 3]; return 12",
+    ),
+    (lambda: jit.local_memory("int16", 7).strides, "declare local: local int16[7]; return (2,)"),
+    (
+        lambda: jit.shared_memory("int16", None).size,
+        "declare shared: shared int16[:], dynamic; return shared.shape[0]",
+    ),
+    # Of numbers.
+    (lambda x: x[0].dtype == np.float32, "True"),
+    (lambda z: z[0].real, "real(z[0])"),
+    (lambda c: c.imag, "imag(c)"),
+    (lambda x: x[0].real, "x[0]"),
+    (lambda u1: u1[0].imag, "0:uint8"),
+    (lambda b: b[0].imag, "0"),
+    (lambda z: z[0].conjugate().imag, "imag(conjugate(z[0]))"),
+    (lambda i: i.conjugate(), "i"),
+]
+
+
+@pytest.mark.parametrize("case", VALUES, ids=range(len(VALUES)))
+def test_what_is_computed(case: Any) -> None:
+    *given, expected = case
+    assert value_of(*given) == expected
+
+
+REFUSED = [
+    (
+        lambda x: x.sum(),
+        (
+            "The method 'sum' of an array cannot be used in a kernel. Hint: arrays have "
+            "shape, size, strides, ndim, dtype, itemsize, nbytes here."
+        ),
+    ),
+    (
+        lambda x: x.T,
+        (
+            "The attribute 'T' of an array cannot be used in a kernel. Hint: arrays have "
+            "shape, size, strides, ndim, dtype, itemsize, nbytes here."
+        ),
+    ),
+    (
+        lambda x: x.sizes,
+        (
+            "The attribute 'sizes' of an array cannot be used in a kernel. Hint: arrays have "
+            "shape, size, strides, ndim, dtype, itemsize, nbytes here."
+        ),
+    ),
+    (lambda i: i.dtype, "A number of type 'int' has no attribute 'dtype'."),
+    (lambda x: x[0].shape, "A number of type 'float32' has no attribute 'shape'."),
+    (lambda z: z[0].angle, "A number of type 'complex64' has no attribute 'angle'."),
+    (lambda z: z[0].conjugate(1), "'z[0].conjugate' takes 1 argument, and 2 were given."),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_refused(function: Any, expected: str) -> None:
+    assert refused(function) == expected

@@ -1,0 +1,76 @@
+"""Python's own functions, and those of `operator`."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ..lowering.showing import refused, value_of
+
+VALUES = [
+    (lambda i: abs(i), "abs(i)"),
+    (lambda b: abs(b[0]), "int(b[0])"),
+    (lambda u1: abs(u1[0]), "u1[0]"),
+    (lambda z: abs(z[0]), "abs(z[0])"),
+    (lambda: abs(np.int8(-128)), "-128:int8"),
+    (lambda: abs(-2.5), "2.5"),
+    (lambda x, y: max(x[0], y[0]), "max(float64(x[0]), float64(y[0]))"),
+    (lambda x, y: max(x[0], y[0]), "cuda", "max(x[0], float32(y[0]))"),
+    (lambda u1, i: min(u1[0], i), "min(int(u1[0]), i)"),
+    (lambda u1: min(u1[0], 3), "min(u1[0], 3:uint8)"),
+    (lambda u, i: max(u[0], i), "max(u[0], uint64(max(i, 0)))"),
+    (lambda u, i: min(u[0], i), "min(int(min(u[0], 9223372036854775807:uint64)), i)"),
+    (lambda b: max(b[0], b[1]), "max(int(b[0]), int(b[1]))"),
+    (lambda tt: max(tt), "max(max(tt[0], tt[1]), int(tt[2]))"),
+    (lambda: min(2, 1.5), "1.5"),
+    (lambda m: len(m), "m.shape[0]"),
+    (lambda tt: len(tt), "3"),
+    (lambda: len(()), "0"),
+    (lambda i, f: divmod(i, f)[0], "t: int = i; t_2: float = f; return float(t) // t_2"),
+    (lambda: divmod(-7, 2)[1], "1"),
+    (lambda x: pow(x[0], 2), "x[0] ** 2.0:float32"),
+    (lambda f: round(f), "int(round(f))"),
+    (lambda x: round(x[0]), "int(round(x[0]))"),
+    (lambda x: round(x[0], 2), "round(x[0], 2)"),
+    (lambda f, i: round(f, i), "round(f, i)"),
+    (lambda i: round(i), "i"),
+    (lambda b: round(b[0]), "int(b[0])"),
+    (lambda: round(2.675, 2), "2.67"),
+    (lambda tt: sum(tt, 5), "int32((5 + tt[0]) + tt[1]) + tt[2]"),
+    (lambda t: tuple(t)[1], "t[1]"),
+    (lambda i, j: operator.floordiv(i, j), "i // j"),
+]
+
+
+@pytest.mark.parametrize("case", VALUES, ids=range(len(VALUES)))
+def test_what_is_computed(case: Any) -> None:
+    *given, expected = case
+    assert value_of(*given) == expected
+
+
+REFUSED = [
+    (lambda i: abs(), "'abs' needs a value for 'x'."),
+    (lambda i: abs(i, i), "'abs' takes 1 argument, and 2 were given."),
+    (lambda i: abs(y=i), "'abs' takes no keyword 'y' here. Hint: its parameters are x."),
+    (lambda i: max(i), "'max' of one value needs a tuple. Hint: write the loop."),
+    (lambda i: max(i, key=i), "'max' takes no keywords in a kernel. Hint: write the loop."),
+    (lambda z: max(z[0], 1), "'max' cannot be computed for 'complex64'."),
+    (lambda z: round(z[0]), "A complex number cannot be rounded."),
+    (lambda i: round(i, 2), "An integer cannot be rounded to digits in a kernel."),
+    (lambda f: round(f, f), "'ndigits' must be an integer, not 'float'."),
+    (lambda i: len(i), "A number of type 'int' has no length."),
+    (lambda empty: len(empty), "An array without dimensions has no length."),
+    (lambda i: pow(i, 2, 3), "'pow' with a modulus cannot be used in a kernel."),
+    (lambda i: sum((i,), i, i), "'sum' takes 2 arguments, and 3 were given."),
+    (lambda x: sum(x), "'sum' needs a tuple in a kernel. Hint: write the loop."),
+    (lambda i: range(i), "'range' can only be looped over. Hint: for i in range(n): ..."),
+    (lambda: abs("a"), "This expression cannot be computed: bad operand type for abs(): 'str'."),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_refused(function: Any, expected: str) -> None:
+    assert refused(function) == expected

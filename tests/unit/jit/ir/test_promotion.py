@@ -1,0 +1,127 @@
+"""Promotion: NumPy's, C++'s order, and Python's numbers, which are weak."""
+
+from __future__ import annotations
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from kerneltk.jit.ir.promotion import common_type, join_numbers, operand_type
+from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number, number
+
+NAMES = (
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16",
+    "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+BFLOAT16 = number(ml_dtypes.bfloat16)
+WEAK = {PY_INT: 1, PY_FLOAT: 1.0, PY_COMPLEX: 1j}
+EVERY = [*(number(name) for name in NAMES), BFLOAT16, *WEAK]
+
+
+@pytest.mark.parametrize("left", NAMES)
+def test_numpys_strong_dtypes(left: str) -> None:
+    for right in NAMES:
+        found = common_type(number(left), number(right), "numpy")
+        assert found == Number(np.result_type(left, right)), right
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_numpys_weak_numbers(name: str) -> None:
+    for weak, value in WEAK.items():
+        expected = (np.zeros((), name)[()] + value).dtype
+        assert common_type(number(name), weak, "numpy") == Number(expected)
+
+
+def test_bools_give_way() -> None:
+    for weak in WEAK:
+        assert common_type(BOOL, weak, "numpy") == weak
+    assert common_type(BOOL, BOOL, "cuda") == BOOL
+
+
+def test_the_order_of_cpp() -> None:
+    def cuda(left: str, right: str) -> str:
+        return str(common_type(number(left), number(right), "cuda"))
+
+    assert cuda("int8", "uint8") == "uint8"
+    assert cuda("int64", "uint32") == "int64"
+    assert cuda("int64", "uint64") == "uint64"
+    assert cuda("int64", "float16") == "float16"
+    assert cuda("int32", "float32") == "float32"
+    assert cuda("float64", "complex64") == "complex128"
+    assert cuda("float32", "complex64") == "complex64"
+
+
+def test_weak_numbers_of_both_modes() -> None:
+    assert common_type(PY_INT, PY_FLOAT, "cuda") == PY_FLOAT
+    assert common_type(PY_COMPLEX, PY_FLOAT, "cuda") == PY_COMPLEX
+    for mode in ("cuda", "numpy"):
+        assert common_type(number("float32"), PY_COMPLEX, mode) == number("complex64")
+        assert common_type(number("int8"), PY_COMPLEX, mode) == number("complex128")
+        assert common_type(number("int8"), PY_FLOAT, mode) == number("float64")
+
+
+def test_bfloat16() -> None:
+    def numpys(name: str) -> str:
+        return str(common_type(BFLOAT16, number(name), "numpy"))
+
+    found = {name: numpys(name) for name in NAMES if name != "float16"}
+    assert found == {
+        **dict.fromkeys(("bool", "int8", "uint8"), "bfloat16"),
+        **dict.fromkeys(("int16", "uint16"), "float32"),
+        **dict.fromkeys(("int32", "uint32", "int64", "uint64"), "float64"),
+        **{name: name for name in ("float32", "float64", "complex64", "complex128")},
+    }
+    for mode in ("cuda", "numpy"):
+        assert common_type(BFLOAT16, number("float16"), mode) is None
+        assert common_type(BFLOAT16, PY_FLOAT, mode) == BFLOAT16
+        assert common_type(BFLOAT16, PY_COMPLEX, mode) == number("complex64")
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_the_order_of_operands_does_not_matter(mode: str) -> None:
+    for left, right in itertools.combinations(EVERY, 2):
+        found = common_type(left, right, mode)
+        assert found == common_type(right, left, mode)
+        assert join_numbers(left, right, mode) == found
+        for op in ("+", "==", "&", "%"):
+            assert operand_type(op, left, right, mode) == operand_type(op, right, left, mode)
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_joining_again_changes_nothing(mode: str) -> None:
+    for left, right in itertools.product(EVERY, repeat=2):
+        found = common_type(left, right, mode)
+        if found is not None and (left, right) != (BOOL, BOOL):
+            assert common_type(found, left, mode) == found
+            assert common_type(found, right, mode) == found
+
+
+@pytest.mark.parametrize(
+    ("op", "left", "right", "expected"),
+    [
+        ("+", BOOL, BOOL, PY_INT),
+        ("/", BOOL, BOOL, PY_FLOAT),
+        ("/", PY_INT, PY_INT, PY_FLOAT),
+        ("/", number("int8"), PY_INT, number("float64")),
+        ("/", number("float32"), PY_INT, number("float32")),
+        ("//", number("int8"), PY_INT, number("int8")),
+        ("//", number("complex64"), PY_INT, None),
+        ("%", PY_COMPLEX, PY_INT, None),
+        ("&", BOOL, BOOL, BOOL),
+        ("|", number("uint8"), BOOL, number("uint8")),
+        ("^", PY_FLOAT, PY_INT, None),
+        ("<<", BOOL, BOOL, PY_INT),
+        ("<<", number("uint8"), PY_INT, number("uint8")),
+        (">>", number("float32"), PY_INT, None),
+        ("==", PY_COMPLEX, PY_INT, PY_COMPLEX),
+        ("<", PY_COMPLEX, PY_INT, None),
+        ("<", BOOL, BOOL, BOOL),
+        ("+", BFLOAT16, number("float16"), None),
+    ],
+)
+def test_what_an_operation_is_computed_in(
+    op: str, left: Number, right: Number, expected: Number | None
+) -> None:
+    assert operand_type(op, left, right, "numpy") == expected

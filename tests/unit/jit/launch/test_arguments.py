@@ -1,0 +1,141 @@
+"""The arguments of a call: whose arrays they are, their types, what is known of their shapes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from kerneltk import ArraySpec
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.errors import ArgumentTypeError
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions
+from kerneltk.jit.ir.types import PY_INT, VOID, Array, Tuple, number
+from kerneltk.jit.launch.arguments import Arguments, arguments_of, assumptions_of
+from kerneltk.jit.launch.marshalling import ArgumentPath, type_of
+
+HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
+F4 = number("float32")
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+class Other:
+    """An array of another library."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+def taken(*args: Any, **options: Any) -> Arguments:
+    return arguments_of(args, [ArgumentPath("k", f"a{k}") for k in range(len(args))], **options)
+
+
+def test_types_and_values() -> None:
+    x = np.zeros((3, 4), np.float32)
+    found = taken(x, 3, None, (1, x.T))
+    assert found.types == (
+        *(Array(F4, 2), PY_INT, VOID),
+        Tuple((PY_INT, Array(F4, 2, "strided"))),
+    )
+    assert found.values[0] is x
+    assert (found.backend.name, found.has_arrays, found.is_64bit_grid) == ("host", True, False)
+
+
+def test_calls_without_arrays() -> None:
+    assert not taken(1, (2.5, None)).has_arrays
+    assert taken().types == ()
+
+
+def test_what_is_not_changed_is_the_same_object() -> None:
+    pair = Pair(np.zeros(3), (1, np.zeros(4)))
+    assert taken(pair).values[0] is pair
+
+
+def test_arrays_of_other_libraries_in_tuples() -> None:
+    x = np.arange(3)
+    pair = Pair(Other(x), 2)
+    (found,) = taken(pair).values
+    assert type(found) is Pair
+    assert isinstance(found.left, np.ndarray)
+    assert np.shares_memory(found.left, x)
+    assert found.right == 2
+
+
+def test_subclasses_stay() -> None:
+    class Own(np.ndarray[Any, Any]):
+        pass
+
+    own = np.zeros(3).view(Own)
+    assert taken(own).values[0] is own
+
+
+def test_what_a_compiled_kernel_depends_on() -> None:
+    x = np.zeros(3, np.float32)
+    assert taken(x, 3).key == taken(np.ones(7, np.float32), -5).key
+    others = (taken(x, 3.0), taken(x[::2], 3), taken(x.astype("f8"), 3), taken(x.reshape(1, 3), 3))
+    assert all(taken(x, 3).key != other.key for other in others)
+    assert taken(x, 3, is_64bit_grid=True).key != taken(x, 3).key
+
+
+def test_messages_say_which_argument() -> None:
+    with pytest.raises(ArgumentTypeError, match=r"Parameter 'a1\[0\]' of kernel 'k' cannot take"):
+        taken(1, ("text",))
+    with pytest.raises(ArgumentTypeError, match=r"Parameter 'a0\.right' of kernel 'k' cannot take"):
+        taken(Pair(1, {}))
+
+
+def known(backend: Any, *shapes: Any, **options: Any) -> ShapeAssumptions:
+    values = [ArraySpec.make("float32", shape) for shape in shapes]
+    kinds = [Array(F4, len(value.shape)) for value in values]
+    return assumptions_of(values, kinds, backend, **options)
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_indexable"),
+    [
+        ((2**31 - 1,), True),
+        ((2**31,), False),
+        ((2**16, 2**15 - 1), True),
+        ((2**16, 2**15), False),
+        ((0, 2**31), False),  # an index along the other axis
+        ((0, 2**31 - 1), True),
+        ((), True),
+    ],
+)
+def test_what_32_bits_index(shape: Any, is_indexable: bool) -> None:
+    assert known(CUDA, shape).is_32bit_indexable is is_indexable
+    assert known(HOST, (3,), shape).is_32bit_indexable is is_indexable
+
+
+def test_arrays_in_tuples_and_grids_count_too() -> None:
+    large = ArraySpec.make("int8", 2**31)
+    kind = Tuple((PY_INT, Tuple((Array(number("int8"), 1),))))
+    assert not assumptions_of([(1, (large,))], [kind], CUDA).is_32bit_indexable
+    assert not known(CUDA, (3,), is_64bit_grid=True).is_32bit_indexable
+
+
+def test_equal_shapes() -> None:
+    assert known(CUDA, (3, 4), (3, 4)).has_equal_shapes
+    assert known(CUDA, (3, 4), (3, 4), (5,)).has_equal_shapes
+    assert not known(CUDA, (3, 4), (4, 3)).has_equal_shapes
+    assert not known(CUDA, (3, 4), (3, 4), (2, 2, 2), (3, 3, 3)).has_equal_shapes
+    assert not known(CUDA, (3, 4)).has_equal_shapes
+    assert not known(CUDA, (3, 4), (3,)).has_equal_shapes
+    assert not known(CUDA).has_equal_shapes
+    assert not known(HOST, (3, 4), (3, 4)).has_equal_shapes  # gains nothing there
+
+
+def test_specs_have_types_as_arrays_have() -> None:
+    spec = ArraySpec.make("float32", (3, 4))
+    assert type_of(np.zeros((3, 4), np.float32), np.ndarray) == Array(F4, len(spec.shape))

@@ -1,0 +1,209 @@
+"""``match``: a chain of conditions, of which each is asked only if those before did not hold."""
+
+# ruff: noqa: F841
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kerneltk import jit
+
+from ..showing import body_of, refused
+
+MODE = "fast"
+
+
+def values(y: Any, i: Any) -> None:
+    match i:
+        case 1:
+            y[0] = 1
+        case 2 | 3:
+            y[0] = 2
+        case _:
+            y[0] = 3
+
+
+def a_subject_in_memory(y: Any) -> None:
+    match y[0]:
+        case 1:
+            y[0] = 2
+        case 2:
+            y[0] = 3
+
+
+def a_known_subject(y: Any) -> None:
+    match MODE:
+        case "slow":
+            y[0] = 1
+        case "fast" | "faster":
+            y[0] = 2
+        case _:
+            y[0] = 3
+
+
+def guards(y: Any, i: Any, j: Any) -> None:
+    match i:
+        case 1 if j > 2:
+            y[0] = 1
+        case n if n > 5:
+            y[0] = n
+
+
+def a_guard_with_an_effect(y: Any, i: Any) -> None:
+    match i:
+        case 1 if jit.atomic_add(y, 0, 1) > 2:
+            y[1] = 1
+        case _ if jit.atomic_add(y, 2, 1) > 2:
+            y[1] = 2
+
+
+def singletons(y: Any, b: Any, i: Any, none: Any) -> None:
+    match b[0]:
+        case True:
+            y[0] = 1
+        case False:
+            y[0] = 2
+    match i:
+        case True:
+            y[1] = 1
+        case None:
+            y[1] = 2
+        case _:
+            y[1] = 3
+    match none:
+        case False:
+            y[2] = 1
+        case None:
+            y[2] = 2
+
+
+BODIES = [
+    (
+        values,
+        """\
+t: int = i
+if t == 1:
+    y[0] = 1:int64
+else:
+    if (t == 2) or (t == 3):
+        y[0] = 2:int64
+    else:
+        y[0] = 3:int64
+""",
+    ),
+    (
+        a_subject_in_memory,
+        """\
+t: int64 = y[0]
+if t == 1:int64:
+    y[0] = 2:int64
+else:
+    if t == 2:int64:
+        y[0] = 3:int64
+""",
+    ),
+    (
+        a_known_subject,
+        """\
+y[0] = 2:int64
+""",
+    ),
+    (
+        guards,
+        """\
+t: int = i
+if (t == 1) and (j > 2):
+    y[0] = 1:int64
+else:
+    n: int = t
+    if n > 5:
+        y[0] = int64(n)
+""",
+    ),
+    (
+        a_guard_with_an_effect,
+        """\
+t: int = i
+t_3: bool = t == 1
+if t_3:
+    t_2: int64 = atomic_add(&y[0], 1:int64)
+    t_3: bool = t_2 > 2:int64
+if t_3:
+    y[1] = 1:int64
+else:
+    t_4: int64 = atomic_add(&y[2], 1:int64)
+    if t_4 > 2:int64:
+        y[1] = 2:int64
+""",
+    ),
+    (
+        singletons,
+        """\
+t: bool = b[0]
+if t:
+    y[0] = 1:int64
+else:
+    if not t:
+        y[0] = 2:int64
+t_2: int = i
+y[1] = 3:int64
+y[2] = 2:int64
+""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
+def test_cases(function: Any, expected: str) -> None:
+    assert body_of(function) == expected
+
+
+def of_a_sequence(t: Any) -> None:
+    match t:
+        case (a, b):
+            pass
+
+
+def of_a_name_behind_a_pattern(i: Any) -> None:
+    match i:
+        case 1 | 2 as k:
+            pass
+
+
+def of_an_array(x: Any) -> None:
+    match x:
+        case 1:
+            pass
+
+
+REFUSED_STATEMENTS = [
+    (
+        of_a_sequence,
+        (
+            "This pattern cannot be used in a kernel. Hint: patterns are constants, 'a | b', "
+            "names and '_'."
+        ),
+    ),
+    (
+        of_a_name_behind_a_pattern,
+        (
+            "This pattern cannot be used in a kernel. Hint: patterns are constants, 'a | b', "
+            "names and '_'."
+        ),
+    ),
+    (
+        of_an_array,
+        (
+            "A value of type '1-d array of float32' was given, and a number is needed. Hint: "
+            "index it, for example 'x[i]'."
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), REFUSED_STATEMENTS, ids=[f.__name__ for f, _ in REFUSED_STATEMENTS]
+)
+def test_what_is_refused(function: Any, expected: str) -> None:
+    assert refused(function, of_elements=False) == expected

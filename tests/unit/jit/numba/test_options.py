@@ -1,0 +1,185 @@
+"""What ``@cuda.jit`` is given: signatures as text, and numba's options."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ScalarOverflowError,
+    SignatureError,
+)
+from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("void()", []),
+        ("()", []),
+        ("none(int32)", [("int32", 0)]),
+        ("(f4[:], i8)", [("float32", 1), ("int64", 0)]),
+        ("void(float32[:, ::1], boolean)", [("float32", 2), ("bool", 0)]),
+        ("int32(complex64[:,:,:])", [("complex64", 3)]),
+        ("  void ( uint8 [ : ] , c16 ) ", [("uint8", 1), ("complex128", 0)]),
+        ("void(intp, size_t, double, float16)", None),
+    ],
+)
+def test_signatures(text: str, expected: Any) -> None:
+    found = [(str(one.dtype), one.ndim) for one in parse_signature(text)]
+    if expected is None:
+        expected = [(name, 0) for name in ("int64", "uint64", "float64", "float16")]
+    assert found == expected
+
+
+def test_tuples_in_signatures() -> None:
+    one, two, none = parse_signature(
+        "void(UniTuple(int32, 2), Tuple((f4[:], Tuple((b1,)))), Tuple(()))"
+    )
+    assert (one.text, one.dtype, len(one.items)) == ("UniTuple(int32, 2)", None, 2)
+    assert two.text == "Tuple((f4[:], Tuple((b1))))"
+    assert two.items[1].items[0].dtype == np.bool_
+    assert none.items == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it ends too early"),
+        ("void", "it ends too early"),
+        ("void(", "it ends too early"),
+        ("void(int32", "it ends too early"),
+        ("void(int32 int32)", "',' is missing before 'int32'"),
+        ("void(word)", "'word' is no type"),
+        ("void(int32) x", "'x' follows its end"),
+        ("void(int32*)", "'*)' is no part of a type"),
+        ("void(UniTuple(int32, n))", "a UniTuple needs the number of its items"),
+        ("void(Tuple(int32))", "'(' is missing before 'int32'"),
+        ("word(int32)", "'word' is no type"),
+    ],
+)
+def test_signatures_that_cannot_be_read(text: str, why: str) -> None:
+    with pytest.raises(SignatureError) as caught:
+        parse_signature(text)
+    assert f"The signature {text!r} cannot be read: {why}." in str(caught.value)
+
+
+def refuse(text: str) -> ArgumentTypeError:
+    return ArgumentTypeError(f"is no {text}")
+
+
+def adapted(text: str, value: Any) -> Any:
+    (parsed,) = parse_signature(f"({text})")
+    return parsed.adapted(value, refuse)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("int32", 7, np.int32(7)),
+        ("int32", 2.9, np.int32(2)),
+        ("int8", 300, np.int8(44)),
+        ("uint8", -1, np.uint8(255)),
+        ("uint64", 2**64 - 1, np.uint64(2**64 - 1)),
+        ("boolean", 2, np.True_),
+        ("float32", True, np.float32(1)),
+        ("float32", np.float64(0.1), np.float32(0.1)),
+        ("float16", 1e9, np.float16(np.inf)),
+        ("complex64", 1, np.complex64(1)),
+    ],
+)
+def test_numbers_become_the_signatures(text: str, value: Any, expected: Any) -> None:
+    found = adapted(text, value)
+    assert type(found) is type(expected)
+    assert found == expected
+
+
+def test_tuples_become_the_signatures() -> None:
+    assert adapted("UniTuple(int32, 2)", (1, 2.5)) == (np.int32(1), np.int32(2))
+    found = adapted("Tuple((int8, float32))", Pair(1, 2))
+    assert type(found) is Pair
+    assert [type(item) for item in found] == [np.int8, np.float32]
+    assert adapted("Tuple(())", ()) == ()
+
+
+def test_arrays_are_passed_as_they_are() -> None:
+    x = np.zeros((2, 3), np.float32)
+    assert adapted("float32[:, :]", x) is x
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("int32", 1j),
+        ("int32", "1"),
+        ("int32", None),
+        ("int32", np.zeros(3, np.int32)),
+        ("float32[:]", np.zeros((2, 3), np.float32)),
+        ("float32[:]", np.zeros(3)),
+        ("float32[:]", np.float32(1)),
+        ("UniTuple(int32, 2)", (1, 2, 3)),
+        ("UniTuple(int32, 2)", 1),
+        ("Tuple((int32, float32[:]))", (1, np.float32(1))),
+    ],
+)
+def test_what_does_not_fit(text: str, value: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="is no "):
+        adapted(text, value)
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, 10**30])
+def test_numbers_of_more_than_64_bits(value: int) -> None:
+    with pytest.raises(ScalarOverflowError, match="has more than 64 bits"):
+        adapted("int64", value)
+
+
+def test_options() -> None:
+    assert checked_options({}) == (False, False, (), None)
+    given = {"device": 1, "fastmath": True, "max_registers": 32, "lineinfo": True, "cache": True}
+    assert checked_options(given) == (
+        *(True, True),
+        ("--maxrregcount=32", "--generate-line-info"),
+        None,
+    )
+    assert checked_options({"debug": True, "lineinfo": True}).compile == ("--device-debug",)
+    assert checked_options({"launch_bounds": (64, 2), "max_registers": None}).launch_bounds == (
+        64,
+        2,
+    )
+
+
+@pytest.mark.parametrize("registers", [0, -1, True, 1.5, "32"])
+def test_registers_that_are_refused(registers: Any) -> None:
+    with pytest.raises(ArgumentValueError, match="'max_registers' is the most registers"):
+        checked_options({"max_registers": registers})
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("link", "RawModule"), ("boundscheck", "KERNELTK_HOST_DEBUG"), ("any", "known are")],
+)
+def test_options_that_are_refused(name: str, hint: str) -> None:
+    with pytest.raises(
+        ArgumentTypeError, match=f"'cuda.jit' has no option '{name}'.\n  Hint: .*{hint}"
+    ):
+        checked_options({name: True})
+
+
+def test_what_is_a_signature() -> None:
+    assert signatures_of("void()") == ("void()",)
+    assert signatures_of(["void()", "void(int32)"]) == ("void()", "void(int32)")
+    assert signatures_of(()) == ()
+    assert signatures_of(len) is None
+    assert signatures_of(None) is None
+    with pytest.raises(ArgumentTypeError, match="A signature is written as text"):
+        signatures_of([np.float32])
+    assert Parsed("int32", np.dtype("int32")).items == ()
