@@ -1,4 +1,4 @@
-"""The memory that a launch's arguments are packed into."""
+"""The CUDA backend, as far as it needs no GPU."""
 
 from __future__ import annotations
 
@@ -6,20 +6,8 @@ import ctypes
 
 import pytest
 
-from kerneltk.backends.base import make_block
 from kerneltk.backends.cuda.backend import CudaBackend
 from kerneltk.errors import ArgumentTypeError
-
-
-def test_a_block_is_aligned_and_holds_the_constants() -> None:
-    for size, offset in ((16, 0), (64, 32), (400, 16)):
-        memory, address, _owner = make_block(size, offset, b"constants")
-        assert address % 16 == 0
-        assert len(memory) == size
-        memory[:2] = b"ab"
-        found = ctypes.string_at(address, size)
-        assert found[:2] == b"ab"
-        assert found[max(offset, 2) : offset + 9] == b"constants"[max(2 - offset, 0) :]
 
 
 def test_the_driver_is_given_a_pointer_to_the_block() -> None:
