@@ -202,6 +202,8 @@ class _Number:
 
     def _float(self, value: Any) -> Any:
         wanted = self._wanted
+        if isinstance(value, str | bytes):
+            raise self._refused(value, "is not a number")
         try:
             number = float(value)
             infinite = math.isinf(number) and not (
@@ -318,9 +320,8 @@ class _Record:
         if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind != "V":
             value = value.item()
         if self._number is not None:
-            if isinstance(value, complex | float | int | np.number):
-                number = complex(value)
-                value = (number.real, number.imag)
+            if isinstance(value, _NUMBERS):
+                value = (value.real, value.imag)
             if isinstance(value, tuple | list) or self._is_plain(value):
                 return (self._packed(list(value)),)
         return (self._stored(value),)

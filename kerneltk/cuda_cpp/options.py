@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
@@ -107,6 +107,7 @@ def checked_names(names: Any) -> tuple[str, ...] | None:
     """Return name expressions as a tuple; raises ArgumentTypeError where they are none."""
     if names is None:
         return None
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+    found = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (None,)
+    if not all(isinstance(name, str) for name in found):
         raise ArgumentTypeError(f"'name_expressions' must be a sequence of str, not {names!r}.")
-    return tuple(names)
+    return found
