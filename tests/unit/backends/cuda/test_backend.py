@@ -66,6 +66,7 @@ def test_a_drivers_error_is_cupys_too() -> None:
         assert (str(error), error.status) == ("It failed.", 719)
 
 
+@pytest.mark.gpu
 def test_what_the_driver_says_is_told() -> None:
     backend_module._check(driver.CUresult.CUDA_SUCCESS, "Nothing")
     with pytest.raises(
