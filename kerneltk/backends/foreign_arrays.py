@@ -18,12 +18,7 @@ import numpy as np
 
 from kerneltk.backends.base import Backend, DeviceBackend
 from kerneltk.backends.registry import backend_named, backend_of, default_backend
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    Snippet,
-    render_message,
-)
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import (
     MISSING,

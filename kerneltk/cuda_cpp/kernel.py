@@ -19,9 +19,7 @@ from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.launcher import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
-from kerneltk.errors import (
-    ArgumentTypeError,
-)
+from kerneltk.errors import ArgumentTypeError
 from kerneltk.launch.launch_config import as_extents
 
 

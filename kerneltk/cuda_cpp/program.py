@@ -20,13 +20,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
-from kerneltk.errors import (
-    ArgumentValueError,
-    CompileError,
-    LaunchError,
-    Snippet,
-    render_message,
-)
+from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
 from kerneltk.object_code.reflection import (
     ParameterType,
     decode,

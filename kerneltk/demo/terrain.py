@@ -21,10 +21,7 @@ SUFFIXES = (".npy", ".npz", *IMAGE_SUFFIXES)
 """The file names that :func:`load_terrain` reads, by their ends."""
 
 # What NumPy raises for a file that is damaged, or no such file.
-_UNREADABLE = (
-    *(OSError, ValueError, EOFError, RuntimeError, MemoryError),
-    *(BadZipFile, TokenError, zlib.error),
-)
+_DAMAGED = (OSError, ValueError, EOFError, RuntimeError, BadZipFile, TokenError, zlib.error)
 
 METRES_PER_DEGREE = 111_195.0
 """Length (m) of a degree of a great circle, on a sphere of radius 6,371 km."""
@@ -121,7 +118,7 @@ def _mirrored_indices(length: int, tiles: int) -> NDArray[np.intp]:
 def _read_npy(path: Path) -> NDArray[Any]:
     try:
         return np.asarray(np.load(path, allow_pickle=False))
-    except _UNREADABLE as error:
+    except _DAMAGED as error:
         raise DemoInputError(f"'{path.name}' cannot be read as a .npy file: {error}") from error
 
 
@@ -141,7 +138,7 @@ def _from_archive(path: Path, name: str, cell: float | None) -> Terrain:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {key: np.asarray(archive[key]) for key in archive.files}
-    except _UNREADABLE as error:
+    except _DAMAGED as error:
         raise DemoInputError(f"'{path.name}' cannot be read as a .npz file: {error}") from error
     grid = _as_grid(_choose_grid(arrays, path.name), name)
     if cell is not None:

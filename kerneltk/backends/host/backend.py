@@ -28,12 +28,7 @@ from kerneltk.backends.base import (
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import (
-    BOUNDS_SUFFIX,
-    ObjectCode,
-    Target,
-    TranslationUnit,
-)
+from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import DeclaredSymbol, DynamicShared, Memory
 from kerneltk.cuda_cpp.syntax.preprocess import Word, split_arguments
-from kerneltk.cuda_cpp.syntax.tree import (
-    Scope,
-    SourceTree,
-    collapse,
-    declared_name,
-    type_source,
-)
+from kerneltk.cuda_cpp.syntax.tree import Scope, SourceTree, collapse, declared_name, type_source
 
 if TYPE_CHECKING:
     from tree_sitter import Node
