@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
+
 from kerneltk.cuda_cpp.syntax.reader import read_source
-from kerneltk.cuda_cpp.syntax.variables import mangled_name
+from kerneltk.cuda_cpp.syntax.variables import mangled_name, memory_of
 
 
 def test_symbols() -> None:
@@ -56,3 +58,67 @@ def test_mangled_names_are_the_compilers() -> None:
     for name, scope in (("s", ()), ("s", ("ns",)), ("longer", ("ns", "inner"))):
         assert f"\n{mangled_name(name, scope)}:" in process.stdout
     assert mangled_name("s", ("ns",), is_extern_c=True) == "s"
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "is_extern_c", "mangled"),
+    [
+        ("x", (), False, "x"),
+        ("x", ("a",), True, "x"),
+        ("x", ("",), False, "_ZN12_GLOBAL__N_11xE"),
+        ("longer_name", ("a", "", "b"), False, "_ZN1a12_GLOBAL__N_11b11longer_nameE"),
+        ("é", ("a",), False, "_ZN1a2éE"),
+    ],
+)
+def test_names_for_a_linker(
+    name: str, scope: tuple[str, ...], is_extern_c: bool, mangled: str
+) -> None:
+    assert mangled_name(name, scope, is_extern_c=is_extern_c) == mangled
+
+
+def test_the_memory_of_a_declaration() -> None:
+    assert memory_of(set()) is None
+    assert memory_of({"__shared__"}) is None
+    assert memory_of({"__device__"}) == "device"
+    assert memory_of({"__device__", "__constant__"}) == "constant"
+    assert memory_of({"__device__", "__managed__"}) == "managed"
+
+
+def test_what_is_declared_under_a_condition_or_in_an_anonymous_namespace() -> None:
+    text = """
+#if A
+__constant__ int x;
+#else
+__constant__ float x;
+#endif
+namespace { __device__ int hidden; }
+static inline __device__ const volatile unsigned y[2];
+"""
+    found = [(s.name, s.type, s.guard, s.is_anonymous) for s in read_source(text).symbols]
+    assert found == [
+        ("x", "int", "(A)", False),
+        ("x", "float", "!(A)", False),
+        ("hidden", "int", "", True),
+        ("y", "const volatile unsigned[2]", "", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "__shared__ int s[];",
+        "extern __shared__ int s[3];",
+        "extern __shared__ int s;",
+        "extern int s[];",
+    ],
+)
+def test_what_is_no_dynamic_shared_array(declared: str) -> None:
+    assert read_source(f"__global__ void f() {{ {declared} }}").dynamic_shared == ()
+
+
+def test_several_dynamic_arrays_of_one_statement() -> None:
+    text = "__global__ void f() { extern __shared__ double a[], b[]; }"
+    assert [(s.name, s.type) for s in read_source(text).dynamic_shared] == [
+        ("a", "double"),
+        ("b", "double"),
+    ]
