@@ -77,7 +77,7 @@ __global__ void last() {}
     ]
 
 
-# -- the steps themselves ----------------------------------------------------------------------------
+# -- the steps themselves -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ __global__ void last() {}
         ('f("a\\"b", x)', 'f("    ", x)'),
         ("f('\"', '\\'')", "f(0  , 0   )"),
         ("1'000'000", "000000000"),
-        ('R"x(a)" // "b)x" c', '""                c'),
+        ('R"x(a)" // "b)x" c', '""' + " " * 15 + "c"),
         ('extern "C" f', 'extern "C" f'),
         ("#define A 1\nb", "           \nb"),
         ("#define A \\\n 1\nb", "           \n  \nb"),
@@ -165,7 +165,7 @@ def test_closing_parentheses(source: str, position: int) -> None:
 def test_positions_lead_back_to_the_source() -> None:
     source = "#define K(name) __global__ void name\nint a; K(f)(int x) {} int b;\n"
     found = prepare(source)
-    assert "__global__ void f(int x)" in found.shown
+    assert "__global__ void f (int x)" in found.shown
     for word in ("int a", "(int x)", "int b"):
         position = found.shown.index(word)
         assert source[found.start_of(position) :].startswith(word)
@@ -244,8 +244,8 @@ def test_each_branch_has_its_turn() -> None:
     ]
     assert found == ["1689", "2689", "3689", "4689"]
     assert [plain for plain, _ in prepare("int x;").variants()] == ["int x;"]
-    words = [[word.name for word in words] for _, words in
-             prepare("#if A\n__device__\n#else\n__host__\n#endif\n__global__").variants()]  # fmt: skip
+    either = prepare("#if A\n__device__\n#else\n__host__\n#endif\n__global__")
+    words = [[word.name for word in words] for _, words in either.variants()]
     assert words == [["__device__", "__global__"], ["__host__", "__global__"]]
 
 
