@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec, ElementwiseKernel
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen import elementwise
+from kerneltk.codegen.elementwise import ElementwiseDefinition, ElementwiseSpecialization
+from kerneltk.codegen.specialization import LaunchGeometry
+from kerneltk.signature.parser import parse_signature
 
 make = ArraySpec.make
 N = 20_000
@@ -205,3 +209,115 @@ def test_a_macro_may_be_called_arch() -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = arch", options=("-D", "arch=3"))
     np.testing.assert_array_equal(kernel(X[:3]), [3, 3, 3])
     kernel.compile(make("float32", (4,)), target="sm_90")
+
+
+# -- without compiling ----------------------------------------------------------------------------
+
+
+def definition(
+    operation: str = "y = x", inputs: str = "T x", outputs: str = "T y", **words: Any
+) -> ElementwiseDefinition:
+    return ElementwiseDefinition(parse_signature(inputs, outputs), "k", "", (), operation, **words)
+
+
+def scheduled(
+    made: ElementwiseDefinition,
+    *specs: ArraySpec | None,
+    backend: Any = "cuda",
+    options: Any = None,
+) -> LaunchGeometry | None:
+    resolved = made.resolve(specs, [0] * len(made.signature.inputs), options)
+    return made.schedule(resolved, capabilities_of(backend), 132, options)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words", "returns"),
+    [
+        ("T y", {}, "one"),
+        ("T y, T z", {}, "tuple"),
+        ("", {}, "tuple"),
+        ("T y", {"return_tuple": True}, "tuple"),
+        ("T y", {"no_return": True}, "none"),
+        ("T y", {"no_return": True, "return_tuple": True}, "none"),
+    ],
+)
+def test_what_calls_return(outputs: str, words: dict[str, Any], returns: str) -> None:
+    assert definition(outputs=outputs, **words).returns == returns
+
+
+@pytest.mark.parametrize("backend", ["cuda", "host"])
+def test_without_elements_there_is_no_launch(backend: str) -> None:
+    for shape in ((0,), (3, 0), (0, 3), (0, 0)):
+        x = make("f4", shape)
+        assert scheduled(definition(), x, x, backend=backend) is None
+    for shape in ((), (1,), (1, 1, 1)):
+        x = make("f4", shape)
+        assert scheduled(definition(), x, x, backend=backend) is not None
+
+
+@pytest.mark.parametrize(
+    ("specs", "variant"),
+    [
+        ((make("f4", 10**6), make("f4", 10**6)), "vector"),
+        ((make("f4", (512, 1024), order="F"), make("f4", (512, 1024))), "tile"),
+        ((make("f4", (3, 4), strides=(64, 8)), make("f4", (3, 4))), "vector"),
+    ],
+)
+def test_loops(specs: tuple[ArraySpec, ...], variant: str) -> None:
+    found = scheduled(definition(), *specs)
+    assert found is not None
+    assert isinstance(found.specialization, ElementwiseSpecialization)
+    assert found.specialization.layout.variant == variant
+
+
+def test_a_block_size_of_the_callers_takes_no_tiles() -> None:
+    specs = make("f4", (512, 1024), order="F"), make("f4", (512, 1024))
+    found = scheduled(definition(), *specs, options=(None, 64))
+    assert found is not None
+    assert isinstance(found.specialization, ElementwiseSpecialization)
+    assert found.specialization.layout.variant != "tile"
+    assert found.specialization.block == 64
+
+
+@pytest.mark.parametrize("size", [1, 2, 127, 128, 129, 1000, 2**20 + 1, 2**31 + 3])
+@pytest.mark.parametrize("offset", [0, 4])
+def test_blocks_cover_all_elements(size: int, offset: int) -> None:
+    x = make("f4", size, offset=offset)
+    found = scheduled(definition(), x, x)
+    assert found is not None
+    assert isinstance(found.specialization, ElementwiseSpecialization)
+    layout = found.specialization.layout
+    covered = found.grid * layout.width * found.specialization.block - layout.shift
+    assert size <= covered < size + layout.width * found.specialization.block
+
+
+@pytest.mark.parametrize(
+    ("shape", "side", "tiles"),
+    [
+        ((32, 32), 32, (1, 1)),
+        ((33, 32), 32, (1, 2)),
+        ((5, 64, 65), 32, (3, 2)),
+        ((1, 1), 32, (1, 1)),
+    ],
+)
+def test_tiles_cover_the_last_dimensions(
+    shape: tuple[int, ...], side: int, tiles: tuple[int, int]
+) -> None:
+    assert elementwise._tiles(shape, side) == tiles
+
+
+def test_headers_of_loops() -> None:
+    x = make("f4", 100)
+    plain = scheduled(definition(), x, x)
+    indexed = scheduled(definition("y = x + _ind.get()[0]"), x, x)
+    raw = scheduled(definition("y = x[i]", "raw T x"), x, x)
+    odd = scheduled(
+        definition(), make("f4", (511, 1023), strides=(8192, 4)), make("f4", (511, 1023))
+    )
+    assert plain is not None
+    assert plain.specialization.headers() == {"memory.hpp"}
+    for found in (indexed, raw):
+        assert found is not None
+        assert "array_view.hpp" in found.specialization.headers()
+    assert odd is not None
+    assert "divide.hpp" in odd.specialization.headers()
