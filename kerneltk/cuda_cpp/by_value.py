@@ -339,6 +339,9 @@ class _Record:
         size = self._wanted.size
         if is_packed(type(value)):
             return ctypes.string_at(value.ptr, size)
+        if isinstance(value, np.void | np.ndarray) and not value.dtype.isnative:
+            hint = "give its fields this machine's byte order."
+            raise mismatch(self._signature, self._parameter, type(value), hint)
         if self._is_plain(value) and (value.dtype.itemsize != 1 or value.dtype.kind not in "iu"):
             raise mismatch(self._signature, self._parameter, type(value), self._hint())
         data = value.tobytes() if isinstance(value, np.void | np.ndarray) else bytes(value)

@@ -208,6 +208,15 @@ def test_the_byte_order_is_this_machines(name: str) -> None:
             check(pointer_to(NUMBERS[name]), swapped)
 
 
+def test_the_byte_order_of_fields_is_this_machines() -> None:
+    record = np.dtype([("a", "f4"), ("b", "i4"), ("c", "u4")])
+    check(pointer_to(NUMBERS["struct"]), np.zeros(2, record))
+    swapped = np.zeros(2, record.newbyteorder(">"))
+    with pytest.raises(ArgumentTypeError, match="in this machine's byte order"):
+        check(pointer_to(NUMBERS["struct"]), swapped)
+    check(pointer_to(NUMBERS["struct"]), swapped.view("V12"))  # bytes are as they are
+
+
 def test_pointers_to_anything() -> None:
     for dtype in DTYPES:
         check(pointer_to(None), np.zeros(3, dtype))

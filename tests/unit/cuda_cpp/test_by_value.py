@@ -157,6 +157,15 @@ def test_structs_are_bytes_of_their_size() -> None:
             packed(STRUCT, wrong)
 
 
+@pytest.mark.parametrize("kind", [STRUCT, FLOAT2])
+def test_records_have_this_machines_byte_order(kind: ParameterType) -> None:
+    swapped = np.zeros(1, [("x", ">f4"), ("y", ">f4")])
+    for value in (swapped[0], swapped):
+        with pytest.raises(ArgumentTypeError, match="Hint: give its fields this machine's byte"):
+            packed(kind, value)
+    assert packed(kind, swapped.tobytes()) == bytes(8)
+
+
 @pytest.mark.parametrize("value", [True, 1, 1.0, np.True_, np.float32(1), np.array(1), 1 + 0j])
 def test_what_is_true(value: Any) -> None:
     assert packed(BOOL, value) == b"\1"
