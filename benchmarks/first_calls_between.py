@@ -101,7 +101,8 @@ def _sample(root: Path, kind: str, numbers: list[int], cache: str) -> tuple[floa
     return took, usage.ru_utime + usage.ru_stime - before
 
 
-def _commit(root: Path) -> str:
+def commit_of(root: Path) -> str:
+    """The commit of a checkout, as git describes it."""
     asked = subprocess.run(
         ["git", "-C", str(root), "describe", "--always", "--dirty"],
         capture_output=True,
@@ -123,7 +124,7 @@ def main() -> None:
     pairs = (checkout.partition("=") for checkout in given.checkouts)
     roots = {name: Path(path).resolve() for name, _, path in pairs}
     lines = ["# first-calls"]
-    lines += [f"{name}: commit {_commit(root)}" for name, root in roots.items()]
+    lines += [f"{name}: commit {commit_of(root)}" for name, root in roots.items()]
     lines += [f"{what}: {text}" for what, text in describe_machine().items()]
     lines += [
         f"{given.rounds} rounds: the least and the median, ms; ratio of the least to the first's"

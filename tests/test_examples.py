@@ -13,6 +13,8 @@ import pytest
 from kerneltk import pipeline
 from kerneltk.cache.store import Cache
 
+from .sampling import half
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
@@ -33,7 +35,7 @@ OWN_CACHE = Cache(None)
 
 
 @pytest.mark.parametrize("library", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", half(EXAMPLES), ids=lambda script: script.stem)
 def test_example(script: Path, library: str) -> None:
     code = (
         "import runpy, sys; sys.path.insert(0, sys.argv[1]); sys.argv = sys.argv[2:]; "

@@ -17,24 +17,6 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 
-__all__ = [
-    "Access",
-    "ArrayAccess",
-    "Backend",
-    "BlocksOf",
-    "Bound",
-    "Compiler",
-    "DeviceBackend",
-    "Function",
-    "GridLimits",
-    "LaunchCall",
-    "LaunchMode",
-    "LaunchValue",
-    "Module",
-    "make_block",
-    "record_bytes",
-]
-
 
 def record_bytes(record: np.void) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return the bytes of a structured scalar, which can be written to: the memory of the array

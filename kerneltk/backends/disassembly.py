@@ -7,8 +7,6 @@ from kerneltk.backends.cuda.toolkit import find_program, run_program
 from kerneltk.core.artifacts import ObjectCode, kind_of_code
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 
-__all__ = ["disassemble"]
-
 _TIME_LIMIT = 120.0
 
 

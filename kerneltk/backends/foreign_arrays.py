@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from kerneltk.backends.base import Backend, DeviceBackend
-from kerneltk.backends.registry import backend_named, backend_of, default_backend
+from kerneltk.backends.registry import backend_named as backend_named
+from kerneltk.backends.registry import backend_of as backend_of
+from kerneltk.backends.registry import default_backend as default_backend
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import (
@@ -29,19 +30,6 @@ from kerneltk.interop.protocols import (
     member,
 )
 from kerneltk.interop.streams import Home
-
-__all__ = [
-    "MOVE_HINT",
-    "Adoption",
-    "Caller",
-    "Imported",
-    "backend_named",
-    "backend_of",
-    "default_backend",
-    "different_locations",
-    "import_array",
-    "own_array",
-]
 
 Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""
@@ -87,8 +75,7 @@ def different_locations(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(NamedTuple):
     """Another library's array as one of a backend's own, which shares its memory.
 
     `converter` takes an array of the backend. `home` is where the library's work is queued, None in

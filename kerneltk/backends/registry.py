@@ -5,31 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from kerneltk.backends.base import Backend, Compiler
 from kerneltk.core.artifacts import BackendName, Target, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
-__all__ = [
-    "Registration",
-    "array_library",
-    "backend_named",
-    "backend_of",
-    "capabilities_of",
-    "capabilities_of_target",
-    "compiler_for",
-    "default_backend",
-    "names",
-    "register",
-]
 
-
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """A backend that can be loaded.
 
     Parameters
@@ -107,17 +92,8 @@ def compiler_for(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
 
 
 def array_library(name: BackendName) -> ModuleType:
-    """Return the library whose arrays a backend takes: NumPy for the host, CuPy for CUDA.
-
-    Raises
-    ------
-    BackendUnavailableError
-        The library, its driver or a device is missing.
-
-    Examples
-    --------
-    >>> array_library("host").__name__
-    'numpy'
+    """Return the library whose arrays a backend takes: NumPy for the host, CuPy for CUDA. Raises
+    BackendUnavailableError where the library, its driver or a device is missing.
     """
     return _registration(name).array_library()
 

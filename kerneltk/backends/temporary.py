@@ -10,8 +10,6 @@ from pathlib import Path
 
 from kerneltk.errors import BackendUnavailableError, render_message
 
-__all__ = ["check_finished", "directory"]
-
 # How tools report that they could not write, or that they were ended. Lines of the user's source
 # that a message quotes stand behind a number and a bar.
 _NOT_WRITTEN = re.compile(

@@ -16,22 +16,26 @@ import struct
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
-
-__all__ = ["fingerprint", "named_in_options"]
 
 _FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
 
 # Atomic groups: a source of many comments must not be split in all possible ways.
 _GAP = rb"(?>(?:[ \t\v\f]+|/\*(?s:.*?)\*/)*)"
-_DIRECTIVE = re.compile(
-    rb"(?:(?:\#|%:|\?\?=)GAP(?:include_next|include|import|embed)"
-    rb"|__has_(?:include_next|include|embed)GAP\()"
-    rb'GAP(?:<([^>\n]+)>|"([^"\n]+)")'.replace(b"GAP", _GAP)
-)
+_NAMED = _GAP + rb'(?:<([^>\n]+)>|"([^"\n]+)")'
+_INCLUDE = _GAP + rb"(?:include_next|include|import|embed)" + _NAMED
+# By what they begin with: a search for that is fast, and one for all of them at once is not.
+_DIRECTIVES = {
+    b"#": rb"\#" + _INCLUDE,
+    b"%:": rb"%:" + _INCLUDE,
+    b"??=": rb"\?\?=" + _INCLUDE,
+    b"__has_": rb"__has_(?:include_next|include|embed)" + _GAP + rb"\(" + _NAMED,
+}
 _SPLICE = re.compile(rb"\\[ \t]*\r?\n")
 
 _DIRECTORY_OPTIONS = ("--include-path", "--system-include", "-isystem", "-iquote", "-idirafter")
@@ -93,15 +97,16 @@ def fingerprint(
     directories, files = named_in_options(unit.options)
     search = [str(INCLUDE_DIRECTORY), *directories, *map(os.fspath, include_directories)]
     source = _encode(unit.source)
-    parts: list[bytes] = []
-    _add_strings(parts, (_FORMAT, unit.backend, unit.entry))
-    _add_strings(parts, unit.options)
-    _add_strings(parts, backend_options)
-    _add_strings(parts, (target.backend, target.architecture, target.compiler))
+    parts = [
+        _framed(_FORMAT, unit.backend, unit.entry),
+        _framed(*unit.options),
+        _framed(*backend_options),
+        _framed(target.backend, target.architecture, target.compiler),
+    ]
     if unit.raw:
-        _add_strings(parts, [name for pair in (*unit.exports, *unit.reflected) for name in pair])
+        parts.append(_framed(*(name for pair in (*unit.exports, *unit.reflected) for name in pair)))
     for link in unit.links:
-        _add_strings(parts, (link.kind, link.name))
+        parts.append(_framed(link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
     forced = tuple((True, os.fsencode(name)) for name in files)
@@ -119,10 +124,13 @@ def _add(parts: list[bytes], data: bytes) -> None:
     parts.append(data)
 
 
-def _add_strings(parts: list[bytes], strings: Sequence[str]) -> None:
-    parts.append(struct.pack("<Q", len(strings)))
+@lru_cache
+def _framed(*strings: str) -> bytes:
+    """Strings as bytes that no others give: most units have the same ones, but for the source."""
+    parts = [struct.pack("<Q", len(strings))]
     for string in strings:
         _add(parts, _encode(string))
+    return b"".join(parts)
 
 
 def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -160,11 +168,12 @@ def _split_option(option: str) -> tuple[str, str]:
 
 
 def _find_directives(source: bytes) -> _Directives:
-    """Return each include directive of a source, once and in order."""
+    """Return each include directive of a source once: by its kind, and then in order."""
     if b"\\" in source:
         source = _SPLICE.sub(b"", source)
-    found = ((not angle, angle or quoted) for angle, quoted in _DIRECTIVE.findall(source))
-    return tuple(dict.fromkeys(found))
+    patterns = [pattern for mark, pattern in _DIRECTIVES.items() if mark in source]
+    found = chain.from_iterable(re.findall(pattern, source) for pattern in patterns)
+    return tuple(dict.fromkeys((not angle, angle or quoted) for angle, quoted in found))
 
 
 def _add_headers(parts: list[bytes], directives: _Directives, search: list[str]) -> None:

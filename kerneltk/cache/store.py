@@ -21,7 +21,6 @@ import functools
 import hashlib
 import os
 import re
-import secrets
 import stat
 import struct
 import threading
@@ -30,13 +29,11 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kerneltk.core.ownership import check_directory, is_ours
 from kerneltk.core.settings import get_settings
-
-__all__ = ["Cache", "CacheInfo", "Entry", "get_cache"]
 
 _MAGIC = b"KTKCACHE"
 _VERSION = 1
@@ -65,8 +62,7 @@ _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON_FLAGS
 _ABSENT = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO, errno.ESTALE})
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry of a cache: 64 hexadecimal digits; bytes of its file on disk, or of its payload in
     memory; seconds since the epoch, on disk up to an hour too early.
     """
@@ -76,8 +72,7 @@ class Entry:
     last_used: float
 
 
-@dataclass(frozen=True, slots=True)
-class CacheInfo:
+class CacheInfo(NamedTuple):
     """Totals of a cache; all sizes are bytes.
 
     Without a `directory` the cache is in memory only. `writable` says whether the next
@@ -98,9 +93,9 @@ class CacheInfo:
 class Cache:
     """Bytes by key: a dictionary in memory in front of files on disk.
 
-    Every method may be called from any thread, and any number of processes may share a
-    directory. No state of the disk raises: what cannot be read is a miss, what cannot be written
-    stays in memory, and :meth:`info` says why.
+    Every method may be called from any thread, and any number of processes may share a directory.
+    No state of the disk raises: what cannot be read is a miss, what cannot be written stays in
+    memory, and :meth:`info` says why. Raises ValueError where a limit is negative.
 
     Parameters
     ----------
@@ -113,18 +108,6 @@ class Cache:
         that a process writes; in between the total may exceed it. Larger entries stay in memory.
     memory_limit : int
         Above this total in memory (bytes) the least recently used entries are dropped there.
-
-    Raises
-    ------
-    ValueError
-        A limit is negative.
-
-    Examples
-    --------
-    >>> cache = Cache(None)
-    >>> cache.put("0" * 64, b"code")
-    >>> cache.get("0" * 64)
-    b'code'
     """
 
     def __init__(
@@ -525,7 +508,7 @@ def _write_file(directory: str, final: str, content: bytes) -> None:
     Nothing is flushed to the device: after a power failure the checksum tells a torn file.
     """
     name = os.path.basename(final)[:16]
-    temporary = f"{directory}/.{name}-{secrets.token_hex(8)}.tmp"
+    temporary = f"{directory}/.{name}-{os.urandom(8).hex()}.tmp"
     descriptor = os.open(temporary, _CREATE_FLAGS, 0o600)
     try:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 
@@ -77,7 +76,7 @@ def _ctype_of(word: str, signature: Signature) -> str | None:
 
 
 def parse_accumulator(text: str | None, signature: Signature, preamble: str = "") -> Accumulator:
-    """Read a ``reduce_type``.
+    """Read a ``reduce_type``. Raises SignatureError where a field is not valid.
 
     Parameters
     ----------
@@ -86,11 +85,6 @@ def parse_accumulator(text: str | None, signature: Signature, preamble: str = ""
     signature : Signature
     preamble : str
         C++ source, which may declare types.
-
-    Raises
-    ------
-    SignatureError
-        A field is not valid.
     """
     if text is None:
         return Accumulator("", signature.outputs[0].c_type())
@@ -125,6 +119,8 @@ def parse_accumulator(text: str | None, signature: Signature, preamble: str = ""
         if ctype is None:
             if not re.fullmatch(r"[A-Za-z_][\w: <>,*]*", kind):
                 raise SignatureError(render_message(f"'{kind}' is no type.", place))
+            import difflib  # only who has an error needs it
+
             close = difflib.get_close_matches(kind, dtype_names(), n=1, cutoff=0.8)
             if close and kind not in lex(preamble).names and not _VECTOR_TYPE.fullmatch(kind):
                 raise SignatureError(

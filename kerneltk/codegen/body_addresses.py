@@ -65,6 +65,8 @@ def takes_address(
     macros : collection of str
         Names that may stand for anything.
     """
+    if not any(word in source.plain for word in (*_AMPERSANDS, "addressof")):
+        return False
     if any(_has_ampersand(body) for _, body in _DEFINED.findall(source.plain)):
         return True
     tokens = source.tokens
@@ -114,14 +116,7 @@ def _declared_types(tokens: Sequence[str]) -> set[str]:
 
 
 class _Reader:
-    """Tells what an ``&`` is from the tokens around it.
-
-    Parameters
-    ----------
-    tokens : sequence of str
-    variables : collection of str
-    macros : collection of str
-    """
+    """Tells what an ``&`` is from the tokens around it."""
 
     def __init__(
         self, tokens: Sequence[str], variables: Collection[str], macros: Collection[str]

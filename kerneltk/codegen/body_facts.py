@@ -1,14 +1,14 @@
 """What a body observes of the kernel around it, as one record.
 
-The facts of C++ expressions are lexed once a definition. Where source alone does not tell, they err
+The facts of C++ expressions are lexed once. Where source alone does not tell, they err
 to the safe side: a body that is wrongly taken for one that takes addresses only runs slower. A
 front-end that knows its bodies gives the record itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kerneltk.codegen.body_addresses import defined_macros, takes_address
 from kerneltk.core.lexer import (
@@ -63,14 +63,15 @@ class BodyFacts:
     opaque: bool = False
 
 
+@lru_cache
 def lex_facts(
     signature: Signature,
-    expressions: Sequence[str],
+    expressions: tuple[str, ...],
     preamble: str,
-    options: Sequence[str],
+    options: tuple[str, ...],
     *,
     assigning: int,
-    implicit: Collection[str],
+    implicit: tuple[str, ...],
     addressable: bool,
 ) -> BodyFacts:
     """Return the facts of C++ expressions.
@@ -78,14 +79,14 @@ def lex_facts(
     Parameters
     ----------
     signature : Signature
-    expressions : sequence of str
+    expressions : tuple of str
         The body's C++ sources.
     preamble : str
-    options : sequence of str
+    options : tuple of str
         Compile options.
     assigning : int
         Which expression assigns the outputs.
-    implicit : collection of str
+    implicit : tuple of str
         Names of the kernel's own that headers of the user's may mention.
     addressable : bool
         Whether the arguments' addresses can be taken in that expression.

@@ -80,7 +80,7 @@ class KernelDefinition(ABC):
             return self.known_facts
         return lex_facts(
             self.signature,
-            [source for _, source in self.expressions],
+            tuple(source for _, source in self.expressions),
             self.preamble,
             self.options,
             assigning=self.assigning,
@@ -165,14 +165,8 @@ class KernelDefinition(ABC):
 
 
 def check_text(name: str, text: object) -> None:
-    """Raise unless `text` can be a part of a translation unit.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It is not a string.
-    SignatureError
-        It holds what no text can hold.
+    """Raise ArgumentTypeError unless `text` is a string, and SignatureError where it holds what no
+    translation unit can.
     """
     if not isinstance(text, str):
         raise ArgumentTypeError(f"'{name}' must be a string, not '{type(text).__name__}'.")

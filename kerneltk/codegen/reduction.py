@@ -28,12 +28,11 @@ from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import blanked
 from kerneltk.schedule.elementwise import Operand
-from kerneltk.schedule.reduction import Geometry, ReductionSchedule, merged_index_shape
-from kerneltk.schedule.reduction_cpu import STRIP_BYTES, plan_reduction_host
-from kerneltk.schedule.reduction_cuda import (
-    DEFAULT_MULTIPROCESSORS,
-    CudaReductionSchedule,
-    plan_reduction_cuda,
+from kerneltk.schedule.reduction import (
+    STRIP_BYTES,
+    Geometry,
+    ReductionSchedule,
+    merged_index_shape,
 )
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved, normalize_axes, resolve_reduction
@@ -108,11 +107,16 @@ class ReductionDefinition(KernelDefinition):
         if not self.identity:  # a total says whether there is a value
             size += min(size, 16)
         schedule: ReductionSchedule
+        # A process that calls kernels on one backend loads its schedules only.
         if backend.walks_chunks:
-            schedule = plan_reduction_host(geometry, size)
+            from kerneltk.schedule import reduction_cpu
+
+            schedule = reduction_cpu.plan_reduction_host(geometry, size)
         else:
-            schedule = plan_reduction_cuda(
-                geometry, size, multiprocessors or DEFAULT_MULTIPROCESSORS
+            from kerneltk.schedule import reduction_cuda
+
+            schedule = reduction_cuda.plan_reduction_cuda(
+                geometry, size, multiprocessors or reduction_cuda.DEFAULT_MULTIPROCESSORS
             )
         in_shape = self._in_space(geometry)[0] if self.uses_in_index else None
         out_shape = self._out_space(geometry)[0] if self.uses_out_index else None
@@ -292,7 +296,7 @@ class ReductionSpecialization(Specialization):
         innermost first. The outermost dimension is what remains.
         """
         schedule = self.schedule
-        if not isinstance(schedule, CudaReductionSchedule):
+        if self.backend.walks_chunks:
             return ()
         extents = ("outer", schedule.outer_extents), ("reduction", schedule.reduction_extents)
         return tuple((name, shape[:0:-1]) for name, shape in extents if len(shape) > 1)

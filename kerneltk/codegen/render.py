@@ -60,8 +60,8 @@ def _compact(text: str, back: str) -> str:
 def render(given: TemplateInput) -> str:
     """Return the source of a unit."""
     template = _environment().get_template(given.template)
-    text = template.render(u={**given.context, "back": given.back})
-    return _compact(given.prefix + text, given.back)
+    back = given.back
+    return _compact(given.prefix + template.render(u={**given.context, "back": back}), back)
 
 
 @cache

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
@@ -34,8 +33,7 @@ _CORE_NAMES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateInput:
+class TemplateInput(NamedTuple):
     """What the source of a unit is rendered from, and nothing else.
 
     Parameters
@@ -47,15 +45,22 @@ class TemplateInput:
         their representation.
     prefix : str
         What stands before its result.
-    back : str
-        A line that none of the user's sources can hold. It stands behind each of them, and not in
-        the result.
+    origins : tuple of (str, str)
+        The user's sources, by their names.
     """
 
     template: str
     context: dict[str, Any]
     prefix: str
-    back: str
+    origins: tuple[tuple[str, str], ...]
+
+    @property
+    def back(self) -> str:
+        """A line that none of the user's sources can hold. It stands behind each of them, and not
+        in the result.
+        """
+        sources = repr(self.origins).encode("utf-8", "surrogatepass")
+        return f"#line @{hashlib.sha256(sources).hexdigest()}"
 
     def digest(self) -> str:
         """Return a hash of all that decides the result."""
@@ -95,7 +100,6 @@ def _declarations(specialization: Specialization) -> str:
 def template_input(specialization: Specialization) -> TemplateInput:
     """The input of the templates for the unit of a specialization."""
     definition = specialization.definition
-    digest = hashlib.sha256(repr(definition.origins).encode("utf-8", "surrogatepass"))
     context = {
         "headers": _headers(specialization, specialization.headers()),
         "declarations": _declarations(specialization),
@@ -115,5 +119,5 @@ def template_input(specialization: Specialization) -> TemplateInput:
         f"{specialization.template}.{backend.template_suffix}.j2",
         context,
         "#include <cuda_fp16.h>\n" if has_halves else "",
-        f"#line @{digest.hexdigest()}",
+        definition.origins,
     )

@@ -46,7 +46,8 @@ def _directory() -> Path:
 
 
 def keep(content: bytes, name: str) -> str:
-    """Write a file, if it is not there yet, and return its path.
+    """Write a file, if it is not there yet, and return its path. Raises BackendUnavailableError
+    where the file cannot be written.
 
     Parameters
     ----------
@@ -54,11 +55,6 @@ def keep(content: bytes, name: str) -> str:
     name : str
         What its name ends in; a name of its own goes into a directory of its own: ``"code.cu"``,
         ``".so"``.
-
-    Raises
-    ------
-    BackendUnavailableError
-        The file cannot be written.
     """
     digest = hashlib.sha256(content).hexdigest()[:16]
     try:

@@ -68,12 +68,8 @@ def dtype_names() -> tuple[str, ...]:
 
 
 def as_dtype(name: object) -> np.dtype[Any]:
-    """Return the dtype that `name` names; ``"bfloat16"`` is `ml_dtypes`' type.
-
-    Raises
-    ------
-    TypeError
-        NumPy does not know the name.
+    """Return the dtype that `name` names; ``"bfloat16"`` is `ml_dtypes`' type. Raises TypeError
+    where NumPy does not know the name.
     """
     if name == "bfloat16":
         return bfloat16()
@@ -81,12 +77,8 @@ def as_dtype(name: object) -> np.dtype[Any]:
 
 
 def bfloat16() -> np.dtype[Any]:
-    """Return the dtype of bfloat16.
-
-    Raises
-    ------
-    ArgumentTypeError
-        The package ml_dtypes, which defines it for NumPy, is not installed.
+    """Return the dtype of bfloat16. Raises ArgumentTypeError where the package ml_dtypes, which
+    defines it for NumPy, is not installed.
     """
     try:
         import ml_dtypes
@@ -119,12 +111,9 @@ def alignment_on(backend: Capabilities, dtype: np.dtype[Any]) -> int:
 
 @lru_cache(maxsize=1024)
 def describe(dtype: np.dtype[Any]) -> DtypeInfo:
-    """Return the C type of `dtype`, and what declares it in generated source.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Kernels cannot take this dtype: strings, dates, Python objects, another byte order.
+    """Return the C type of `dtype`, and what declares it in generated source. Raises
+    ArgumentTypeError where kernels cannot take this dtype: strings, dates, Python objects, another
+    byte order.
     """
     if not dtype.isnative:
         raise ArgumentTypeError(

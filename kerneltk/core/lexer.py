@@ -93,8 +93,9 @@ def comma_spans(text: str, brackets: str) -> list[tuple[int, int]]:
     [(0, 1), (2, 10)]
     """
     spans, depth, begin = [], 0, 0
+    opening, closing = brackets[::2], brackets[1::2]
     for position, char in enumerate(text):
-        depth += (char in brackets[::2]) - (char in brackets[1::2])
+        depth += (char in opening) - (char in closing)
         if char == "," and depth <= 0:
             spans.append((begin, position))
             begin = position + 1

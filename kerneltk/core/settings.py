@@ -69,13 +69,10 @@ def _cache_directory() -> Path | None:
 
 @cache
 def get_settings() -> Settings:
-    """Return the settings; ``get_settings.cache_clear()`` reads the environment again.
-
-    Raises
-    ------
-    ValueError
-        ``KERNELTK_NUM_THREADS`` is not a positive integer, ``KERNELTK_HOST_TIME_LIMIT`` not a
-        number of seconds, or ``KERNELTK_HOST_DEBUG`` has a word that is unknown.
+    """Return the settings; ``get_settings.cache_clear()`` reads the environment again. Raises
+    ValueError where ``KERNELTK_NUM_THREADS`` is not a positive integer,
+    ``KERNELTK_HOST_TIME_LIMIT`` not a number of seconds, or ``KERNELTK_HOST_DEBUG`` has a word that
+    is unknown.
     """
     env = os.environ
     threads = env.get("KERNELTK_NUM_THREADS")

@@ -171,86 +171,61 @@ def _is_dense(array: Any) -> bool:
 def check_array(
     signature: KernelSignature, parameter: RawParameter, array: Any, address: int
 ) -> None:
-    """Raise unless an array may be passed for a pointer.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Its dtype is not what the pointer points to.
-    ArgumentValueError
-        It has gaps, it is read-only and the pointer is not const, or its memory is gone.
+    """Check that an array may be passed for a pointer. Raises ArgumentTypeError where its dtype is
+    not what the pointer points to, and ArgumentValueError where it has gaps, it is read-only and
+    the pointer is not const, or its memory is gone.
     """
     kind = parameter.type
     dtype = array.dtype
+
+    def refused(what: str, hint: str = "") -> ArgumentValueError:
+        sentence = (
+            f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' {what}."
+        )
+        return ArgumentValueError(place_message(signature, parameter, sentence, hint))
+
     wanted = "numbers" if dtype.hasobject else ""
     if not wanted and kind is not None and kind.pointee is not None and not _takes_any_dtype(kind):
         wanted = _element_problem(kind.pointee, dtype)
     if wanted:
-        points = f"'{kind.pointee.name}'" if kind and kind.pointee else "anything but objects"
-        raise ArgumentTypeError(
-            place_message(
-                signature,
-                parameter,
-                f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to {points}, "
-                f"and the array has dtype '{dtype}'.",
-                f"pass an array of {wanted}, as by 'astype' or 'view'; or " + _UNCHECKED,
-            )
+        pointee = f"'{kind.pointee.name}'" if kind and kind.pointee else "anything but objects"
+        sentence = (
+            f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to {pointee}, "
         )
+        sentence += f"and the array has dtype '{dtype}'."
+        hint = f"pass an array of {wanted}, as by 'astype' or 'view'; or {_UNCHECKED}"
+        raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
     if array.size == 0:
         return
     if address == 0:
-        raise ArgumentValueError(
-            place_message(
-                signature,
-                parameter,
-                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' has "
-                f"{array.size} elements and no memory: it was freed.",
-            )
-        )
+        raise refused(f"has {array.size} elements and no memory: it was freed")
     if not _is_dense(array):
-        raise ArgumentValueError(
-            place_message(
-                signature,
-                parameter,
-                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' has "
-                f"gaps: its shape is {array.shape} and its strides are {array.strides} bytes, and "
-                "a pointer says nothing of them.",
-                "pass 'xp.ascontiguousarray(x)', or the array that this is a view of and its "
-                "strides; or " + _UNCHECKED,
-            )
+        raise refused(
+            f"has gaps: its shape is {array.shape} and its strides are {array.strides} bytes, and "
+            "a pointer says nothing of them",
+            "pass 'xp.ascontiguousarray(x)', or the array that this is a view of and its strides; "
+            "or " + _UNCHECKED,
         )
     unit, alignment = _unit_of(kind), kind.pointee.alignment if kind and kind.pointee else 1
     if array.nbytes % unit:
-        raise ArgumentValueError(
-            place_message(
-                signature,
-                parameter,
-                f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to elements of "
-                f"{unit} bytes, and the array has {array.nbytes} bytes, which are no whole number "
-                "of them.",
-            )
+        sentence = (
+            f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to elements of "
         )
+        sentence += (
+            f"{unit} bytes, and the array has {array.nbytes} bytes, which are no whole number "
+        )
+        sentence += "of them."
+        raise ArgumentValueError(place_message(signature, parameter, sentence))
     if alignment > 1 and address % alignment:
-        raise ArgumentValueError(
-            place_message(
-                signature,
-                parameter,
-                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' begins "
-                f"{address % alignment} bytes beyond a multiple of {alignment}, and what the "
-                "pointer points to lies at multiples of that.",
-                "pass a copy; or " + _UNCHECKED,
-            )
+        raise refused(
+            f"begins {address % alignment} bytes beyond a multiple of {alignment}, and what the "
+            "pointer points to lies at multiples of that",
+            "pass a copy; or " + _UNCHECKED,
         )
     if kind is not None and not kind.pointee_const and not getattr(array.flags, "writeable", True):
-        raise ArgumentValueError(
-            place_message(
-                signature,
-                parameter,
-                f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' is "
-                "read-only, and the pointer is not const.",
-                "pass a copy, or declare the pointer const if the kernel only reads; or "
-                + _UNCHECKED,
-            )
+        raise refused(
+            "is read-only, and the pointer is not const",
+            "pass a copy, or declare the pointer const if the kernel only reads; or " + _UNCHECKED,
         )
 
 
@@ -264,12 +239,8 @@ def passing_of(
     backend: Backend,
     checks: bool,
 ) -> Passing:
-    """Return how arguments of a type are passed to a parameter.
-
-    Raises
-    ------
-    ArgumentTypeError
-        The parameter takes no argument of this type.
+    """Return how arguments of a type are passed to a parameter. Raises ArgumentTypeError where the
+    parameter takes no argument of this type.
     """
     wanted = parameter.type
     if is_packed(kind) and backend.capabilities.in_host_memory:
@@ -311,15 +282,12 @@ def _as_pointer(
         elif checks:
             problem = backend.check_address(address)
         if problem:
-            raise ArgumentTypeError(
-                place_message(
-                    signature,
-                    parameter,
-                    f"Parameter {parameter.shown} of kernel '{signature.kernel}' is a pointer, and "
-                    f"the number {value} was given: {problem}.",
-                    "pass an array, or None for a null pointer; or " + _UNCHECKED,
-                )
+            sentence = (
+                f"Parameter {parameter.shown} of kernel '{signature.kernel}' is a pointer, and "
             )
+            sentence += f"the number {value} was given: {problem}."
+            hint = "pass an array, or None for a null pointer; or " + _UNCHECKED
+            raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
         return (address & 0xFFFFFFFFFFFFFFFF,)
 
     return Passing("Q", checked)
@@ -368,14 +336,11 @@ def _by_size(
                     return (struct.pack("<" + form, value),)
                 except struct.error:
                     continue
-            raise ScalarOverflowError(
-                place_message(
-                    signature,
-                    parameter,
-                    f"Parameter {parameter.shown} of kernel '{signature.kernel}' has {size} bytes, "
-                    f"and {value} does not fit.",
-                )
+            sentence = (
+                f"Parameter {parameter.shown} of kernel '{signature.kernel}' has {size} bytes, "
             )
+            sentence += f"and {value} does not fit."
+            raise ScalarOverflowError(place_message(signature, parameter, sentence))
 
         return Passing(f"{size}s", convert)
     if issubclass(kind, float) and size in (4, 8):

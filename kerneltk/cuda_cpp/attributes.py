@@ -11,6 +11,19 @@ from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.program import RawProgram
 
 
+def _attribute(name: str, doc: str, *, is_settable: bool = False) -> Any:
+    """A property: one of `FunctionAttributes.attributes`."""
+
+    def get(self: FunctionAttributes) -> int:
+        return self.attributes[name]
+
+    def put(self: FunctionAttributes, value: int) -> None:
+        loaded = self._loaded()
+        loaded.backend.set_attribute(loaded.function, name, int(value))
+
+    return property(get, put if is_settable else None, doc=doc)
+
+
 class FunctionAttributes:
     """A kernel's function on the current device, and what the driver says of it."""
 
@@ -34,64 +47,34 @@ class FunctionAttributes:
         loaded = self._loaded()
         return loaded.backend.attributes(loaded.function)
 
-    def _set_attribute(self, name: str, value: int) -> None:
-        loaded = self._loaded()
-        loaded.backend.set_attribute(loaded.function, name, int(value))
-
-    @property
-    def max_threads_per_block(self) -> int:
-        """Threads that a block of this kernel can have."""
-        return self.attributes["max_threads_per_block"]
-
-    @property
-    def shared_size_bytes(self) -> int:
-        """Static shared memory of a block (bytes)."""
-        return self.attributes["shared_size_bytes"]
-
-    @property
-    def const_size_bytes(self) -> int:
-        """Constant memory (bytes)."""
-        return self.attributes["const_size_bytes"]
-
-    @property
-    def local_size_bytes(self) -> int:
-        """Local memory of a thread (bytes): arrays and what registers do not hold."""
-        return self.attributes["local_size_bytes"]
-
-    @property
-    def num_regs(self) -> int:
-        """Registers of a thread."""
-        return self.attributes["num_regs"]
-
-    @property
-    def ptx_version(self) -> int:
-        """The PTX version that it was compiled from: 10 * major + minor."""
-        return self.attributes["ptx_version"]
-
-    @property
-    def binary_version(self) -> int:
-        """The architecture that it was compiled for: 10 * major + minor."""
-        return self.attributes["binary_version"]
-
-    @property
-    def cache_mode_ca(self) -> int:
-        """Whether it was compiled to cache all loads in the first level."""
-        return self.attributes["cache_mode_ca"]
-
-    @property
-    def max_dynamic_shared_size_bytes(self) -> int:
-        """Dynamic shared memory that a block can have (bytes). Launches raise it as they need."""
-        return self.attributes["max_dynamic_shared_size_bytes"]
-
-    @max_dynamic_shared_size_bytes.setter
-    def max_dynamic_shared_size_bytes(self, value: int) -> None:
-        self._set_attribute("max_dynamic_shared_size_bytes", value)
-
-    @property
-    def preferred_shared_memory_carveout(self) -> int:
-        """Shared memory's share of the first-level cache (percent; -1: the driver's choice)."""
-        return self.attributes["preferred_shared_memory_carveout"]
-
-    @preferred_shared_memory_carveout.setter
-    def preferred_shared_memory_carveout(self, value: int) -> None:
-        self._set_attribute("preferred_shared_memory_carveout", value)
+    max_threads_per_block: int = _attribute(
+        "max_threads_per_block", "Threads that a block of this kernel can have."
+    )
+    shared_size_bytes: int = _attribute(
+        "shared_size_bytes", "Static shared memory of a block (bytes)."
+    )
+    const_size_bytes: int = _attribute("const_size_bytes", "Constant memory (bytes).")
+    local_size_bytes: int = _attribute(
+        "local_size_bytes",
+        "Local memory of a thread (bytes): arrays and what registers do not hold.",
+    )
+    num_regs: int = _attribute("num_regs", "Registers of a thread.")
+    ptx_version: int = _attribute(
+        "ptx_version", "The PTX version that it was compiled from: 10 * major + minor."
+    )
+    binary_version: int = _attribute(
+        "binary_version", "The architecture that it was compiled for: 10 * major + minor."
+    )
+    cache_mode_ca: int = _attribute(
+        "cache_mode_ca", "Whether it was compiled to cache all loads in the first level."
+    )
+    max_dynamic_shared_size_bytes: int = _attribute(
+        "max_dynamic_shared_size_bytes",
+        "Dynamic shared memory that a block can have (bytes). Launches raise it as they need.",
+        is_settable=True,
+    )
+    preferred_shared_memory_carveout: int = _attribute(
+        "preferred_shared_memory_carveout",
+        "Shared memory's share of the first-level cache (percent; -1: the driver's choice).",
+        is_settable=True,
+    )

@@ -52,17 +52,12 @@ def parameter_types(symbol: str) -> tuple[str, ...]:
 
 
 class BinaryProgram:
-    """A module that was compiled elsewhere.
+    """A module that was compiled elsewhere. Raises ArgumentValueError for another file, or none.
 
     Parameters
     ----------
     path : Path
         PTX, or a cubin or fatbin.
-
-    Raises
-    ------
-    ArgumentValueError
-        There is no such file, or it is neither.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,14 +79,8 @@ class BinaryProgram:
         self._kernels: dict[tuple[int, str], LoadedKernel] = {}
 
     def module(self, backend: Backend) -> tuple[Module, ObjectCode]:
-        """Return the module on the current device.
-
-        Raises
-        ------
-        BackendUnavailableError
-            `backend` is the host.
-        LaunchError
-            The driver refuses the file.
+        """Return the module on the current device. Raises BackendUnavailableError where `backend`
+        is the host, and LaunchError where the driver refuses the file.
         """
         if not backend.capabilities.loads_binaries:
             raise BackendUnavailableError(

@@ -76,12 +76,8 @@ def by_value(
     signature: KernelSignature, parameter: RawParameter, kind: type
 ) -> tuple[str, Conversion | None]:
     """Return the ``struct`` format of a parameter that is no pointer, and how arguments of a type
-    become its values; None where they are packed as they are.
-
-    Raises
-    ------
-    ArgumentTypeError
-        The parameter takes no argument of this type.
+    become its values; None where they are packed as they are. Raises ArgumentTypeError where the
+    parameter takes no argument of this type.
     """
     wanted = parameter.type
     assert wanted is not None

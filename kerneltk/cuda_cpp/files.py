@@ -41,11 +41,8 @@ def read_programs(
     names: tuple[str, ...],
 ) -> list[RawProgram]:
     """Return a program for each file; each template in `names` is asked of the file that has it.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        A path is none; a file cannot be read; no file declares one of `names`.
+    Raises ArgumentTypeError or ArgumentValueError where a path is none, a file cannot be read, or
+    no file declares one of `names`.
     """
     programs = []
     for path in paths:

@@ -117,8 +117,7 @@ def make_launcher(
         tuple(arguments),
         backend.arrays,
         call,
-        mistyped,
         bound=launches,
         device=loaded.device,
     )
-    return write_launcher(spec)[0]
+    return write_launcher(spec).bind(mistyped)[0]

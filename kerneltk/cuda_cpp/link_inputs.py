@@ -12,15 +12,9 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 
 def checked_links(links: Any, compiler: str) -> tuple[LinkInput, ...]:
-    """Return the object codes that a caller gives to be linked.
-
-    Raises
-    ------
-    ArgumentTypeError
-        One is of another type.
-    ArgumentValueError
-        A file cannot be read, an object code is not for GPUs, bytes are of no known kind, or the
-        source is compiled by nvcc.
+    """Return the object codes that a caller gives to be linked. Raises ArgumentTypeError where one
+    is of another type, and ArgumentValueError where a file cannot be read, an object code is not
+    for GPUs, bytes are of no known kind, or the source is compiled by nvcc.
     """
     if isinstance(links, str | bytes | os.PathLike | ObjectCode) or not isinstance(links, Sequence):
         raise ArgumentTypeError(

@@ -77,12 +77,8 @@ class ModulePrograms:
         return self.from_source[0].source.name
 
     def declared(self, name: str) -> DeclaredKernel:
-        """Return the kernel that the files declare by a name without its namespaces.
-
-        Raises
-        ------
-        NoSuchKernelError
-            There is none, or there are several.
+        """Return the kernel that the files declare by a name without its namespaces. Raises
+        NoSuchKernelError where there is none, or there are several.
         """
         known = self.last_names
         found = known.get(name, {})

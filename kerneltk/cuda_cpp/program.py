@@ -136,14 +136,9 @@ class RawProgram:
         return tuple(request.expression for request in self.requests() if request.is_variable)
 
     def offering(self, expression: str) -> RawProgram:
-        """Return a program that offers a kernel: this one, or where it is loaded another one of
-        the same source.
-
-        Raises
-        ------
-        ArgumentValueError
-            The source has nothing of that name; or it has variables and is loaded, and another
-            module would have variables of its own.
+        """Return a program that offers a kernel: this one, or where it is loaded another one of the
+        same source. Raises ArgumentValueError where the source has nothing of that name; or it has
+        variables and is loaded, and another module would have variables of its own.
         """
         with self._lock:
             if expression in self.offered or expression.startswith("_Z"):
@@ -349,14 +344,8 @@ class RawProgram:
     # -- what is loaded --------------------------------------------------------------------------
 
     def module(self, backend: Backend) -> tuple[Module, ObjectCode]:
-        """Return the module on the current device, and its object code.
-
-        Raises
-        ------
-        CompileError
-            The compiler refused the source.
-        BackendUnavailableError
-            There is no compiler.
+        """Return the module on the current device, and its object code. Raises CompileError where
+        the compiler refused the source, and BackendUnavailableError where there is no compiler.
         """
         key = (backend.name, backend.device_key())
         with self._lock:
@@ -420,12 +409,8 @@ class RawProgram:
         return KernelSignature(expression, tuple(parameters), size)
 
     def variable(self, backend: Backend, name: str) -> Variable:
-        """Return a variable of the module on the current device.
-
-        Raises
-        ------
-        ArgumentValueError
-            The source has no such variable, or none that can be reached from outside.
+        """Return a variable of the module on the current device. Raises ArgumentValueError where
+        the source has no such variable, or none that can be reached from outside.
         """
         module, code = self.module(backend)
         symbol = dict(code.symbols).get(f"&{name}")

@@ -374,13 +374,7 @@ def read_file(
     compiler: str = "nvrtc",
     links: tuple[LinkInput, ...] = (),
 ) -> RawSource:
-    """Read a source from a file.
-
-    Raises
-    ------
-    ArgumentValueError
-        There is no such file.
-    """
+    """Read a source from a file. Raises ArgumentValueError where there is no such file."""
     try:
         code = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:

@@ -21,8 +21,6 @@ from kerneltk.demo.steps import STEPS, Step, prepare, tile_side
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
 
-__all__ = ["Machine", "Outcome", "Run", "choose_machine"]
-
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -109,12 +107,8 @@ class Machine:
 
 
 def choose_machine(backend: Literal["auto", "host", "cuda"] = "auto") -> Machine:
-    """Return the machine of a backend; ``"auto"`` takes the GPU where there is one.
-
-    Raises
-    ------
-    BackendUnavailableError
-        `backend` is ``"cuda"``, and CuPy or a device is missing.
+    """Return the machine of a backend; ``"auto"`` takes the GPU where there is one. Raises
+    BackendUnavailableError where `backend` is ``"cuda"``, and CuPy or a device is missing.
     """
     if backend != "auto":
         return Machine(backend, array_library(backend))
@@ -199,12 +193,8 @@ class Run:
         return 2 * float(source.nbytes) / seconds
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Run, check and time each step.
-
-        Raises
-        ------
-        KernelToolkitError
-            A kernel did not compile or launch.
+        """Run, check and time each step. Raises KernelToolkitError where a kernel did not compile
+        or launch.
         """
         for step in STEPS:
             yield self._outcome(step)

@@ -10,8 +10,6 @@ import numpy as np
 from kerneltk.demo.measure import Run
 from kerneltk.demo.steps import RADIUS, STEEP, tile_side
 
-__all__ = ["draw"]
-
 
 def draw(run: Run, path: Path, caption: str) -> None:
     """Draw elevation with the highest point, position in the landscape, hillshade and local relief

@@ -7,8 +7,6 @@ from typing import Any
 
 from kerneltk import jit
 
-__all__ = ["relief_by_index", "relief_by_thread"]
-
 _DEGREES = 57.29577951  # of a radian
 
 

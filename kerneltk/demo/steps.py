@@ -16,8 +16,6 @@ import kerneltk
 from kerneltk.demo.relief import relief_by_index, relief_by_thread
 from kerneltk.demo.terrain import Terrain
 
-__all__ = ["STEPS", "Step", "prepare", "tile_side"]
-
 AZIMUTH, ALTITUDE = math.radians(315.0), math.radians(45.0)
 """Where the sun of the hillshade stands: north-west, half way up."""
 

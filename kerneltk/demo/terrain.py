@@ -14,8 +14,6 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SUFFIXES", "DemoInputError", "Terrain", "load_terrain", "mirror_tiles"]
-
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 SUFFIXES = (".npy", ".npz", *IMAGE_SUFFIXES)
 """The file names that :func:`load_terrain` reads, by their ends."""
@@ -55,7 +53,9 @@ class Terrain:
 
 
 def load_terrain(path: Path | None = None, cell: float | None = None) -> Terrain:
-    """Return the terrain in `path`, or the measured sample that matplotlib ships.
+    """Return the terrain in `path`, or the measured sample that matplotlib ships. Raises
+    DemoInputError where the file cannot be read, or holds no grid of at least 2 × 2 real numbers,
+    and ModuleNotFoundError where matplotlib (the sample) or Pillow (pictures) is not installed.
 
     Parameters
     ----------
@@ -65,13 +65,6 @@ def load_terrain(path: Path | None = None, cell: float | None = None) -> Terrain
     cell : float, optional
         Width and height of a cell in the unit of the values. By default what a ``.npz`` file with
         ``dx`` and ``dy`` in degrees, ``ymin`` and ``ymax`` says, else 1.
-
-    Raises
-    ------
-    DemoInputError
-        The file cannot be read, or holds no grid of at least 2 × 2 real numbers.
-    ModuleNotFoundError
-        matplotlib (the sample) or Pillow (pictures) is not installed.
     """
     if path is None:
         from matplotlib.cbook import get_sample_data

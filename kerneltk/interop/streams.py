@@ -20,19 +20,13 @@ _NAMED = 3  # handles below are CUDA's names of the default streams
 
 
 def stream_handle(stream: Any) -> int:
-    """Return the handle of the stream that a call gives: the only rule for all kernels.
+    """Return the handle of the stream that a call gives: the only rule for all kernels. Raises
+    ArgumentTypeError for what is no stream, and ArgumentValueError where no stream has this handle.
 
     Parameters
     ----------
     stream : object
         With ``ptr`` (CuPy's), ``cuda_stream`` (torch's) or ``__cuda_stream__``, or a handle.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It is none of them.
-    ArgumentValueError
-        No stream has this handle.
     """
     given = stream
     is_known, is_other = _known(stream)
@@ -79,12 +73,7 @@ def _known(value: object) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A stream of which nothing is known but its handle.
-
-    Parameters
-    ----------
-    ptr : int
-    """
+    """A stream of which nothing is known but its handle."""
 
     ptr: int
 

@@ -20,8 +20,6 @@ from kerneltk.jit.passes.lasting_memory import with_lasting_memory
 from kerneltk.jit.passes.narrow_parameters import narrow_parameters
 from kerneltk.jit.passes.value_range import shorten, simplify
 
-__all__ = ["PASSES", "Pass", "PassContext", "everywhere", "optimized"]
-
 
 class PassContext(NamedTuple):
     """What a program is compiled for; `of_elements` says that its last function is no kernel, but

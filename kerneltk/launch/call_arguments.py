@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ _MAX_BLOCK = 1024
 _MOST_ELEMENTS = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class CallOptions:
+class CallOptions(NamedTuple):
     """What a call says beside its arguments: the number of elements, the stream's handle, the
     threads of a block, and where a call without any array runs. None is what it does not say.
     """

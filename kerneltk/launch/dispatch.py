@@ -15,15 +15,13 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import Specialization
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.launch import call_arguments
-from kerneltk.launch.launcher_writer import write_launcher
-from kerneltk.launch.plan import Plan, loop_spec
+from kerneltk.launch.plan import Plan, loop_launcher
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
@@ -169,9 +167,9 @@ class Dispatcher:
             raise call_arguments.wrong_number(definition.name, definition.signature, len(args))
         plans: dict[Any, tuple[Any, ...]] = {}
         unplanned = functools.partial(self._launch, key)
-        spec = loop_spec(definition, types, backend, plans, self.dispatch, unplanned)
-        run, key_of = write_launcher(spec)
-        launcher = _Launcher(key, is_array, backend, spec.overlaps, plans, run, key_of)
+        written = loop_launcher(definition, types, backend)
+        run, key_of = written.bind(self.dispatch, plans, unplanned)
+        launcher = _Launcher(key, is_array, backend, written.spec.overlaps, plans, run, key_of)
         self._launchers[key] = launcher
         return launcher
 
@@ -292,6 +290,8 @@ class Dispatcher:
 
 @functools.cache
 def _copier() -> Dispatcher:
+    from kerneltk.codegen.elementwise import ElementwiseDefinition  # a reduction may need none
+
     signature = parse_signature("T x", "T y")
     return Dispatcher(ElementwiseDefinition(signature, "copy", "", (), "y = x"))
 

@@ -113,15 +113,8 @@ class LauncherSpec:
     arguments : tuple of (Argument or Structure)
     arrays : ArrayAccess
     call : LaunchCall
-    dispatch : callable or None
-        Called with the launcher's own arguments where they are of other types, or on another
-        device: it checks, compiles, and launches. None if the launcher returns a `Miss` instead.
-    plans : dict or None
-        Rows of `GridLaunches` or of `Plan` by keys, which `dispatch` and `unplanned` fill; None if
-        there is one row, which is `bound`'s.
-    shares_plans : bool
-        Whether `plans` has other launchers' rows, too.
     bound : GridLaunches or None
+        Has the one row that it launches by; None if it has a table of plans.
     device : int or None
         The device that it is for; None if the key tells.
     packed : tuple of int
@@ -133,18 +126,12 @@ class LauncherSpec:
     returns : {"none", "one", "tuple"}
     outputs : tuple of int
         The arguments that it returns.
-    unplanned : callable, optional
-        Called in place of `dispatch` with arguments that have no plan, or an output that overlaps
-        an input.
     """
 
     entry: Literal["grid", "loop"]
     arguments: tuple[Argument | Structure, ...]
     arrays: ArrayAccess
     call: LaunchCall
-    dispatch: Callable[..., Any] | None
-    plans: dict[Any, tuple[Any, ...]] | None = None
-    shares_plans: bool = False
     bound: GridLaunches | None = None
     device: int | None = None
     packed: tuple[int, ...] = ()
@@ -152,4 +139,3 @@ class LauncherSpec:
     has_scratch: bool = False
     returns: Literal["none", "one", "tuple"] = "none"
     outputs: tuple[int, ...] = ()
-    unplanned: Callable[..., Any] | None = None

@@ -13,7 +13,7 @@ from dataclasses import fields
 from functools import lru_cache
 from marshal import dumps
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -175,6 +175,7 @@ class _Writer:
 
     def __init__(self, spec: LauncherSpec) -> None:
         self.spec, self.is_grid = spec, spec.entry == "grid"
+        self.has_plans = spec.bound is None
         # Some of what a spec holds is known to the launcher by its address alone.
         self.names: dict[str, Any] = {**_NAMES, "spec": spec, "last": (None, None)}
         for part in (spec.arrays, spec.call, spec):
@@ -194,7 +195,7 @@ class _Writer:
         if self.is_grid:
             self._own = "grid, block, args, shared, stream"
         self._missed = f"return dispatch({self._own})"
-        if spec.dispatch is None:
+        if self.is_grid and self.has_plans:
             self._missed = 'return "arguments"'
         self._arrays = [(a, leaf) for a, leaf in self._leaves if leaf.marshal == "address"]
         self._read = [(a, leaf) for a, leaf in self._arrays if leaf.is_given]
@@ -307,7 +308,7 @@ class _Writer:
         if spec.device is not None and call.current_device is not None:
             differs.append("current_device() != device")
         dtypes = [f"dtype_{a}" for a, leaf in self._arrays if "dtype" in leaf.guards]
-        changing = [*dtypes, *(["last"] if spec.plans is not None else [])]
+        changing = [*dtypes, *(["last"] if self.has_plans else [])]
         stream = ["if stream is None:", "    stream = current_stream().ptr"]
         scratch = [*stream, "own_scratch = scratch_for(stream, scratch) if scratch else 0"]
         parts |= {
@@ -329,10 +330,9 @@ class _Writer:
                 if leaf.written
             ],
         }
-        has_plans = spec.plans is not None
-        parts["planned"] = self._planned(parts) if has_plans else []
+        parts["planned"] = self._planned(parts) if self.has_plans else []
         lines = _filled(_LAUNCHER, parts)
-        lines += _filled(_KEY_OF, parts) if has_plans else []
+        lines += _filled(_KEY_OF, parts) if self.has_plans else []
         return "\n".join(lines) + "\n"
 
     def _grid_parts(self) -> _Parts:
@@ -375,11 +375,11 @@ class _Writer:
             columns += [f"{part}_a{k}" for k in spec.outputs for part in ("dtype", "size")]
         columns += [extent for a, leaf in self._leaves for extent in self._extents(a, leaf)]
         columns += [f"{n}{k}_{j}" for k, j in spec.overlaps for n in ("low", "high", "same")]
-        others = ["plan[0] is not run"] if spec.shares_plans else []
+        others = ["plan[0] is not run"] if self.is_grid else []
         own_parts: _Parts = {
             "passed_on": _if(others, f"return plan[0]({self._own})"),
             "columns": ", ".join(columns),
-            "unplanned": f"return unplanned({self._own})" if spec.unplanned else self._missed,
+            "unplanned": self._missed if self.is_grid else f"return unplanned({self._own})",
         }
         return _filled(_PLANNED, {**parts, **own_parts})
 
@@ -433,18 +433,56 @@ class _Writer:
         return [f"loaded.note(buffer[1], [{', '.join(noted)}])"]
 
 
-def write_launcher(spec: LauncherSpec) -> tuple[Callable[..., Any], Any]:
-    """A launcher, which is called as its spec's entry says; and, if it has plans, a function that
-    takes a tuple of arguments of the spec's types and returns the key of their plan.
+class WrittenLauncher(NamedTuple):
+    """A launcher's compiled source.
+
+    Parameters
+    ----------
+    spec : LauncherSpec
+    code : CodeType
+    names : dict
+        The objects that it refers to by name.
     """
+
+    spec: LauncherSpec
+    code: CodeType
+    names: dict[str, Any]
+
+    def bind(
+        self,
+        dispatch: Callable[..., Any] | None = None,
+        plans: dict[Any, tuple[Any, ...]] | None = None,
+        unplanned: Callable[..., Any] | None = None,
+    ) -> tuple[Callable[..., Any], Any]:
+        """A launcher, which is called as its spec's entry says; and, if it has plans, a function
+        that takes a tuple of arguments of the spec's types and returns the key of their plan.
+
+        Parameters
+        ----------
+        dispatch : callable, optional
+            Called with the launcher's own arguments where they are of other types, or on another
+            device: it checks, compiles, and launches. A launcher of grids that has plans returns a
+            `Miss` instead.
+        plans : dict, optional
+            Rows of `Plan`, or of `GridLaunches`, other launchers' among them, by keys.
+        unplanned : callable, optional
+            Called in place of `dispatch` with a loop's arguments that have no plan, or an output
+            that overlaps an input.
+        """
+        call = self.spec.call
+        names = {**self.names, "dispatch": dispatch, "plans": plans, "unplanned": unplanned}
+        if call.is_late:
+
+            def first(*values: Any) -> Any:
+                names["launch"] = call.launch()
+                return names["launch"](*values)
+
+            names["launch"] = first
+        exec(self.code, names)
+        return names["run"], names.get("key_of")
+
+
+def write_launcher(spec: LauncherSpec) -> WrittenLauncher:
+    """Write a launcher."""
     writer = _Writer(spec)
-    source, names = writer.source(), writer.names
-    if spec.call.is_late:
-
-        def first(*values: Any) -> Any:
-            names["launch"] = spec.call.launch()
-            return names["launch"](*values)
-
-        names["launch"] = first
-    exec(compiled(source), names)
-    return names["run"], names.get("key_of")
+    return WrittenLauncher(spec, compiled(writer.source()), writer.names)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
-from kerneltk.backends.base import Backend
+from kerneltk.backends.base import ArrayAccess, Backend, LaunchCall
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
+from kerneltk.launch.launcher_writer import WrittenLauncher, write_launcher
 
 
 class Plan(NamedTuple):
@@ -70,65 +72,84 @@ class Plan(NamedTuple):
         return (*head, *sizes, *raw_geometry, *(number for limit in limits for number in limit))
 
 
-def overlap_pairs(
-    definition: KernelDefinition, is_array: Sequence[bool]
+def _overlap_pairs(
+    is_raw: Sequence[bool],
+    is_const: Sequence[bool],
+    is_array: Sequence[bool],
+    nin: int,
+    in_place: bool,
 ) -> tuple[tuple[int, int], ...]:
     """The pairs (input, output) of given arrays whose overlap is checked.
 
     An input that the body may write counts as an output too. Where elements are read before they
     are written, raw arrays are the body's affair.
     """
-    parameters, nin = definition.signature.parameters, len(definition.signature.inputs)
-    given = [
-        k
-        for k, own in enumerate(is_array)
-        if own and not (parameters[k].raw and definition.in_place)
-    ]
+    given = [k for k, own in enumerate(is_array) if own and not (is_raw[k] and in_place)]
     return tuple(
         (k, j)
         for k in given
         for j in given
-        if k != j and k < nin and parameters[k].is_const and not parameters[j].is_const
+        if k != j and k < nin and is_const[k] and not is_const[j]
     )
 
 
-def loop_spec(
-    definition: KernelDefinition,
-    types: Sequence[type],
-    backend: Backend,
-    plans: dict[Any, tuple[Any, ...]],
-    dispatch: Callable[..., Any],
-    unplanned: Callable[..., Any],
-) -> LauncherSpec:
-    """The launcher of a definition for arguments of these types: inputs, or inputs and outputs.
-    `dispatch` and `unplanned` are called with the arguments, the stream and the extra key.
-    """
-    parameters, nin = definition.signature.parameters, len(definition.signature.inputs)
-    is_array = [issubclass(kind, backend.array_type) for kind in types]
-    is_array += [True] * (len(parameters) - len(types))
+def loop_launcher(
+    definition: KernelDefinition, types: tuple[type, ...], backend: Backend
+) -> WrittenLauncher:
+    """The launcher of a definition for arguments of these types: inputs, or inputs and outputs."""
+    parameters = definition.signature.parameters
+    return _loop_launcher(
+        tuple(parameter.raw for parameter in parameters),
+        tuple(parameter.is_const for parameter in parameters),
+        len(definition.signature.inputs),
+        definition.in_place,
+        definition.has_scratch,
+        definition.returns,
+        types,
+        backend.array_type,
+        backend.arrays,
+        backend.loop_call,
+    )
+
+
+@lru_cache
+def _loop_launcher(
+    is_raw: tuple[bool, ...],
+    is_const: tuple[bool, ...],
+    nin: int,
+    in_place: bool,
+    has_scratch: bool,
+    returns: Literal["none", "one", "tuple"],
+    types: tuple[type, ...],
+    array_type: type,
+    access: ArrayAccess,
+    call: LaunchCall,
+) -> WrittenLauncher:
+    """All that a launcher of loops depends on; it is bound to the plans of one kernel."""
+    is_array = [issubclass(kind, array_type) for kind in types]
+    is_array += [True] * (len(is_raw) - len(types))
     arguments = tuple(
         Argument(
-            types[k] if k < len(types) else backend.array_type,
+            types[k] if k < len(types) else array_type,
             "address" if is_array[k] else "number",
-            written=not parameter.is_const,
-            extents=None if parameter.raw and is_array[k] else 0,
+            written=not is_const[k],
+            extents=None if raw and is_array[k] else 0,
             is_given=k < len(types),
         )
-        for k, parameter in enumerate(parameters)
+        for k, raw in enumerate(is_raw)
     )
     raws = [k for k, argument in enumerate(arguments) if argument.extents is None]
     arrays = [k for k, argument in enumerate(arguments) if is_array[k] and argument.extents == 0]
-    return LauncherSpec(
-        "loop",
-        arguments,
-        backend.arrays,
-        backend.loop_call,
-        dispatch,
-        plans,
-        packed=(*raws, *arrays, *(k for k in range(nin) if not is_array[k])),
-        overlaps=overlap_pairs(definition, is_array[: len(types)]),
-        unplanned=unplanned,
-        has_scratch=definition.has_scratch,
-        returns=definition.returns,
-        outputs=tuple(range(nin, len(parameters))),
+    return write_launcher(
+        LauncherSpec(
+            "loop",
+            arguments,
+            access,
+            call,
+            packed=(*raws, *arrays, *(k for k in range(nin) if not is_array[k])),
+            overlaps=_overlap_pairs(is_raw, is_const, is_array[: len(types)], nin, in_place),
+            has_scratch=has_scratch,
+            returns=returns,
+            outputs=tuple(range(nin, len(is_raw))),
+        )
     )

@@ -59,17 +59,13 @@ class Symbol(NamedTuple):
 
 
 class ElfFile:
-    """Object code by its sections.
+    """Object code by its sections. Raises ValueError, here and by all methods, where it is not ELF
+    of this kind, or damaged.
 
     Parameters
     ----------
     what : str
         What messages call it.
-
-    Raises
-    ------
-    ValueError
-        Here and by all methods: it is not ELF of this kind, or damaged.
     """
 
     def __init__(self, data: bytes, what: str = "library") -> None:
@@ -157,12 +153,8 @@ def is_whole(library: bytes) -> bool:
 
 
 def extent(library: bytes) -> tuple[int, int]:
-    """Return where a library begins and ends in memory, relative to where it is loaded.
-
-    Raises
-    ------
-    ValueError
-        It is not a whole library.
+    """Return where a library begins and ends in memory, relative to where it is loaded. Raises
+    ValueError where it is not a whole library.
     """
     loaded = [
         (address, address + size)

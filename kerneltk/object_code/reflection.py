@@ -6,7 +6,6 @@ same for every compiler but for how types are spelled, which is made one here.
 
 from __future__ import annotations
 
-import ctypes
 import re
 import struct
 from collections.abc import Iterable
@@ -128,12 +127,8 @@ _VECTORS: dict[str, tuple[str, int]] = {
 
 
 def decode(data: bytes) -> tuple[ParameterType, ...]:
-    """Return the types of a kernel's parameters.
-
-    Raises
-    ------
-    ValueError
-        The bytes are not what ``KERNELTK_REFLECT`` makes.
+    """Return the types of a kernel's parameters. Raises ValueError where the bytes are not what
+    ``KERNELTK_REFLECT`` makes.
     """
     return tuple(_type_of(record, name) for record, name in _records(data))
 
@@ -141,12 +136,8 @@ def decode(data: bytes) -> tuple[ParameterType, ...]:
 def decode_variable(data: bytes) -> tuple[ParameterType, tuple[int, ...]]:
     """Return the type of a variable, or of its elements, and its extents as an array.
 
-    The extent of an array whose size the source leaves open is 0.
-
-    Raises
-    ------
-    ValueError
-        The bytes are not what ``KERNELTK_REFLECT_VARIABLE`` makes.
+    The extent of an array whose size the source leaves open is 0. Raises ValueError where the bytes
+    are not what ``KERNELTK_REFLECT_VARIABLE`` makes.
     """
     records = _records(data)
     if len(records) != 1:
@@ -176,20 +167,6 @@ def dtype_of_number(name: str) -> str:
     ('uint8', '')
     """
     return _NUMBERS.get(_OTHER_NAMES.get(name, name), ("", "", 0))[1]
-
-
-def read_address(address: int) -> bytes:
-    """Return a description that lies at an address of this process.
-
-    Raises
-    ------
-    ValueError
-        There is none.
-    """
-    magic, length, _, _ = _HEAD.unpack(ctypes.string_at(address, _HEAD.size))
-    if magic != _MAGIC:
-        raise ValueError("There is no description of types at this address.")
-    return ctypes.string_at(address, length)
 
 
 def normalised_name(name: str) -> str:
@@ -393,22 +370,14 @@ def _pointer_by_name(name: str) -> ParameterType:
 
 def read_cubin(data: bytes, symbols: Iterable[str]) -> dict[str, bytes]:
     """Return the initial contents of variables in a cubin, for those of `symbols` that it has.
-
-    Raises
-    ------
-    ValueError
-        The bytes are not a whole cubin.
+    Raises ValueError where the bytes are not a whole cubin.
     """
     return _contents(data, symbols, "cubin")
 
 
 def read_library(data: bytes, symbols: Iterable[str]) -> dict[str, bytes]:
     """Return the contents of constants in a shared library, for those of `symbols` that it offers.
-
-    Raises
-    ------
-    ValueError
-        The bytes are not a whole library.
+    Raises ValueError where the bytes are not a whole library.
     """
     return _contents(data, symbols, "library")
 
@@ -440,12 +409,8 @@ _PTX_VARIABLE = re.compile(
 
 
 def read_ptx(ptx: str, symbols: Iterable[str]) -> dict[str, bytes]:
-    """Return the initial contents of variables in PTX, for those of `symbols` that it has.
-
-    Raises
-    ------
-    ValueError
-        A variable is not initialized by numbers.
+    """Return the initial contents of variables in PTX, for those of `symbols` that it has. Raises
+    ValueError where a variable is not initialized by numbers.
     """
     wanted = set(symbols)
     found: dict[str, bytes] = {}

@@ -16,12 +16,8 @@ _PTX_ADDRESS = re.compile(r"\.u64\s+([\w$]+)\s*=\s*(?:generic\()?([A-Za-z_$][\w$
 
 
 def read_cubin_addresses(data: bytes, constants: Iterable[str]) -> dict[str, str]:
-    """Return the symbols that constants of a cubin hold the addresses of.
-
-    Raises
-    ------
-    ValueError
-        The bytes are not a whole cubin.
+    """Return the symbols that constants of a cubin hold the addresses of. Raises ValueError where
+    the bytes are not a whole cubin.
     """
     wanted = set(constants)
     file = ElfFile(data, "cubin")

@@ -16,6 +16,9 @@ from typing import ClassVar
 from kerneltk.core.arrays import Loop, merge_in_order
 from kerneltk.schedule.elementwise import Access, Operand, collapse_by
 
+STRIP_BYTES = 1 << 14
+"""Totals of neighbouring outputs that a CPU's core holds at a time; they have to stay in L1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
@@ -96,6 +99,16 @@ class ReductionSchedule(ABC):
     def counts(self) -> tuple[int, ...]:
         """The values of the `counted` fields."""
         return tuple(getattr(self, name) if name else 1 for name in self.counted)
+
+    @property
+    def outer_extents(self) -> tuple[int, ...]:
+        """Extents by which the number of an output, or of a vector of them, is taken apart."""
+        return self.outer.shape
+
+    @property
+    def reduction_extents(self) -> tuple[int, ...]:
+        """Extents by which the number of an element, or of a vector of them, is taken apart."""
+        return self.reduction.shape
 
     @property
     @abstractmethod

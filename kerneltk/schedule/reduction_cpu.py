@@ -28,16 +28,19 @@ from typing import Any, ClassVar
 
 from kerneltk.core.arrays import Loop
 from kerneltk.schedule.elementwise import Access, Operand, along_lanes, element_chunk
-from kerneltk.schedule.reduction import Geometry, ReductionSchedule, collapsed_loops, main_input
+from kerneltk.schedule.reduction import (
+    STRIP_BYTES,
+    Geometry,
+    ReductionSchedule,
+    collapsed_loops,
+    main_input,
+)
 
 PART = 1 << 16
 """Elements of one part, at least, where several parts share an output."""
 
 MOST_PARTS = 4096
 """Parts of everything, at most: their totals are combined by one thread."""
-
-STRIP_BYTES = 1 << 14
-"""Totals of neighbouring outputs that are held at a time; they have to stay in L1."""
 
 _LONG_BYTES = 256  # totals side by side of a long row
 _SHORT_BYTES = 64  # and of others

@@ -61,16 +61,6 @@ class CudaReductionSchedule(ReductionSchedule, ABC):
         """Return the scratch memory (bytes) for totals of so many bytes: counters, then totals."""
         return 4 * COUNTERS + self.slots * self.split * total if self.split > 1 else 0
 
-    @property
-    def outer_extents(self) -> tuple[int, ...]:
-        """Extents by which the number of an output, or of a vector of them, is taken apart."""
-        return self.outer.shape
-
-    @property
-    def reduction_extents(self) -> tuple[int, ...]:
-        """Extents by which the number of an element, or of a vector of them, is taken apart."""
-        return self.reduction.shape
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSchedule(CudaReductionSchedule):

@@ -16,9 +16,9 @@ import ast
 import math
 import re
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Literal, Never
+from typing import Any, Literal, NamedTuple, Never
 
 import numpy as np
 
@@ -63,8 +63,7 @@ _TAKEN_BY_TYPES: dict[Body, dict[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     text: str
     start: int
     end: int

@@ -53,7 +53,9 @@ def resolve_elementwise(
     values: Sequence[Any],
     size: int | None,
 ) -> Resolved:
-    """Bind types, broadcast, and describe the outputs that are to be allocated.
+    """Bind types, broadcast, and describe the outputs that are to be allocated. Raises
+    ArgumentTypeError as :func:`kerneltk.signature.type_binding.bind_types`, and ArgumentValueError
+    where shapes do not go together, or a size is missing or too much.
 
     Parameters
     ----------
@@ -66,13 +68,6 @@ def resolve_elementwise(
         The inputs.
     size : int or None
         As in a call.
-
-    Raises
-    ------
-    ArgumentTypeError
-        As :func:`kerneltk.signature.type_binding.bind_types`.
-    ArgumentValueError
-        Shapes do not go together, or a size is missing or too much.
     """
     given, binding = _bound(signature, specs, values)
     shape = _broadcast(name, signature, given, size)
@@ -103,12 +98,8 @@ def _describe_outputs(
     order: Literal["C", "F"],
     why: str,
 ) -> None:
-    """Describe the outputs that are to be allocated, and check the shapes of the others.
-
-    Raises
-    ------
-    ArgumentValueError
-        An output has another shape than `shape`.
+    """Describe the outputs that are to be allocated, and check the shapes of the others. Raises
+    ArgumentValueError where an output has another shape than `shape`.
     """
     for index, parameter in enumerate(signature.outputs, len(signature.inputs)):
         spec = given[index]
@@ -205,12 +196,8 @@ def overlap_limits(
 
 
 def plain_axis(axis: Any) -> int | tuple[int, ...] | None:
-    """Return an axis as Python's own integers.
-
-    Raises
-    ------
-    ArgumentTypeError
-        It is not an integer, nor a sequence of integers.
+    """Return an axis as Python's own integers. Raises ArgumentTypeError where it is not an integer,
+    nor a sequence of integers.
     """
     if axis is None:
         return None
@@ -232,7 +219,8 @@ def _integer(axis: Any) -> int:
 
 
 def normalize_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
-    """Return the reduced axes in ascending order.
+    """Return the reduced axes in ascending order. Raises AxisError where an axis is out of range,
+    and ArgumentValueError where it is there twice.
 
     Parameters
     ----------
@@ -240,18 +228,6 @@ def normalize_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, 
         None reduces all of them.
     ndim : int
         Number of dimensions of the broadcast inputs.
-
-    Raises
-    ------
-    AxisError
-        An axis is out of range.
-    ArgumentValueError
-        It is there twice.
-
-    Examples
-    --------
-    >>> normalize_axes((-1, 0), 3)
-    (0, 2)
     """
     if axis is None:
         return tuple(range(ndim))
@@ -276,7 +252,10 @@ def resolve_reduction(
     has_identity: bool,
     mask: bool,
 ) -> Resolved:
-    """Bind types, broadcast the inputs, and describe the outputs that are to be allocated.
+    """Bind types, broadcast the inputs, and describe the outputs that are to be allocated. Raises
+    ArgumentTypeError as :func:`kerneltk.signature.type_binding.bind_types` or where `axis` is no
+    integer, and ArgumentValueError where shapes do not go together, `axis` does not suit them, or
+    nothing is reduced.
 
     Parameters
     ----------
@@ -286,13 +265,6 @@ def resolve_reduction(
         Whether nothing can be reduced.
     mask : bool
         Whether the last input is a mask, which the others' shape must hold.
-
-    Raises
-    ------
-    ArgumentTypeError
-        As :func:`kerneltk.signature.type_binding.bind_types`, or `axis` is no integer.
-    ArgumentValueError
-        Shapes do not go together, `axis` does not suit them, or nothing is reduced.
     """
     given, binding = _bound(signature, specs, values)
     nin = len(signature.inputs)

@@ -169,7 +169,9 @@ def _overflow(value: object, dtype: np.dtype[Any]) -> ScalarOverflowError:
 def convert_scalar(
     value: object, dtype: np.dtype[Any], location: Snippet | None = None
 ) -> tuple[object, ...]:
-    """Return a scalar argument as the values that its ``struct`` format packs.
+    """Return a scalar argument as the values that its ``struct`` format packs. Raises
+    ScalarOverflowError where an integer does not fit `dtype`, and ArgumentTypeError for a complex
+    number for a real parameter, or no number at all.
 
     Parameters
     ----------
@@ -178,13 +180,6 @@ def convert_scalar(
         The parameter's dtype.
     location : Snippet, optional
         The parameter's location, for messages.
-
-    Raises
-    ------
-    ScalarOverflowError
-        An integer does not fit `dtype`.
-    ArgumentTypeError
-        A complex number for a real parameter, or not a number at all.
     """
     try:
         return _convert(value, dtype)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kerneltk.core.artifacts import TranslationUnit
+
 from ..joint_units import JointCases
-from ..sampling import samples_of, without_numbers
+from ..sampling import samples_of, thinned, without_numbers
 from . import (
     jit_programs_arrays,
     jit_programs_corners,
@@ -31,8 +33,12 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_corners.TABLE,
 )
 SAMPLES = samples_of(PROGRAMS, without_numbers)
-JOINT = JointCases(
-    SAMPLES,
-    lambda program, backend: {"unit": unit_of(program, backend)},
-    {"cuda": 40, "host": 40},
-)
+COMPILED = thinned(SAMPLES)  # for GPUs
+
+
+def _units_of(program: Program, backend: str) -> dict[str, TranslationUnit]:
+    return {"unit": unit_of(program, backend)}
+
+
+JOINT = JointCases(SAMPLES, _units_of, {"host": 40})
+JOINT_COMPILED = JointCases(COMPILED, _units_of, {"cuda": 40})

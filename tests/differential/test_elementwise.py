@@ -10,7 +10,7 @@ import pytest
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases
-from ..sampling import parameters, samples_of, without_numbers
+from ..sampling import parameters, samples_of, thinned, without_numbers
 from .cases import CASES
 from .support import Case, check
 
@@ -43,6 +43,8 @@ def units_of(case: Case, backend: Any) -> dict[str, TranslationUnit]:
 
 SAMPLES = samples_of(CASES, without_numbers)
 JOINT = JointCases(SAMPLES, units_of)
+COMPILED = thinned(SAMPLES)
+JOINT_COMPILED = JointCases(COMPILED, units_of)
 
 
 @pytest.mark.parametrize("case", parameters(SAMPLES))
@@ -52,12 +54,12 @@ def test_case(backend: Any, case: Case, once: Any) -> None:
     check(backend, case)
 
 
-@pytest.mark.parametrize("case", parameters(SAMPLES))
+@pytest.mark.parametrize("case", parameters(COMPILED))
 def test_case_compiles_for_cuda(case: Case, once: Any) -> None:
     call = call_of(case)
     if call is None:
         return
-    JOINT.prepare(case, "call", "cuda", once)
+    JOINT_COMPILED.prepare(case, "call", "cuda", once)
     arguments, how = call
     code = case.kernel.compile(*arguments, target="sm_90", **how)
     assert code.kind == "cubin"

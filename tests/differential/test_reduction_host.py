@@ -16,7 +16,6 @@ import pytest
 
 from kerneltk import ReductionKernel
 from kerneltk.backends.host import runtime
-from kerneltk.codegen import reduction as lowering
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.reduction_cpu import HostReductionSchedule
@@ -136,14 +135,14 @@ def test_same_bits_in_any_order(
 
 
 def test_work_has_every_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, seen = lowering.plan_reduction_host, set()
+    plan, seen = reduction_cpu.plan_reduction_host, set()
 
     def noted(*arguments: Any) -> HostReductionSchedule:
         schedule = plan(*arguments)
         seen.add(type(schedule))
         return schedule
 
-    monkeypatch.setattr(lowering, "plan_reduction_host", noted)
+    monkeypatch.setattr(reduction_cpu, "plan_reduction_host", noted)
     for shape, axis in WORK.values():
         bits(SUM, np.zeros(shape, np.float32), axis)
     assert seen == set(ON_HOST)

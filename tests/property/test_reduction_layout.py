@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen import argument_block
-from kerneltk.codegen import reduction as lowering
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import render
@@ -771,7 +770,7 @@ def test_the_model_finds_planted_faults(fault: str, monkeypatch: pytest.MonkeyPa
     case, change = FAULTS[fault]
     check(case)
     plan = reduction_cuda.plan_reduction_cuda
-    monkeypatch.setattr(lowering, "plan_reduction_cuda", lambda *given: change(plan(*given)))
+    monkeypatch.setattr(reduction_cuda, "plan_reduction_cuda", lambda *given: change(plan(*given)))
     with pytest.raises(AssertionError):
         check(case)
 
@@ -794,7 +793,7 @@ def test_the_model_finds_narrow_numbers(monkeypatch: pytest.MonkeyPatch) -> None
     check_far(case)
     plan = reduction_cuda.plan_reduction_cuda
     monkeypatch.setattr(
-        lowering,
+        reduction_cuda,
         "plan_reduction_cuda",
         lambda *given: replace(plan(*given), wide_index=False),
     )

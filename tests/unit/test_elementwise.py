@@ -86,7 +86,7 @@ def test_a_second_call_touches_only_its_plan(
             (definitions, "resolve_elementwise"),
             (definitions.ElementwiseDefinition, "schedule"),
             (dispatch, "translation_unit_of"),
-            (dispatch, "write_launcher"),
+            (dispatch, "loop_launcher"),
         )
     ]
     calls += [

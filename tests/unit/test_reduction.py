@@ -351,7 +351,7 @@ def test_a_second_call_touches_only_its_plan(
             (definitions, "resolve_reduction"),
             (definitions.ReductionDefinition, "schedule"),
             (dispatch, "translation_unit_of"),
-            (dispatch, "write_launcher"),
+            (dispatch, "loop_launcher"),
         )
     ]
     counts += [

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.errors import CompileError
 
-__all__ = ["check_options", "choose_target"]
-
 _ARCHITECTURE = re.compile(r"(sm|compute|lto)_(\d+)([af]?)\Z")
 # Older ones cannot pass a struct to a kernel without copying it.
 _OLDEST = 70

@@ -48,8 +48,6 @@ from kerneltk.interop.mapped import is_mapped
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 
-__all__ = ["CudaBackend", "CudaCompileError", "CudaLaunchError"]
-
 
 class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
     """A compiler for GPUs refused a translation unit. Also CuPy's ``CompileException``."""

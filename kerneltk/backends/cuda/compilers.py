@@ -11,8 +11,6 @@ from kerneltk.backends.cuda import nvrtc
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 from kerneltk.errors import CompileError
 
-__all__ = ["backend_options", "compile", "include_directories", "target_for"]
-
 
 def _compiler_of(unit: TranslationUnit) -> ModuleType:
     if unit.compiler == "nvrtc":

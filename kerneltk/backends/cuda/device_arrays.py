@@ -17,8 +17,6 @@ from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import member
 from kerneltk.interop.streams import stream_handle
 
-__all__ = ["CudaEvent", "CudaLibrary", "CudaStream", "DeviceArray"]
-
 
 class DeviceArray(cupy.ndarray):  # type: ignore[misc]
     """A CuPy array with numba's methods for copies."""

@@ -18,8 +18,6 @@ from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.object_code.reflection import read_reflection
 from kerneltk.object_code.symbols import read_cubin_addresses, read_ptx_addresses
 
-__all__ = ["backend_options", "compile", "include_directories", "target_for"]
-
 _PROBE_TIME_LIMIT, _COMPILE_TIME_LIMIT = 20.0, 600.0
 
 # What nvcc calls otherwise than NVRTC.

@@ -12,8 +12,6 @@ from kerneltk.core.artifacts import LinkInput, Target
 from kerneltk.core.compile_log import report
 from kerneltk.errors import CompileError
 
-__all__ = ["link", "version"]
-
 
 def _library() -> Any:
     return load_library("nvjitlink", "version", "nvJitLink, the linker for GPUs,")
@@ -21,12 +19,8 @@ def _library() -> Any:
 
 @cache
 def version() -> str:
-    """Return the linker's name and version.
-
-    Raises
-    ------
-    BackendUnavailableError
-        nvJitLink is not installed.
+    """Return the linker's name and version. Raises BackendUnavailableError where nvJitLink is not
+    installed.
     """
     return "nvjitlink {}.{}".format(*_library().version())
 
@@ -57,7 +51,10 @@ def _options(options: Sequence[str]) -> list[str]:
 def link(
     main: bytes, inputs: Sequence[LinkInput], target: Target, options: Sequence[str], name: str
 ) -> bytes:
-    """Link LTO-IR with other object code to a cubin or, for ``compute_XX``, to PTX.
+    """Link LTO-IR with other object code to a cubin or, for ``compute_XX``, to PTX. Raises
+    CompileError for a name that is defined nowhere or twice, and for an input that is newer than
+    this nvJitLink, for another architecture or not compiled to be linked; BackendUnavailableError
+    where nvJitLink is not installed.
 
     Parameters
     ----------
@@ -70,14 +67,6 @@ def link(
         The compile options of `main`.
     name : str
         What messages call `main`.
-
-    Raises
-    ------
-    CompileError
-        A name is defined nowhere, or twice; an input is newer than this nvJitLink, for another
-        architecture, or was not compiled to be linked.
-    BackendUnavailableError
-        nvJitLink is not installed.
     """
     library = _library()
     to_ptx = target.architecture.startswith("compute_")

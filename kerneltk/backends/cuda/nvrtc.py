@@ -15,14 +15,6 @@ from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import CompileError
 
-__all__ = [
-    "backend_options",
-    "compile",
-    "cuda_include_directories",
-    "include_directories",
-    "target_for",
-]
-
 
 def _nvrtc() -> Any:
     return load_library("nvrtc", "nvrtcVersion", "NVRTC, the compiler for GPUs,")
@@ -53,14 +45,8 @@ def target_for(architecture: str) -> Target:
 
     An architecture that is newer than this NVRTC gets PTX of the newest one that it knows, which
     the driver compiles when it is loaded. ``"lto_90"`` stands for the intermediate form that is
-    compiled when it is linked.
-
-    Raises
-    ------
-    ValueError
-        `architecture` is none, or one that NVRTC no longer compiles for.
-    BackendUnavailableError
-        NVRTC is not installed.
+    compiled when it is linked. Raises ValueError for what is no architecture, or one that NVRTC no
+    longer compiles for, and BackendUnavailableError where NVRTC is not installed.
     """
     return choose_target(architecture, _architectures(), _version())
 
@@ -130,14 +116,9 @@ def _bundled() -> tuple[Path, ...]:
 
 
 def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
-    """Compile a unit for a target of :func:`target_for`.
-
-    Raises
-    ------
-    CompileError
-        The compiler refused the source; the message shows the location in the user's own.
-    BackendUnavailableError
-        NVRTC is not installed.
+    """Compile a unit for a target of :func:`target_for`. Raises CompileError where the compiler
+    refuses the source, with the location in the user's own, and BackendUnavailableError where NVRTC
+    is not installed.
     """
     nvrtc = _nvrtc()
     check_options(unit, target)

@@ -18,17 +18,6 @@ from cuda.bindings import driver
 from kerneltk.errors import LaunchError
 from kerneltk.interop.streams import Home, Library, stream_handle, stream_in_brackets
 
-__all__ = [
-    "Block",
-    "current_stream",
-    "is_capturing",
-    "lasting_memory",
-    "ordered",
-    "own_stream",
-    "relaxed_capture",
-    "stream_of",
-]
-
 _runtime = cupy.cuda.runtime
 _LEGACY = 1  # CUDA's name of the default stream, as a handle; 0 is the same one
 

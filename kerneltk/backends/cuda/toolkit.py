@@ -15,14 +15,13 @@ from kerneltk.backends import processes
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError
 
-__all__ = ["find_program", "load_library", "run_program"]
-
 _PACKAGES = ("cu13", "cuda_{name}", "cuda_nvcc")
 
 
 @cache
 def load_library(module: str, version: str, what: str) -> Any:
-    """Load a library of the toolkit, which needs neither a GPU nor a driver.
+    """Load a library of the toolkit, which needs neither a GPU nor a driver. Raises
+    BackendUnavailableError where it is not installed.
 
     Parameters
     ----------
@@ -32,11 +31,6 @@ def load_library(module: str, version: str, what: str) -> Any:
         Its function that says the version, which shows that the library itself is there.
     what : str
         What messages call it.
-
-    Raises
-    ------
-    BackendUnavailableError
-        It is not installed.
     """
     try:
         library = importlib.import_module(f"cuda.bindings.{module}")

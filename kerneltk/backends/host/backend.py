@@ -33,8 +33,6 @@ from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
 
-__all__ = ["HostBackend"]
-
 # The address is the first member after the object's head in NumPy's public structs, of arrays and
 # of structured scalars. Reading it there takes 0.15 us, `__array_interface__` 1 us.
 _DATA_OFFSET = object.__basicsize__
@@ -258,12 +256,8 @@ class HostBackend:
     # -- raw kernels ---------------------------------------------------------------------------
 
     def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
-        """Return how a kernel is launched over a caller's grid.
-
-        Raises
-        ------
-        LaunchError
-            `mode` asks for clusters, which CPU cores do not have.
+        """Return how a kernel is launched over a caller's grid. Raises LaunchError where `mode`
+        asks for clusters, which CPU cores do not have.
         """
         if mode.cluster:
             raise LaunchError(

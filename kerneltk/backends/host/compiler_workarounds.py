@@ -18,8 +18,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-__all__ = ["dump_options", "options_without_miscompilation", "uncontracted_options"]
-
 _OPTIMIZED = "unit.optimized"  # as it becomes machine code
 _BEFORE_SLP = "unit.before_slp"
 _TRAPPING, _NOT_TRAPPING = "-ftrapping-math", "-fno-trapping-math"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import bisect
 import struct
 
-__all__ = ["LineTable"]
-
 _Row = tuple[int, str, int]  # address, file, line (0 behind the last of a sequence)
 
 

@@ -20,8 +20,6 @@ from kerneltk.backends.host.line_table import LineTable
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.object_code import elf
 
-__all__ = ["ArrayNotes", "describe", "register", "register_lines", "unit_symbol"]
-
 unit_symbol = "_kt_memory"
 """The symbol of what a unit that checks memory offers to the runtime."""
 

@@ -30,8 +30,6 @@ from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.core.lexer import includes_by_option
 
-__all__ = ["AFTER", "options_for", "prelude_of", "refuse"]
-
 AFTER = 3
 """The number of units without it after which a header is precompiled."""
 

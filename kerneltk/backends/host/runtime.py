@@ -29,24 +29,6 @@ from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, LaunchError
 from kerneltk.object_code import elf
 
-__all__ = [
-    "HostLibrary",
-    "cooperative_limit",
-    "grid_table",
-    "last_fault",
-    "launch",
-    "launch_cooperative",
-    "launch_grid",
-    "load",
-    "load_library",
-    "note_arrays",
-    "num_threads",
-    "prepare",
-    "raise_interrupt",
-    "set_time_limit",
-    "worker_count",
-]
-
 launch: Callable[[int, int, int, int, int], int]
 """``launch(function_address, args_address, total, grain, threads)``: run a function over items
 ``[0, total)`` and return 0 when all are done, 1 if it divided an integer by zero, 2 if it trapped.

@@ -36,18 +36,6 @@ from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.object_code import elf
 
-__all__ = [
-    "Compiler",
-    "backend_options",
-    "build",
-    "check_sanitizers_loaded",
-    "compile_unit",
-    "find_compiler",
-    "host_options",
-    "runtime_options",
-    "target",
-]
-
 Family = Literal["gcc", "clang", "zig"]
 
 COMPILE_TIME_LIMIT = 60.0
@@ -367,12 +355,9 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
     Otherwise results are IEEE's: no fast-math. What ``-fno-math-errno`` and ``-fno-trapping-math``
     give up are ``errno`` and the flags of exceptions, which no kernel can read; without the latter
     GCC vectorises no loop that has arithmetic under a condition. The results that g++ changes all
-    the same are the subject of :mod:`kerneltk.backends.host.compiler_workarounds`.
-
-    Raises
-    ------
-    BackendUnavailableError
-        There is no compiler, or it cannot build with the sanitizers asked for.
+    the same are the subject of :mod:`kerneltk.backends.host.compiler_workarounds`. Raises
+    BackendUnavailableError where there is no compiler, or it cannot build with the sanitizers asked
+    for.
     """
     compiler = find_compiler()
     options = [

@@ -13,6 +13,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from kerneltk.core.lexer import comma_spans
+
 _NOISE = re.compile(
     r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
     r"|(?P<raw>(?<!\w)(?:u8|[uUL])?R\"(?P<mark>[^ ()\\\t\r\n\"]{0,16})\(.*?\)(?P=mark)\")"
@@ -223,17 +225,7 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
 
 def split_arguments(source: str) -> list[str]:
     """Split at commas outside brackets; ``<`` and ``>`` are no brackets here."""
-    parts: list[str] = []
-    depth = start = 0
-    for index, character in enumerate(source):
-        if character in "([{":
-            depth += 1
-        elif character in ")]}":
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(source[start:index])
-            start = index + 1
-    return [*parts, source[start:]]
+    return [source[start:end] for start, end in comma_spans(source, "()[]{}")]
 
 
 def _blank(source: str) -> str:

@@ -27,14 +27,6 @@ from kerneltk.jit.launch.marshalling import is_array
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.parser import parse_signature
 
-__all__ = [
-    "TypedKernel",
-    "check_operations",
-    "element_definition",
-    "result_types",
-    "typed_kernel",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class _UserSignature(Signature):

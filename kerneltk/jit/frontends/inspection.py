@@ -17,8 +17,6 @@ from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Type
 from kerneltk.jit.launch.marshalling import ArgumentPath, array_of, element_of, type_of
 
-__all__ = ["described", "described_argument", "page_of", "shown"]
-
 _WEAK: dict[object, Type] = {bool: BOOL, int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX}
 
 

@@ -33,8 +33,6 @@ from kerneltk.launch.launch_config import is_size
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.element_source import TypedKernel
 
-__all__ = ["ElementKernel", "kernel"]
-
 _OPTIONS = ("shape", "size", "stream", "block_size", "backend")
 
 

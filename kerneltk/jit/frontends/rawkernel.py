@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from kerneltk.jit.compile import PassContext
     from kerneltk.jit.source.function_source import FunctionSource
 
-__all__ = ["Configured", "JitKernel", "rawkernel"]
-
 Mode = Literal["cuda", "numpy"]
 
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 
-__all__ = ["make_shortcut"]
-
 
 @lru_cache(maxsize=512)
 def _compiled(source: str) -> CodeType:

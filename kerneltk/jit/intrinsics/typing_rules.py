@@ -12,16 +12,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.ir.promotion import common_type
-from kerneltk.jit.ir.types import (
-    BOOL,
-    PY_FLOAT,
-    PY_INT,
-    VOID,
-    Number,
-    Record,
-    Type,
-    element_type,
-)
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Number, Record, Type, element_type
 
 
 def count_error(low: Builder, site: CallSite, wanted: str) -> Exception:
@@ -34,12 +25,8 @@ def count_error(low: Builder, site: CallSite, wanted: str) -> Exception:
 def arguments_of(
     low: Builder, site: CallSite, names: Sequence[str], defaults: dict[str, Any] | None = None
 ) -> dict[str, Value]:
-    """Return a call's values by name; those that are not given are constants of `defaults`.
-
-    Raises
-    ------
-    TypingError
-        Too many values, too few, or a keyword that there is not.
+    """Return a call's values by name; those that are not given are constants of `defaults`. Raises
+    TypingError for too many values, too few, or a keyword that there is not.
     """
     defaults = defaults or {}
     found: dict[str, Value] = dict(zip(names, site.arguments, strict=False))

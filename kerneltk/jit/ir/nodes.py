@@ -14,19 +14,9 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from kerneltk.jit.ir.types import (
-    BOOL,
-    PY_INT,
-    VOID,
-    Array,
-    Node,
-    Number,
-    Record,
-    Type,
-    node_class,
-)
+from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Node, Number, Record, Type, node_class
 from kerneltk.jit.source.location import Span
 
 if TYPE_CHECKING:
@@ -91,10 +81,7 @@ class Not(Node):
     operand: Expression
     span: Span
 
-    @property
-    def type(self) -> Number:
-        """Bool."""
-        return BOOL
+    type: ClassVar[Number] = BOOL
 
 
 @node_class
@@ -121,10 +108,7 @@ class Compare(Node):
     right: Expression
     span: Span
 
-    @property
-    def type(self) -> Number:
-        """Bool."""
-        return BOOL
+    type: ClassVar[Number] = BOOL
 
 
 @node_class
@@ -135,10 +119,7 @@ class Logical(Node):
     operands: tuple[Expression, ...]
     span: Span
 
-    @property
-    def type(self) -> Number:
-        """Bool."""
-        return BOOL
+    type: ClassVar[Number] = BOOL
 
 
 @node_class
@@ -195,10 +176,7 @@ class Extent(Node):
     axis: int
     span: Span
 
-    @property
-    def type(self) -> Number:
-        """A Python int."""
-        return PY_INT
+    type: ClassVar[Number] = PY_INT
 
 
 @node_class
@@ -217,10 +195,7 @@ class Nothing(Node):
 
     span: Span
 
-    @property
-    def type(self) -> Type:
-        """No value."""
-        return VOID
+    type: ClassVar[Type] = VOID
 
 
 @node_class

@@ -14,16 +14,7 @@ _MOST_VALUES = 16  # of constant memory that are written out
 
 
 def show(program: ir.Program) -> str:
-    """Return a program as text, callees first.
-
-    Parameters
-    ----------
-    program : Program
-
-    Returns
-    -------
-    str
-        One statement a line, each line ended by a line feed.
+    """Return a program as text, callees first: one statement a line, each ended by a line feed.
 
     Notes
     -----

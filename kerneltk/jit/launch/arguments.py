@@ -21,8 +21,6 @@ from kerneltk.jit.launch.marshalling import (
     type_of,
 )
 
-__all__ = ["Arguments", "arguments_of", "assumptions_of"]
-
 
 class Arguments(NamedTuple):
     """The arguments of a call, with arrays as those of the backend whose they are, or of the
@@ -51,12 +49,8 @@ class Arguments(NamedTuple):
 def arguments_of(
     args: Sequence[Any], paths: Sequence[ArgumentPath], *, is_64bit_grid: bool = False
 ) -> Arguments:
-    """Take the arguments of a call, one a parameter.
-
-    Raises
-    ------
-    ArgumentTypeError
-        An argument that no kernel takes; arrays in different locations.
+    """Take the arguments of a call, one a parameter. Raises ArgumentTypeError for an argument that
+    no kernel takes, and for arrays in different locations.
     """
     adoption = foreign_arrays.Adoption()
     found: list[_Found] = []

@@ -28,8 +28,6 @@ from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Miss, Structure
 from kerneltk.launch.launcher_writer import write_launcher
 
-__all__ = ["MAX_PLANS", "CompiledKernel", "Launcher"]
-
 MAX_PLANS = 4096
 """Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
 
@@ -287,17 +285,8 @@ class Launcher:
                     other.launchers.clear()
             # Calls that differ in dtypes, dimensions or strides find each other's plans.
             plans = self._plans.setdefault((forms, backend.name, device, is_64bit), {})
-            spec = LauncherSpec(
-                "grid",
-                described,
-                backend.arrays,
-                variant.call,
-                None,
-                plans,
-                shares_plans=True,
-                device=device,
-            )
-            run, key_of = write_launcher(spec)
+            spec = LauncherSpec("grid", described, backend.arrays, variant.call, device=device)
+            run, key_of = write_launcher(spec).bind(plans=plans)
             own = self._launchers[key] = _Written(run, key_of, plans)
         variant.launchers[forms, is_64bit] = own
         return own

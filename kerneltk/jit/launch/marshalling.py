@@ -17,12 +17,7 @@ import numpy as np
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ScalarOverflowError,
-    Snippet,
-    render_message,
-)
+from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, Snippet, render_message
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -38,24 +33,6 @@ from kerneltk.jit.ir.types import (
     alignment_of,
 )
 from kerneltk.launch.launcher_spec import Marshal, Structure
-
-__all__ = [
-    "ArgumentPath",
-    "Form",
-    "Layout",
-    "Leaf",
-    "field_names",
-    "form_of",
-    "is_array",
-    "items_of",
-    "layout_of",
-    "leaves_of",
-    "marshal_of",
-    "members_of",
-    "rebuilt",
-    "refuse_number",
-    "type_of",
-]
 
 
 class ArgumentPath(NamedTuple):
@@ -174,12 +151,8 @@ def element_of(dtype: np.dtype[Any]) -> Number | Record:
 
 
 def type_of(value: Any, array_type: type, path: ArgumentPath | None = None) -> Type:
-    """The type of an argument; `array_type` is the backend's class of arrays.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Kernels take no such argument, or no array of its dtype.
+    """The type of an argument; `array_type` is the backend's class of arrays. Raises
+    ArgumentTypeError where kernels take no such argument, or no array of its dtype.
     """
     if isinstance(value, array_type):
         array: Any = value
@@ -274,12 +247,8 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def layout_of(type_: Type, backend: Capabilities) -> Layout:
-    """Return the layout of a value.
-
-    Raises
-    ------
-    ValueError
-        Values of this type are not passed: groups of threads, shared memory.
+    """Return the layout of a value. Raises ValueError where values of this type are not passed:
+    groups of threads, shared memory.
     """
     if isinstance(type_, Number):
         dtype = type_.dtype

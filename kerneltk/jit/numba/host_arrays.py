@@ -23,30 +23,6 @@ from kerneltk.core.arrays import byte_extent, dense_strides_like
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 from kerneltk.interop.streams import stream_handle
 
-__all__ = [
-    "HostArray",
-    "HostEvent",
-    "HostLibrary",
-    "HostStream",
-    "as_cuda_array",
-    "default_stream",
-    "detect",
-    "device_array",
-    "device_array_like",
-    "event",
-    "event_elapsed_time",
-    "external_stream",
-    "get_current_device",
-    "is_available",
-    "is_cuda_array",
-    "list_devices",
-    "select_device",
-    "stream",
-    "synchronize",
-    "to_device",
-]
-
-
 # -- the cores of this machine as a device --------------------------------------------------------
 
 

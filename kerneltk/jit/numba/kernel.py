@@ -18,8 +18,6 @@ from kerneltk.jit.frontends.rawkernel import (
 from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
 from kerneltk.launch.launch_config import covering_grid, is_size
 
-__all__ = ["CudaKernel", "jit"]
-
 # So many threads of any kernel fit, whatever registers it takes.
 _THREADS = 256
 

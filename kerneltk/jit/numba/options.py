@@ -20,8 +20,6 @@ from kerneltk.errors import (
     SignatureError,
 )
 
-__all__ = ["Options", "Parsed", "checked_options", "parse_signature", "signatures_of"]
-
 _SPELLINGS = {
     "bool": "boolean bool_ b1",
     "int8": "char i1",

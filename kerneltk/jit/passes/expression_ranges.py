@@ -9,14 +9,7 @@ from typing import Any, TypeAlias
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Number
-from kerneltk.jit.passes.intervals import (
-    HIGH,
-    OPERATIONS,
-    Interval,
-    carried,
-    limits_of,
-    without,
-)
+from kerneltk.jit.passes.intervals import HIGH, OPERATIONS, Interval, carried, limits_of, without
 
 Environment: TypeAlias = dict[str, Interval]  # a name that is not in it can be anything
 

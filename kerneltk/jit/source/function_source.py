@@ -36,8 +36,6 @@ from typing import Any, NamedTuple, TypeAlias
 from kerneltk.errors import Snippet, SourceError, render_message
 from kerneltk.jit.source.location import Span
 
-__all__ = ["FunctionNode", "FunctionSource", "source_of", "words_for"]
-
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -108,13 +106,9 @@ class FunctionSource:
 def source_of(function: Callable[..., Any]) -> FunctionSource:
     """The text and the syntax tree of a Python function.
 
-    Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them.
-
-    Raises
-    ------
-    SourceError
-        If it is no Python function, if its text is not kept anywhere, or if the text at its place
-        is another one now.
+    Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them. Raises
+    SourceError where it is no Python function, its text is not kept anywhere, or the text at its
+    place is another one now.
     """
     python = _unwrapped(function)
     code = python.__code__

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Span"]
-
 
 class Span(NamedTuple):
     """A location in the source of a function: one-based lines, zero-based columns (characters)."""

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Scope", "parameters_of", "scope_of"]
-
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-__all__ = ["is_read_outside", "leaves_early", "spelled", "stored_names"]
-
 
 def spelled(node: ast.expr) -> str:
     """Return how a function is called in the source."""

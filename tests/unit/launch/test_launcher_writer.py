@@ -139,10 +139,9 @@ def test_a_grid_with_checked_arrays(sources: list[str]) -> None:
             head_format="IQ",
             head_values=("gx", Bound("HEAD")),
         ),
-        nothing,
         bound=SimpleNamespace(row=lambda run: (run, 1, None, [], nothing, None)),  # type: ignore[arg-type]
     )
-    run, _ = write_launcher(spec)
+    run, _ = write_launcher(spec).bind()
     assert named(sources[0], run.__globals__) == RAW
 
 
@@ -211,15 +210,12 @@ def test_a_loop_that_allocates(sources: list[str]) -> None:
             current_device=lambda: 0,
             scratch_for=lambda stream, size: 0,
         ),
-        nothing,
-        plans={},
-        unplanned=nothing,
         packed=(0, 2, 1),
         has_scratch=True,
         returns="one",
         outputs=(2,),
     )
-    run, _ = write_launcher(spec)
+    run, _ = write_launcher(spec).bind()
     assert named(sources[0], run.__globals__) == LOOP
 
 
@@ -311,12 +307,9 @@ def test_a_grid_with_plans_and_structures(sources: list[str]) -> None:
             current_device=int,
             note=lambda *a: nothing,
         ),
-        None,
-        plans={},
-        shares_plans=True,
         device=0,
     )
-    run, _ = write_launcher(spec)
+    run, _ = write_launcher(spec).bind()
     assert named(sources[0], run.__globals__) == KEYED
 
 

@@ -13,8 +13,7 @@ import pytest
 
 from kerneltk.backends.base import ArrayAccess, LaunchCall
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.launch.launcher_writer import write_launcher
-from kerneltk.launch.plan import Plan, loop_spec, overlap_pairs
+from kerneltk.launch.plan import Plan, loop_launcher
 from kerneltk.signature.parser import parse_signature
 
 
@@ -103,8 +102,8 @@ def launcher(
         plans[key] = prepared.row()
         return run(*arguments, stream, extra)
 
-    spec = loop_spec(kind, types, recorder, plans, dispatch, unplanned)  # type: ignore[arg-type]
-    run, key_of = write_launcher(spec)
+    written = loop_launcher(kind, types, recorder)  # type: ignore[arg-type]
+    run, key_of = written.bind(dispatch, plans, unplanned)
     return run, calls
 
 
@@ -162,7 +161,9 @@ def test_overlaps_are_passed_on(
 
 def test_pairs_are_of_inputs_that_are_read_and_arrays_that_are_written() -> None:
     def pairs(inputs: str, outputs: str, arrays: str) -> tuple[tuple[int, int], ...]:
-        return overlap_pairs(definition(inputs, outputs), [letter == "a" for letter in arrays])
+        types = tuple(np.ndarray if letter == "a" else float for letter in arrays)
+        written = loop_launcher(definition(inputs, outputs), types, Recorder())  # type: ignore[arg-type]
+        return written.spec.overlaps
 
     assert pairs("T x, T n", "T y", "ana") == ((0, 2),)
     assert pairs("raw T r, T x", "T y, T z", "aaaa") == ((1, 2), (1, 3))

@@ -17,8 +17,8 @@ from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.elementwise import Operand
-from kerneltk.schedule.reduction import Geometry
-from kerneltk.schedule.reduction_cpu import MOST_PARTS, PART, STRIP_BYTES, plan_reduction_host
+from kerneltk.schedule.reduction import STRIP_BYTES, Geometry
+from kerneltk.schedule.reduction_cpu import MOST_PARTS, PART, plan_reduction_host
 
 make = ArraySpec.make
 

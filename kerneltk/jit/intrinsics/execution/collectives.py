@@ -20,20 +20,8 @@ from kerneltk.jit.intrinsics.execution.combinations import (
 )
 from kerneltk.jit.intrinsics.execution.threads import barrier
 from kerneltk.jit.intrinsics.opaque import Methods, method
-from kerneltk.jit.intrinsics.templates import (
-    HEADERS,
-    Collective,
-    Scope,
-    Template,
-    memory_text,
-)
-from kerneltk.jit.intrinsics.typing_rules import (
-    arguments_of,
-    call,
-    emitted,
-    integer,
-    static_value,
-)
+from kerneltk.jit.intrinsics.templates import HEADERS, Collective, Scope, Template, memory_text
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
 from kerneltk.jit.intrinsics.values import fits
 from kerneltk.jit.ir.types import BOOL, Array, Number, Opaque, Tuple, Type
 

@@ -28,13 +28,7 @@ from kerneltk.jit.intrinsics.execution.threads import (
     threadIdx,
 )
 from kerneltk.jit.intrinsics.opaque import Methods, method
-from kerneltk.jit.intrinsics.typing_rules import (
-    arguments_of,
-    call,
-    emitted,
-    integer,
-    static_value,
-)
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Tuple
 
 _HEADERS = ("jit_groups.hpp",)

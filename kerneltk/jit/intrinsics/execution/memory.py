@@ -10,12 +10,7 @@ import numpy as np
 from kerneltk.core.dtypes import describe
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Rule, Static, Value
-from kerneltk.jit.intrinsics.typing_rules import (
-    arguments_of,
-    element_of,
-    shape_of,
-    static_value,
-)
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, element_of, shape_of, static_value
 from kerneltk.jit.ir.types import Record
 
 _MOST_ALIGNMENT = 1024  # bytes

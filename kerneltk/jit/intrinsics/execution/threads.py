@@ -20,13 +20,7 @@ from kerneltk.jit.intrinsics.base import (
     Static,
     Value,
 )
-from kerneltk.jit.intrinsics.typing_rules import (
-    arguments_of,
-    call,
-    emitted,
-    integer,
-    static_value,
-)
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
 
 _THREAD = frozenset((ir.Effect.THREAD,))

@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation, Rule, Value
-from kerneltk.jit.intrinsics.typing_rules import (
-    arguments_of,
-    call,
-    in_floats,
-    integer,
-    numbers_of,
-)
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, in_floats, integer, numbers_of
 from kerneltk.jit.ir.types import PY_INT, Number
 
 _HEADERS = ("jit_bits.hpp",)

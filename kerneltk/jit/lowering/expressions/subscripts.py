@@ -17,11 +17,7 @@ from kerneltk.jit.ir.joining import join
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.values.arrays import record_field, subscript
-from kerneltk.jit.lowering.values.conversion import (
-    as_index,
-    item_of,
-    static_int,
-)
+from kerneltk.jit.lowering.values.conversion import as_index, item_of, static_int
 from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 

@@ -20,11 +20,7 @@ from kerneltk.jit.lowering.function import block, captured_block
 from kerneltk.jit.lowering.names import assign_name, outlives_pass
 from kerneltk.jit.lowering.statements.assignments import assign, wrong_unpacking
 from kerneltk.jit.lowering.values.arrays import index_array
-from kerneltk.jit.lowering.values.conversion import (
-    as_index,
-    make_pair,
-    static_int,
-)
+from kerneltk.jit.lowering.values.conversion import as_index, make_pair, static_int
 from kerneltk.jit.lowering.values.evaluation import (
     evaluate,
     in_order,

@@ -227,7 +227,13 @@ def test_an_interrupt_ends_what_a_handler_launches() -> None:
     assert len(caught) == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (signal.SIGUSR1, signal.SIGALRM)),
+    ],
+)
 @pytest.mark.parametrize("name", ["elements", "reduction", "raw", "barriers", "python"])
 def test_other_signals_wait_for_the_end(number: int, name: str) -> None:
     launch, go = launches(64)[name], np.zeros(1, np.int32)

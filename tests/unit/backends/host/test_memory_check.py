@@ -233,7 +233,7 @@ def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
     names = [name for file, name in case_of.items() if (file in MEMORIES) == some]
     where = "tests/differential/test_raw.py::test_case"
     output = run_python(
-        *(tmp_path, "memory", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        *(tmp_path, "memory", "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider"),
         *(f"{where}[host-{name}]" for name in names),
     )
     assert f"{len(names)} passed" in output
