@@ -158,6 +158,27 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return Backend("cuda", cupy)
 
 
+def reread_environment() -> None:
+    """Have the settings, and the host's compiler that they name, found anew at their next use."""
+    from kerneltk.backends.host import toolchain
+    from kerneltk.core.settings import get_settings
+
+    for known in (get_settings, toolchain.find_compiler, toolchain.target):
+        known.cache_clear()
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """What sets variables of the environment, which is read anew here and after the test.
+
+    A test that sets one after its first use of the settings calls `reread_environment`.
+    """
+    reread_environment()
+    yield monkeypatch
+    monkeypatch.undo()
+    reread_environment()
+
+
 class Once:
     """What takes a compiler long, made by the first process of a run that asks for it."""
 

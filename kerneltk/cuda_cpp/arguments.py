@@ -102,7 +102,7 @@ def guards_of(parameter: RawParameter, written: bool, arrays: ArrayAccess) -> tu
 
 def _element_problem(pointee: ParameterType, dtype: np.dtype[Any]) -> str:
     """Return the dtype that a pointer wants instead of `dtype`; empty where it fits."""
-    if pointee.kind not in ("struct", "pointer") and not dtype.isnative:
+    if not dtype.isnative:
         return f"{_dtype_of(pointee)} in this machine's byte order"
     kind, size = dtype.kind, dtype.itemsize
     if pointee.kind in ("int", "uint", "enum", "bool"):

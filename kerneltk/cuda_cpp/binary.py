@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from functools import cache
 from pathlib import Path
 
@@ -45,8 +44,11 @@ def parameter_types(symbol: str) -> tuple[str, ...]:
         return ()
     spelled = ctypes.string_at(address).decode()
     ctypes.CDLL(None).free(ctypes.c_void_p(address))
-    inside = re.search(r"\((.*)\)[^()]*\Z", spelled)
-    types = [part.strip() for part in split_at_commas(inside[1])] if inside else []
+    start = end = spelled.rfind(")")
+    # There may be others before: of "(anonymous namespace)::f(float*)", the last pair is meant.
+    while start >= 0 and spelled.count("(", start) < spelled.count(")", start):
+        start = spelled.rfind("(", 0, start)
+    types = [part.strip() for part in split_at_commas(spelled[start + 1 : end])] if end > 0 else []
     return tuple(types[:-1] if types and types[-1] in ("", "void") else types)
 
 

@@ -199,7 +199,7 @@ class _Number:
     def _float(self, value: Any) -> Any:
         wanted = self._wanted
         try:
-            number = float(value)
+            number = math.ldexp(value, 0)  # unlike `float`, it reads no strings
             infinite = math.isinf(number) and not (
                 isinstance(value, float | np.floating) and np.isinf(value)
             )
@@ -314,9 +314,8 @@ class _Record:
         if isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind != "V":
             value = value.item()
         if self._number is not None:
-            if isinstance(value, complex | float | int | np.number):
-                number = complex(value)
-                value = (number.real, number.imag)
+            if isinstance(value, _NUMBERS):
+                value = (value.real, value.imag)
             if isinstance(value, tuple | list) or self._is_plain(value):
                 return (self._packed(list(value)),)
         return (self._stored(value),)
@@ -336,6 +335,9 @@ class _Record:
         size = self._wanted.size
         if is_packed(type(value)):
             return ctypes.string_at(value.ptr, size)
+        if isinstance(value, np.void | np.ndarray) and not value.dtype.isnative:
+            hint = "give its fields this machine's byte order."
+            raise mismatch(self._signature, self._parameter, type(value), hint)
         if self._is_plain(value) and (value.dtype.itemsize != 1 or value.dtype.kind not in "iu"):
             raise mismatch(self._signature, self._parameter, type(value), self._hint())
         data = value.tobytes() if isinstance(value, np.void | np.ndarray) else bytes(value)

@@ -17,17 +17,18 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 
 def template_argument(argument: Any) -> str:
-    """Return a template argument as C++ has it: a type, or a constant."""
-    if isinstance(argument, bool):
+    """Return a template argument as C++ has it: a type, or a constant; raises ArgumentTypeError for
+    what is neither.
+    """
+    if isinstance(argument, bool | np.bool_):
         return "true" if argument else "false"
-    if isinstance(argument, str | int):
+    if isinstance(argument, str | int | np.integer):
         return str(argument)
-    try:
-        dtype = np.dtype(argument)
-    except TypeError:
+    if not isinstance(argument, type | np.dtype):
         raise ArgumentTypeError(
-            f"A template takes types and integers as arguments, not {argument!r}."
-        ) from None
+            f"A template argument must be a dtype, an integer or a string, not {argument!r}."
+        )
+    dtype = np.dtype(argument)
     names = {"float16": "__half", "bfloat16": "__nv_bfloat16"}
     return names.get(dtype.name) or describe(dtype).ctype
 

@@ -57,7 +57,7 @@ def _add(requests: dict[str, Request], request: Request) -> None:
     requests[request.expression] = request
 
 
-_DTYPES = {"bool": "bool", "half": "float16", "pointer": "uint64"}
+_DTYPES = {"bool": "bool", "half": "float16", "bfloat16": "uint16", "pointer": "uint64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,10 @@ class Variable:
         if kind.kind in ("vector", "complex"):
             if kind.base in ("float32", "float64") and kind.kind == "complex":
                 return np.dtype(f"complex{16 * np.dtype(kind.base).itemsize}"), self.extents
-            return np.dtype(kind.base), (*self.extents, kind.count)
+            return np.dtype(_DTYPES.get(kind.base, kind.base)), (*self.extents, kind.count)
         if kind.kind in ("int", "uint", "float", "enum"):
             letter = {"uint": "u", "float": "f"}.get(kind.kind, "i")
             return np.dtype(f"{letter}{kind.size}"), self.extents
-        if kind.kind == "bfloat16":
-            return np.dtype(np.uint16), self.extents
         if kind.kind in _DTYPES:
             return np.dtype(_DTYPES[kind.kind]), self.extents
         return np.dtype(f"V{kind.size}"), self.extents

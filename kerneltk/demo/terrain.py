@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile
 
@@ -15,6 +17,9 @@ from numpy.typing import NDArray
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 SUFFIXES = (".npy", ".npz", *IMAGE_SUFFIXES)
 """The file names that :func:`load_terrain` reads, by their ends."""
+
+# What NumPy raises for a file that is damaged, or no such file.
+_DAMAGED = (OSError, ValueError, EOFError, RuntimeError, BadZipFile, TokenError, zlib.error)
 
 METRES_PER_DEGREE = 111_195.0
 """Length (m) of a degree of a great circle, on a sphere of radius 6,371 km."""
@@ -106,7 +111,7 @@ def _mirrored_indices(length: int, tiles: int) -> NDArray[np.intp]:
 def _read_npy(path: Path) -> NDArray[Any]:
     try:
         return np.asarray(np.load(path, allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
+    except _DAMAGED as error:
         raise DemoInputError(f"'{path.name}' cannot be read as a .npy file: {error}") from error
 
 
@@ -124,15 +129,16 @@ def _read_image(path: Path) -> NDArray[Any]:
 
 def _from_archive(path: Path, name: str, cell: float | None) -> Terrain:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {key: np.asarray(archive[key]) for key in archive.files}
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
+    except _DAMAGED as error:
         raise DemoInputError(f"'{path.name}' cannot be read as a .npz file: {error}") from error
     grid = _as_grid(_choose_grid(arrays, path.name), name)
     if cell is not None:
         return Terrain(name, grid, cell, cell, "")
-    if all(key in arrays and arrays[key].size == 1 for key in ("dx", "dy", "ymin", "ymax")):
-        dx, dy, ymin, ymax = (float(arrays[key].item()) for key in ("dx", "dy", "ymin", "ymax"))
+    given = [arrays[key] for key in ("dx", "dy", "ymin", "ymax") if key in arrays]
+    if len(given) == 4 and all(one.size == 1 and one.dtype.kind in "iuf" for one in given):
+        dx, dy, ymin, ymax = (float(one.item()) for one in given)
         east = METRES_PER_DEGREE * math.cos(math.radians((ymin + ymax) / 2))
         if dx > 0 and dy > 0 and east > 0:
             return Terrain(name, grid, dx * east, dy * METRES_PER_DEGREE, "m")

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from PIL import Image
 import kerneltk
 from kerneltk import cli
 from kerneltk.cache.store import Cache
-from kerneltk.core.settings import get_settings
 from kerneltk.demo import measure
 
 ROOT = Path(__file__).parents[2]
@@ -37,13 +35,10 @@ def message(result: Result, status: int) -> str:
 
 
 @pytest.fixture
-def cache_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cache_directory(tmp_path: Path, environment: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "cache"
-    monkeypatch.setenv("KERNELTK_CACHE_DIR", str(directory))
-    get_settings.cache_clear()
-    yield directory
-    monkeypatch.undo()
-    get_settings.cache_clear()
+    environment.setenv("KERNELTK_CACHE_DIR", str(directory))
+    return directory
 
 
 def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -244,9 +239,8 @@ def test_cache_commands(cache_directory: Path) -> None:
     assert Cache(cache_directory).get("c" * 64) is None
 
 
-def test_cache_in_memory_only(monkeypatch: pytest.MonkeyPatch, cache_directory: Path) -> None:
-    monkeypatch.setenv("KERNELTK_CACHE_DIR", "")
-    get_settings.cache_clear()
+def test_cache_in_memory_only(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("KERNELTK_CACHE_DIR", "")
     result = run("cache", "info")
     assert result.exit_code == 0
     assert "memory only" in result.output

@@ -11,6 +11,7 @@ import cupy
 import numpy as np
 
 from kerneltk.backends.cuda.streams import own_stream, stream_of
+from kerneltk.core.arrays import byte_extent
 from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import member
@@ -140,9 +141,8 @@ class CudaLibrary:
             if strides is None:
                 return self._own(cupy.empty(shape, dtype, order))
             extents = (shape,) if isinstance(shape, int) else tuple(shape)
-            steps = zip(extents, strides, strict=True)
-            size = np.dtype(dtype).itemsize + sum((n - 1) * step for n, step in steps)
-            memory = cupy.cuda.alloc(0 if 0 in extents else size)
+            low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
+            memory = cupy.cuda.alloc(high - low) - low
             return self._own(cupy.ndarray(extents, dtype, memory, strides))
 
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:

@@ -147,9 +147,8 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
                     unit.source,
                     log,
                 )
-            from kerneltk.core.diagnostics import (
-                compile_error_message,  # only who has an error needs it
-            )
+            # Only who has an error needs it.
+            from kerneltk.core.diagnostics import compile_error_message
 
             message = compile_error_message(log, unit.origins, unit.name or unit.entry)
             raise CompileError(message, unit.source, log)

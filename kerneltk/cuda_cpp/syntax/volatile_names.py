@@ -195,9 +195,7 @@ class Names:
     def read_all(self, roots: Sequence[tuple[Node, Sequence[Word]]]) -> None:
         """Read the declarations of a source's branches, each with CUDA's attributes in it."""
         known = -1
-        while known < len(
-            self.instantiated
-        ):  # what a template is called with may come from another
+        while known < len(self.instantiated):  # one template may be called with another's types
             known = len(self.instantiated)
             for root, words in roots:
                 self._read_root(root, words)
@@ -221,10 +219,7 @@ class Names:
                     name for _, name, kinds in all_declared(node) if "reference_declarator" in kinds
                 }
             if node.type in ("type_definition", "alias_declaration") and self._mentions(node):
-                for declared in (
-                    *declarators(node),
-                    *node.children_by_field_name("name"),
-                ):
+                for declared in (*declarators(node), *node.children_by_field_name("name")):
                     name, kinds = _declared(declared)
                     self.types.add(name)
                     if "pointer_declarator" in kinds or self._is_pointer(
@@ -276,10 +271,8 @@ class Names:
                 if is_volatile(given) or inner & self.types or (is_meant and inner & template):
                     self.instantiated.add(source_of(named))
         elif node.type == "call_expression":
-            function, given = (
-                node.child_by_field_name("function"),
-                node.child_by_field_name("arguments"),
-            )
+            function = node.child_by_field_name("function")
+            given = node.child_by_field_name("arguments")
             if function is not None and given is not None:
                 self._calls.append((last_name(function), given, scope))
         elif node.type == "declaration":

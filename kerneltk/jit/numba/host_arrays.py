@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.core.arrays import dense_strides_like
+from kerneltk.core.arrays import byte_extent, dense_strides_like
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 from kerneltk.interop.streams import stream_handle
 
@@ -139,10 +139,8 @@ class HostLibrary:
         if strides is None:
             return np.empty(shape, dtype, order).view(HostArray)  # type: ignore[call-overload, no-any-return]
         extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-        steps = zip(extents, strides, strict=True)
-        size = np.dtype(dtype).itemsize + sum((n - 1) * step for n, step in steps)
-        memory = np.empty(0 if 0 in extents else size, np.uint8)
-        return HostArray(extents, dtype, memory, 0, strides)
+        low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
+        return HostArray(extents, dtype, np.empty(high - low, np.uint8), -low, strides)
 
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy, in `to` if that is given."""

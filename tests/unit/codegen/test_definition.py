@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from kerneltk import ArgumentTypeError, ElementwiseKernel, SignatureError
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.errors import SignatureError
 from kerneltk.signature.parser import parse_signature
 
 
@@ -172,3 +172,23 @@ def test_what_is_no_name(name: str, problem: str) -> None:
     with pytest.raises(SignatureError) as caught:
         check_name(name)
     assert str(caught.value) == f'Invalid kernel name: "{name}" {problem}.'
+
+
+@pytest.mark.parametrize("name", ["in_params", "out_params", "operation", "name", "preamble"])
+def test_texts_must_be_strings(name: str) -> None:
+    texts: dict[str, Any] = {"in_params": "T x", "out_params": "T y", "operation": "y = x"}
+    for wrong in (None, 3, b"T x", ["T x"]):
+        with pytest.raises(ArgumentTypeError, match=f"'{name}' must be a string"):
+            ElementwiseKernel(**{**texts, name: wrong})
+
+
+@pytest.mark.parametrize("operation", ["y = x; // \0", "y = x; // \ud800"])
+def test_texts_must_be_text(operation: str) -> None:
+    with pytest.raises(SignatureError):
+        ElementwiseKernel("T x", "T y", operation)
+
+
+@pytest.mark.parametrize("options", [None, 5, (3,)])
+def test_options_must_be_strings(options: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'options'"):
+        ElementwiseKernel("T x", "T y", "y = x", options=options)

@@ -10,23 +10,20 @@ from pathlib import Path
 import pytest
 
 from kerneltk.core import debug_files, ownership
-from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError
 
 
 @pytest.fixture(params=["cache", "temporary"])
 def shared(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, tmp_path: Path, environment: pytest.MonkeyPatch
 ) -> Iterator[Path]:
     """The directory that is taken where nothing speaks against it."""
     cache = tmp_path / "cache"
-    monkeypatch.setenv("KERNELTK_CACHE_DIR", str(cache) if request.param == "cache" else "")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    get_settings.cache_clear()
+    environment.setenv("KERNELTK_CACHE_DIR", str(cache) if request.param == "cache" else "")
+    environment.setattr(tempfile, "tempdir", str(tmp_path))
     debug_files._own_directory.cache_clear()
     name = f"kerneltk-debug-{os.getuid()}"
     yield cache / "debug" if request.param == "cache" else tmp_path / name
-    get_settings.cache_clear()
     debug_files._own_directory.cache_clear()
 
 

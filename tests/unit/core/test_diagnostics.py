@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Iterator
 
 import pytest
 from cuda.bindings import nvrtc
@@ -12,7 +11,6 @@ from cuda.bindings import nvrtc
 from kerneltk.backends.host import toolchain
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.diagnostics import Location, compile_error_message, read_log
-from kerneltk.core.settings import get_settings
 from kerneltk.errors import CompileError
 
 Origins = tuple[tuple[str, str], ...]
@@ -47,18 +45,10 @@ def nvrtc_log(source: str) -> str:
         *(["clang++"] if shutil.which("clang++") else []),
     ]
 )
-def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    def forget() -> None:
-        get_settings.cache_clear()
-        toolchain.find_compiler.cache_clear()
-        toolchain.target.cache_clear()
-
+def compiler(request: pytest.FixtureRequest, environment: pytest.MonkeyPatch) -> str:
     if request.param != "nvrtc":
-        monkeypatch.setenv("KERNELTK_CXX", request.param)
-    forget()
-    yield request.param
-    monkeypatch.undo()
-    forget()
+        environment.setenv("KERNELTK_CXX", request.param)
+    return str(request.param)
 
 
 def compiled(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,13 @@ from kerneltk.core.settings import Settings, get_settings
 
 
 @pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """An environment without any of our variables, read again here and afterwards."""
+def environment(environment: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment without any of our variables."""
     for name in ("CACHE_DIR", "CXX", "NUM_THREADS", "HOST_SANITIZE", "HOST_DEBUG"):
-        monkeypatch.delenv(f"KERNELTK_{name}", raising=False)
+        environment.delenv(f"KERNELTK_{name}", raising=False)
     for name in ("KERNELTK_HOST_TIME_LIMIT", "KERNELTK_CUDA_INCLUDE", "CUDA_HOME", "CUDA_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    get_settings.cache_clear()
-    yield monkeypatch
-    get_settings.cache_clear()
+        environment.delenv(name, raising=False)
+    return environment
 
 
 def test_defaults(environment: pytest.MonkeyPatch) -> None:
@@ -95,3 +92,26 @@ def test_time_limits(
     environment.setenv("KERNELTK_HOST_DEBUG", debug)
     environment.setenv("KERNELTK_HOST_TIME_LIMIT", limit)
     assert get_settings().host_time_limit == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "limit"),
+    [
+        ("", (), 600),
+        ("memory", ("memory",), 600),
+        (" symbols , memory,", ("memory", "symbols"), 0),
+        ("symbols,symbols", ("symbols",), 0),
+    ],
+)
+def test_debug_words(
+    environment: pytest.MonkeyPatch, text: str, words: tuple[str, ...], limit: float
+) -> None:
+    environment.setenv("KERNELTK_HOST_DEBUG", text)
+    assert get_settings().host_debug == words
+    assert get_settings().host_time_limit == limit
+
+
+def test_an_unknown_debug_word(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("KERNELTK_HOST_DEBUG", "memory,speed")
+    with pytest.raises(ValueError, match=r"takes 'memory' and 'symbols', .* not 'speed'\.$"):
+        get_settings()

@@ -17,9 +17,10 @@ import kerneltk
 from kerneltk.backends.cuda import nvcc
 from kerneltk.backends.cuda.toolkit import find_program, run_program
 from kerneltk.core.compile_log import written_to
-from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError, CompileError
 from kerneltk.object_code.reflection import decode
+
+from ....conftest import reread_environment
 
 CODE = r"""
 typedef double real;
@@ -65,12 +66,13 @@ pathlib.Path(arguments[arguments.index("-o") + 1]).write_text("\n".join(lines))
 
 
 def _forget() -> None:
-    for function in (nvcc._program, nvcc._version, nvcc._architectures, get_settings):
+    reread_environment()
+    for function in (nvcc._program, nvcc._version, nvcc._architectures):
         function.cache_clear()
 
 
 @pytest.fixture
-def clean() -> Iterator[None]:
+def clean(environment: pytest.MonkeyPatch) -> Iterator[None]:
     """What is found on this machine is forgotten before and after."""
     _forget()
     yield
@@ -211,10 +213,10 @@ def test_places(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.setenv("CUDA_PATH", str(fake.parent))
-    get_settings.cache_clear()
+    reread_environment()
     assert find_program("nvcc") == fake / "nvcc"
     monkeypatch.setenv("CUDA_HOME", str(fake.parent / "nothing"))
-    get_settings.cache_clear()
+    reread_environment()
     assert find_program("nvcc") == fake / "nvcc"
 
 

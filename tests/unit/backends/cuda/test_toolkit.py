@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kerneltk.backends.cuda.toolkit import find_program, run_program
-from kerneltk.core.settings import get_settings
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, environment: pytest.MonkeyPatch) -> Path:
     """A toolkit's directory, where ``PATH`` is empty."""
     (tmp_path / "bin").mkdir()
-    monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
-    monkeypatch.delenv("CUDA_PATH", raising=False)
-    get_settings.cache_clear()
-    yield tmp_path
-    get_settings.cache_clear()
+    environment.setenv("PATH", str(tmp_path / "path"))
+    environment.setenv("CUDA_HOME", str(tmp_path))
+    environment.delenv("CUDA_PATH", raising=False)
+    return tmp_path
 
 
 def make(program: Path) -> Path:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -584,3 +585,14 @@ except kerneltk.LaunchError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert "its stack is full" in done.stdout
+
+
+def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
+    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+
+
+def test_lanes_that_take_no_part_give_zero() -> None:
+    body = "int v = threadIdx.x + 1; if (v < 9) o[v - 1] = __shfl_down_sync(0xff, v, 4);"
+    out = np.zeros(8, np.int32)
+    kernel("int* o", body)(1, 32, (out,))
+    np.testing.assert_array_equal(out, [5, 6, 7, 8, 0, 0, 0, 0])

@@ -21,8 +21,9 @@ from kerneltk import pipeline
 from kerneltk.backends.host import precompiled, toolchain
 from kerneltk.cache import store
 from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.core.settings import get_settings
 from kerneltk.object_code.elf import ElfFile
+
+from ....conftest import reread_environment
 
 pytestmark = pytest.mark.usefixtures("fresh")
 needs_gxx = pytest.mark.skipif(shutil.which("g++") is None, reason="only g++ takes them")
@@ -41,13 +42,13 @@ PCH = ("-include", "prelude.hpp")
 
 
 @pytest.fixture
-def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def fresh(environment: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """A cache and a process that know nothing yet; nothing is left in the temporary directory."""
-    monkeypatch.setenv("KERNELTK_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("KERNELTK_CXX", "g++")
+    environment.setenv("KERNELTK_CACHE_DIR", str(tmp_path / "cache"))
+    environment.setenv("KERNELTK_CXX", "g++")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    environment.setattr(tempfile, "tempdir", str(temporary))
     forget()
     yield
     for job in precompiled._jobs.values():
@@ -55,15 +56,13 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         os.waitpid(job.process, 0)
         os.close(job.output)
     assert os.listdir(temporary) == []
-    monkeypatch.undo()
+    environment.undo()
     forget()
 
 
 def forget() -> None:
-    get_settings.cache_clear()
+    reread_environment()
     store.get_cache.cache_clear()
-    toolchain.find_compiler.cache_clear()
-    toolchain.target.cache_clear()
     precompiled._seen.clear()
     precompiled._jobs.clear()
     precompiled._refused.clear()
@@ -200,11 +199,11 @@ def test_units_are_the_same_with_and_without(
     name, source, given = args
     if "KERNELTK_HOST_SANITIZE" in variables:
         monkeypatch.setenv(*next(iter(variables.items())))
-        get_settings.cache_clear()
+        reread_environment()
         given = (*toolchain.backend_options(), *given[-1:])
     elif variables:
         monkeypatch.setenv(*next(iter(variables.items())))
-        get_settings.cache_clear()
+        reread_environment()
         unit = TranslationUnit("host", source, "", raw=True)
         given = (*toolchain.backend_options(unit), *given[-1:])
         keywords = {**keywords, "has_gaps": "memory" in variables["KERNELTK_HOST_DEBUG"]}

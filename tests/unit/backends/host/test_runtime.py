@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -18,10 +18,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from kerneltk import ElementwiseKernel, LaunchError
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.core.artifacts import ObjectCode, TranslationUnit
-from kerneltk.core.settings import get_settings
-from kerneltk.errors import BackendUnavailableError, LaunchError
+from kerneltk.errors import BackendUnavailableError
+
+from ....conftest import reread_environment
 
 COUNT = """
 struct Args { int* visits; long long grain; int* bad; };
@@ -68,13 +70,6 @@ def code() -> ObjectCode:
 @pytest.fixture(scope="module")
 def count(code: ObjectCode) -> int:
     return runtime.load(code)
-
-
-@pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    yield monkeypatch
-    monkeypatch.undo()
-    get_settings.cache_clear()
 
 
 class Counter:
@@ -388,8 +383,62 @@ def test_object_code_for_another_cpu_is_refused(code: ObjectCode) -> None:
 
 def test_num_threads(environment: pytest.MonkeyPatch) -> None:
     environment.delenv("KERNELTK_NUM_THREADS", raising=False)
-    get_settings.cache_clear()
     assert runtime.num_threads() == len(os.sched_getaffinity(0))
     environment.setenv("KERNELTK_NUM_THREADS", "5")
-    get_settings.cache_clear()
+    reread_environment()
     assert runtime.num_threads() == 5
+
+
+N = 20_000
+X = np.where(np.arange(N) % 3 == 0, -1, np.arange(N)).astype(np.float32)
+
+
+def test_a_trap_is_an_error_and_the_process_lives() -> None:
+    kernel = ElementwiseKernel("T x", "T y", "if (x < 0) __builtin_trap(); y = x", "trap")
+    for size in (6, N):
+        with pytest.raises(LaunchError, match="trapped"):
+            kernel(X[:size])
+    np.testing.assert_array_equal(kernel(np.abs(X)), np.abs(X))
+
+
+SIGNALS = """
+import faulthandler, signal, numpy as np
+from kerneltk import DivisionError, ElementwiseKernel
+divide = ElementwiseKernel("T x, T z", "T y", "y = x / z")
+ones, zeros = np.ones(9, "i4"), np.zeros(9, "i4")
+divide(ones, ones)
+faulthandler.enable()
+for handler in (None, lambda number, frame: None, signal.SIG_IGN):
+    if handler is not None:
+        signal.signal(signal.SIGFPE, handler)
+    try:
+        divide(ones, zeros)
+    except DivisionError:
+        print("caught")
+"""
+
+
+def test_others_may_handle_the_same_signals() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALS], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n" * 3, "")
+
+
+CHAIN = """
+import faulthandler, os, signal, numpy as np
+from kerneltk import ElementwiseKernel
+kernel = ElementwiseKernel("T x", "T y", "y = x")
+kernel(np.ones(3, "f4"))
+faulthandler.enable()
+kernel(np.ones(3, "f4"))
+os.kill(os.getpid(), signal.SIGFPE)
+"""
+
+
+def test_a_signal_from_outside_reaches_who_handled_it_before() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHAIN], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == -signal.SIGFPE
+    assert done.stderr.count("Fatal Python error") == 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -17,10 +19,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kerneltk import CompileError, LaunchError
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.core.settings import get_settings
-from kerneltk.errors import BackendUnavailableError, CompileError, LaunchError
+from kerneltk.errors import BackendUnavailableError
+
+from ....conftest import reread_environment
 
 HAS_ZIG = importlib.util.find_spec("ziglang") is not None
 HAS_GXX = shutil.which("g++") is not None
@@ -41,23 +45,14 @@ extern "C" void saxpy(const void* args, long long begin, long long end) {
 """
 
 
-def forget() -> None:
-    get_settings.cache_clear()
-    toolchain.find_compiler.cache_clear()
-    toolchain.target.cache_clear()
-
-
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def fresh(environment: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Read the environment again in each test, and check that no temporary file is left."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    forget()
+    environment.setattr(tempfile, "tempdir", str(temporary))
     yield
     assert os.listdir(temporary) == []
-    monkeypatch.undo()
-    forget()
 
 
 @pytest.fixture(params=COMPILERS)
@@ -391,7 +386,7 @@ def test_an_old_compiler_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_pat
         "18.1.3",
     )
     monkeypatch.setenv("KERNELTK_CXX", "g++")
-    forget()
+    reread_environment()
     with pytest.raises(BackendUnavailableError, match=r"'g\+\+' is gcc 9\.4\.0, older than 12"):
         toolchain.find_compiler()
 
@@ -430,7 +425,7 @@ def test_sanitizers_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BackendUnavailableError, match="sanitizer 'thread'"):
         toolchain.backend_options()
     monkeypatch.setenv("KERNELTK_HOST_SANITIZE", "undefined")
-    forget()
+    reread_environment()
     zig = toolchain.Compiler(("zig", "c++"), "zig", "0.17.0")
     monkeypatch.setattr(toolchain, "find_compiler", lambda: zig)
     with pytest.raises(BackendUnavailableError, match=r"need g\+\+ or clang"):
@@ -475,3 +470,88 @@ if HAS_GXX:
         assert (fine.returncode, fine.stderr) == (0, "")
         assert "heap-buffer-overflow" in run(11, LD_PRELOAD=library).stderr
         assert "start Python with LD_PRELOAD" in run(10).stderr
+
+
+def test_only_a_users_own_kernels_are_built_for_it(environment: pytest.MonkeyPatch) -> None:
+    plain = toolchain.backend_options()
+    environment.setenv("KERNELTK_HOST_DEBUG", "memory")
+    reread_environment()
+    assert toolchain.backend_options() == plain
+    assert "-fsanitize=kernel-address" not in toolchain.runtime_options()
+
+
+def test_gaps_are_left_behind_thread_local_variables_only() -> None:
+    text = (
+        '\t.section\t.tbss,"awT",@nobits\na:\n\t.zero\t4\n\t.text\nf:\n\tret\n'
+        "\t.bss\nb:\n\t.zero\t8\n.pushsection .tbss._ZZ1fvE1c\nc:\n.zero 100000\n"
+    )
+    found = toolchain._with_gaps(text)
+    assert re.findall(r"\.zero\s(\d+)", found) == ["4096", "4", "64", "8", "100000", "16384"]
+
+
+FORK = """
+import os, threading, time, numpy as np
+from kerneltk import ElementwiseKernel
+# Compile once before: modules that are imported in the middle of a fork are not what is tested.
+ElementwiseKernel("T x", "T y", "y = x - %d", "first")(np.ones(3, "f4"))
+kernel = ElementwiseKernel("T x", "T y", "y = x + %d", "forked")
+thread = threading.Thread(target=kernel, args=(np.ones(3, "f4"),))
+thread.start()
+time.sleep(0.02)  # now it compiles
+child = os.fork()
+if child == 0:
+    assert kernel(np.ones(3, "f4")).shape == (3,)
+    os._exit(0)
+thread.join()
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_fork_during_a_compile() -> None:
+    for attempt in range(3):
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", FORK % ((os.getpid() + attempt,) * 2)],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_words_behind_the_compiler_are_part_of_the_key(tmp_path: Path) -> None:
+    text = (
+        "import numpy as np; from kerneltk import ElementwiseKernel as K\n"
+        "print(K('T x', 'T y', '''\n#ifndef FOO\n#define FOO 1\n#endif\ny = x * FOO''')"
+        "(np.ones(1, 'f4'))[0])"
+    )
+    shown = []
+    for command in ("g++ -DFOO=42", "g++"):
+        env = {**os.environ, "KERNELTK_CACHE_DIR": str(tmp_path), "KERNELTK_CXX": command}
+        done = subprocess.run(
+            [sys.executable, "-c", text], capture_output=True, text=True, env=env, check=False
+        )
+        shown.append(done.stdout.strip() or done.stderr)
+    if "No C++ compiler" not in shown[0]:
+        assert shown == ["42.0", "1.0"]
+
+
+def test_an_interrupt_ends_the_compiler(tmp_path: Path) -> None:
+    text = (
+        "import os, signal, threading, numpy as np\n"
+        "from kerneltk import ElementwiseKernel\n"
+        "import kerneltk.backends.host.toolchain as t\n"
+        "t.find_compiler()\n"
+        # Where the tests run in the background, the signal is ignored from the start.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "body = ' '.join(f'y += sin(x * {k});' for k in range(3000))\n"
+        "try:\n    ElementwiseKernel('T x', 'T y', body)(np.ones(3, 'f4'))\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    temporary = tmp_path / "ended"
+    temporary.mkdir()
+    env = {**os.environ, "KERNELTK_CACHE_DIR": "", "TMPDIR": str(temporary)}
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, env=env, timeout=100,
+        check=False,
+    )  # fmt: skip
+    assert (done.stdout, list(temporary.iterdir())) == ("interrupted\n", []), done.stderr
+    assert done.returncode in (0, -signal.SIGINT)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.backends.host import toolchain
-from kerneltk.core.settings import get_settings
+
+from ....conftest import reread_environment
 
 COMPILERS = ["", *(["zig"] if importlib.util.find_spec("ziglang") else [])]
 HEAD = r"""
@@ -191,12 +191,6 @@ KERNELS: dict[str, tuple[str, Callable[[Vector], Vector]]] = {
 }
 
 
-def forget_compiler() -> None:
-    get_settings.cache_clear()
-    toolchain.find_compiler.cache_clear()
-    toolchain.target.cache_clear()
-
-
 @pytest.fixture(scope="module", params=COMPILERS, ids=lambda compiler: compiler or "default")
 def module(request: pytest.FixtureRequest) -> Iterator[Any]:
     code = HEAD + "".join(
@@ -208,9 +202,9 @@ def module(request: pytest.FixtureRequest) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param:
             patch.setenv("KERNELTK_CXX", request.param)
-            forget_compiler()
+            reread_environment()
         yield kerneltk.RawModule(code=code, options=("-std=c++17",))
-    forget_compiler()
+    reread_environment()
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from kerneltk.backends.host import memory_check, toolchain
+from kerneltk.backends.host import memory_check
 from kerneltk.backends.host.line_table import LineTable
-from kerneltk.core.settings import get_settings
 from kerneltk.object_code.elf import ElfFile
 
-from ...differential.raw_cases import CASES
+from ....differential.raw_cases import CASES
 
 HERE = Path(__file__).parent
 ZIG = pytest.param("zig", marks=pytest.mark.exhaustive)
@@ -43,7 +42,7 @@ def run_python(
     done = subprocess.run(
         [sys.executable, *command],
         env=environment,
-        cwd=HERE.parents[2],
+        cwd=HERE.parents[3],
         capture_output=True,
         text=True,
         check=False,
@@ -76,6 +75,7 @@ RIGHT = (
     "moved right", "moved again", "filled right", "filled again", "allocated right",
     "allocated again", "pointers right",
 )  # fmt: skip
+
 
 # label: block, thread, a part of the line, and what is said; {address} is any address.
 WRONG = {
@@ -176,6 +176,8 @@ WRONG = {
     "pointers wrong": (0, 0, "rows[0]", "writing 4 bytes at address 0x8: a null pointer."),
     "borrowed": (0, 63, "*other", "reading 4 bytes of another thread's own variables."),
 }  # fmt: skip
+
+
 APART = {"vectors 8", "released"}  # what differs by compiler, or says where the system's memory is
 
 
@@ -226,7 +228,7 @@ MEMORIES = {
 def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
     """One case of each file of tests/kernels, of the table that is run without the checks."""
     case_of = {case.file: case.name for case in reversed(CASES)}
-    assert len(case_of) == len(list((HERE.parents[1] / "kernels").glob("*.cu"))) - 1
+    assert len(case_of) == len(list((HERE.parents[2] / "kernels").glob("*.cu"))) - 1
     assert case_of.keys() > MEMORIES
     names = [name for file, name in case_of.items() if (file in MEMORIES) == some]
     where = "tests/differential/test_raw.py::test_case"
@@ -263,46 +265,6 @@ def test_symbols(tmp_path: Path) -> None:
     assert sorted(place for place in lines if place) == sorted([(str(kernel), 1), (str(text), 2)])
 
 
-@pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    monkeypatch.delenv("KERNELTK_HOST_TIME_LIMIT", raising=False)
-    get_settings.cache_clear()
-    yield monkeypatch
-    monkeypatch.undo()
-    get_settings.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "limit"),
-    [
-        ("", (), 600),
-        ("memory", ("memory",), 600),
-        (" symbols , memory,", ("memory", "symbols"), 0),
-        ("symbols,symbols", ("symbols",), 0),
-    ],
-)
-def test_setting(
-    environment: pytest.MonkeyPatch, text: str, words: tuple[str, ...], limit: float
-) -> None:
-    environment.setenv("KERNELTK_HOST_DEBUG", text)
-    assert get_settings().host_debug == words
-    assert get_settings().host_time_limit == limit
-
-
-def test_unknown_word(environment: pytest.MonkeyPatch) -> None:
-    environment.setenv("KERNELTK_HOST_DEBUG", "memory,speed")
-    with pytest.raises(ValueError, match=r"takes 'memory' and 'symbols', .* not 'speed'\.$"):
-        get_settings()
-
-
-def test_only_a_users_own_kernels_are_built_for_it(environment: pytest.MonkeyPatch) -> None:
-    plain = toolchain.backend_options()
-    environment.setenv("KERNELTK_HOST_DEBUG", "memory")
-    get_settings.cache_clear()
-    assert toolchain.backend_options() == plain
-    assert "-fsanitize=kernel-address" not in toolchain.runtime_options()
-
-
 @pytest.mark.parametrize(
     ("symbol", "name"),
     [
@@ -317,12 +279,3 @@ def test_only_a_users_own_kernels_are_built_for_it(environment: pytest.MonkeyPat
 )
 def test_plain_name(symbol: str, name: str) -> None:
     assert memory_check._plain_name(symbol) == name
-
-
-def test_gaps_are_left_behind_thread_local_variables_only() -> None:
-    text = (
-        '\t.section\t.tbss,"awT",@nobits\na:\n\t.zero\t4\n\t.text\nf:\n\tret\n'
-        "\t.bss\nb:\n\t.zero\t8\n.pushsection .tbss._ZZ1fvE1c\nc:\n.zero 100000\n"
-    )
-    found = toolchain._with_gaps(text)
-    assert re.findall(r"\.zero\s(\d+)", found) == ["4096", "4", "64", "8", "100000", "16384"]

@@ -1,4 +1,4 @@
-"""Texts that are linked with other object code."""
+"""Source that is linked with other object code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ import pytest
 import kerneltk
 from kerneltk.backends.cuda import nvjitlink, toolkit
 from kerneltk.core.artifacts import ObjectCode
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    BackendUnavailableError,
-    CompileError,
-)
+from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.object_code.reflection import decode
 
 MAIN = r"""
@@ -26,6 +21,8 @@ __constant__ float table[3];
 static __device__ int calls;
 template <class T> __global__ void apply(T* x) { *x = twice(*x) + table[0]; ++calls; }
 """
+
+
 LIBRARY = r"""
 __device__ int uses;
 extern "C" __device__ float twice(float x) { ++uses; return 2 * x; }
@@ -149,44 +146,3 @@ def test_no_linker(monkeypatch: pytest.MonkeyPatch) -> None:
         linked([library("lto_90")]).compile_for("sm_90")
     monkeypatch.undo()
     toolkit.load_library.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("link", "error", "text"),
-    [
-        ("x.ltoir", ArgumentTypeError, "must be a sequence"),
-        (b"x", ArgumentTypeError, "must be a sequence"),
-        (3, ArgumentTypeError, "must be a sequence"),
-        ([3], ArgumentTypeError, r"'link\[0\]' must be an ObjectCode, bytes or a path"),
-        ([lambda x: x], ArgumentTypeError, "numba.cuda.compile"),
-        ([b"hello"], ArgumentValueError, "no object code for GPUs"),
-        ([b""], ArgumentValueError, "no object code for GPUs"),
-        (["/nonexistent/x.ltoir"], ArgumentValueError, "cannot be read"),
-    ],
-)
-def test_links_that_are_none(link: Any, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
-        linked(link)
-
-
-def test_other_misuse(tmp_path: Path) -> None:
-    host = kerneltk.RawKernel("__global__ void k() {}", "k").compile_for("host")
-    with pytest.raises(ArgumentValueError, match="object code for the host"):
-        linked([host])
-    path = tmp_path / "library.cubin"
-    path.write_bytes(library("sm_90").code)
-    with pytest.raises(ArgumentValueError, match="'link' needs a source"):
-        kerneltk.RawModule(path=path, link=[library("lto_90")])
-
-
-def test_kinds_are_told_by_how_they_begin() -> None:
-    from kerneltk.cuda_cpp.link_inputs import checked_links
-
-    elf = b"\x7fELF" + bytes(14)
-    inputs = checked_links(
-        [elf + b"\xbe\0" + bytes(9), elf + b"\x3e\0" + bytes(9), b"!<arch>\n", b"\x50\xed\x55\xba",
-         b"\xed\x43\x4e\x7f", b".version 8.0\n.target sm_90\n\0"],
-        "nvrtc",
-    )  # fmt: skip
-    wanted = ["cubin", "object", "library", "fatbin", "ltoir", "ptx"]
-    assert [link.kind for link in inputs] == wanted

@@ -1,0 +1,151 @@
+"""Which stream is launched on and which are ordered with it; a GPU's own are in differential."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import cupy
+import numpy as np
+import pytest
+
+from kerneltk.backends.cuda import streams
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, LaunchError
+from kerneltk.interop.streams import Home
+
+from ...dry_gpu import CUPY, TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
+
+
+class Library:
+    """Another library, whose current stream is `current`."""
+
+    def __init__(self, current: int) -> None:
+        self.current = current
+
+    def current_stream(self, device: int) -> int:
+        return self.current
+
+
+@pytest.fixture
+def capturing(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The streams that are being captured."""
+    found: set[int] = set()
+    runtime = SimpleNamespace(streamIsCapturing=lambda stream: stream in found)
+    monkeypatch.setattr(streams, "_runtime", runtime)
+    return found
+
+
+def chosen(*homes: Home, stream: int | None = None) -> tuple[int, list[int]]:
+    found, others = streams._chosen(homes, stream, 0)
+    return found, [other.stream for other in others]
+
+
+TORCHS: Any = Library(50)
+
+
+def test_the_first_array_of_another_library_decides(capturing: set[int]) -> None:
+    cupys = Home(10, 0)
+    assert chosen(cupys) == (10, [])
+    assert chosen(cupys, Home(20, 0, TORCHS)) == (20, [10])
+    assert chosen(Home(20, 0, TORCHS), Home(30, 0, TORCHS)) == (20, [30])
+    assert chosen(Home(20, 0, TORCHS), Home(20, 0, TORCHS)) == (20, [])
+
+
+def test_streams_of_other_devices_are_waited_for(
+    capturing: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "current_stream", lambda device: 70 + device)
+    assert chosen(Home(20, 1, TORCHS)) == (50, [20])
+    assert chosen(Home(20, 1)) == (70, [20])
+    # The same handle of two devices is two streams.
+    assert chosen(Home(0, 0), Home(0, 1)) == (0, [0])
+
+
+def test_a_stream_that_is_named_is_ordered_with_those_that_ask(capturing: set[int]) -> None:
+    homes = Home(20, 0, TORCHS), Home(30, 0, TORCHS, asked=True), Home(40, 0)
+    assert chosen(*homes, stream=7) == (7, [30])
+    assert chosen(*homes, stream=30) == (30, [])
+    assert chosen(*homes, stream=0) == (0, [30])
+
+
+def test_only_streams_that_are_captured_are_ordered_with_one_that_is(capturing: set[int]) -> None:
+    homes = Home(20, 0, TORCHS), Home(30, 0, TORCHS), Home(40, 0)
+    capturing.add(20)
+    assert chosen(*homes) == (20, [])
+    capturing.add(40)
+    assert chosen(*homes) == (20, [40])
+
+
+def test_a_launch_joins_a_capture(capturing: set[int]) -> None:
+    homes = Home(20, 0, TORCHS), Home(30, 0, TORCHS), Home(40, 0)
+    capturing.update((30, 40))
+    assert chosen(*homes) == (30, [40])
+    capturing.remove(30)
+    assert chosen(*homes) == (40, [])
+
+
+def test_the_default_stream_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(stream: int) -> bool:
+        raise AssertionError(stream)
+
+    monkeypatch.setattr(streams, "_runtime", SimpleNamespace(streamIsCapturing=refused))
+    assert not streams.is_capturing(0)
+    assert not streams.is_capturing(1)
+
+
+@pytest.mark.parametrize(("handle", "wanted"), [(0, 0), (1, 0), (2, 2), (4096, 4096)])
+def test_cupys_name_of_the_default_stream(
+    handle: int, wanted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SimpleNamespace(ptr=handle)
+    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda device: found)
+    assert streams.current_stream(0) == wanted
+
+
+def test_what_is_given_as_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    current = SimpleNamespace(ptr=0)
+    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: current)
+    assert streams.own_stream(None) is current
+    assert streams.own_stream(0) is current
+    for handle in (1, 2, np.int64(2)):
+        assert streams.own_stream(handle).ptr == handle
+    with pytest.raises(ArgumentTypeError, match="must be a stream"):
+        streams.own_stream("s")
+    with pytest.raises(ArgumentValueError, match="none has the handle"):
+        streams.own_stream(12345)
+
+
+def test_errors_of_cupy_become_errors_of_launches() -> None:
+    with (
+        pytest.raises(LaunchError, match="could not be ordered: it is gone") as caught,
+        streams._as_launch_errors(),
+    ):
+        raise RuntimeError("it is gone")
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    own = LaunchError("own")
+    with pytest.raises(LaunchError) as caught, streams._as_launch_errors():
+        raise own
+    assert caught.value is own
+
+
+def test_libraries_wait_before_and_after(gpu: DryGpu) -> None:  # noqa: F811
+    with streams.ordered([Home(TORCH, 0), Home(CUPY, 0)], 99) as stream:
+        assert (stream, gpu.current["cupy"]) == (99, 99)
+    assert gpu.log == []  # neither asks for an order with a stream that is named
+    with streams.ordered([Home(TORCH, 0), Home(CUPY, 0)], None) as stream:
+        assert stream == TORCH
+        before = list(gpu.log)
+    assert before == [("record", CUPY), ("wait", TORCH)]
+    assert gpu.log == [*before, ("record", TORCH), ("wait", CUPY)]
+
+
+def test_what_is_kept_is_let_go_when_its_work_is_done(gpu: DryGpu) -> None:  # noqa: F811
+    for number in range(3):
+        with streams.ordered([Home(TORCH, 0, kept=[number])], None):
+            pass
+    # The dry device's events are done at once; the last ones are asked at the next launch.
+    assert [values for _, values in streams._kept] == [[[2]]]
+    gpu.capturing.add(TORCH)
+    with streams.ordered([Home(TORCH, 0, kept=[3])], None):
+        pass
+    assert len(streams._kept) == 1

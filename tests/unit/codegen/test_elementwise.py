@@ -1,0 +1,323 @@
+"""Elementwise kernels that mislead a reading of their source, and odd layouts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ArraySpec, ElementwiseKernel
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.codegen import elementwise
+from kerneltk.codegen.elementwise import ElementwiseDefinition, ElementwiseSpecialization
+from kerneltk.codegen.specialization import LaunchGeometry
+from kerneltk.signature.parser import parse_signature
+
+make = ArraySpec.make
+N = 20_000
+X = np.where(np.arange(N) % 3 == 0, -1, np.arange(N)).astype(np.float32)
+
+
+def assembled(kernel: ElementwiseKernel, *args: Any) -> str:
+    kernel.compile(*args, target="sm_90")
+    return kernel.translation_unit(*args).source
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ({"operation": "SKIP; y = x", "preamble": "# define SKIP if (x < 0) return"}, "kept"),
+        ({"operation": "SKIP; y = x", "loop_prep": "#define SKIP if (x < 0) return"}, "kept"),
+        ({"operation": "SKIP; y = x", "preamble": "%:define SKIP if (x < 0) return"}, "kept"),
+        ({"operation": "SKIP; y = x", "options": ("-DSKIP=if (x < 0) return",)}, "kept"),
+        ({"operation": "y = OLD + x", "options": ("-DOLD=y",)}, "added"),
+        ({"operation": "// keep \\\n y = 0;\n y += x;"}, "added"),
+        ({"operation": 'auto s = R"(")"; float o = y; auto t = ""; y = x + o'}, "added"),
+        ({"operation": "y = ({ if (x < 0) return; x; });"}, "kept"),
+    ],
+)
+def test_results_keep_what_the_body_leaves(
+    texts: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elementwise, "STREAM_BYTES", 0)
+    y = np.full(N, 7, np.float32)
+    ElementwiseKernel("T x", "T y", name="misread", **texts)(X, y)
+    np.testing.assert_array_equal(y, X + 7 if expected == "added" else np.where(X < 0, 7, X))
+
+
+def test_state_between_elements_is_kept_in_order() -> None:
+    x = np.arange(N, dtype=np.float32)
+    ring = ElementwiseKernel(
+        "T x", "T y", "w[i & 7] = x; y = w[static_cast<int>(x) & 7]", loop_prep="T w[8];"
+    )
+    np.testing.assert_array_equal(ring(x), x)
+
+
+def test_a_tile_of_more_than_two_gigabytes_is_indexed_by_64_bits() -> None:
+    kernel = ElementwiseKernel("int8 x", "float64 y", "y = x", "widen")
+    flipped = make("int8", (20000, 20000), order="F")
+    text = assembled(kernel, flipped, make("float64", (20000, 20000)))
+    assert "_kt_tile_x" in text
+    assert "using _kt_index = long long;" in text
+
+
+def test_a_macro_may_hide_a_return() -> None:
+    kernel = ElementwiseKernel(
+        "T x", "T y", "SKIP(x < 0); y = x", options=("-DSKIP(c)=if(c)return",)
+    )
+    assert "_kt_operation = [&]" in assembled(kernel, make("float32", (4096,)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = i + 1 < n ? (&(x))[1] : x",
+        "y = i + 1 < n ? ((const T*)&x)[1] : x",
+        "y = i + 1 < n ? __builtin_addressof(x)[1] : x",
+        "auto& r = x; y = i + 1 < n ? (&r)[1] : x",
+        "y = i + 1 < n ? *(const T*)((size_t)&x + sizeof(T)) : x",
+        "const T* p = bitand x; y = i + 1 < n ? p[1] : x",
+    ],
+)
+def test_an_address_reaches_the_array(body: str) -> None:
+    kernel = ElementwiseKernel("T x", "T y", body)
+    np.testing.assert_array_equal(kernel(X), np.append(X[1:], X[-1]))
+
+
+def test_a_function_may_take_an_address() -> None:
+    kernel = ElementwiseKernel(
+        "T x",
+        "T y",
+        "y = i + 1 < n ? next(x) : x",
+        preamble="T next(const T& a) { return (&a)[1]; }",
+    )
+    np.testing.assert_array_equal(kernel(X), np.append(X[1:], X[-1]))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "offset", "chunk"),
+    [([("a", "f4"), ("b", "f4")], 4, 4), ([("a", "u1", (16,))], 1, 1)],
+)
+def test_records_in_a_tile_are_moved_by_words_that_fit(
+    dtype: list[Any], offset: int, chunk: int
+) -> None:
+    record = np.dtype(dtype)
+    kernel = ElementwiseKernel("T x", "T y", "y = x", "turn")
+    text = assembled(
+        kernel, make(record, (64, 64), order="F", offset=offset), make(record, (64, 64))
+    )
+    assert f"kerneltk::copy<{chunk}, sizeof(T)>(&_kt_tile_x" in text
+
+
+def test_large_records_are_copied() -> None:
+    records = np.zeros(3000, [("a", "f4", (4096,))])
+    records["a"] = np.arange(3000)[:, None]
+    np.testing.assert_array_equal(ElementwiseKernel("T x", "T y", "y = x")(records), records)
+
+
+def test_misaligned_inputs_meet_a_result_that_lies_on_itself() -> None:
+    x = np.frombuffer(bytearray(41), np.uint8)[1:].view(np.float32)
+    x[:] = 3
+    y = np.zeros(1, np.float32)
+    ElementwiseKernel("T x", "T y", "y = x")(x, np.lib.stride_tricks.as_strided(y, (10,), (0,)))
+    assert y[0] == 3
+
+
+def test_a_raw_parameter_takes_a_number() -> None:
+    kernel = ElementwiseKernel("raw T a, raw int32 m", "T y", "y = a[i] + m", "offset")
+    np.testing.assert_array_equal(kernel(X, 6, size=N), X + 6)
+    kernel.compile(make("float32", (N,)), 6, target="sm_90", size=N)
+
+
+def test_arrays_of_many_dimensions() -> None:
+    kernel = ElementwiseKernel("T x, T w", "T y", "y = x + w")
+    x = np.arange(4, dtype=np.float32).reshape((2,) + (1,) * 62 + (2,))
+    np.testing.assert_array_equal(kernel(x, x), x + x)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exp",
+        "abs",
+        "min",
+        "norm",
+        "main",
+        "memset",
+        "printf",
+        "T",
+        "round",
+        "complex",
+        "rcbrt",
+        "norm3d",
+        "llround",
+        "dim3",
+        "NULL",
+        "assert",
+        "M_PI",
+        "sqrtf",
+        "threadIdx",
+    ],
+)
+def test_a_kernel_may_have_any_name(name: str) -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = 2 * x", name)
+    assert kernel.name == name
+    np.testing.assert_array_equal(kernel(X), 2 * X)
+    assert kernel.compile(make("complex64", (4,)), target="sm_90").entry == f"{name}_kernel"
+
+
+def test_an_option_may_take_an_address() -> None:
+    kernel = ElementwiseKernel(
+        "T x", "T y", "y = i + 1 < n ? NEXT(x) : x", options=("-DNEXT(v)=(&(v))[1]",)
+    )
+    np.testing.assert_array_equal(kernel(X), np.append(X[1:], X[-1]))
+
+
+def test_a_header_of_the_users_may_do_anything(tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text(
+        "#define NEXT(v) (i + 1 < n ? (&(v))[1] : (v))\n#define LEAVE(c) if (c) return\n"
+    )
+    kernel = ElementwiseKernel(
+        "T x", "T y", "LEAVE(x < 0); y = NEXT(x)", "own",
+        preamble='/* mine */ #include "own.h"', options=(f"-I{tmp_path}",),
+    )  # fmt: skip
+    y = np.full(N, 7, np.float32)
+    kernel(X, y)
+    np.testing.assert_array_equal(y, np.where(X < 0, 7, np.append(X[1:], X[-1])))
+    kernel.compile(make("float32", (N,)), target="sm_90")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"preamble": "/* c */ #define IDX i"},
+        {"preamble": "#define IDX i \\"},
+        {"loop_prep": "#define IDX i"},
+        {"options": ("-DIDX=i",)},
+        {"preamble": "#define IDX i", "operation": "y = IDX // c:\\"},
+    ],
+)
+def test_macros_may_name_the_index(texts: dict[str, Any]) -> None:
+    kernel = ElementwiseKernel("T x", "T y", **{"operation": "y = IDX", "name": "count", **texts})
+    np.testing.assert_array_equal(kernel(X), np.arange(N))
+    kernel.compile(make("float32", (N,)), target="sm_90")
+
+
+def test_a_macro_may_be_called_arch() -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = arch", options=("-D", "arch=3"))
+    np.testing.assert_array_equal(kernel(X[:3]), [3, 3, 3])
+    kernel.compile(make("float32", (4,)), target="sm_90")
+
+
+# -- without compiling ----------------------------------------------------------------------------
+
+
+def definition(
+    operation: str = "y = x", inputs: str = "T x", outputs: str = "T y", **words: Any
+) -> ElementwiseDefinition:
+    return ElementwiseDefinition(parse_signature(inputs, outputs), "k", "", (), operation, **words)
+
+
+def scheduled(
+    made: ElementwiseDefinition,
+    *specs: ArraySpec | None,
+    backend: Any = "cuda",
+    options: Any = None,
+) -> LaunchGeometry | None:
+    resolved = made.resolve(specs, [0] * len(made.signature.inputs), options)
+    return made.schedule(resolved, capabilities_of(backend), 132, options)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words", "returns"),
+    [
+        ("T y", {}, "one"),
+        ("T y, T z", {}, "tuple"),
+        ("", {}, "tuple"),
+        ("T y", {"return_tuple": True}, "tuple"),
+        ("T y", {"no_return": True}, "none"),
+        ("T y", {"no_return": True, "return_tuple": True}, "none"),
+    ],
+)
+def test_what_calls_return(outputs: str, words: dict[str, Any], returns: str) -> None:
+    assert definition(outputs=outputs, **words).returns == returns
+
+
+@pytest.mark.parametrize("backend", ["cuda", "host"])
+def test_without_elements_there_is_no_launch(backend: str) -> None:
+    for shape in ((0,), (3, 0), (0, 3), (0, 0)):
+        x = make("f4", shape)
+        assert scheduled(definition(), x, x, backend=backend) is None
+    for shape in ((), (1,), (1, 1, 1)):
+        x = make("f4", shape)
+        assert scheduled(definition(), x, x, backend=backend) is not None
+
+
+@pytest.mark.parametrize(
+    ("specs", "variant"),
+    [
+        ((make("f4", 10**6), make("f4", 10**6)), "vector"),
+        ((make("f4", (512, 1024), order="F"), make("f4", (512, 1024))), "tile"),
+        ((make("f4", (3, 4), strides=(64, 8)), make("f4", (3, 4))), "vector"),
+    ],
+)
+def test_loops(specs: tuple[ArraySpec, ...], variant: str) -> None:
+    found = scheduled(definition(), *specs)
+    assert found is not None
+    assert isinstance(found.specialization, ElementwiseSpecialization)
+    assert found.specialization.layout.variant == variant
+
+
+def test_a_block_size_of_the_callers_takes_no_tiles() -> None:
+    specs = make("f4", (512, 1024), order="F"), make("f4", (512, 1024))
+    found = scheduled(definition(), *specs, options=(None, 64))
+    assert found is not None
+    assert isinstance(found.specialization, ElementwiseSpecialization)
+    assert found.specialization.layout.variant != "tile"
+    assert found.specialization.block == 64
+
+
+@pytest.mark.parametrize("size", [1, 2, 127, 128, 129, 1000, 2**20 + 1, 2**31 + 3])
+@pytest.mark.parametrize("offset", [0, 4])
+def test_blocks_cover_all_elements(size: int, offset: int) -> None:
+    x = make("f4", size, offset=offset)
+    found = scheduled(definition(), x, x)
+    assert found is not None
+    assert isinstance(found.specialization, ElementwiseSpecialization)
+    layout = found.specialization.layout
+    covered = found.grid * layout.width * found.specialization.block - layout.shift
+    assert size <= covered < size + layout.width * found.specialization.block
+
+
+@pytest.mark.parametrize(
+    ("shape", "side", "tiles"),
+    [
+        ((32, 32), 32, (1, 1)),
+        ((33, 32), 32, (1, 2)),
+        ((5, 64, 65), 32, (3, 2)),
+        ((1, 1), 32, (1, 1)),
+    ],
+)
+def test_tiles_cover_the_last_dimensions(
+    shape: tuple[int, ...], side: int, tiles: tuple[int, int]
+) -> None:
+    assert elementwise._tiles(shape, side) == tiles
+
+
+def test_headers_of_loops() -> None:
+    x = make("f4", 100)
+    plain = scheduled(definition(), x, x)
+    indexed = scheduled(definition("y = x + _ind.get()[0]"), x, x)
+    raw = scheduled(definition("y = x[i]", "raw T x"), x, x)
+    odd = scheduled(
+        definition(), make("f4", (511, 1023), strides=(8192, 4)), make("f4", (511, 1023))
+    )
+    assert plain is not None
+    assert plain.specialization.headers() == {"memory.hpp"}
+    for found in (indexed, raw):
+        assert found is not None
+        assert "array_view.hpp" in found.specialization.headers()
+    assert odd is not None
+    assert "divide.hpp" in odd.specialization.headers()

@@ -1,0 +1,211 @@
+"""Which code is for the host alone, and what is left without it."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from kerneltk.backends.cuda import nvrtc
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.cuda_cpp.syntax.host_code import blank_host_code
+from kerneltk.cuda_cpp.syntax.reader import read_source
+
+
+def test_host_functions() -> None:
+    text = """
+int main() { return 0; }
+static float4 operator+(float4 a, float4 b) { return a; }
+__device__ float4 operator-(float4 a, float4 b) { return a; }
+std::vector<float> make(int n) { return {}; }
+HOST_DEVICE inline float hidden(float x) { return x; }
+annotated float also(float x) { return x; }
+constexpr int three() { return 3; }
+template <class T> T generic(T x) { return x; }
+void Class::member() {}
+auto lambda = [](int x) { return x; };
+KERNEL_OF_A_HEADER(name) { int i = threadIdx.x; }
+unsigned long long int wide(void) { return 1; }
+"""
+    summary = read_source(text)
+    heads = [text[a:b].partition("(")[0] for a, b in summary.host_functions]
+    assert heads == [
+        "int main",
+        "static float4 operator+",
+        "std::vector<float> make",
+        "unsigned long long int wide",
+    ]
+
+
+SAMPLES = {path.name: path for path in (Path(__file__).parent / "sources").glob("*.cu")}
+
+
+def compile_alone(text: str) -> str:
+    """Compile a text by NVRTC with the package's headers for it; return the log of a failure."""
+    from cuda.bindings import nvrtc as library
+
+    _, program = library.nvrtcCreateProgram(text.encode(), b"k.cu", 0, [], [])
+    directories = [
+        INCLUDE_DIRECTORY,
+        INCLUDE_DIRECTORY / "nvrtc",
+        *nvrtc.cuda_include_directories(),
+    ]
+    directories.append(INCLUDE_DIRECTORY / "nvrtc_fallback")
+    arguments = [f"-I{directory}".encode() for directory in directories]
+    # Cooperative groups do without the C++ library of CUDA then, which may not be installed.
+    arguments += [b"-D_CG_LIMIT_INCLUDED_DEPENDENCIES"]
+    arguments += [b"--gpu-architecture=compute_80", b"--std=c++17"]
+    (result,) = library.nvrtcCompileProgram(program, len(arguments), arguments)
+    _, size = library.nvrtcGetProgramLogSize(program)
+    log = b" " * max(size, 2)  # CPython shares bytes of length one
+    library.nvrtcGetProgramLog(program, log)
+    library.nvrtcDestroyProgram(program)
+    return "" if int(result) == 0 else log.decode()
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_whole_files_compile_without_their_host_code(name: str) -> None:
+    text = SAMPLES[name].read_text()
+    summary = read_source(text)
+    blanked = blank_host_code(text, summary)
+    assert blanked.count("\n") == text.count("\n")
+    assert compile_alone(text) != ""
+    assert compile_alone(blanked) == ""
+    assert [k.name for k in read_source(blanked).kernels] == [k.name for k in summary.kernels]
+    assert not read_source(blanked).host_functions
+
+
+def test_there_are_whole_files() -> None:
+    assert len(SAMPLES) >= 4
+
+
+def test_headers_for_nvrtc() -> None:
+    root = INCLUDE_DIRECTORY / "nvrtc"
+    names = [str(p.relative_to(root)) for p in sorted(root.rglob("*")) if p.is_file()]
+    text = "".join(f"#include <{name}>\n" for name in itertools.chain(names, names))
+    text += r"""
+using namespace std;
+enum class E : unsigned char { A };
+struct B {}; struct D : B {};
+static_assert(is_same_v<decay_t<const int&>, int> && is_same_v<decay_t<int[3]>, int*>);
+static_assert(is_same_v<decay_t<int(float)>, int (*)(float)> && is_enum_v<E>);
+static_assert(is_integral<const int>::value && is_signed_v<int> && !is_signed_v<E>);
+static_assert(is_base_of_v<B, D> && is_convertible_v<int, float> && !is_convertible_v<B, float>);
+static_assert(is_same_v<common_type_t<int, float, double>, double>);
+static_assert(is_same_v<make_unsigned_t<long>, unsigned long>);
+static_assert(is_pointer_v<int* const> && is_function_v<int(int)> && is_array_v<int[]>);
+static_assert(is_same_v<add_pointer_t<int&>, int*>);
+static_assert(is_same_v<add_lvalue_reference_t<void>, void>);
+static_assert(numeric_limits<float>::max() == FLT_MAX && numeric_limits<int>::min() == INT_MIN);
+static_assert(FLT_EPSILON == 0x1p-23f && DBL_EPSILON == 0x1p-52 && FLT_TRUE_MIN == 0x1p-149f);
+static_assert(FLT_MIN == 0x1p-126f && DBL_TRUE_MIN == 0x1p-1074 && DBL_MIN == 0x1p-1022);
+static_assert(sizeof(int64_t) == 8 && UINT64_MAX == 18446744073709551615ull && INT64_MIN < 0);
+static_assert(make_index_sequence<5>::size() == 5 && is_invocable_v<int (*)(int), int>);
+static_assert(conjunction_v<is_void<void>, true_type> && std::clamp(5, 0, 3) == 3);
+static_assert(numeric_limits<float>::infinity() > FLT_MAX && std::min(1, 2) == 1);
+static_assert(is_same_v<remove_all_extents_t<int[2][3]>, int> && is_same_v<int8_t, signed char>);
+__global__ void k(float* x, double* y, int64_t n) {
+    assert(n > 0);
+    x[0] = std::sqrt(x[0]) + std::max(x[1], 2.f) + std::fabs(x[2]) + std::pow(x[3], 2.f);
+    y[0] = std::sqrt(y[0]) + M_PI + std::isnan(y[0]) + std::abs(-3) + isinf(y[1]) + HUGE_VAL;
+    x[1] = INFINITY + NAN;
+    std::array<float, 3> a{1, 2, 3};
+    for (auto v : a) x[3] += v;
+    auto p = std::make_pair(1, 2.f);
+    std::swap(x[5], x[6]);
+    std::memset(x, 0, 4);
+    printf("%" PRId64 "%f", n, p.second);
+    clock_t c = clock();
+    x[9] = c;
+    auto* q = new (x) float(3);
+    x[10] = *q + max(1, 2) + round(x[3]) + offsetof(max_align_t, _kt_a);
+}
+"""
+    assert compile_alone(text) == ""
+
+
+def _left(text: str) -> str:
+    """Return the source without code for the host, blanks collapsed."""
+    return " ".join(blank_host_code(text, read_source(text)).split())
+
+
+def test_prototypes_in_a_block_of_c_linkage_leave_the_block_as_it_is() -> None:
+    text = """#ifdef __cplusplus
+extern "C" {
+#endif
+void launch(float* x);
+#ifdef __cplusplus
+}
+#endif
+__global__ void k(float* x) {}
+"""
+    assert _left(text) == (
+        '#ifdef __cplusplus extern "C" { #endif #ifdef __cplusplus } #endif '
+        "__global__ void k(float* x) {}"
+    )
+
+
+def test_templates_of_the_host_go_with_their_instantiations() -> None:
+    text = """#define LAUNCH(n) k<T, n><<<1, 1>>>(x)
+#define INSTANTIATE(T) \\
+    template void launch<T>(T*);
+template <typename T, int n> __global__ void k(T* x) {}
+template <typename T> void launch(T* x) { LAUNCH(4); }
+template void launch<float>(float*);
+INSTANTIATE(double)
+INSTANTIATE(int);
+__device__ int last;
+"""
+    left = _left(text)
+    assert left.endswith("__global__ void k(T* x) {} __device__ int last;")
+
+
+def test_a_macro_of_host_code_stays_where_a_type_is_meant() -> None:
+    text = """#define stream_t hipStream_t
+#define CHECK(x) hipCheck(x)
+struct S { stream_t stream; };
+CHECK(1);
+__device__ S s;
+"""
+    assert _left(text).endswith("struct S { stream_t stream; }; __device__ S s;")
+
+
+def test_prototypes_that_device_code_calls_stay() -> None:
+    text = """void fail(int line);
+void other(int line);
+#define ASSERT(x) if (!(x)) fail(__LINE__)
+int called(int);
+struct Box { int get() { ASSERT(n); return called(n); } int n; };
+int main() { other(1); }
+"""
+    left = _left(text)
+    assert "void fail(int line);" in left
+    assert "int called(int);" in left
+    assert "other" not in left
+
+
+def test_members_for_the_host_are_left_out() -> None:
+    text = """struct Config {
+    int n;
+    __host__ int on_host() const { return helper(n); }
+    __host__ __device__ int size() const { return n; }
+};
+"""
+    left = _left(text)
+    assert "on_host" not in left
+    assert "__host__ __device__ int size()" in left
+
+
+def test_conditionals_that_end_outside_of_left_out_code_stay() -> None:
+    text = """#ifdef WIDE
+void launch(long n)
+#else
+void launch(int n)
+#endif
+{ k<<<1, 1>>>(n); }
+__global__ void k(int n) {}
+"""
+    left = _left(text)
+    assert left.count("#ifdef") == left.count("#endif")
+    assert "<<<" not in left

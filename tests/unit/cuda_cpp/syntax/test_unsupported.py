@@ -1,0 +1,85 @@
+"""What CPU cores do not have is found."""
+
+from __future__ import annotations
+
+import pytest
+
+from kerneltk.cuda_cpp.syntax.reader import read_source
+
+
+def unsupported(text: str) -> list[tuple[str, str, int]]:
+    return [(u.kind, u.word, u.line) for u in read_source(text).unsupported]
+
+
+def test_unsupported() -> None:
+    text = """#include <cub/cub.cuh>
+#include <stdio.h>
+__device__ int lane() { int l; asm volatile("mov.u32 %0, %laneid;" : "=r"(l)); return l; }
+__global__ void fine() { asm volatile("" ::: "memory"); /* asm("x") */ }
+__global__ void k(cudaTextureObject_t t) { float x = tex2D<float>(t, 0, 0); k<<<1, 1>>>(t); }
+void host() { asm("nop"); k<<<1, 1>>>(0); }
+template <class T> void host2(T x) { k<<<1, 1>>>(x); }
+#define COPY(a) asm("cp.async %0;" :: "l"(a))
+__global__ void __cluster_dims__(2) c() { nvcuda::wmma::fill(cub::x); }
+"""
+    assert sorted(unsupported(text), key=lambda item: (item[2], item[1])) == [
+        ("header", "cub/cub.cuh", 1),
+        ("inline PTX", "asm", 3),
+        ("texture", "cudaTextureObject_t", 5),
+        ("launch from a kernel", "k", 5),
+        ("texture", "tex2D", 5),
+        ("inline PTX", "asm", 8),
+        ("cluster", "__cluster_dims__", 9),
+        ("tensor cores", "nvcuda", 9),
+        ("tensor cores", "wmma", 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ('asm("exit;");', ("inline PTX", "asm")),
+        ('asm volatile("exit;");', ("inline PTX", "asm")),
+        ('__asm__("exit;");', ("inline PTX", "__asm__")),
+        ('asm("");', None),
+        ('asm volatile("" ::: "memory");', None),
+        ("int asm_ = 1;", None),
+        ("wmma::fill(a);", ("tensor cores", "wmma")),
+        ("__imma_m16(a);", ("tensor cores", "__imma_m16")),
+        ("__pipeline_commit();", ("asynchronous copy", "__pipeline_commit")),
+        ("tex1Dfetch(t, 0);", ("texture", "tex1Dfetch")),
+        ("tex2D<float>(t, 0, 0);", ("texture", "tex2D")),
+        ("int tex2D = 1;", None),
+        ("surf2Dwrite(1, s, 0, 0);", ("surface", "surf2Dwrite")),
+        ("auto c = this_cluster();", ("cluster", "this_cluster")),
+        ("k<<<1, 2>>>(x);", ("launch from a kernel", "k")),
+        ("ns::k<int><<<1, 2>>>(x);", ("launch from a kernel", "ns::k")),
+        ("x = 1 << 2;", None),
+    ],
+)
+def test_words_in_a_kernel(body: str, found: tuple[str, str] | None) -> None:
+    wanted = [] if found is None else [(*found, 1)]
+    assert unsupported(f"__global__ void f(int* x) {{ {body} }}") == wanted
+    assert unsupported(f"void host(int* x) {{ {body} }}") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_device"),
+    [
+        ("cub/cub.cuh", True),
+        ("thrust/sort.h", True),
+        ("cuda/std/array", True),
+        ("mma.h", True),
+        ("crt/mma.hpp", True),
+        ("curand_kernel.h", True),
+        ("cuda_fp8.h", True),
+        ("cooperative_groups/memcpy_async.h", True),
+        ("cooperative_groups.h", False),
+        ("cuda_fp16.h", False),
+        ("cuda_runtime.h", False),
+        ("cubic.h", False),
+        ("my/cub/cub.cuh", False),
+    ],
+)
+def test_headers_of_libraries_for_gpus(name: str, is_device: bool) -> None:
+    assert unsupported(f"#include <{name}>\n") == ([("header", name, 1)] if is_device else [])

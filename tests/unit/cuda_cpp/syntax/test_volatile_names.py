@@ -1,0 +1,254 @@
+"""Which names lead to volatile memory."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kerneltk.cuda_cpp.syntax.preprocess import prepare
+from kerneltk.cuda_cpp.syntax.tree import parse
+from kerneltk.cuda_cpp.syntax.volatile import with_meetings
+from kerneltk.cuda_cpp.syntax.volatile_names import Names, has_volatile, last_name, within
+
+
+def inside(body: str, head: str = "") -> str:
+    """Return a kernel's body after the rewrite."""
+    text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
+    begin = re.search(r"_KT_KERNEL\(1, \d+\) ", found := with_meetings(text).source)
+    return found[begin.end() :].removesuffix(" }") if begin else body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "volatile float sum = 1; sum += 2; y[0] = sum;",
+        "y[0] = n;",
+        'asm volatile("" ::: "memory");',
+        "for (int k = 0; k < 4; ++k) y[k] = 1;",
+        "atomicAdd(y, 1);",
+        "y[0] = y[1];  // x[0]",
+    ],
+)
+def test_what_is_no_others_is_left_alone(body: str) -> None:
+    assert inside(body) == body
+
+
+def test_members_are_known_by_their_names() -> None:
+    head = "struct S { volatile int a; int b; volatile int c : 3; volatile float* p; }; "
+    body = "__shared__ S s; s.a = s.b; s.c = 1; s.p[2] = s.a;"
+    assert inside(body, head) == (
+        "__shared__ S s; _KT_TARGET(0, s.a) = s.b; _KT_LOAD(2, s.c) = 1; "
+        "_KT_TARGET(5, _KT_LOAD(3, s.p)[2]) = _KT_LOAD(4, s.a);"
+    )
+
+
+STEP = "template <class T> __device__ void step(T* s, int t) { s[t] += s[t + 1]; } "
+
+
+MARKED = "_KT_TARGET(1, s[t]) += _KT_LOAD(0, s[t + 1]);"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "step(x, 1);",
+        "step((volatile int*)y, 1);",
+        "step<volatile int>(y, 1);",
+        "volatile int* p = x + 1; step(p, 1);",
+        "outer(x);",
+    ],
+)
+def test_templates_that_get_volatile_types_are_marked(body: str) -> None:
+    outer = "template <class U> __device__ void outer(U* s) { step(s, 0); } "
+    kernel = f"__global__ void f(volatile int* x, int* y) {{ {body} }}"
+    assert MARKED in with_meetings(f"{STEP}{outer}{kernel}").source
+
+
+def test_templates_that_get_no_volatile_types_stay() -> None:
+    kernel = "__global__ void f(volatile int* x, int* y) { step(y, 1); x[0] = 1; }"
+    assert STEP in with_meetings(STEP + kernel).source
+
+
+def test_templates_that_are_asked_for_with_volatile_types_are_marked() -> None:
+    assert with_meetings(STEP).source is STEP
+    assert MARKED in with_meetings(STEP, instantiated=["step"]).source
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        ("", "auto g = [&](auto p, int t) { p[t] = 1; }; g(x, 1);", "_KT_TARGET(0, p[t]) = 1;"),
+        (
+            "template <class T> struct S { T* p; __device__ void g() { p[0] = 1; } }; ",
+            "S<volatile int> s{x}; s.g();",
+            "_KT_TARGET(0, p[0]) = 1;",
+        ),
+        (
+            "template <class T> __device__ void g(T s) { s[1] = *s; } ",
+            "g(x);",
+            "_KT_TARGET(1, s[1]) = _KT_LOAD(0, *s);",
+        ),
+        (
+            "template <class T> __device__ void g(T& s) { s = 1; } ",
+            "g(x[2]);",
+            "_KT_TARGET(0, s) = 1;",
+        ),
+        ("typedef volatile int* P; ", "P p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+        ("using P = volatile int*; ", "P p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+        ("#define VINT volatile int\n", "VINT* p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+        ("#define P volatile int*\n", "P p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+        ("#define V(T) volatile T\n", "V(int)* p = x; p[1] = 2;", "_KT_TARGET(0, p[1]) = 2;"),
+    ],
+)
+def test_types_that_lead_to_volatile_memory(head: str, body: str, expected: str) -> None:
+    text = f"{head}__global__ void f(volatile int* x) {{ {body} }}"
+    assert expected in with_meetings(text).source
+
+
+STORED = "_KT_TARGET(0, s[t]) = 1;"
+
+
+VIEW = "template <class T> struct V { T* p; V(T* q) : p(q) {} __device__ void g() { *p = 1; } }; "
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        ("#define DECLARE(n, p) volatile int* n = p;\n", "DECLARE(s, y) s[t] = 1;", STORED),
+        ("#define DECLARE volatile int* s = y\n", "DECLARE; s[t] = 1;", STORED),
+        ("#define VOL(p) ((volatile int*)(p))\n", "VOL(y)[t] = 1;", "_KT_LOAD(0, VOL(y))[t]) = 1;"),
+        ("#define ONCE(x) (*(volatile __typeof__(x)*)&(x))\n", "ONCE(*y) = 1;", "ONCE(*y)) = 1;"),
+        ("#define SHARED ((volatile int*)y)\n", "SHARED[t] = 1;", "_KT_TARGET(0, SHARED[t]) = 1;"),
+        ("#define S(n) s##n\n", "volatile int* s1; S(1)[t] = 1;", "_KT_LOAD(0, S(1))[t]) = 1;"),
+        ("typedef volatile int I, *P;\n", "P s = y; s[t] = 1;", STORED),
+        ("template <class T> using P = volatile T*;\n", "P<int> s = y; s[t] = 1;", STORED),
+        ("__device__ auto g(int* p) -> volatile int& { return *p; }\n", "g(y) = 1;", "g(y)) = 1;"),
+        ("__device__ auto g(int* p) { return (volatile int*)p; }\n", "*g(y) = 1;", "g(y))) = 1;"),
+        ("", "auto g = [](int* p) { return (volatile int*)p; }; *g(y) = 1;", "g(y))) = 1;"),
+        ("", "auto const s = x; s[t] = 1;", STORED),
+        ("", "decltype(&x[0]) s = x; s[t] = 1;", STORED),
+        ("", "std::add_volatile_t<int>* s = y; s[t] = 1;", STORED),
+        ("", "std::add_cv<int>::type* s = y; s[t] = 1;", STORED),
+        ("struct P { volatile int* a; int b; };\n", "P p; auto [s, b] = p; s[t] = 1;", STORED),
+        ("using P = volatile int*;\n", "P(y)[t] = 1;", "_KT_LOAD(0, P(y))[t]) = 1;"),
+        (
+            "",
+            "for (auto& v : a) v = 1;",
+            "for (auto& v : a) _KT_ROUND(2, true) _KT_TARGET(0, v) = 1;",
+        ),
+        (
+            "struct B { int* p; __device__ operator volatile int*() { return p; } };\n",
+            "B s{y}; s[t] = 1;",
+            STORED,
+        ),
+        (
+            "struct P { int a; __device__ void set() volatile { a = 1; } };\n",
+            "",
+            "{ _KT_FUNCTION(1, 1) _KT_TARGET(0, a) = 1; }",
+        ),
+        (VIEW, "V v(x); v.g();", "_KT_TARGET(0, *p) = 1;"),
+        (
+            "template <class T = volatile int> __device__ void g(T* p) { *p = 1; }\n",
+            "g<>(y);",
+            "_KT_TARGET(0, *p) = 1;",
+        ),
+        (
+            "template <class T> __device__ void g(T* p) { *p = 1; }\n",
+            "void (*q)(volatile int*) = g;",
+            "_KT_TARGET(0, *p) = 1;",
+        ),
+        (
+            "",
+            "auto g = [q = x, v = x[1]] { q[0] = v; };",
+            "[q = x, v = _KT_LOAD(0, x[1])] { _KT_FUNCTION(1, 2) _KT_TARGET(1, q[0]) = ",
+        ),
+        (
+            "#define BODY { volatile int* s = y; s[t] = 1; }\n",
+            "BODY",
+            "_KT_TARGET((__LINE__ - _kt_first_line) * 256 + 96, s[t]) = 1; }",
+        ),
+    ],
+)
+def test_whatever_names_volatile_memory_is_followed(head: str, body: str, expected: str) -> None:
+    text = f"{head}#line 1\n__global__ void f(volatile int* x, int* y, int t) {{ {body} }}"
+    found = with_meetings(text)
+    assert expected in found.source
+    assert not found.unmarked
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("", False),
+        ("int volatility; // volatile", False),
+        ('const char* s = "volatile"; /* volatile */', False),
+        ("volatile int x;", True),
+        ("int __volatile__ x;", True),
+        ("#define V volatile\n", True),
+        ("std::add_volatile_t<int> x;", True),
+        ('asm volatile("");', False),
+        ('__asm__ __volatile__("");', False),
+        ("vola\\\ntile int x;", False),  # words are read as they are written
+        ("#if 0\nvolatile int x;\n#endif", True),
+    ],
+)
+def test_sources_that_mention_volatile_memory(source: str, found: bool) -> None:
+    assert has_volatile(source) is found
+
+
+def names_of(source: str, instantiated: tuple[str, ...] = ()) -> Names:
+    prepared = prepare(source)
+    found = Names(instantiated)
+    found.read_all([(parse(plain), words) for plain, words in prepared.variants()])
+    return found
+
+
+def test_what_is_declared_where() -> None:
+    found = names_of("""
+    typedef volatile int* Pointer;
+    struct S { volatile int member; volatile unsigned bits : 3; int& other; };
+    __device__ volatile float everywhere;
+    __global__ void f(volatile int* x, Pointer y, volatile int n, int z[]) {
+        __shared__ volatile int s[4];
+        volatile int own[4];
+        volatile int& r = x[1];
+    }
+    """)
+    assert found.everywhere == {"member", "bits", "everywhere"}
+    assert found.bit_fields == {"bits"}
+    assert (found.references, found.types) == ({"other"}, {"Pointer"})
+    (scope,) = found.scopes.values()
+    assert scope.name == "f"
+    assert scope.is_kernel
+    assert scope.shared == {"x", "y", "s", "r"}
+    assert scope.private == {"n", "own"}
+    assert {"x", "y", "s"} <= found.leading
+    assert not found.is_candidate("z", scope)
+    assert not found.is_candidate("n", scope)
+    assert found.is_candidate("everywhere", scope)
+    assert found.all == {"member", "bits", "everywhere", "x", "y", "s", "r"}
+
+
+def test_a_name_of_its_own_hides_one_outside() -> None:
+    found = names_of("""
+    __device__ volatile int x;
+    __device__ void f() { volatile int x; auto g = [&](volatile int* y) { y[0] = x; }; }
+    """)
+    outer, inner = sorted(found.scopes.values(), key=lambda scope: scope.name)
+    assert (outer.name, inner.name, inner.outer) == ("f", "g", outer)
+    assert not found.is_candidate("x", inner)
+    assert found.is_candidate("y", inner)
+    assert not found.is_candidate("y", outer)
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [("f", "f"), ("a::b::f", "f"), ("f<2>", "f"), ("a::f<int>", "f"), ("x.f", "f"), ("x->f", "f"),
+     ("x.f<int>", "f"), ("(*f)", ""), ("f[0]", "")],
+)  # fmt: skip
+def test_last_names(expression: str, name: str) -> None:
+    calls = [n for n in within(parse(f"int y = {expression}(1);")) if n.type == "call_expression"]
+    function = calls[0].child_by_field_name("function")
+    assert function is not None
+    assert last_name(function) == name

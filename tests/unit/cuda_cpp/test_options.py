@@ -1,0 +1,114 @@
+"""Compile options that a user gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kerneltk
+from kerneltk.cuda_cpp.options import (
+    checked_compiler,
+    checked_names,
+    checked_options,
+    without_directives,
+)
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+
+
+def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
+    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+
+
+def test_options_that_are_none() -> None:
+    with pytest.raises(ArgumentTypeError, match="sequence of str"):
+        kernel("int* o", options=None)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (("-Isub",), ("-I{here}/sub",)),
+        (("-I", "sub"), ("-I", "{here}/sub")),
+        (("--include-path=sub",), ("--include-path={here}/sub",)),
+        (("--include-path", "sub"), ("--include-path", "{here}/sub")),
+        (("-isystem", "sub", "-w"), ("-isystem", "{here}/sub", "-w")),
+        (("-I/abs", "-I", "/abs"), ("-I/abs", "-I", "/abs")),
+        (("-I.",), ("-I{here}",)),
+        (("-I",), ("-I",)),  # the compiler says what is missing
+        (("-DPATH=sub", "-Isub"), ("-DPATH=sub", "-I{here}/sub")),
+        ((), ()),
+    ],
+)
+def test_directories_become_absolute(
+    given: tuple[str, ...],
+    kept: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert checked_options(list(given)) == tuple(word.format(here=tmp_path) for word in kept)
+
+
+@pytest.mark.parametrize("options", [None, "-w", b"-w", 3, [3], ("-w", None), {"-w"}])
+def test_what_are_no_options(options: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'options' must be a sequence of str"):
+        checked_options(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "others"),
+    [
+        ([], [], ()),
+        (["-DN"], ["#define N 1"], ()),
+        (["-DN="], ["#define N "], ()),
+        (["-DN=a=b"], ["#define N a=b"], ()),
+        (["-DF(x)=x+1"], ["#define F(x) x+1"], ()),
+        (["-D", "N=4", "-O3"], ["#define N 4"], ("-O3",)),
+        (["--define-macro=N=4"], ["#define N 4"], ()),
+        (["--define-macro", "N"], ["#define N 1"], ()),
+        (["-UN", "--undefine-macro=M", "-U", "L"], ["#undef N", "#undef M", "#undef L"], ()),
+        (["-include", "none.h"], ['#include "none.h"'], ()),
+        (["--pre-include=none.h"], ['#include "none.h"'], ()),
+        (["-DA", "-UA", "-DA=2"], ["#define A 1", "#undef A", "#define A 2"], ()),
+        (["-D"], [], ("-D",)),
+        (["-D", " "], [], ("-D", " ")),
+        (["-isystem", "x"], [], ("-isystem", "x")),
+    ],
+)
+def test_directives_of_options(
+    options: list[str], lines: list[str], others: tuple[str, ...]
+) -> None:
+    assert without_directives(options) == (lines, others)
+
+
+def test_a_file_that_is_included_first_is_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "first.h").touch()
+    monkeypatch.chdir(tmp_path)
+    assert without_directives(["-include", "first.h"]) == (
+        [f'#include "{tmp_path / "first.h"}"'],
+        (),
+    )
+
+
+def test_compilers() -> None:
+    assert checked_compiler("nvrtc") == "nvrtc"
+    assert checked_compiler("nvcc") == "nvcc"
+    for wrong in ("", "host", None, "NVCC"):
+        with pytest.raises(ArgumentValueError, match="'backend' must be 'nvrtc' or 'nvcc', not"):
+            checked_compiler(wrong)
+
+
+def test_name_expressions() -> None:
+    assert checked_names(None) is None
+    assert checked_names([]) == ()
+    assert checked_names(iter(["f<int>", "g"])) == ("f<int>", "g")
+
+
+@pytest.mark.parametrize("names", ["f<int>", ["f", 3], [None], (b"f",), 3, True])
+def test_what_are_no_name_expressions(names: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="'name_expressions' must be a sequence of str"):
+        checked_names(names)

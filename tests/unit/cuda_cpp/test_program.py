@@ -1,0 +1,231 @@
+"""What a raw source is compiled to: its kernels, their templates, its variables."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.cuda_cpp.program import RawProgram, Variable
+from kerneltk.cuda_cpp.source import RawSource
+from kerneltk.errors import ArgumentValueError, CompileError
+from kerneltk.object_code.reflection import ParameterType
+
+
+def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
+    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+
+
+@pytest.mark.parametrize("order", ["after", "before"])
+@pytest.mark.parametrize("name", ["aa", "zz"])
+@pytest.mark.parametrize("declared", ["__global__ void {}(int* o) {{}}", "__device__ int {};"])
+def test_what_stands_under_a_false_condition(order: str, name: str, declared: str) -> None:
+    good = "__global__ void f(int* o) { o[0] = 3; }\n"
+    hidden = f"#ifdef NOWHERE\n{declared.format(name)}\n#endif\n"
+    module = kerneltk.RawModule(code=good + hidden if order == "after" else hidden + good)
+    out = np.zeros(1, np.int32)
+    module.get_function("f")(1, 1, (out,))
+    assert out[0] == 3
+    assert dict(module.compile_for("sm_90").symbols)["f"]
+    if "global" in declared:
+        with pytest.raises(CompileError, match=f"no kernel '{name}'"):
+            module.get_function(name)(1, 1, (out,))
+
+
+def test_kernels_whose_names_macros_make() -> None:
+    code = """
+    #define CAT(a, b) a##b
+    #define NAME foo
+    __global__ void CAT(add_, one)(int* o) { o[0] += 1; }
+    extern "C" __global__ void NAME(int* o) { o[0] += 10; }
+    """
+    module = kerneltk.RawModule(code=code)
+    out = np.zeros(1, np.int32)
+    module.get_function("add_one")(1, 1, (out,))
+    module.get_function("foo")(1, 1, (out,))
+    assert out[0] == 11
+    with pytest.raises(CompileError, match="no kernel 'add_two'"):
+        module.get_function("add_two")(1, 1, (out,))
+    module.get_function("add_one")(1, 1, (out,))
+
+
+def test_what_cpu_cores_do_not_have_is_named() -> None:
+    code = '__global__ void f(int* o) {\n    asm("mov.u32 %0, %laneid;" : "=r"(o[0]));\n}\n'
+    with pytest.raises(CompileError, match="no inline PTX") as caught:
+        kerneltk.RawKernel(code, "f")(1, 1, (np.zeros(1, np.int32),))
+    assert 'code:2:     asm("mov.u32' in str(caught.value)
+
+
+VARIABLES = """
+__constant__ int coefficient;
+__device__ int hits;
+__constant__ const int fixed[2] = {3, 4};
+template <class T> __global__ void read(T* o) { o[0] = coefficient; ++hits; }
+__global__ void plain(int* o) { o[0] = coefficient; ++hits; }
+"""
+
+
+def test_templates_share_the_variables_of_their_file(tmp_path: Path) -> None:
+    (tmp_path / "v.cu").write_text(VARIABLES)
+    module = kerneltk.load(tmp_path / "v.cu")
+    reads = [module.plain, module.read["int"], module.read["unsigned"]]
+    module.get_array("coefficient", backend="host")[...] = 5
+    for read, dtype in zip(reads, (np.int32, np.int32, np.uint32), strict=True):
+        out = np.zeros(1, dtype)
+        read(1, 1, (out,))
+        assert out[0] == 5
+    assert module.get_array("hits", backend="host") == 3
+    with pytest.raises(ArgumentValueError, match="variables of its own"):
+        module.read["short"]
+
+
+def test_a_template_argument_that_is_none_spoils_nothing(tmp_path: Path) -> None:
+    (tmp_path / "v.cu").write_text(VARIABLES)
+    module = kerneltk.load(tmp_path / "v.cu")
+    out = np.zeros(1, np.int32)
+    with pytest.raises(CompileError, match="no kernel 'read<flo>'"):
+        module.read["flo"](1, 1, (out,))
+    module.plain(1, 1, (out,))
+
+
+def test_constants_are_read_only_views() -> None:
+    fixed = kerneltk.RawModule(code=VARIABLES).get_array("fixed", backend="host")
+    np.testing.assert_array_equal(fixed, [3, 4])
+    assert not fixed.flags.writeable
+
+
+def test_a_fork_while_another_thread_compiles() -> None:
+    take = kernel("int* o", "o[0] = 1;")
+    began = threading.Event()
+
+    def compile_(program: Any = take._program) -> None:
+        with program._lock:
+            began.set()
+            threading.Event().wait(0.5)
+
+    thread = threading.Thread(target=compile_)
+    thread.start()
+    began.wait()
+    child = os.fork()
+    if child == 0:
+        out = np.zeros(1, np.int32)
+        take(1, 1, (out,))
+        os._exit(0 if out[0] == 1 else 1)
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+# -- without compiling ----------------------------------------------------------------------------
+
+
+def program(
+    code: str, expressions: Sequence[str] | None = None, c_names: bool = False
+) -> RawProgram:
+    return RawProgram(RawSource(code, "code"), expressions, c_names)
+
+
+@pytest.mark.parametrize(
+    ("kind", "extents", "dtype", "shape"),
+    [
+        (ParameterType(4, 4, "int", "int"), (), "i4", ()),
+        (ParameterType(2, 2, "uint", "unsigned short"), (3,), "u2", (3,)),
+        (ParameterType(8, 8, "float", "double"), (2, 3), "f8", (2, 3)),
+        (ParameterType(1, 1, "bool", "bool"), (), "?", ()),
+        (ParameterType(2, 2, "half", "__half"), (4,), "f2", (4,)),
+        (ParameterType(2, 2, "bfloat16", "__nv_bfloat16"), (4,), "u2", (4,)),
+        (ParameterType(8, 8, "pointer", "float*"), (2,), "u8", (2,)),
+        (ParameterType(4, 4, "enum", "E"), (), "i4", ()),
+        (ParameterType(12, 4, "struct", "S"), (2,), "V12", (2,)),
+        (ParameterType(8, 8, "complex", "", base="float32", count=2), (3,), "c8", (3,)),
+        (ParameterType(16, 8, "complex", "", base="float64", count=2), (), "c16", ()),
+        (ParameterType(4, 4, "complex", "", base="float16", count=2), (), "f2", (2,)),
+        (ParameterType(16, 16, "vector", "", base="float32", count=4), (3,), "f4", (3, 4)),
+        (ParameterType(4, 4, "vector", "", base="bfloat16", count=2), (3,), "u2", (3, 2)),
+        (None, (), "u1", (24,)),
+    ],
+)
+def test_variables_as_arrays(
+    kind: ParameterType | None, extents: tuple[int, ...], dtype: str, shape: tuple[int, ...]
+) -> None:
+    found = Variable(64, 24, kind, extents).as_array()
+    assert found == (np.dtype(dtype), shape)
+
+
+KERNELS = """
+extern "C" __global__ void plain(int* x) {}
+namespace ns { __global__ void inner(int* x) {} }
+template <class T, int N> __global__ void of_type(T* x) {}
+__global__ void twice(int* x) {}
+__global__ void twice(float* x) {}
+#if FIRST
+__global__ void either(int* x) {}
+#else
+__global__ void either(float* x) {}
+#endif
+__global__ void declared(int* x);
+__device__ int counter;
+namespace ns { __constant__ float table[3]; }
+"""
+
+
+def test_what_a_source_offers_by_itself() -> None:
+    found = program(KERNELS)
+    assert found.offered == ("plain", "ns::inner", "either")
+    assert found.variables == ("counter", "ns::table")
+    guards = {request.expression: request.guard for request in found.requests()}
+    assert guards["either"] == "((FIRST)) || (!(FIRST))"
+    assert guards["plain"] == ""
+
+
+def test_what_a_source_is_asked_for() -> None:
+    assert program(KERNELS, ["of_type<int, 3>", "of_type<int, 3>"]).offered == ("of_type<int, 3>",)
+    both = program(KERNELS, ["ns::inner", "either"], c_names=True)
+    assert both.offered == ("ns::inner", "either", "plain")
+    guards = {request.expression: request.guard for request in both.requests()}
+    assert guards["either"] == "((FIRST)) || (!(FIRST))"
+    # One that is asked for alone is to be there.
+    (alone, *_) = program(KERNELS, ["either"]).requests()
+    assert (alone.expression, alone.guard) == ("either", "")
+    assert program("").requests() == []
+    assert program("", []).requests() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("plane", "did you mean 'plain'"),
+        ("of_type", r"template of <class T, int N>: name it as 'of_type<...>'"),
+        ("nothing_like_it", "its kernels are 'plain', 'ns::inner', 'of_type', 'twice', 'either'"),
+    ],
+)
+def test_kernels_that_a_source_does_not_have(name: str, hint: str) -> None:
+    with pytest.raises(ArgumentValueError, match=f"offers no kernel '{name}'.\n  Hint: .*{hint}"):
+        program(KERNELS).offering(name)
+
+
+def test_offering_more() -> None:
+    found = program(KERNELS)
+    for name in ("plain", "_Z5plainPi", "of_type<float, 2>"):
+        assert found.offering(name) is found
+    assert found.offered == ("plain", "ns::inner", "either", "of_type<float, 2>")
+    again = pickle.loads(pickle.dumps(found))
+    assert again.offered == found.offered
+    with pytest.raises(ArgumentValueError, match="its kernels are none"):
+        program("").offering("f")
+
+
+def test_declared_parameters() -> None:
+    found = program(KERNELS)
+    (x,) = found.declared_parameters("of_type<float, 2>")
+    assert (x.name, x.declared, x.type) == ("x", "T* x", None)
+    assert x.snippet is not None
+    assert found.declared_parameters("ns::inner", 1) == found.declared_parameters("::ns::inner")
+    assert found.declared_parameters("ns::inner", 2) == ()
+    assert found.declared_parameters("inner") == ()

@@ -1,0 +1,79 @@
+"""Signatures of raw kernels: where parameters lie, and how messages name them."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+from kerneltk.cuda_cpp.signature import (
+    KernelSignature,
+    RawParameter,
+    layout_of,
+    signature_of_sizes,
+)
+from kerneltk.cuda_cpp.syntax.reader import read_source
+from kerneltk.object_code.reflection import ParameterType
+
+CHAR = ParameterType(1, 1, "int", "char")
+SHORT = ParameterType(2, 2, "int", "short")
+INT = ParameterType(4, 4, "int", "int")
+DOUBLE = ParameterType(8, 8, "float", "double")
+C_TYPES = {1: ctypes.c_int8, 2: ctypes.c_int16, 4: ctypes.c_int32, 8: ctypes.c_double}
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        [],
+        [CHAR],
+        [CHAR, DOUBLE],
+        [DOUBLE, CHAR],
+        [CHAR, SHORT, CHAR, INT, CHAR, DOUBLE, CHAR],
+        [INT] * 9,
+    ],
+)
+def test_parameters_lie_as_members_of_a_struct(types: list[ParameterType]) -> None:
+    fields = [(f"f{k}", C_TYPES[kind.size]) for k, kind in enumerate(types)]
+    struct = type("S", (ctypes.Structure,), {"_fields_": fields})
+    offsets, end = layout_of(types)
+    assert offsets == tuple(getattr(struct, name).offset for name, _ in fields)
+    # The block ends with its last parameter; a struct is filled up to its alignment.
+    last = getattr(struct, fields[-1][0]) if fields else None
+    assert end == (last.offset + last.size if last else 0)
+
+
+def test_vectors_lie_at_multiples_of_their_alignment() -> None:
+    float4 = ParameterType(16, 16, "vector", "float4", base="float32", count=4)
+    float3 = ParameterType(12, 4, "vector", "float3", base="float32", count=3)
+    assert layout_of([CHAR, float4, float3, float4]) == ((0, 16, 32, 48), 64)
+    assert layout_of([CHAR, float3, CHAR]) == ((0, 4, 16), 17)
+
+
+def test_sizes_alone() -> None:
+    found = signature_of_sizes("k", [(0, 8), (8, 4)])
+    assert [(p.name, p.shown, p.type, p.offset, p.size) for p in found.parameters] == [
+        ("", "'8 bytes'", None, 0, 8),
+        ("", "'4 bytes'", None, 8, 4),
+    ]
+    assert found.size == 12
+    assert str(found) == "k(8 bytes, 4 bytes)"
+    assert signature_of_sizes("k", []) == KernelSignature("k", (), 0)
+
+
+def test_names_of_a_declaration_go_with_sizes_if_there_are_as_many() -> None:
+    (declared,) = read_source("__global__ void f(float* x, int n) {}").kernels
+    two = signature_of_sizes("f", [(0, 8), (8, 4)], declared)
+    assert [(p.shown, p.declared) for p in two.parameters] == [
+        ("'x'", "float* x"),
+        ("'n'", "int n"),
+    ]
+    one = signature_of_sizes("f", [(0, 16)], declared, ["double2"])
+    assert [(p.shown, p.declared) for p in one.parameters] == [("'16 bytes'", "16 bytes")]
+    typed = signature_of_sizes("f", [(0, 16)], types=["double2"])
+    assert [(p.shown, p.declared) for p in typed.parameters] == [("'double2'", "double2")]
+
+
+def test_a_parameter_without_a_name_is_shown_by_its_type() -> None:
+    assert RawParameter("x", "int x", None, 0, 4).shown == "'x'"
+    assert RawParameter("", "int", None, 0, 4).shown == "'int'"

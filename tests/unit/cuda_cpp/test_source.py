@@ -1,0 +1,204 @@
+"""The source that a compiler is given: macros, headers, directories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.core.artifacts import LinkInput
+from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, read_file
+from kerneltk.errors import ArgumentValueError, BackendUnavailableError
+
+
+def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
+    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+
+
+@pytest.mark.parametrize(
+    "name", ["N", "P", "K", "B", "i", "x", "grid", "block", "lane", "real", "T"]
+)
+def test_macros_of_options_may_have_any_name(name: str) -> None:
+    take = kernel(f"int* out{name}_", f"out{name}_[0] = {name} + 1;", options=(f"-D{name}=4",))
+    out = np.zeros(1, np.int32)
+    take(1, 1, (out,))
+    assert out[0] == 5
+
+
+def test_device_code_sees_its_compiler() -> None:
+    code = "#ifdef __CUDACC__\n__global__ void f(int* o) { o[0] = __CUDA_ARCH__; }\n#endif\n"
+    out = np.zeros(1, np.int32)
+    kerneltk.RawKernel(code, "f")(1, 1, (out,))
+    assert out[0] == 750
+
+
+def test_a_byte_order_mark(tmp_path: Path) -> None:
+    code = "\ufeff__global__ void f(int* o) { o[0] = 1; }\n"
+    (tmp_path / "mark.cu").write_text(code, encoding="utf-8")
+    out = np.zeros(1, np.int32)
+    kerneltk.RawKernel(code, "f")(1, 1, (out,))
+    assert out[0] == 1
+    out[0] = 0
+    kerneltk.load(tmp_path / "mark.cu").f(1, 1, (out,))
+    assert out[0] == 1
+    kerneltk.RawKernel(code, "f").compile_for("sm_90")
+
+
+def test_directories_mean_the_same_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "seven.h").write_text("#define SEVEN 7\n")
+    monkeypatch.chdir(tmp_path)
+    take = kernel("int* o", "o[0] = SEVEN;", '#include "seven.h"', options=("-I", "sub"))
+    monkeypatch.chdir("/")
+    out = np.zeros(1, np.int32)
+    take(1, 1, (out,))
+    assert out[0] == 7
+
+
+def test_headers_beside_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shared.h").write_text(
+        "extern __shared__ int dyn[];\n"
+        "__device__ __noinline__ int last(int n) { return dyn[n - 1]; }\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    body = "dyn[threadIdx.x] = threadIdx.x; __syncthreads(); o[0] = last(blockDim.x);"
+    take = kernel("int* o", body, '#include "shared.h"')
+    out = np.zeros(1, np.int32)
+    take(1, 32, (out,), shared_mem=128)
+    assert out[0] == 31
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "#ifndef H\n#define H\nint a();\n#else\n#define SECOND 1\n#endif\n",
+        "#ifndef H\n#define H\n#endif\n#ifdef H\n#define SECOND 1\n#endif\n",
+    ],
+)
+def test_headers_that_say_more_the_second_time(tmp_path: Path, header: str) -> None:
+    (tmp_path / "twice.h").write_text(header)
+    (tmp_path / "main.cu").write_text(
+        '#include "twice.h"\n#include "twice.h"\n__global__ void f(int* o) { o[0] = SECOND; }\n'
+    )
+    out = np.zeros(1, np.int32)
+    kerneltk.load(tmp_path / "main.cu").f(1, 1, (out,))
+    assert out[0] == 1
+
+
+# -- without compiling ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [("f", "f"), ("ns::f<float>", "ns::f"), ("f< int, 3 >", "f"), (" f <int>", "f"), ("", "")],
+)
+def test_names_without_template_arguments(expression: str, name: str) -> None:
+    assert plain_name(expression) == name
+
+
+def test_requests() -> None:
+    kernel, variable = Request("ns::f<int>"), Request("table", True, "(A)")
+    assert (kernel.name, variable.name) == ("ns::f<int>", "&table")
+    assert kernel.prefix != variable.prefix
+    assert kernel.reflection("s") == "KERNELTK_REFLECT(s_type, (ns::f<int>))"
+    assert variable.reflection("s") == "KERNELTK_REFLECT_VARIABLE(s_type, (table))"
+    assert kernel.guarded(0, "line;") == f'#line 1 "{REQUESTS}"\nline;'
+    assert variable.guarded(4, "line;") == f'#if (A)\n#line 5 "{REQUESTS}"\nline;\n#endif'
+
+
+def included(tmp_path: Path) -> RawSource:
+    """A file with two headers of its own, of which each includes the other."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "one.cuh").write_text(
+        '#include "deep/two.cuh"\nnamespace a { __global__ void one(int* x) {} }\n'
+    )
+    (tmp_path / "deep" / "two.cuh").write_text(
+        '#include "../one.cuh"\n#include <vector>\n__device__ int two;\n__global__ void f(int) {}\n'
+    )
+    (tmp_path / "main.cu").write_text(
+        '#include "one.cuh"\n#include "nowhere.cuh"\n#include <cuda_runtime.h>\n'
+        "__global__ void f(int* x, int n) {}\n"
+    )
+    return read_file(tmp_path / "main.cu")
+
+
+def test_headers_of_ones_own_are_read_once(tmp_path: Path) -> None:
+    source = included(tmp_path)
+    assert [header.name for header in source.included] == ["one.cuh", "two.cuh"]
+    assert [kernel.name for kernel in source.kernels] == ["f", "a::one", "f"]
+    assert source.name == "main.cu"
+    assert source.directory == str(tmp_path)
+    assert source.has_host_code
+
+
+def test_declarations_by_name_and_number_of_parameters(tmp_path: Path) -> None:
+    source = included(tmp_path)
+    for expression, count, where in (
+        ("f", None, "main.cu"), ("f", 2, "main.cu"), ("f", 1, "two.cuh"), ("a::one", 1, "one.cuh"),
+        ("::a::one", None, "one.cuh"), ("f<int>", 1, "two.cuh"),
+    ):  # fmt: skip
+        found = source.declared(expression, count)
+        assert found is not None
+        assert found[0].name == where
+    for expression, count in (("f", 3), ("one", None), ("a::f", None), ("", None)):
+        assert source.declared(expression, count) is None
+
+
+def test_what_a_source_may_declare(tmp_path: Path) -> None:
+    source = included(tmp_path)
+    assert source.may_declare("two")
+    assert source.may_declare("ns::one")
+    assert not source.may_declare("on")
+    assert RawSource("#define K(a) void a##_k()", "code").may_declare("anything")
+    assert RawSource("", "code", ("-DNAME=anything",)).may_declare("anything")
+    assert not RawSource("", "code").may_declare("anything")
+
+
+def test_units_for_a_gpu() -> None:
+    requests = [Request("f<int>"), Request("any", symbol="any"), Request("table", True)]
+    unit = RawSource("source;", "code", ("-w",)).unit(capabilities_of("cuda"), requests)
+    assert unit.exports == (("f<int>", ""), ("any", "any"), ("&table", ""))
+    assert [expression for expression, _ in unit.reflected] == ["f<int>", "any", "table"]
+    assert (unit.backend, unit.compiler, unit.raw, unit.options) == ("cuda", "nvrtc", True, ("-w",))
+    assert '#line 1 "code"\nsource;\n' in unit.source
+    assert unit.origins == (("code", "source;"),)
+    # What is linked together must not share names.
+    other = RawSource("source; ", "code", ("-w",)).unit(capabilities_of("cuda"), requests)
+    assert {symbol for _, symbol in unit.reflected}.isdisjoint(s for _, s in other.reflected)
+
+
+def test_units_have_the_name_of_their_only_kernel() -> None:
+    source, cuda = RawSource("", "code"), capabilities_of("cuda")
+    assert source.unit(cuda, [Request("f<int>"), Request("v", True)]).name == "f<int>"
+    assert source.unit(cuda, [Request("f"), Request("g")]).name == "code"
+    assert source.unit(cuda, []).name == "code"
+
+
+def test_units_for_the_host() -> None:
+    host = capabilities_of("host")
+    requests = [Request("f"), Request("table", True)]
+    unit = RawSource("source;", "code", ("-DN=4", "-w")).unit(host, requests)
+    assert unit.exports == (("f", "_kt_entry_0"), ("&table", "_kt_variable_1"))
+    assert "#define N 4\n" in unit.source
+    assert unit.options[1:] == ("-w",)
+    assert unit.source.index("#define N 4") < unit.source.index("source;")
+    assert "_kt_own_init" not in unit.source
+    named = RawSource("__device__ int _init;", "code").unit(host, [])
+    assert "#define _init _kt_own_init\n" in named.source
+    linked = RawSource("", "code", links=(LinkInput("x", "ltoir", b""),))
+    with pytest.raises(BackendUnavailableError, match="'code' is linked with object code for GPUs"):
+        linked.unit(host, [])
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.cu"):
+        with pytest.raises(ArgumentValueError, match="cannot be read: "):
+            read_file(path)
+    (tmp_path / "x.cu").write_bytes(b"// \xff\n")
+    assert read_file(tmp_path / "x.cu").code == "// \udcff\n"

@@ -1,0 +1,119 @@
+"""The demo's steps against their references."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.demo import steps
+from kerneltk.demo.measure import Machine, Run
+from kerneltk.demo.steps import STEPS, TILE, Step, prepare, tile_side
+from kerneltk.demo.terrain import Terrain, load_terrain
+
+HOST = Machine("host", np)
+
+
+def test_every_step_finds_its_arguments_before_it(slope_to_the_east: Terrain) -> None:
+    known = set(prepare(slope_to_the_east, slope_to_the_east.elevation))
+    for step in STEPS:
+        assert known.issuperset(step.arguments)
+        assert known.isdisjoint(step.results)
+        known.update(step.results)
+
+
+def test_statistics_of_a_plane(slope_to_the_east: Terrain) -> None:
+    run = Run(slope_to_the_east, HOST, pixels=1)
+    assert sum(outcome.wrong for outcome in run.outcomes()) == 0
+    expected = {"low": 0.0, "high": 10.5, "mean": 5.25, "variance": 1.5**2 * (8**2 - 1) / 12}
+    for name, value in expected.items():
+        np.testing.assert_allclose(run.fields[f"row_{name}"], np.full((6, 1), value), rtol=1e-6)
+        assert run.number(f"whole_{name}") == pytest.approx(value)
+    # One tile of 6 × 6 cells is whole.
+    assert run.fields["tile_high"].shape == (1, 1, 1, 1)
+    assert run.on_terrain("tile_high").tolist() == [[7.5]]
+    assert run.number("tile_mean") == pytest.approx(3.75)
+    # No column varies.
+    np.testing.assert_allclose(run.fields["column_gain"], np.full((1, 8), 1e3), rtol=1e-6)
+    assert (run.number("highest"), run.number("place")) == (10.5, 7)
+
+
+def by_name(name: str) -> Step:
+    return next(step for step in STEPS if step.name == name)
+
+
+HOLES = np.array(
+    [[4, np.nan, 1, -2], [np.nan] * 4, [3, 3, 3, 3], [np.nan, 9, 7, 9]], np.float32
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+def test_statistics_leave_out_what_is_not_known(axes: tuple[int, ...]) -> None:
+    kernel = by_name("row statistics").build(kerneltk)
+    results = kernel(HOLES, axis=axes, keepdims=True)
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of rows without any number
+        reference = steps._statistics_numpy(axes, HOLES)
+        expected = [
+            f(HOLES, axis=axes, keepdims=True)
+            for f in (np.nanmin, np.nanmax, np.nanmean, np.nanvar)
+        ]
+    for ours, theirs, wanted in zip(results, reference, expected, strict=True):
+        np.testing.assert_allclose(ours, wanted, rtol=1e-6)
+        np.testing.assert_allclose(theirs, wanted, rtol=1e-6)
+
+
+def test_gains_of_columns_are_finite() -> None:
+    step = by_name("column gain")
+    holes = HOLES.copy()
+    holes[:, 3] = np.nan
+    with np.errstate(invalid="ignore"):
+        (expected,) = step.reference(holes)
+    gain = step.build(kerneltk)(holes, **step.keywords)
+    np.testing.assert_allclose(gain, expected, rtol=1e-6)
+    assert gain.shape == (1, 4)
+    assert np.isfinite(gain).all()
+
+
+def test_the_highest_point_is_the_first_of_several() -> None:
+    step = by_name("highest point")
+    for grid, place in ((HOLES, 13), (HOLES[::-1], 1), (HOLES[:3], 0)):
+        for highest, index in (
+            step.build(kerneltk)(grid, **step.keywords),
+            step.reference(grid),
+        ):
+            assert highest.shape == index.shape == (1, 1)
+            assert index.item() == place
+            assert highest.item() == grid.flat[place]
+
+
+def test_tiles_are_whole_and_lie_on_the_grid() -> None:
+    grid = np.arange(40 * 50).reshape(40, 50)
+    terrain = Terrain("ramp", grid, 1.0, 1.0, "")
+    assert tile_side(terrain) == TILE == 16
+    tiles = prepare(terrain, grid)["tiles"]
+    assert tiles.shape == (2, 16, 3, 16)
+    assert np.shares_memory(tiles, grid)
+    np.testing.assert_array_equal(tiles[1, :, 2], grid[16:32, 32:48])
+
+
+def test_tiles_on_the_terrain_are_those_that_are_whole() -> None:
+    grid = np.random.default_rng(2).random((40, 50), np.float32)
+    run = Run(Terrain("noise", grid, 1.0, 1.0, ""), HOST, pixels=40 * 50 * 4)
+    assert sum(outcome.wrong for outcome in run.outcomes()) == 0
+    assert run.shape == (80, 100)
+    assert run.fields["tile_low"].shape == (5, 1, 6, 1)
+    low = run.on_terrain("tile_low")
+    assert low.shape == (2, 3)
+    assert low[1, 2] == grid[16:32, 32:48].min()
+    assert run.number("place") == grid.argmax() // 50 * 100 + grid.argmax() % 50
+
+
+def test_the_sun_stands_where_it_is_said_to() -> None:
+    start = prepare(load_terrain(), load_terrain().elevation)
+    light = [start[f"light_{part}"] for part in ("east", "north", "up")]
+    assert math.hypot(*light) == pytest.approx(1)
+    assert math.atan2(light[0], light[1]) % (2 * math.pi) == pytest.approx(steps.AZIMUTH)
