@@ -56,7 +56,7 @@ def test_names_paths_and_template_arguments_of_other_types(tmp_path: Path) -> No
     module = kerneltk.load(tmp_path / "t.cu")
     with pytest.raises(ArgumentTypeError, match="'name' must be a string, not 'int'"):
         module.get_function(3)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentTypeError, match=r"A template takes types and integers .* not 1\.5"):
+    with pytest.raises(ArgumentTypeError, match=r"template argument must be a dtype, .* not 1\.5"):
         module.t[1.5]
     with pytest.raises(ArgumentTypeError, match="'path' must be the path of a file, not 3"):
         kerneltk.RawModule(path=3)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import kerneltk
 from kerneltk.cuda_cpp.options import (
     checked_compiler,
     checked_names,
-    checked_options,
+    lasting_options,
     without_directives,
 )
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
@@ -48,13 +48,13 @@ def test_directories_become_absolute(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert checked_options(list(given)) == tuple(word.format(here=tmp_path) for word in kept)
+    assert lasting_options(list(given)) == tuple(word.format(here=tmp_path) for word in kept)
 
 
 @pytest.mark.parametrize("options", [None, "-w", b"-w", 3, [3], ("-w", None), {"-w"}])
 def test_what_are_no_options(options: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="'options' must be a sequence of str"):
-        checked_options(options)
+        lasting_options(options)
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,10 @@ def test_compilers() -> None:
 def test_name_expressions() -> None:
     assert checked_names(None) is None
     assert checked_names([]) == ()
-    assert checked_names(iter(["f<int>", "g"])) == ("f<int>", "g")
+    assert checked_names(["f<int>", "g"]) == ("f<int>", "g")
 
 
-@pytest.mark.parametrize("names", ["f<int>", ["f", 3], [None], (b"f",), 3, True])
+@pytest.mark.parametrize("names", ["f<int>", ["f", 3], [None], (b"f",), 3, True, iter(["f"])])
 def test_what_are_no_name_expressions(names: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="'name_expressions' must be a sequence of str"):
         checked_names(names)

@@ -94,12 +94,12 @@ __constant__ float x;
 namespace { __device__ int hidden; }
 static inline __device__ const volatile unsigned y[2];
 """
-    found = [(s.name, s.type, s.guard, s.is_anonymous) for s in read_source(text).symbols]
+    found = [(s.name, s.type, s.guard) for s in read_source(text).symbols]
     assert found == [
-        ("x", "int", "(A)", False),
-        ("x", "float", "!(A)", False),
-        ("hidden", "int", "", True),
-        ("y", "const volatile unsigned[2]", "", False),
+        ("x", "int", "(A)"),
+        ("x", "float", "!(A)"),
+        ("hidden", "int", ""),
+        ("y", "const volatile unsigned[2]", ""),
     ]
 
 
