@@ -17,9 +17,7 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 
 def template_argument(argument: Any) -> str:
-    """Return a template argument as C++ has it: a type, or a constant; raises ArgumentTypeError for
-    what is neither.
-    """
+    """Return a template argument as C++ has it; raises ArgumentTypeError for what is none."""
     if isinstance(argument, bool | np.bool_):
         return "true" if argument else "false"
     if isinstance(argument, str | int | np.integer):

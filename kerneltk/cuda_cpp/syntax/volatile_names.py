@@ -219,12 +219,11 @@ class Names:
                     name for _, name, kinds in all_declared(node) if "reference_declarator" in kinds
                 }
             if node.type in ("type_definition", "alias_declaration") and self._mentions(node):
+                head = node.child_by_field_name("type")
                 for declared in (*declarators(node), *node.children_by_field_name("name")):
                     name, kinds = _declared(declared)
                     self.types.add(name)
-                    if "pointer_declarator" in kinds or self._is_pointer(
-                        node.child_by_field_name("type")
-                    ):
+                    if "pointer_declarator" in kinds or self._is_pointer(head):
                         self.pointer_types.add(name)
         self._read(root, None, frozenset(), False)
 
@@ -333,13 +332,8 @@ class Names:
         if any(_is_open(c) or self._names_parameter(c) for c in own):
             return True
         value = declarator.child_by_field_name("value")
-        return (
-            any(map(self._mentions, own))
-            or VOLATILE.search(
-                source_of(declarator)[: value.start_byte - declarator.start_byte if value else None]
-            )
-            is not None
-        )
+        end = value.start_byte - declarator.start_byte if value else None
+        return any(map(self._mentions, own)) or bool(VOLATILE.search(source_of(declarator)[:end]))
 
     def _names_parameter(self, node: Node) -> bool:
         """Return whether a type is named by a parameter of a template that gets volatile types."""

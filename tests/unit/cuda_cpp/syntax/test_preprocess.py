@@ -148,7 +148,6 @@ def test_included_names(source: str, name: tuple[str, bool] | None) -> None:
         ("f(a, b), [c, d], {e, f}", ["f(a, b)", " [c, d]", " {e, f}"]),
         ("a < b, c > d", ["a < b", " c > d"]),
         (",", ["", ""]),
-        ("a), b", ["a)", " b"]),
     ],
 )
 def test_arguments_are_split_at_commas(source: str, parts: list[str]) -> None:

@@ -84,7 +84,7 @@ def test_what_is_written_is_not_const() -> None:
     assert found.signature.inputs[0].is_const is False
     assert (
         found.operation
-        == "stores(kerneltk::jit::array<long long, 1>{y.begin_ptr(), {y.shape()[0]}});"
+        == "::stores(kerneltk::jit::array<long long, 1>{y.begin_ptr(), {y.shape()[0]}});"
     )
     assert found.no_return
 
