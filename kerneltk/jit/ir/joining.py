@@ -51,7 +51,8 @@ def joined_references(first: Type, second: Type) -> Reference | None:
     spaces = {first.space, second.space}
     # What may be a thread's own may not be kept for longer than that.
     space = first.space if len(spaces) == 1 else "local" if "local" in spaces else "global"
-    return replace(first, space=space, packed=first.packed or second.packed)
+    packed, writable = first.packed or second.packed, first.writable and second.writable
+    return replace(first, space=space, writable=writable, packed=packed)
 
 
 def hint_for(first: Type, second: Type) -> str:

@@ -1,0 +1,66 @@
+"""Variables under other names: private loop variables, parameters that are assigned to."""
+
+from __future__ import annotations
+
+from kerneltk.jit import ir
+from kerneltk.jit.ir.types import PY_INT
+from kerneltk.jit.passes.renaming import Names, with_expressions, with_unique_names
+
+from .writing import a, b, for_, i, j, kernel, let, lines, n, out, shared, tx
+
+
+def shown(function: ir.Function) -> str:
+    return "\n" + "\n".join(lines(function.body)) + "\n"
+
+
+def test_expressions_instead_of_variables() -> None:
+    known = {"a": (tx + 1).node, "b": n.node}
+    assert with_expressions((a * b + a).node, known) == ((tx + 1) * n + (tx + 1)).node
+    assert with_expressions((i + j).node, known) == (i + j).node
+    assert with_expressions(out[a].node, {"out": out.node}) == out[a].node
+
+
+def test_names_that_are_free() -> None:
+    names = Names(kernel(let(a, 1), for_(i, n, shared)))
+    assert [names.fresh(stem) for stem in ("a", "a", "i", "s", "x", "free", "free")] == [
+        *("a2", "a3", "i2", "s2", "x2"),
+        *("free", "free2"),
+    ]
+
+
+def test_each_private_loop_variable_has_its_own_name() -> None:
+    inner = for_(i, n, let(out[i], 1))
+    function = kernel(for_(i, n, let(out[i], i)), for_(i, n, inner))
+    assert (
+        shown(with_unique_names(function))
+        == """
+for i in 0..n:
+  out[i] = i
+for i3 in 0..n:
+  for i2 in 0..n:
+    out[i2] = 1
+"""
+    )
+
+
+def test_a_loop_variable_that_is_read_afterwards_keeps_its_name() -> None:
+    function = kernel(for_(i, n, let(a, i), private=False), let(out[0], i))
+    assert with_unique_names(function).body == function.body
+
+
+def test_a_parameter_that_is_assigned_to_is_copied() -> None:
+    function = with_unique_names(kernel(let(n, n + 1), let(out[0], n)))
+    assert (
+        shown(function)
+        == """
+own_n = n
+own_n = own_n + 1
+out[0] = own_n
+"""
+    )
+    assert function.locals == (("own_n", PY_INT),)
+
+
+def test_what_needs_no_change() -> None:
+    function = kernel(let(a, n), for_(i, a, let(out[i], b)))
+    assert with_unique_names(function) == function
