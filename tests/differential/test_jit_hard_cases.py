@@ -350,3 +350,29 @@ def test_memory_of_complex_numbers_is_aligned_as_is_asked() -> None:
     for target in ("host", "cuda"):
         text = jit.rawkernel(kernel).inspect(np.zeros(1, complex), target=target)
         assert "alignas(16) __shared__" in text
+
+
+def squares_and_negatives(x: Any) -> Any:
+    square, negative = np.square(int(x)), np.negative(int(x))
+    return square >= 0, square, negative >= 0, negative
+
+
+def test_numpys_integers_of_pythons_wrap_around(backend: Any) -> None:
+    x = np.array([2**32 - 2, 3037000500, -(2**63), 5], np.int64)
+    found = jit.kernel(squares_and_negatives)(backend.asarray(x))
+    with np.errstate(over="ignore"):
+        wanted = np.square(x) >= 0, np.square(x), np.negative(x) >= 0, np.negative(x)
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(backend.asnumpy(got), want)
+
+
+def negated_bytes(x: Any, y: Any) -> None:
+    i = jit.grid(1)
+    y[i] = -jit.brev(x[i])
+
+
+def test_the_least_byte_is_its_own_negative(backend: Any) -> None:
+    x, y = np.array([1, 2, 128, 255], np.uint8).view(np.int8), np.zeros(4, np.int16)
+    own = backend.asarray(y)
+    jit.rawkernel(mode="cuda")(negated_bytes)[1, 4](backend.asarray(x), own)
+    np.testing.assert_array_equal(backend.asnumpy(own), [-128, -64, -1, 1])

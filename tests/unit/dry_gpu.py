@@ -10,6 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from kerneltk import pipeline
 from kerneltk.backends import registry
 from kerneltk.backends.base import Function, GridLimits
+from kerneltk.launch import plan
 
 from . import fake_torch
 
@@ -66,6 +68,8 @@ class DryGpu:
         patch.setattr(streams, "stream_of", self._within)
         patch.setattr(streams, "_kept", deque())
         patch.setattr(streams, "relaxed_capture", nullcontext)
+        # Launchers that are written hold what launches.
+        patch.setattr(plan, "_loop_launcher", lru_cache(plan._loop_launcher.__wrapped__))
         for known in ("_functions", "_modules"):  # what is loaded here is loaded nowhere
             patch.setattr(pipeline, known, {})
         patch.setattr(backend, "stream_of", self._within)

@@ -24,6 +24,7 @@ _INFIX = {
     "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "div": _PRODUCT, "rem": _PRODUCT,
     "&": _BIT_AND, "^": _BIT_XOR, "|": _BIT_OR,
 }  # fmt: skip
+_NEGATED_BY_FUNCTION = (np.dtype("int8"), np.dtype("int16"))
 _SYMBOLS = {"div": "/", "rem": "%"}
 _FUNCTIONS = {
     "//": "kerneltk::jit::floor_divide",
@@ -363,12 +364,13 @@ class Emitter:
         return f"({ctype}){self.text(node, _UNARY)}", _UNARY
 
     def _negative(self, operand: ir.Expression) -> _Text:
-        """Return an int16's negation by a function: ptxas's instruction may not wrap around."""
+        """Return a small integer's negation by a function: ptxas's may not wrap around."""
         self._needs_numbers(operand.type)
-        return f"kerneltk::jit::negative({self.text(operand)})", _PRIMARY
+        name = f"kerneltk::jit::negative<{self.ctype(operand.type)}>"
+        return f"{name}({self.text(operand)})", _PRIMARY
 
     def _unary(self, node: ir.Unary) -> _Text:
-        if node.op == "-" and node.type.dtype == np.int16:
+        if node.op == "-" and node.type.dtype in _NEGATED_BY_FUNCTION:
             return self._negative(node.operand)
         if _may_overflow(node):
             return f"({self.ctype(node.type)})({self._wrapping(node)[0]})", _UNARY
@@ -382,7 +384,7 @@ class Emitter:
 
     def _binary(self, node: ir.Binary) -> _Text:
         op, kind = node.op, node.type
-        if op == "-" and kind.dtype == np.int16 and _is_zero(node.left):
+        if op == "-" and kind.dtype in _NEGATED_BY_FUNCTION and _is_zero(node.left):
             return self._negative(node.right)
         if _may_overflow(node):
             return f"({self.ctype(kind)})({self._wrapping(node)[0]})", _UNARY

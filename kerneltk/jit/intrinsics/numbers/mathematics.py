@@ -317,8 +317,8 @@ def _unary_operator(op: str) -> Rule:
             if not kind.is_integer:
                 raise uncomputable(low, site, kind)
             return ir.Unary("~", value, kind, site.span)
-        if kind == BOOL:
-            value, kind = low.cast(value, PY_INT), PY_INT
+        kind = Number((PY_INT if kind == BOOL else kind).dtype)  # NumPy's wrap around
+        value = low.cast(value, kind)
         return value if op == "+" else ir.Unary("-", value, kind, site.span)
 
     return rule
@@ -358,7 +358,7 @@ def angle(low: Builder, site: CallSite) -> Value:
 
 def _square(low: Builder, site: CallSite) -> Value:
     value, kind = number_argument(low, site)
-    value = low.temporary(low.cast(value, _INT8) if kind == BOOL else value)
+    value = low.temporary(low.cast(value, _INT8 if kind == BOOL else Number(kind.dtype)))
     return low.binary("*", value, value, site.span)
 
 

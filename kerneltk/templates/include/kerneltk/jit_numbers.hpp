@@ -275,20 +275,22 @@ __device__ __forceinline__ T clip(T x, T low, T high) {
 // ---- sign and parts ----
 
 // Returns -x, which wraps around. ptxas (12.9 and 13.0) takes neg.s16 and abs.s16 for operations that
-// do not: where their result is widened, -(-32768) is 32768. It has neither of them here.
-__device__ __forceinline__ short negative(short x) {
+// do not: where their result is widened, -(-32768) is 32768. NVRTC computes bytes by them, too. It
+// has neither of them here.
+template <class T>
+__device__ __forceinline__ T negative(T x) {
 #if defined(__CUDA_ARCH__) && !defined(__KERNELTK_HOST__)
     int wide;
     asm("neg.s32 %0, %1;" : "=r"(wide) : "r"(static_cast<int>(x)));
-    return static_cast<short>(wide);
+    return static_cast<T>(wide);
 #else
-    return static_cast<short>(-x);
+    return static_cast<T>(-x);
 #endif
 }
 
 template <class T>
 __device__ __forceinline__ T absolute(T x) {
-    if constexpr (is_same<T, short>::value)
+    if constexpr (is_signed_integer<T> && sizeof(T) < 4)
         return x < 0 ? negative(x) : x;
     else if constexpr (is_signed_integer<T>)
         return x < 0 ? static_cast<T>(wrapping<T>(0) - static_cast<wrapping<T>>(x)) : x;

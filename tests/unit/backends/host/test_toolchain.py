@@ -273,6 +273,8 @@ def test_an_unknown_function_is_an_error_at_load() -> None:
 
 
 def test_a_static_variable_of_a_function_needs_a_constant() -> None:
+    if hasattr(ctypes.CDLL(None), "__cxa_guard_acquire"):
+        pytest.skip("this process has loaded the C++ library for all")
     source = """extern "C" void f(const void*, long long n, long long) {
         static long long first = n; if (first) __builtin_trap(); }"""
     code = toolchain.compile_unit(unit(source, "f"))
