@@ -32,13 +32,11 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_numba.TABLE,
     *jit_programs_corners.TABLE,
 )
-SAMPLES = samples_of(PROGRAMS, without_numbers)
-COMPILED = thinned(SAMPLES)  # for GPUs
+SAMPLES = thinned(samples_of(PROGRAMS, without_numbers))
 
 
 def _units_of(program: Program, backend: str) -> dict[str, TranslationUnit]:
     return {"unit": unit_of(program, backend)}
 
 
-JOINT = JointCases(SAMPLES, _units_of, {"host": 40})
-JOINT_COMPILED = JointCases(COMPILED, _units_of, {"cuda": 40})
+JOINT = JointCases(SAMPLES, _units_of, {"cuda": 40, "host": 40})

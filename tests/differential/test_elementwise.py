@@ -41,10 +41,8 @@ def units_of(case: Case, backend: Any) -> dict[str, TranslationUnit]:
     return {"call": case.kernel.translation_unit(*arguments, backend=backend, **how)}
 
 
-SAMPLES = samples_of(CASES, without_numbers)
+SAMPLES = thinned(samples_of(CASES, without_numbers))
 JOINT = JointCases(SAMPLES, units_of)
-COMPILED = thinned(SAMPLES)
-JOINT_COMPILED = JointCases(COMPILED, units_of)
 
 
 @pytest.mark.parametrize("case", parameters(SAMPLES))
@@ -54,12 +52,12 @@ def test_case(backend: Any, case: Case, once: Any) -> None:
     check(backend, case)
 
 
-@pytest.mark.parametrize("case", parameters(COMPILED))
+@pytest.mark.parametrize("case", parameters(SAMPLES))
 def test_case_compiles_for_cuda(case: Case, once: Any) -> None:
     call = call_of(case)
     if call is None:
         return
-    JOINT_COMPILED.prepare(case, "call", "cuda", once)
+    JOINT.prepare(case, "call", "cuda", once)
     arguments, how = call
     code = case.kernel.compile(*arguments, target="sm_90", **how)
     assert code.kind == "cubin"

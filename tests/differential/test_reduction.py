@@ -145,10 +145,8 @@ def units_of(case: ReductionCase, backend: Any) -> dict[str, TranslationUnit]:
     }
 
 
-SAMPLES = samples_of(CASES, first_word)
+SAMPLES = thinned(samples_of(CASES, first_word))
 JOINT = JointCases(SAMPLES, units_of)
-COMPILED = thinned(SAMPLES)
-JOINT_COMPILED = JointCases(COMPILED, units_of)
 
 
 @pytest.mark.parametrize(("case", "mode"), parameters(SAMPLES, ways))
@@ -164,10 +162,10 @@ def assert_compiled_for_cuda(kernel: ReductionKernel, *arguments: Any, **how: An
     assert code.entry.encode() in code.code
 
 
-@pytest.mark.parametrize("case", parameters(COMPILED))
+@pytest.mark.parametrize("case", parameters(SAMPLES))
 def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
     for way, arguments, how in calls_of(case):
-        JOINT_COMPILED.prepare(case, way, "cuda", once)
+        JOINT.prepare(case, way, "cuda", once)
         assert_compiled_for_cuda(case.kernel, *arguments, **how)
 
 

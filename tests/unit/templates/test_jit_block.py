@@ -281,22 +281,13 @@ def _as_bytes(argument: Any) -> Any:
     return argument.view("V2") if is_small else argument
 
 
-def runner(request: pytest.FixtureRequest, backend: Any) -> Runner:
-    if request.param and backend.name == "cuda":
-        pytest.skip("GPUs always do")
-    return Runner(backend, request.param)
-
-
-@pytest.fixture(params=[False, True], ids=["", "parallel"])
-def run(request: pytest.FixtureRequest, backend: Any) -> Runner:
-    return runner(request, backend)
-
-
 @pytest.fixture(
     params=[False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["", "parallel"]
 )
-def run_of_table(request: pytest.FixtureRequest, backend: Any) -> Runner:
-    return runner(request, backend)
+def run(request: pytest.FixtureRequest, backend: Any) -> Runner:
+    if request.param and backend.name == "cuda":
+        pytest.skip("GPUs always do")
+    return Runner(backend, request.param)
 
 
 def expressions(kernel: str, kinds: Any, tail: str) -> tuple[str, ...]:
@@ -399,8 +390,7 @@ def test_blocks_of_any_size(run: Runner, shape: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_every_type_and_operation(run_of_table: Runner, name: str) -> None:
-    run = run_of_table
+def test_every_type_and_operation(run: Runner, name: str) -> None:
     group = name if name in FULLY_TESTED else "types"
     dtype = dtype_of(name)
     x = values(dtype, (BLOCKS, 72))
@@ -491,8 +481,7 @@ def order_of(x: Array, descending: bool) -> Array:
 
 @pytest.mark.parametrize("group", [name for name in GROUPS if name.startswith("sort")])
 @pytest.mark.parametrize("order", ["ascending", "descending"])
-def test_sorts(run_of_table: Runner, group: str, order: str) -> None:
-    run = run_of_table
+def test_sorts(run: Runner, group: str, order: str) -> None:
     items, n = map(int, group.split()[1:])
     count = items * n
     for name, ctype in TYPES.items():
