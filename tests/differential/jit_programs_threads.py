@@ -710,7 +710,7 @@ def atomic_product_by_compare_and_swap(x, y):
             seen = old
 
 
-@TABLE.program(ints(N, 0, 3), ints(N, 0, 4), zeros((3, 4), "i4"))
+@TABLE.program(ints(N, 0, 3), ints(N, 0, 3), zeros((3, 4), "i4"))
 def atomics_of_two_dimensions(a, b, y):
     i = jit.grid(1)
     jit.atomic_add(y, (a[i], b[i]), 1)
