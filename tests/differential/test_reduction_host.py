@@ -21,7 +21,7 @@ from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.reduction_cpu import HostReductionSchedule
 
 from ..joint_units import JointCases
-from ..sampling import half, parameters
+from ..sampling import half, parameters, thinned
 from ..unit.schedule.test_reduction import ON_HOST
 from .reduction_cases import ARGMIN, CASES, ReductionCase
 from .support import Array
@@ -205,7 +205,7 @@ def units_in_small_parts(case: ReductionCase, backend: Any) -> dict[str, Transla
     return {way: unit for way, unit in units.items() if way == ways(case)[0]}
 
 
-SAMPLES = list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * SAMPLE])
+SAMPLES = thinned((list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * SAMPLE])))
 IN_SMALL_PARTS = JointCases(SAMPLES, units_in_small_parts)
 
 

@@ -1,8 +1,8 @@
 """Loads host object code, and launches it over the thread pool of ``runtime.c``.
 
-Kernels that are written for threads of a grid run on the same pool (``grid.c``), their threads on
-stacks of their own where they wait for each other (``fibers.c``), and what they read and write is
-checked if the environment asks for it (``memory.c``). All are one library,
+Kernels that are written for threads of a grid run on the same pool (``launches.c``), their threads
+on stacks of their own where they wait for each other (``fibers.c``), and what they read and write
+is checked if the environment asks for it (``memory.c``). All are one library,
 compiled by the toolchain when it is first needed, or ahead of that by :func:`prepare`.
 Nothing that was loaded is ever unloaded: a worker may still be on its way out of it.
 """
@@ -59,7 +59,8 @@ an OS thread a block, so that blocks may wait for each other; 4 if the grid has 
 
 
 _SOURCES = tuple(
-    Path(__file__).with_name(f"{name}.c") for name in ("runtime", "fibers", "grid", "memory")
+    Path(__file__).with_name(f"{name}.c")
+    for name in ("runtime", "fibers", "grid", "watchdog", "launches", "memory")
 )
 _MOST_THREADS = 512  # MAX_THREADS in runtime.c
 _loads = itertools.count()

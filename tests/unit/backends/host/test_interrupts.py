@@ -146,7 +146,10 @@ def test_a_launch_goes_on_after_a_handler_that_returns(name: str, count: int) ->
     np.testing.assert_array_equal(result, expected(name, count))
 
 
-@pytest.mark.parametrize(("name", "count"), CASES)
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [*CASES[::2], *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in CASES[1::2])],
+)
 def test_what_a_handler_raises_comes_out_of_the_launch(name: str, count: int) -> None:
     launch, go = launches(count)[name], np.zeros(1, np.int32)
 

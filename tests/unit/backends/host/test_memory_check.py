@@ -222,9 +222,8 @@ MEMORIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "some", [True, pytest.param(False, marks=pytest.mark.exhaustive)], ids=["some", "others"]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("some", [True, False], ids=["some", "others"])
 def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
     """One case of each file of tests/kernels, of the table that is run without the checks."""
     case_of = {case.file: case.name for case in reversed(CASES)}
