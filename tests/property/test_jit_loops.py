@@ -192,7 +192,7 @@ def batch(rng: random.Random, functions: int) -> tuple[str, list[str]]:
     return "\n".join([*parts, *head, *calls, ""]), results
 
 
-@drawn(st.integers(0, 2**32 - 1), few=5, many=15)
+@drawn(st.integers(0, 2**32 - 1), few=5, many=8)
 def test_loops_do_what_python_does(seed: int) -> None:
     rng = random.Random(seed)
     text, dtypes = batch(rng, 16)

@@ -337,7 +337,7 @@ def checked(case: Case) -> None:
     event(" ".join([s.strategy, *flags_of(s)]))
 
 
-@drawn(cases("any"), few=200, many=700)
+@drawn(cases("any"), few=200, many=400)
 def test_every_element_is_added_once(case: Case) -> None:
     checked(case)
 

@@ -396,7 +396,7 @@ def warps(x: Vector) -> Iterator[Warp]:
 @drawn(
     programs(),
     few=2,
-    many=6,
+    many=4,
     suppress_health_check=[*HealthCheck],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a smaller example costs a compilation
 )
