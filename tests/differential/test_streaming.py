@@ -11,6 +11,7 @@ import pytest
 from kerneltk import ElementwiseKernel
 from kerneltk.codegen import elementwise
 
+from ..sampling import half
 from .support import Case, c_order, check, misaligned, pitched, place, values
 
 OPERATIONS: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -33,7 +34,7 @@ def stream_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("dtype", ["i1", "f4", "f8"])
+@pytest.mark.parametrize("dtype", half(["f4", "f8", "i1"]))
 def test_operations(backend: Any, operation: str, dtype: str) -> None:
     text, expected = OPERATIONS[operation]
     kernel = ElementwiseKernel("T x", "T y", text, "streamed")
