@@ -55,13 +55,19 @@ def half(values: Iterable[Any]) -> list[Any]:
     return [pytest.param(value, marks=marks[number % 2]) for number, value in enumerate(values)]
 
 
+def but_for(values: Iterable[Any], *rest: str) -> list[Any]:
+    """Return values as parameters of a test; those that are spelled as one of `rest` are
+    exhaustive, since others are computed alike.
+    """
+    marks = (), pytest.mark.exhaustive
+    return [pytest.param(value, marks=marks[str(value) in rest]) for value in values]
+
+
 def parameters(samples: Samples, ways: Callable[[Any], Iterable[str]] | None = None) -> list[Any]:
     """Return the cases as parameters of a test, each with each of its `ways`, if there are any."""
-    found = []
-    for cases, marks in zip(samples, ((), pytest.mark.exhaustive), strict=True):
-        for case in cases:
-            for way in ways(case) if ways else ():
-                found.append(pytest.param(case, way, id=f"{case.name}-{way}", marks=marks))
-            if not ways:
-                found.append(pytest.param(case, id=case.name, marks=marks))
-    return found
+    return [
+        pytest.param(case, *way, id="-".join((case.name, *way)), marks=marks)
+        for cases, marks in zip(samples, ((), pytest.mark.exhaustive), strict=True)
+        for case in cases
+        for way in ([(way,) for way in ways(case)] if ways else [()])
+    ]

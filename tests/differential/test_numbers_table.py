@@ -14,7 +14,7 @@ from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.jit.compile import PassContext
 
-from ..sampling import half
+from ..sampling import but_for, half
 from .numbers_differences import DIFFERENCES, RAISED
 from .numbers_table import (
     COMPLEX,
@@ -101,10 +101,7 @@ class Comparison:
         assert not self.failures, "\n".join([f"{len(self.failures)} functions", *self.failures])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.exhaustive] * (name in LIKE_OTHERS)) for name in DTYPES],
-)
+@pytest.mark.parametrize("name", but_for(DTYPES, *LIKE_OTHERS))
 def test_functions_at_special_values(backend: Any, name: str) -> None:
     comparison = Comparison(name)
     for function, inputs, dtypes, found in batch(name).run(backend):

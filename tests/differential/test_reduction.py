@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,7 +14,7 @@ from kerneltk import ReductionKernel
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases, JointUnits
-from ..sampling import first_word, half, parameters, samples_of, thinned
+from ..sampling import but_for, first_word, half, parameters, samples_of, thinned
 from .reduction_cases import (
     ARGMIN,
     BOOL,
@@ -209,14 +209,8 @@ def check_grid(backend: Any, kernel: ReductionKernel, dtype: Any, axis: int, exp
             )
 
 
-def of_which(dtypes: Sequence[np.dtype[Any]], *rest: str) -> list[Any]:
-    """Return dtypes as parameters; those of the same loops as another one are exhaustive."""
-    exhaustive = pytest.mark.exhaustive
-    return [pytest.param(d, marks=[exhaustive] * (d.name in rest)) for d in dtypes]
-
-
 @pytest.mark.parametrize("axis", half([-1, 0]))
-@pytest.mark.parametrize("dtype", of_which(GRID_DTYPES, "int16", "float64"), ids=str)
+@pytest.mark.parametrize("dtype", but_for(GRID_DTYPES, "int16", "float64"), ids=str)
 def test_every_length_and_count(backend: Any, dtype: Any, axis: int) -> None:
     check_grid(backend, SUM, dtype, axis, total)
 
