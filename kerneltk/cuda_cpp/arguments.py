@@ -191,8 +191,8 @@ def check_array(
         pointee = f"'{kind.pointee.name}'" if kind and kind.pointee else "anything but objects"
         sentence = (
             f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to {pointee}, "
+            f"and the array has dtype '{dtype}'."
         )
-        sentence += f"and the array has dtype '{dtype}'."
         hint = f"pass an array of {wanted}, as by 'astype' or 'view'; or {_UNCHECKED}"
         raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
     if array.size == 0:
@@ -210,11 +210,9 @@ def check_array(
     if array.nbytes % unit:
         sentence = (
             f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to elements of "
-        )
-        sentence += (
             f"{unit} bytes, and the array has {array.nbytes} bytes, which are no whole number "
+            "of them."
         )
-        sentence += "of them."
         raise ArgumentValueError(place_message(signature, parameter, sentence))
     if alignment > 1 and address % alignment:
         raise refused(
@@ -284,8 +282,8 @@ def _as_pointer(
         if problem:
             sentence = (
                 f"Parameter {parameter.shown} of kernel '{signature.kernel}' is a pointer, and "
+                f"the number {value} was given: {problem}."
             )
-            sentence += f"the number {value} was given: {problem}."
             hint = "pass an array, or None for a null pointer; or " + _UNCHECKED
             raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
         return (address & 0xFFFFFFFFFFFFFFFF,)
@@ -338,8 +336,8 @@ def _by_size(
                     continue
             sentence = (
                 f"Parameter {parameter.shown} of kernel '{signature.kernel}' has {size} bytes, "
+                f"and {value} does not fit."
             )
-            sentence += f"and {value} does not fit."
             raise ScalarOverflowError(place_message(signature, parameter, sentence))
 
         return Passing(f"{size}s", convert)

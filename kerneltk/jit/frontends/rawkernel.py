@@ -418,12 +418,12 @@ class JitKernel(Decorated):
             bound = self._definition.signature.bind(*args, **named)
         except TypeError as error:
             spans = self._definition.spans
-            paths = [path.snippet for path in self._definition.paths if path.snippet]
-            if paths:
-                last = paths[-1] if spans[-1].line == spans[0].line else paths[0]
-                paths = [replace(paths[0], end=last.end)]
+            snippets = [path.snippet for path in self._definition.paths if path.snippet]
+            if snippets:
+                last = snippets[-1] if spans[-1].line == spans[0].line else snippets[0]
+                snippets = [replace(snippets[0], end=last.end)]
             sentence = f"These arguments do not fit kernel '{self.name}': {error}."
-            raise ArgumentTypeError(render_message(sentence, *paths)) from None
+            raise ArgumentTypeError(render_message(sentence, *snippets)) from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._definition.parameters)
 
