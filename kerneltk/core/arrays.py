@@ -94,7 +94,7 @@ class ArraySpec:
         (4, 8)
         """
         kind = as_dtype(dtype)
-        extents = (shape,) if isinstance(shape, int) else tuple(int(extent) for extent in shape)
+        extents = tuple(int(extent) for extent in extents_of(shape))
         if any(extent < 0 for extent in extents):
             raise ValueError(f"The shape {extents} has a negative extent.")
         if strides is None:
@@ -166,6 +166,11 @@ def broadcast_strides(
         for extent, stride, target in zip(shape, strides, to[lead:], strict=True)
     )
     return (0,) * lead + tuple(own)
+
+
+def extents_of(shape: Any) -> tuple[Any, ...]:
+    """A shape as a tuple; an integer is a shape of one extent."""
+    return (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
 
 
 def byte_extent(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import cupy
 import numpy as np
 
 from kerneltk.backends.cuda.streams import own_stream, stream_of
-from kerneltk.core.arrays import byte_extent
+from kerneltk.core.arrays import byte_extent, extents_of
 from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import member
@@ -140,7 +140,7 @@ class CudaLibrary:
         with own_stream(stream):
             if strides is None:
                 return self._own(cupy.empty(shape, dtype, order))
-            extents = (shape,) if isinstance(shape, int) else tuple(shape)
+            extents = extents_of(shape)
             low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
             memory = cupy.cuda.alloc(high - low) - low
             return self._own(cupy.ndarray(extents, dtype, memory, strides))

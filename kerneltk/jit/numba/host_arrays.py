@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.core.arrays import byte_extent, dense_strides_like
+from kerneltk.core.arrays import byte_extent, dense_strides_like, extents_of
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 from kerneltk.interop.streams import stream_handle
 
@@ -138,7 +138,7 @@ class HostLibrary:
         """Allocate an array."""
         if strides is None:
             return np.empty(shape, dtype, order).view(HostArray)  # type: ignore[call-overload, no-any-return]
-        extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        extents = extents_of(shape)
         low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
         return HostArray(extents, dtype, np.empty(high - low, np.uint8), -low, strides)
 

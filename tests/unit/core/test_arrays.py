@@ -91,6 +91,7 @@ def test_make() -> None:
     )  # fmt: skip
     assert (spec.size, spec.ndim) == (6, 2)
     assert ArraySpec.make("bfloat16", 7).dtype.name == "bfloat16"
+    assert ArraySpec.make("f4", np.int64(7)).shape == (7,)
     assert ArraySpec.make(np.int8, [2, int(np.int64(3))]).shape == (2, 3)
 
 
