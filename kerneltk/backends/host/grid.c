@@ -29,6 +29,8 @@ struct code_range {
     uintptr_t begin, end;
 };
 
+static struct code_range own_code;
+
 #define ONLY_PLACE 100 /* kind of a finding that only tells where; memory.c has the others */
 
 /* An access to memory that was wrong; what is told of it is written elsewhere. */
@@ -333,6 +335,25 @@ static void call_assertion(struct engine *e, const char *condition, const char *
     leave_kernel(e, KT_TRAP);
 }
 
+static struct code_range code_of(const void *function) {
+    struct code_range range = {0, 0};
+    Dl_info info;
+    if (!dladdr(function, &info)) return range;
+    const char *base = (const char *)info.dli_fbase;
+    const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)base;
+    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(base + head->e_phoff);
+    for (int k = 0; k < head->e_phnum; ++k, ++segment) {
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
+        range.begin = (uintptr_t)base + segment->p_vaddr;
+        range.end = range.begin + segment->p_memsz;
+    }
+    return range;
+}
+
+static int is_within(uintptr_t address, struct code_range range) {
+    return address >= range.begin && address < range.end;
+}
+
 static uintptr_t program_counter(void *context) {
     const mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -369,13 +390,30 @@ static uintptr_t stack_pointer_of(void *context) {
 #endif
 }
 
-/* Writes down where the machine code is that a signal has come to, with its callers: where it was
- * built to be debugged, Python finds the line. */
-static void note_place(struct engine *e, struct grid_launch *l, void *context) {
+/* Who called a function that a signal has come to before it has a frame of its own, or after that: the
+ * frames name this caller's callers only. 0 if it is not seen. */
+static uintptr_t caller_without_frame(const struct grid_launch *l, void *context) {
+#if defined(__x86_64__)
+    const uintptr_t *top = (const uintptr_t *)stack_pointer_of(context);
+    for (int k = 0; k < 2; ++k) /* the frame's address may have been saved above it */
+        if ((uintptr_t)(top + k) < frame_of(context) && is_within(top[k], l->code)) return top[k];
+#elif defined(__aarch64__)
+    uintptr_t link = (uintptr_t)((ucontext_t *)context)->uc_mcontext.regs[30];
+    if (is_within(link, l->code)) return link;
+#else
+    (void)l, (void)context;
+#endif
+    return 0;
+}
+
+/* Writes down where the machine code is that a signal has come to, with its callers (the first, if it is
+ * not 0, in front of those that have frames): where it was built to be debugged, Python finds the line. */
+static void note_place(struct engine *e, struct grid_launch *l, void *context, uintptr_t caller) {
     uintptr_t frame = frame_of(context), low = (uintptr_t)e->current->low;
     l->finding.kind = ONLY_PLACE;
     l->finding.frame[0] = program_counter(context) + 1;
     l->finding.frames = 1;
+    if (caller) l->finding.frame[l->finding.frames++] = caller;
     l->has_finding = 1;
     uintptr_t high = (uintptr_t)e->current->top;
     if (e->current == &e->native) { /* what is in use of it */
@@ -400,7 +438,7 @@ static int describe_signal(int number, siginfo_t *info, void *context) {
         return 1;
     char *text = l->text;
     size_t size = sizeof l->text;
-    note_place(e, l, context);
+    note_place(e, l, context, 0);
     append_position(e, text, size, 1);
     if (number == SIGFPE) {
         append(text, size, ": an integer divided by zero, or the most negative one by -1");
@@ -420,27 +458,6 @@ static int describe_signal(int number, siginfo_t *info, void *context) {
     return 1;
 }
 
-
-static struct code_range code_of(const void *function) {
-    struct code_range range = {0, 0};
-    Dl_info info;
-    if (!dladdr(function, &info)) return range;
-    const char *base = (const char *)info.dli_fbase;
-    const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)base;
-    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(base + head->e_phoff);
-    for (int k = 0; k < head->e_phnum; ++k, ++segment) {
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
-        range.begin = (uintptr_t)base + segment->p_vaddr;
-        range.end = range.begin + segment->p_memsz;
-    }
-    return range;
-}
-
-static int is_within(uintptr_t address, struct code_range range) {
-    return address >= range.begin && address < range.end;
-}
-
-static struct code_range own_code;
 static void abandon(struct grid_launch *l, int shared);
 static void fail_outside(struct grid_launch *l, const char *what);
 
@@ -460,7 +477,7 @@ static void on_stop(int number, siginfo_t *info, void *context) {
     }
     if (l->plain) leave_kernel(e, KT_INTERRUPTED);
     if (claim_text(e, KT_FAULT)) {
-        note_place(e, l, context);
+        note_place(e, l, context, caller_without_frame(l, context));
         append_position(e, l->text, sizeof l->text, 1);
         if (l->interrupted)
             append(l->text, sizeof l->text, ": the launch was interrupted");
