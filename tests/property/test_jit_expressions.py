@@ -404,6 +404,20 @@ def test_expressions_have_the_bits_of_numpy(seed: int) -> None:
     assert not (found := complaints_of(batch)), "\n".join(found)
 
 
+def test_differences_from_zero_keep_their_sign() -> None:
+    """Compilers that fold what is zero take 0.0 - x for -x where they see that x is no -0.0."""
+    zeros = ["(x_uint64 - x_uint64)", "(x_uint64 & 0)", "(x_uint64 * 0)", "(x_uint32 - x_uint32)"]
+    others = ["(x_int32 or x_int32)", "(x_int32 if x_bool else 0)", "x_int32", "abs(x_int64)"]
+    generator = Generator(random.Random(0))
+    batch = Batch(
+        [generator.expr(f"{zero} - {other}") for zero in zeros for other in others],
+        inputs(random.Random(1), False),
+    )
+    batch.check_types()
+    batch.run()
+    assert not (found := complaints_of(batch)), "\n".join(found)
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_wrap_around(dtype: str) -> None:
     """What compilers take for granted of integers that may not overflow does not hold."""

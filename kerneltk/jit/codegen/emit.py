@@ -122,10 +122,12 @@ def _is_promoted(kind: Type) -> bool:
 
 
 def _may_fold_to_zero(node: ir.Expression) -> bool:
-    """Whether a compiler may find that an expression is zero, as of `x - x`."""
+    """Whether a compiler may find that an expression is zero, as of `x - x`, or of a variable that
+    was assigned that once.
+    """
     if isinstance(node, ir.Cast):
         return _may_fold_to_zero(node.operand)
-    return _is_zero(node) or (isinstance(node, ir.Binary) and node.op == "-")
+    return _is_zero(node) or isinstance(node, ir.Binary | ir.Local | ir.Select | ir.Unary)
 
 
 def _has_no_minus_zero(node: ir.Expression) -> bool:
