@@ -57,6 +57,9 @@ class Module(Protocol):
 # -- how arrays are read and kernels are launched --------------------------------------------------
 
 
+QUIET = 1 << 62
+"""Added to the chunk size of a loop on the host in which a CPU raises no signal."""
+
 Access = str | int | Callable[[Any], Any]
 """What is read from an object: an attribute, the pointer so many bytes behind its ``id``, or what
 a function returns for it.
@@ -166,6 +169,9 @@ class LaunchCall:
         Takes the bytes of the whole block and, for each argument that is an array, the parameter's
         name and whether it may be written. What it returns is called before each launch, with the
         block's address and the arrays.
+    native : callable or None
+        Takes the function that launches; returns the address of the C function that it calls with
+        these arguments, which returns 0 if it has launched, or 0 if that is not known.
     kept : object
         What must live as long as the call.
     """
@@ -181,6 +187,7 @@ class LaunchCall:
     head_format: str = ""
     head_values: tuple[LaunchValue, ...] = ()
     note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
+    native: Callable[[Callable[..., Any]], int] | None = None
     kept: Any = None
 
 
@@ -227,15 +234,34 @@ class GridLimits:
     shared: int
 
 
-def make_block(size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
-    """Return zeroed memory of `size` bytes at a multiple of 16, with `constants` at `offset`: a
-    writable view of it, its address, and the object that owns it.
+class ParameterBlock(NamedTuple):
+    """A block of parameters.
+
+    Parameters
+    ----------
+    memory : memoryview
+        Its bytes, which can be written.
+    address : int
+        What launches take: where it lies, or where an array with the parameters' addresses does.
+    owner : object
+        What must stay alive.
+    offsets : tuple of int
+        Of the parameters whose addresses are in that array (bytes); empty where there is none.
     """
+
+    memory: Any
+    address: int
+    owner: Any
+    offsets: tuple[int, ...] = ()
+
+
+def make_block(size: int, offset: int, constants: bytes) -> ParameterBlock:
+    """Return zeroed memory of `size` bytes at a multiple of 16, with `constants` at `offset`."""
     owner = ctypes.create_string_buffer(size + 16)
     start = -ctypes.addressof(owner) % 16
     memory = memoryview(owner)[start : start + size].cast("B")
     memory[offset : offset + len(constants)] = constants
-    return memory, ctypes.addressof(owner) + start, owner
+    return ParameterBlock(memory, ctypes.addressof(owner) + start, owner)
 
 
 class Compiler(Protocol):
@@ -310,20 +336,16 @@ class Backend(Compiler, Protocol):
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
 
-    def make_buffer(self, size: int, offset: int, constants: bytes) -> Any:
-        """Return an argument buffer whose constant part is filled in: a tuple of its writable
-        memory, the address that `launch` takes, and what must stay alive.
-        """
+    def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:
+        """Return an argument buffer whose constant part is filled in."""
 
     def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
         """Return how a kernel is launched over a caller's grid; raises LaunchError for a mode that
         this backend does not have.
         """
 
-    def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:
-        """Return a block of parameters, each at its offset (bytes): its writable memory, the
-        address that a grid's launch takes, and what must stay alive.
-        """
+    def make_parameters(self, size: int, offsets: Sequence[int]) -> ParameterBlock:
+        """Return a block of parameters, each at its offset (bytes)."""
 
     def limits(self, function: Function) -> GridLimits:
         """Return the limits of a raw kernel's launch: block, grid and shared memory."""

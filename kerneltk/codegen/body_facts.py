@@ -18,6 +18,7 @@ from kerneltk.core.lexer import (
     includes_by_option,
     is_library_header,
     lex,
+    may_trap,
     uses_thread_state,
 )
 from kerneltk.signature.parameters import Signature
@@ -49,6 +50,8 @@ class BodyFacts:
         Whether the body may leave the scope that it stands in.
     loops : bool
         Whether one element may take any time.
+    traps : bool
+        Whether a CPU may raise a signal in the body: it may divide integers, or trap.
     opaque : bool
         Whether the preprocessor may turn the body into what it does not show.
     """
@@ -60,6 +63,7 @@ class BodyFacts:
     by_reference: bool = False
     exits_early: bool = False
     loops: bool = False
+    traps: bool = True
     opaque: bool = False
 
 
@@ -110,6 +114,7 @@ def lex_facts(
         by_reference = takes_address(main, {p.name for p in parameters}, types, macros) or any(
             takes_address(lexed, types=types, macros=macros) for lexed in (head, *given)
         )
+    is_hidden = opaque or unseen or bool(preamble.strip())
     return BodyFacts(
         observed.union(implicit) if unseen else observed,
         names,
@@ -122,6 +127,7 @@ def lex_facts(
         ),
         by_reference,
         opaque or not names.isdisjoint(("return", "goto")),
-        opaque or unseen or bool(preamble.strip()) or has_loops(observed),
+        is_hidden or has_loops(observed),
+        is_hidden or any(map(may_trap, bodies)),
         opaque,
     )

@@ -210,6 +210,8 @@ class LaunchGeometry:
         Bytes that the launch needs for itself.
     may_last : bool
         Whether a launch on the host may take long, and so has to be one that can be interrupted.
+    may_trap : bool
+        Whether a CPU may raise a signal in it; true of GPUs.
     """
 
     specialization: Specialization
@@ -219,6 +221,7 @@ class LaunchGeometry:
     chunk_size: int
     scratch: int
     may_last: bool
+    may_trap: bool = True
 
     @classmethod
     def of(
@@ -256,6 +259,7 @@ class LaunchGeometry:
             *launch,
             scratch,
             specialization.backend.is_interruptible and lasting,
+            not specialization.backend.is_interruptible or specialization.definition.facts.traps,
         )
 
 

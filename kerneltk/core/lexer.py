@@ -35,6 +35,9 @@ _CONTROL = frozenset(
     ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
 ) | frozenset(("{", "}", "#", ":", "::", "\\"))
 _LOOPS = frozenset(("for", "while", "do", "goto"))
+_TRAPPING = frozenset(
+    ("asm", "__asm", "__asm__", "assert", "__trap", "__brkpt", "abort", "raise", "div", "ldiv")
+) | frozenset(("lldiv", "kerneltk"))
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,15 @@ def is_library_header(name: str) -> bool:
         name.startswith((*_OWN_HEADERS, "cuda", "thrust/", "cub/", "std"))
         or "." not in name
         or name in _C_HEADERS
+    )
+
+
+def may_trap(lexed: Lexed) -> bool:
+    """Return whether a body may divide integers, or call what ends a kernel."""
+    return (
+        not {"/", "%"}.isdisjoint(lexed.plain)
+        or not _TRAPPING.isdisjoint(lexed.names)
+        or any(name.startswith("__builtin") for name in lexed.names)
     )
 
 

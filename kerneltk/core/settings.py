@@ -36,6 +36,10 @@ class Settings:
         (``KERNELTK_CUDA_INCLUDE``, separated like ``PATH``).
     cuda_home : tuple of str
         Where CUDA toolkits may be installed (``CUDA_HOME``, ``CUDA_PATH``, ``/usr/local/cuda``).
+    launcher : str
+        What launches kernels (``KERNELTK_LAUNCHER``): ``python`` for functions in Python that are
+        written for each kind of call, ``compiled`` for those of the extension module, which is
+        waited for; empty for the extension module where it is there.
     nvcc_environment : str
         What nvcc takes from the environment by itself (``NVCC_CCBIN``, ``NVCC_PREPEND_FLAGS``,
         ``NVCC_APPEND_FLAGS``), as one string; empty where that is nothing.
@@ -50,6 +54,7 @@ class Settings:
     cuda_include: tuple[str, ...]
     cuda_home: tuple[str, ...] = ()
     nvcc_environment: str = ""
+    launcher: str = ""
 
 
 _HOST_DEBUG = ("memory", "symbols")
@@ -71,8 +76,8 @@ def _cache_directory() -> Path | None:
 def get_settings() -> Settings:
     """Return the settings; ``get_settings.cache_clear()`` reads the environment again. Raises
     ValueError where ``KERNELTK_NUM_THREADS`` is not a positive integer,
-    ``KERNELTK_HOST_TIME_LIMIT`` not a number of seconds, or ``KERNELTK_HOST_DEBUG`` has a word that
-    is unknown.
+    ``KERNELTK_HOST_TIME_LIMIT`` not a number of seconds, or ``KERNELTK_HOST_DEBUG`` or
+    ``KERNELTK_LAUNCHER`` has a word that is unknown.
     """
     env = os.environ
     threads = env.get("KERNELTK_NUM_THREADS")
@@ -88,6 +93,9 @@ def get_settings() -> Settings:
     limit = env.get("KERNELTK_HOST_TIME_LIMIT") or ("0" if "symbols" in debug else "600")
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", limit):
         raise ValueError(f"KERNELTK_HOST_TIME_LIMIT must be a number of seconds, not '{limit}'.")
+    launcher = env.get("KERNELTK_LAUNCHER", "")
+    if launcher not in ("", "python", "compiled"):
+        raise ValueError(f"KERNELTK_LAUNCHER must be 'python' or 'compiled', not '{launcher}'.")
     return Settings(
         cache_directory=_cache_directory(),
         cxx=env.get("KERNELTK_CXX") or None,
@@ -100,4 +108,5 @@ def get_settings() -> Settings:
             filter(None, (env.get("CUDA_HOME"), env.get("CUDA_PATH"), "/usr/local/cuda"))
         ),
         nvcc_environment=" ".join(f"{name}={env[name]}" for name in _NVCC if env.get(name)),
+        launcher=launcher,
     )

@@ -14,7 +14,7 @@ from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, guar
 from kerneltk.cuda_cpp.signature import KernelSignature
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
-from kerneltk.launch.launcher_writer import write_launcher
+from kerneltk.launch.launchers import LauncherTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +120,4 @@ def make_launcher(
         bound=launches,
         device=loaded.device,
     )
-    return write_launcher(spec).bind(mistyped)[0]
+    return LauncherTemplate(spec).bind(mistyped).run

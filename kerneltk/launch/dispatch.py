@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends.base import Backend
+from kerneltk.backends.base import QUIET, Backend
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.render import translation_unit_of
-from kerneltk.codegen.specialization import Specialization
+from kerneltk.codegen.specialization import LaunchGeometry, Specialization
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
@@ -45,6 +45,7 @@ class _Launcher(NamedTuple):
     plans: dict[Any, tuple[Any, ...]]
     run: Run
     key_of: Callable[..., Any]
+    forget: Callable[[], object]
 
 
 class Dispatcher:
@@ -147,6 +148,7 @@ class Dispatcher:
             if len(launcher.plans) >= MAX_PLANS or self._held > _MOST_HELD:
                 for other in list(self._launchers.values()):
                     other.plans.clear()
+                    other.forget()
                 self._held = 0
             row = launcher.plans[key] = plan.row()
         if any(launcher.is_array):  # other types do not tell the backend
@@ -167,9 +169,9 @@ class Dispatcher:
             raise call_arguments.wrong_number(definition.name, definition.signature, len(args))
         plans: dict[Any, tuple[Any, ...]] = {}
         unplanned = functools.partial(self._launch, key)
-        written = loop_launcher(definition, types, backend)
-        run, key_of = written.bind(self.dispatch, plans, unplanned)
-        launcher = _Launcher(key, is_array, backend, written.spec.overlaps, plans, run, key_of)
+        template = loop_launcher(definition, types, backend)
+        bound = template.bind(self.dispatch, plans, unplanned)
+        launcher = _Launcher(key, is_array, backend, template.spec.overlaps, plans, *bound)
         self._launchers[key] = launcher
         return launcher
 
@@ -249,7 +251,7 @@ class Dispatcher:
         return Plan(
             function.handle,
             geometry.grid,
-            -geometry.chunk_size if geometry.may_last else geometry.chunk_size,
+            _chunk(geometry),
             specialization.block,
             block.dynamic.pack_into if simple else pack_checked,
             pack_checked,
@@ -334,6 +336,13 @@ def _packs_equal(kind: type, dtype: np.dtype[Any]) -> bool:
         and not info.as_bits
         and not issubclass(kind, complex | np.complexfloating)
     )
+
+
+def _chunk(geometry: LaunchGeometry) -> int:
+    """The chunk size of a launch, as the backend's call takes it."""
+    if geometry.may_last:
+        return -geometry.chunk_size
+    return geometry.chunk_size if geometry.may_trap else geometry.chunk_size | QUIET
 
 
 def _convert_scalars(

@@ -375,7 +375,7 @@ class _Writer:
             columns += [f"{part}_a{k}" for k in spec.outputs for part in ("dtype", "size")]
         columns += [extent for a, leaf in self._leaves for extent in self._extents(a, leaf)]
         columns += [f"{n}{k}_{j}" for k, j in spec.overlaps for n in ("low", "high", "same")]
-        others = ["plan[0] is not run"] if self.is_grid else []
+        others = ["plan[0] is not owner"] if self.is_grid else []
         own_parts: _Parts = {
             "passed_on": _if(others, f"return plan[0]({self._own})"),
             "columns": ", ".join(columns),
@@ -453,6 +453,7 @@ class WrittenLauncher(NamedTuple):
         dispatch: Callable[..., Any] | None = None,
         plans: dict[Any, tuple[Any, ...]] | None = None,
         unplanned: Callable[..., Any] | None = None,
+        owner: Callable[..., Any] | None = None,
     ) -> tuple[Callable[..., Any], Any]:
         """A launcher, which is called as its spec's entry says; and, if it has plans, a function
         that takes a tuple of arguments of the spec's types and returns the key of their plan.
@@ -468,6 +469,8 @@ class WrittenLauncher(NamedTuple):
         unplanned : callable, optional
             Called in place of `dispatch` with a loop's arguments that have no plan, or an output
             that overlaps an input.
+        owner : callable, optional
+            The launcher that rows of `GridLaunches` name for this one; by default itself.
         """
         call = self.spec.call
         names = {**self.names, "dispatch": dispatch, "plans": plans, "unplanned": unplanned}
@@ -479,6 +482,7 @@ class WrittenLauncher(NamedTuple):
 
             names["launch"] = first
         exec(self.code, names)
+        names["owner"] = names["run"] if owner is None else owner
         return names["run"], names.get("key_of")
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from kerneltk.backends.base import ArrayAccess, Backend, LaunchCall
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
-from kerneltk.launch.launcher_writer import WrittenLauncher, write_launcher
+from kerneltk.launch.launchers import LauncherTemplate
 
 
 class Plan(NamedTuple):
@@ -27,7 +27,7 @@ class Plan(NamedTuple):
         The backend's handle.
     grid, chunk, block : int
         See `LaunchGeometry`; a grid of 0 launches nothing. The chunk size is negative where a chunk
-        may take long.
+        may take long, and has `kerneltk.backends.base.QUIET` added where no signal is raised.
     pack_into, pack_checked : callable
         Pack the dynamic part of the argument block: by ``struct`` alone, and after converting the
         scalars, which raises for those that do not fit.
@@ -95,7 +95,7 @@ def _overlap_pairs(
 
 def loop_launcher(
     definition: KernelDefinition, types: tuple[type, ...], backend: Backend
-) -> WrittenLauncher:
+) -> LauncherTemplate:
     """The launcher of a definition for arguments of these types: inputs, or inputs and outputs."""
     parameters = definition.signature.parameters
     return _loop_launcher(
@@ -124,7 +124,7 @@ def _loop_launcher(
     array_type: type,
     access: ArrayAccess,
     call: LaunchCall,
-) -> WrittenLauncher:
+) -> LauncherTemplate:
     """All that a launcher of loops depends on; it is bound to the plans of one kernel."""
     is_array = [issubclass(kind, array_type) for kind in types]
     is_array += [True] * (len(is_raw) - len(types))
@@ -140,7 +140,7 @@ def _loop_launcher(
     )
     raws = [k for k, argument in enumerate(arguments) if argument.extents is None]
     arrays = [k for k, argument in enumerate(arguments) if is_array[k] and argument.extents == 0]
-    return write_launcher(
+    return LauncherTemplate(
         LauncherSpec(
             "loop",
             arguments,

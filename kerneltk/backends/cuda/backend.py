@@ -28,6 +28,7 @@ from kerneltk.backends.base import (
     LaunchCall,
     LaunchMode,
     LaunchValue,
+    ParameterBlock,
     make_block,
     record_bytes,
 )
@@ -136,6 +137,7 @@ class CudaBackend:
             current_stream=cupy.cuda.get_current_stream,
             current_device=self._device,
             scratch_for=_scratch_for,
+            native=_driver_function,
         )
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
@@ -273,16 +275,14 @@ class CudaBackend:
         with self.stream_context(stream):
             record_bytes(record)[:] = memory.get()
 
-    def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
+    def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:
         """Return an argument buffer whose constant part is filled in."""
         if size > _MAX_PARAMETER_BYTES:
             raise ArgumentTypeError(
                 f"The kernel's arguments take {size} bytes; a launch can pass "
                 f"{_MAX_PARAMETER_BYTES}.\n  Hint: put some of the arguments into an array."
             )
-        memory, address, owner = make_block(size, offset, constants)
-        pointers = (ctypes.c_void_p * 1)(address)
-        return memory, ctypes.addressof(pointers), (owner, pointers)
+        return _with_pointers(make_block(size, offset, constants), (0,))
 
     # -- raw kernels ---------------------------------------------------------------------------
 
@@ -304,20 +304,17 @@ class CudaBackend:
             errors=(cupy.cuda.driver.CUDADriverError, LaunchError),
             current_stream=cupy.cuda.get_current_stream,
             current_device=self._device,
+            native=_driver_function,
         )
 
-    def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:
+    def make_parameters(self, size: int, offsets: Sequence[int]) -> ParameterBlock:
         """Return a block of parameters and the address of the array of their addresses."""
         if size > _MOST_RAW_PARAMETER_BYTES:
             raise ArgumentTypeError(
                 f"The kernel's parameters take {size} bytes; a launch can pass "
                 f"{_MOST_RAW_PARAMETER_BYTES}.\n  Hint: put some of them into an array."
             )
-        memory, address, owner = make_block(max(size, 1), 0, b"")
-        pointers = (ctypes.c_void_p * max(len(offsets), 1))(
-            *(address + offset for offset in offsets)
-        )
-        return memory, ctypes.addressof(pointers), (owner, pointers)
+        return _with_pointers(make_block(max(size, 1), 0, b""), tuple(offsets))
 
     def limits(self, function: Function) -> GridLimits:
         """Return the limits of a raw kernel's launch: block, grid and shared memory."""
@@ -440,6 +437,36 @@ def _attribute_of(function: Function, name: str) -> int:
     """Return one attribute of a raw kernel; -1 where there is no such attribute."""
     result, value = driver.cuFuncGetAttribute(_ATTRIBUTES[name], function.handle)
     return int(value) if result == driver.CUresult.CUDA_SUCCESS else -1
+
+
+def _with_pointers(block: ParameterBlock, offsets: tuple[int, ...]) -> ParameterBlock:
+    """A block for a launch, which takes the address of an array of the parameters' addresses."""
+    addresses = (block.address + offset for offset in offsets)
+    pointers = (ctypes.c_void_p * max(len(offsets), 1))(*addresses)
+    return ParameterBlock(
+        block.memory, ctypes.addressof(pointers), (block.owner, pointers), offsets or (0,)
+    )
+
+
+def _driver_function(function: Any) -> int:
+    """The address of the driver's function that one of CuPy's calls; 0 where it is not found."""
+    name = _DRIVER_FUNCTIONS.get(getattr(function, "__name__", ""))
+    return 0 if name is None else _driver_symbol(name)
+
+
+_DRIVER_FUNCTIONS = {
+    "launchKernel": "cuLaunchKernel",
+    "launchCooperativeKernel": "cuLaunchCooperativeKernel",
+}
+
+
+@cache
+def _driver_symbol(name: str) -> int:
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:  # CuPy found the driver elsewhere
+        return 0
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
 
 
 def _launch_extended(

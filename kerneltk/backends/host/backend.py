@@ -22,6 +22,7 @@ from kerneltk.backends.base import (
     LaunchCall,
     LaunchMode,
     LaunchValue,
+    ParameterBlock,
     make_block,
     record_bytes,
 )
@@ -74,6 +75,10 @@ record_address = _choose(
     _record_address_by_buffer,
     (_records[0], _records[3], np.void((1,), _records.dtype)),
 )
+
+
+def _address_of_function(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 _DIVISION, _TRAP, _FAULT, _TOO_LARGE, _INTERRUPTED = 1, 2, 3, 4, 5  # what launches return then
@@ -173,6 +178,7 @@ class HostBackend:
             ("function", "parameters", "grid", "chunk", threads),
             self.launch_failed,
             is_late=True,
+            native=_address_of_function,
         )
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
@@ -249,7 +255,7 @@ class HostBackend:
         """Put a copy into the structured scalar."""
         record_bytes(record)[:] = memory
 
-    def make_buffer(self, size: int, offset: int, constants: bytes) -> tuple[Any, int, Any]:
+    def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:
         """Return an argument buffer whose constant part is filled in."""
         return make_block(size, offset, constants)
 
@@ -288,10 +294,11 @@ class HostBackend:
             head_format="8I2Q",
             head_values=(*extents, *map(Bound, constants)),
             note=note,
+            native=_address_of_function,
             kept=name,
         )
 
-    def make_parameters(self, size: int, offsets: Sequence[int]) -> tuple[Any, int, Any]:
+    def make_parameters(self, size: int, offsets: Sequence[int]) -> ParameterBlock:
         """Return a block of a head and parameters."""
         return make_block(size, 0, b"")
 

@@ -143,11 +143,16 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
     return end_launch(&l);
 }
 
+#define QUIET (1ll << 62)
+
 /* Runs `function` over [0, total) as launch_items does. With a negative grain, whose absolute value
- * then counts, it may take long, and an interrupt of the process ends it. */
+ * then counts, it may take long, and an interrupt of the process ends it. A grain with QUIET is of a
+ * function that raises no signal: asking for the handlers takes longer than a short loop. */
 EXPORT int kt_launch(kernel_function function, const void *args, long long total, long long grain,
                      int threads) {
-    install_handlers();
+    int is_quiet = grain >= QUIET;
+    if (is_quiet) grain -= QUIET;
+    if (!is_quiet || !atomic_load_explicit(&has_handlers, memory_order_acquire)) install_handlers();
     if (__builtin_expect(grain >= 0, 1)) return launch_items(function, args, total, grain, threads);
     if (own_engine && atomic_load(&own_engine->launch)) /* from inside a kernel, which can be ended */
         return launch_items(function, args, total, -grain, threads);

@@ -146,9 +146,12 @@ static void take_signal(int number) {
     sigaction(number, &own, NULL);
 }
 
+static _Atomic int has_handlers; /* they were installed once; others may have come since */
+
 static void install_handlers(void) {
     take_signal(SIGFPE);
     take_signal(TRAP);
+    atomic_store_explicit(&has_handlers, 1, memory_order_release);
 }
 
 /* Calls the kernel; not zero if it raised a signal. A frame of its own, for sigsetjmp. */

@@ -33,8 +33,10 @@ launch: Callable[[int, int, int, int, int], int]
 """``launch(function_address, args_address, total, grain, threads)``: run a function over items
 ``[0, total)`` and return 0 when all are done, 1 if it divided an integer by zero, 2 if it trapped.
 
-With a negative grain, whose absolute value then counts, an interrupt of the process ends the
-launch if its handler in Python raises: it returns 5, and :func:`raise_interrupt` raises that.
+With :data:`kerneltk.backends.base.QUIET` added to the grain, handlers of signals that others have
+replaced are not looked at: it must raise none. With a negative grain, whose absolute value then
+counts, an interrupt of the process ends the launch if its handler in Python raises: it returns 5,
+and :func:`raise_interrupt` raises that.
 
 A foreign function, which releases the GIL. Chunks have a multiple of `grain` items; a launch of no
 more than `grain` items, or of one thread, runs in the caller. Launches from several threads, nested

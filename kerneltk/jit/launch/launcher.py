@@ -26,7 +26,7 @@ from kerneltk.jit.launch.marshalling import (
 )
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Miss, Structure
-from kerneltk.launch.launcher_writer import write_launcher
+from kerneltk.launch.launchers import LauncherTemplate
 
 MAX_PLANS = 4096
 """Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
@@ -79,7 +79,7 @@ class _Variant(GridLaunches):
         is_32bit = arguments.shapes.is_32bit_indexable
         shapes = GridShapes(name, backend, kernel.function, kernel.limits, kernel.block, is_32bit)
         super().__init__(shapes, call, layout.format, layout.size, present)
-        self.launchers: dict[Any, _Written] = {}
+        self.launchers: dict[Any, _Bound] = {}
         self.new_buffer()  # raises here for parameters that a launch has no capacity for
 
     def leaves(self, values: Sequence[Any]) -> list[Leaf]:
@@ -182,11 +182,12 @@ class _Variant(GridLaunches):
             refuse_number(leaf.type, leaf.value, self._path(leaf))
 
 
-class _Written(NamedTuple):
+class _Bound(NamedTuple):
     """A launcher and its plans, which those for the same Python types share."""
 
     run: Callable[..., Miss | None]
     key_of: Callable[[Sequence[Any]], tuple[Any, ...]]
+    forget: Callable[[], object]
     plans: dict[Any, tuple[Any, ...]]
 
 
@@ -214,7 +215,7 @@ class Launcher:
     def __init__(self, name: str) -> None:
         self._name = name
         self._variants: dict[Any, _Variant] = {}
-        self._launchers: dict[Any, _Written] = {}
+        self._launchers: dict[Any, _Bound] = {}
         self._plans: dict[Any, dict[Any, tuple[Any, ...]]] = {}
         self.run: Callable[..., Miss | None] | None = None
 
@@ -257,6 +258,7 @@ class Launcher:
             plan = variant.plan(own.run, leaves)
             if len(own.plans) >= MAX_PLANS:
                 own.plans.clear()
+                own.forget()
             own.plans[key] = plan
         # A plan is for grids whose threads 32 bits count along each axis, or for others. Where
         # nothing but the default says that it is the host, a later launch may go elsewhere.
@@ -266,7 +268,7 @@ class Launcher:
         with arguments.adoption.launching(stream) as handle:
             return own.run(grid, block, values, shared, handle)
 
-    def _written(self, variant: _Variant, arguments: Arguments, leaves: Sequence[Leaf]) -> _Written:
+    def _written(self, variant: _Variant, arguments: Arguments, leaves: Sequence[Leaf]) -> _Bound:
         is_64bit = arguments.is_64bit_grid
         forms = tuple(map(form_of, arguments.values))
         known = variant.launchers.get((forms, is_64bit))
@@ -286,7 +288,7 @@ class Launcher:
             # Calls that differ in dtypes, dimensions or strides find each other's plans.
             plans = self._plans.setdefault((forms, backend.name, device, is_64bit), {})
             spec = LauncherSpec("grid", described, backend.arrays, variant.call, device=device)
-            run, key_of = write_launcher(spec).bind(plans=plans)
-            own = self._launchers[key] = _Written(run, key_of, plans)
+            own = _Bound(*LauncherTemplate(spec).bind(plans=plans), plans)
+            self._launchers[key] = own
         variant.launchers[forms, is_64bit] = own
         return own

@@ -236,7 +236,7 @@ def run(grid, block, args, shared=0, stream=None):
         plan = plans.get(key)
         if plan is None:
             return "arguments"
-        if plan[0] is not run:
+        if plan[0] is not owner:
             return plan[0](grid, block, args, shared, stream)
         last = (key, plan)
     _, function, shapes, buffers, pack_into, loaded, ea0_0_0, ea1_0 = plan

@@ -102,8 +102,8 @@ def launcher(
         plans[key] = prepared.row()
         return run(*arguments, stream, extra)
 
-    written = loop_launcher(kind, types, recorder)  # type: ignore[arg-type]
-    run, key_of = written.bind(dispatch, plans, unplanned)
+    template = loop_launcher(kind, types, recorder)  # type: ignore[arg-type]
+    run, key_of, _ = template.bind(dispatch, plans, unplanned)
     return run, calls
 
 

@@ -23,7 +23,8 @@ from kerneltk.errors import ArgumentTypeError, CompileError, LaunchError
 
 def test_the_driver_is_given_a_pointer_to_the_block() -> None:
     backend = CudaBackend.__new__(CudaBackend)  # made whole, it would ask for a GPU
-    memory, pointers, _owner = backend.make_buffer(64, 32, b"constants")
+    memory, pointers, _owner, offsets = backend.make_buffer(64, 32, b"constants")
+    assert offsets == (0,)
     memory[:5] = b"front"
     address = ctypes.c_void_p.from_address(pointers).value
     assert address is not None
@@ -36,7 +37,8 @@ def test_the_driver_is_given_a_pointer_to_the_block() -> None:
 def test_parameters_of_raw_kernels_have_their_addresses() -> None:
     backend = CudaBackend.__new__(CudaBackend)
     for size, offsets in ((24, [0, 8, 16]), (0, []), (1, [0])):
-        memory, pointers, _owner = backend.make_parameters(size, offsets)
+        memory, pointers, _owner, known = backend.make_parameters(size, offsets)
+        assert known == (tuple(offsets) or (0,))
         found = (ctypes.c_void_p * max(len(offsets), 1)).from_address(pointers)
         for k, offset in enumerate(offsets):
             memory[offset] = 7 + k

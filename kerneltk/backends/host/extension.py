@@ -1,0 +1,75 @@
+"""Extension modules of Python, compiled by the host's toolchain and kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+
+from kerneltk.backends import temporary
+from kerneltk.backends.host import toolchain
+from kerneltk.cache.store import get_cache
+from kerneltk.errors import BackendUnavailableError
+
+
+def load(
+    name: str, source: Path, headers: Sequence[Path], only_made: bool = False
+) -> ModuleType | None:
+    """Load an extension module from its C source; None if `only_made` and it is not in the cache.
+
+    Parameters
+    ----------
+    name : str
+        With the packages that it is in.
+    source : Path
+    headers : sequence of Path
+        What it includes, from its own directory.
+    only_made : bool
+        Whether nothing is to be compiled.
+
+    Raises
+    ------
+    BackendUnavailableError
+        There is no compiler, or there are no headers of Python.
+    """
+    options = (*toolchain.runtime_options(), "-fno-strict-aliasing")
+    texts = [path.read_text(encoding="utf-8") for path in (source, *headers)]
+    target = toolchain.target()
+    fields = (*texts, target.architecture, target.compiler, *options, sys.version, sys.abiflags)
+    key = hashlib.sha256("".join(f"{len(f)}:{f}" for f in fields).encode()).hexdigest()
+    code = get_cache().get(key)
+    if code is None:
+        if only_made:
+            return None
+        code = _build(source, texts[0], options)
+        get_cache().put(key, code)
+    return _loaded(name, code)
+
+
+def _build(source: Path, text: str, options: tuple[str, ...]) -> bytes:
+    import sysconfig  # slow, and only who compiles needs it
+
+    headers = Path(sysconfig.get_path("include"))
+    if not (headers / "Python.h").is_file():
+        raise BackendUnavailableError(f"There are no headers of Python in '{headers}'.")
+    own = (*options, f"-I{headers}", f"-I{source.parent}")
+    exported = (f"PyInit_{source.stem}",)
+    code, log = toolchain.build(source.name, text, own, language="c", exported=exported)
+    if code is None:
+        raise BackendUnavailableError(f"The module '{source.name}' does not compile:\n{log}")
+    return code
+
+
+def _loaded(name: str, code: bytes) -> ModuleType:
+    with temporary.directory() as directory:
+        path = os.fspath(directory / f"{name.rpartition('.')[2]}.so")
+        Path(path).write_bytes(code)
+        loader = ExtensionFileLoader(name, path)
+        module = module_from_spec(ModuleSpec(name, loader, origin=path))
+        loader.exec_module(module)
+    return module

@@ -1,0 +1,374 @@
+/* Launchers that interpret a description of a kernel's arguments: `kerneltk.launch.compiled` makes them.
+ *
+ * A launcher does a call whose plan it knows by itself: it compares the arguments' types, reads the
+ * arrays, finds the plan, allocates outputs, marshals the parameters into a block on its stack, and
+ * launches. It calls Python for all else, before anything has happened: a first call, what does not fit,
+ * what a plan cannot hold. So messages are written in one place.
+ *
+ * A block is on the caller's stack, plans do not change, and what is found is counted as a reference
+ * before a lock is given back: launchers are called by several threads, and by what they call.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+
+#define MOST_LEAVES 64
+#define MOST_WORDS 512   /* of what a call's arrays are */
+#define MOST_VALUES 16   /* of a launch */
+#define MOST_OWNED 320   /* references that a call holds */
+#define STACK_BLOCK 1024 /* bytes; larger blocks are allocated */
+#define MOST_KNOWN 4096  /* plans, by what arrays are */
+#define KNOWN_SHAPES 4   /* of launches, in a plan */
+#define VARYING (-1)
+#define QUIET (1ll << 62) /* see `kerneltk.backends.base` */
+
+#ifdef Py_BEGIN_CRITICAL_SECTION
+#define LOCK(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define UNLOCK() Py_END_CRITICAL_SECTION()
+#else
+#define LOCK(object) {
+#define UNLOCK() }
+#endif
+
+#include "launcher_description.h"
+#include "launcher_arguments.h"
+#include "launcher_plans.h"
+#include "launcher_launching.h"
+
+/* ---- calls ---- */
+
+static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
+    PyObject *slow = NULL;
+    LOCK(l);
+    slow = Py_XNewRef(l->run_slowly);
+    UNLOCK();
+    if (!slow) {
+        PyObject *made = PyObject_CallNoArgs(l->make_slow);
+        if (!made) return NULL;
+        LOCK(l);
+        if (!l->run_slowly) l->run_slowly = Py_NewRef(made);
+        slow = Py_NewRef(l->run_slowly);
+        UNLOCK();
+        Py_DECREF(made);
+    }
+    PyObject *result = PyObject_Vectorcall(slow, args, nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    Py_DECREF(slow);
+    return result;
+}
+
+/* A dtype that Python has let pass is the one that is compared next. */
+static void learn_dtypes(Launcher *l, struct call *c) {
+    for (int k = 0; k < l->leaf_count; ++k) {
+        struct leaf *leaf = &l->leaves[k];
+        if (!(leaf->guards & SAME_DTYPE) || !c->arrays[k].dtype || leaf->dtype == c->arrays[k].dtype)
+            continue;
+        PyObject *before;
+        LOCK(l);
+        before = leaf->dtype;
+        leaf->dtype = Py_NewRef(c->arrays[k].dtype);
+        UNLOCK();
+        Py_XDECREF(before);
+    }
+}
+
+static PyObject *given_tuple(PyObject *const *args, Py_ssize_t count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t k = 0; tuple && k < count; ++k) PyTuple_SET_ITEM(tuple, k, Py_NewRef(args[k]));
+    return tuple;
+}
+
+static enum step read_call(Launcher *l, struct call *c, PyObject *const *values) {
+    for (int k = 0; k < l->arguments; ++k) {
+        enum step step = take(l, c, &l->nodes[k], values[k]);
+        if (step != GO) return step;
+    }
+    if (l->device >= 0 && l->current_device) {
+        int64_t device;
+        enum step step = call_for_number(l->current_device, &device);
+        if (step != GO) return step;
+        if (device != l->device) return MISSED;
+    }
+    return read_arguments(l, c);
+}
+
+static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf), given = l->arguments;
+    if (names || count < given || count > given + 2) return run_slowly(l, args, nargsf, names);
+    PyObject *stream = count > given ? args[given] : Py_None;
+    PyObject *extra = count > given + 1 ? args[given + 1] : Py_None;
+    if (extra != Py_None) return run_slowly(l, args, nargsf, names);
+    struct call c;
+    c.owned_count = c.word_count = c.dtype_count = 0;
+    PyObject *result = NULL, *elsewhere = l->dispatch;
+    enum step step = read_call(l, &c, args);
+    if (step == GO) {
+        Plan *p;
+        step = find_plan(l, &c, extra, &p);
+        elsewhere = l->unplanned;
+        if (step == GO) {
+            step = p->is_slow ? SLOW : launch_by(l, &c, p, NULL, stream, &result);
+            Py_DECREF(p);
+        }
+    }
+    release(&c);
+    if (step == SLOW) return run_slowly(l, args, nargsf, names);
+    if (step != MISSED) return result;
+    PyObject *values = given_tuple(args, given);
+    if (!values) return NULL;
+    result = PyObject_CallFunctionObjArgs(elsewhere, values, stream, extra, NULL);
+    Py_DECREF(values);
+    return result;
+}
+
+static PyObject *call_grid(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (names || count < 3 || count > 5 || !PyTuple_CheckExact(args[2]))
+        return run_slowly(l, args, nargsf, names);
+    PyObject *values = args[2], *zero = NULL, *result = NULL;
+    PyObject *stream = count > 4 ? args[4] : Py_None;
+    PyObject *shape[3] = {args[0], args[1], count > 3 ? args[3] : NULL};
+    if (!shape[2] && !(shape[2] = zero = PyLong_FromLong(0))) return NULL;
+    struct call c;
+    c.owned_count = c.word_count = c.dtype_count = 0;
+    memset(c.arrays, 0, sizeof *c.arrays * (size_t)l->leaf_count);
+    enum step step = MISSED;
+    PyObject *why = str_arguments;
+    if (PyTuple_GET_SIZE(values) == l->arguments)
+        step = read_call(l, &c, &PyTuple_GET_ITEM(values, 0));
+    Plan *p = NULL;
+    if (step == GO) {
+        if (l->bound)
+            p = (Plan *)Py_NewRef(l->bound);
+        else
+            step = find_plan(l, &c, Py_None, &p);
+    }
+    int learns = 0;
+    if (step == GO && p->other) {
+        result = PyObject_CallFunctionObjArgs(p->other, shape[0], shape[1], values, shape[2], stream, NULL);
+    } else if (step == GO) {
+        step = p->is_slow ? SLOW : launch_by(l, &c, p, shape, stream, &result);
+        if (step == MISSED) {
+            why = str_large_grid;
+            result = Py_NewRef(why);
+            step = GO;
+        }
+        learns = step == SLOW;
+    }
+    Py_XDECREF(p);
+    if (step == SLOW) {
+        result = run_slowly(l, args, nargsf, names);
+        if (result && learns) learn_dtypes(l, &c);
+    }
+    release(&c);
+    if (step == MISSED) {
+        if (l->has_plans)
+            result = Py_NewRef(why);
+        else
+            result = PyObject_CallFunctionObjArgs(l->dispatch, shape[0], shape[1], values, shape[2],
+                                                  stream, NULL);
+    }
+    Py_XDECREF(zero);
+    return result;
+}
+
+static PyObject *call_launcher(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    Launcher *l = (Launcher *)self;
+    if (!l->kept) {
+        PyErr_SetString(PyExc_RuntimeError, "the launcher was collected as garbage");
+        return NULL;
+    }
+    return l->is_grid ? call_grid(l, args, nargsf, names) : call_loop(l, args, nargsf, names);
+}
+
+PyDoc_STRVAR(key_of_doc, "key_of(args, extra=None)\n--\n\nThe key of the plan for a tuple of arguments "
+                         "of the launcher's types.");
+
+static PyObject *key_of(Launcher *l, PyObject *args) {
+    PyObject *values, *extra = Py_None, *key = NULL;
+    if (!PyArg_ParseTuple(args, "O!|O", &PyTuple_Type, &values, &extra)) return NULL;
+    struct call c;
+    c.owned_count = c.word_count = c.dtype_count = 0;
+    enum step step = MISSED;
+    if (PyTuple_GET_SIZE(values) == l->arguments)
+        step = read_call(l, &c, &PyTuple_GET_ITEM(values, 0));
+    if (step == GO) key = make_key(l, &c, extra);
+    release(&c);
+    if (!key && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "these are no arguments of the launcher's types");
+    return key;
+}
+
+PyDoc_STRVAR(forget_doc, "forget()\n--\n\nForget all plans, as their table does.");
+
+static PyObject *forget(Launcher *l, PyObject *nothing) {
+    (void)nothing;
+    PyObject *last;
+    LOCK(l);
+    last = l->last;
+    l->last = NULL;
+    UNLOCK();
+    Py_XDECREF(last);
+    PyDict_Clear(l->known);
+    Py_RETURN_NONE;
+}
+
+/* ---- the types ---- */
+
+#include "launcher_making.h"
+
+static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(l));
+    Py_VISIT(l->kept);
+    Py_VISIT(l->run_slowly);
+    Py_VISIT(l->make_slow);
+    Py_VISIT(l->dispatch);
+    Py_VISIT(l->unplanned);
+    Py_VISIT(l->plans);
+    Py_VISIT(l->known);
+    Py_VISIT(l->last);
+    Py_VISIT(l->bound);
+    for (int k = 0; k < l->leaf_count; ++k) Py_VISIT(l->leaves[k].dtype);
+    return 0;
+}
+
+static int launcher_clear(Launcher *l) {
+    Py_CLEAR(l->kept);
+    Py_CLEAR(l->run_slowly);
+    Py_CLEAR(l->make_slow);
+    Py_CLEAR(l->dispatch);
+    Py_CLEAR(l->unplanned);
+    Py_CLEAR(l->plans);
+    Py_CLEAR(l->known);
+    Py_CLEAR(l->last);
+    Py_CLEAR(l->bound);
+    for (int k = 0; k < l->leaf_count; ++k) Py_CLEAR(l->leaves[k].dtype);
+    return 0;
+}
+
+static void launcher_dealloc(Launcher *l) {
+    PyTypeObject *type = Py_TYPE(l);
+    PyObject_GC_UnTrack(l);
+    free_nodes(l->nodes, l->arguments);
+    PyMem_Free(l->overlaps);
+    launcher_clear(l);
+    type->tp_free(l);
+    Py_DECREF(type);
+}
+
+static PyMethodDef launcher_methods[] = {
+    {"key_of", (PyCFunction)key_of, METH_VARARGS, key_of_doc},
+    {"forget", (PyCFunction)forget, METH_NOARGS, forget_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef launcher_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(launcher_doc, "What launches a kernel; `kerneltk.launch.compiled` makes it.");
+
+static PyType_Slot launcher_slots[] = {
+    {Py_tp_doc, (void *)launcher_doc},
+    {Py_tp_new, launcher_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_traverse, launcher_traverse},
+    {Py_tp_clear, launcher_clear},
+    {Py_tp_dealloc, launcher_dealloc},
+    {Py_tp_methods, launcher_methods},
+    {Py_tp_members, launcher_members},
+    {0, NULL},
+};
+
+static PyType_Spec launcher_spec = {
+    "kerneltk.launch._launcher.Launcher", sizeof(Launcher), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
+    launcher_slots,
+};
+
+static PyType_Slot plan_slots[] = {
+    {Py_tp_traverse, plan_traverse},
+    {Py_tp_dealloc, plan_dealloc},
+    {0, NULL},
+};
+
+static PyType_Spec plan_spec = {
+    "kerneltk.launch._launcher.Plan", sizeof(Plan), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+        Py_TPFLAGS_IMMUTABLETYPE,
+    plan_slots,
+};
+
+PyDoc_STRVAR(numpy_fields_doc, "numpy_fields(array)\n--\n\nAddress, shape, strides, dtype, and whether it "
+                               "is C-contiguous, F-contiguous and writeable, as launchers read them.");
+
+static PyObject *numpy_fields(PyObject *module, PyObject *object) {
+    (void)module;
+    const struct numpy_array *array = (const struct numpy_array *)object;
+    PyObject *shape = shape_of_numpy(array->dimensions, array->nd);
+    PyObject *strides = shape ? shape_of_numpy(array->strides, array->nd) : NULL;
+    if (!strides) {
+        Py_XDECREF(shape);
+        return NULL;
+    }
+    return Py_BuildValue("(KNNOOOO)", (unsigned long long)(uintptr_t)array->data, shape, strides,
+                         array->descr, array->flags & C_CONTIGUOUS ? Py_True : Py_False,
+                         array->flags & F_CONTIGUOUS ? Py_True : Py_False,
+                         array->flags & WRITEABLE ? Py_True : Py_False);
+}
+
+static PyMethodDef module_methods[] = {
+    {"numpy_fields", numpy_fields, METH_O, numpy_fields_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static int prepare_module(PyObject *module) {
+    if (launcher_type) {
+        PyErr_SetString(PyExc_ImportError, "compiled launchers are for one interpreter of a process");
+        return -1;
+    }
+    struct {
+        PyObject **name;
+        const char *value;
+    } names[] = {
+        {&str_dtype, "dtype"},   {&str_shape, "shape"},         {&str_strides, "strides"},
+        {&str_nbytes, "nbytes"}, {&str_ptr, "ptr"},             {&str_tobytes, "tobytes"},
+        {&str_view, "view"},     {&str_u2, "u2"},               {&str_real, "real"},
+        {&str_imag, "imag"},     {&str_configure, "configure"}, {&str_C, "C"},
+        {&str_new_buffer, "new_buffer"}, {&str_arguments, "arguments"}, {&str_large_grid, "large grid"},
+    };
+    for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
+        if (!(*names[k].name = PyUnicode_InternFromString(names[k].value))) return -1;
+    PyObject *structs = PyImport_ImportModule("struct");
+    if (!structs) return -1;
+    struct_type = PyObject_GetAttrString(structs, "Struct");
+    Py_DECREF(structs);
+    if (!struct_type) return -1;
+    plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
+    launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
+    if (!plan_type || !launcher_type) return -1;
+    return PyModule_AddObjectRef(module, "Launcher", (PyObject *)launcher_type);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, prepare_module},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+PyDoc_STRVAR(module_doc, "Launchers that interpret a description of a kernel's arguments.");
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT, "_launcher", module_doc, 0, module_methods, module_slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__launcher(void) { return PyModuleDef_Init(&module_definition); }

@@ -1,0 +1,298 @@
+"""Compiled launchers: one extension module that interprets launchers' descriptions.
+
+It does by itself what a call whose plan is known needs, and calls the launcher in Python for all
+else; so results and messages are the same (``_launcher.c``). It is built with the package where a C
+compiler is there, else once by the host's toolchain, and kept in the cache.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.base import ArrayAccess, BlocksOf, Bound, LaunchCall, LaunchValue
+from kerneltk.core.settings import get_settings
+from kerneltk.errors import BackendUnavailableError
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
+
+_NAME = "kerneltk.launch._launcher"
+# The order of the enumerations in the C source.
+_MARSHALS = (
+    "address", "number", "converted", "complex", "float32", "bits", "bytes", "nothing",
+)  # fmt: skip
+_GUARDS = ("dtype", "dense", "memory", "device", "writable")
+_VALUES = (
+    "function", "stream", "parameters", "grid", "chunk", "block",
+    "gx", "gy", "gz", "bx", "by", "bz", "shared", "blocks",
+)  # fmt: skip
+_CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
+_MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
+_VARYING = -1
+
+
+class _Loader:
+    """The extension module, which a thread may still be compiling."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_asked = False
+        self._module: ModuleType | None = None
+        self._done = threading.Event()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is known if there is one."""
+        return self._done.is_set()
+
+    def module(self) -> ModuleType | None:
+        """The module; None where there is none, or not yet."""
+        if not self.is_done:
+            self._ask()
+            if get_settings().launcher == "compiled":
+                self._done.wait()
+        return self._module
+
+    def _ask(self) -> None:
+        with self._lock:
+            if self._is_asked:
+                return
+            self._is_asked = True
+        if not self._load(only_made=True):
+            threading.Thread(target=self._load, name="kerneltk-launcher").start()
+
+    def _load(self, only_made: bool = False) -> bool:
+        """Take the module that is there, or make it. Whether no more is to be done."""
+        try:
+            found = _built() or _compiled_here(only_made)
+            if found is None and only_made:
+                return False
+            self._module = found if found is None or _reads_numpy(found) else None
+        except BackendUnavailableError:  # no compiler: launchers are written in Python
+            pass
+        self._done.set()
+        return True
+
+
+def _built() -> ModuleType | None:
+    """The module that was built with the package."""
+    try:
+        from kerneltk.launch import _launcher  # type: ignore[attr-defined]
+    except ImportError:
+        return None
+    module: ModuleType = _launcher
+    return module
+
+
+def _compiled_here(only_made: bool) -> ModuleType | None:
+    """The module as the host's toolchain makes it; None if `only_made` and it is not in the cache.
+    Raises BackendUnavailableError.
+    """
+    from kerneltk.backends.host import extension
+
+    directory = Path(__file__).parent
+    headers = sorted(directory.glob("launcher_*.h"))
+    return extension.load(_NAME, directory / "_launcher.c", headers, only_made)
+
+
+def _reads_numpy(module: ModuleType) -> bool:
+    """Whether the module reads NumPy's arrays as NumPy itself does."""
+    base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
+    frozen = base[0]
+    frozen.flags.writeable = False
+    for array in (base, base[::-1, 1:, ::2], base.T, frozen, np.empty((0, 2)), np.array(1.5)):
+        flags = array.flags
+        known = (
+            array.ctypes.data, array.shape, array.strides, array.dtype,
+            flags.c_contiguous, flags.f_contiguous, flags.writeable,
+        )  # fmt: skip
+        if module.numpy_fields(array) != known:
+            return False
+    return True
+
+
+_loader = _Loader()
+
+
+def _after_fork() -> None:
+    global _loader
+    if not _loader.is_done:  # the thread that worked on it is gone
+        _loader = _Loader()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def launcher_class() -> Any:
+    """The class of compiled launchers; None where launchers are to be in Python."""
+    if get_settings().launcher == "python":
+        return None
+    module = _loader.module()
+    return None if module is None else module.Launcher
+
+
+# -- descriptions ----------------------------------------------------------------------------------
+
+
+class _NotDescribedError(Exception):
+    """Compiled launchers do not know something in a spec."""
+
+
+def _path(names: str) -> tuple[str, ...]:
+    parts = tuple(map(sys.intern, names.split("."))) if names else ()
+    if len(parts) > _MOST_NAMES:
+        raise _NotDescribedError
+    return parts
+
+
+def _values(values: tuple[LaunchValue, ...]) -> tuple[tuple[int, int], ...]:
+    if len(values) > _MOST_VALUES:
+        raise _NotDescribedError
+    return tuple(map(_value, values))
+
+
+def _value(value: LaunchValue) -> tuple[int, int]:
+    if isinstance(value, str):
+        return _VALUES.index(value), 0
+    if isinstance(value, BlocksOf):
+        return _BLOCKS_OF, value.threads
+    number = value.value if isinstance(value, Bound) else value
+    if not isinstance(number, int):
+        raise _NotDescribedError
+    return _CONSTANT, number & (2**64 - 1)
+
+
+def _leaf(argument: Argument) -> tuple[Any, ...]:
+    if argument.marshal not in _MARSHALS:
+        raise _NotDescribedError
+    guards, units = 0, {"address": 1, "nbytes": 1}
+    for guard in argument.guards:
+        if isinstance(guard, MultipleOf):
+            units[guard.what] = guard.number
+        else:
+            guards |= 1 << _GUARDS.index(guard)
+    return (
+        argument.type,
+        _MARSHALS.index(argument.marshal),
+        argument.is_given,
+        argument.written,
+        _VARYING if argument.extents is None else argument.extents,
+        guards,
+        units["address"] - 1,
+        units["nbytes"] - 1,
+        argument.dtype,
+        argument.convert,
+    )
+
+
+def _form(argument: Argument | Structure, leaves: list[Argument], numbers: Iterator[int]) -> Any:
+    """An argument's form: the index of a leaf, or a structure's type, fields and items' forms."""
+    if isinstance(argument, Argument):
+        leaves.append(argument)
+        return next(numbers)
+    items = tuple(_form(item, leaves, numbers) for item in argument.items)
+    fields = None if issubclass(argument.type, tuple) else tuple(argument.fields)
+    return argument.type, fields, items
+
+
+def _is_numpy(arrays: ArrayAccess) -> bool:
+    """Whether what is asked of arrays is what the module reads of NumPy's by itself."""
+    return (arrays.address, arrays.dense, arrays.writable, arrays.memory) == (
+        object.__basicsize__, "flags.forc", "flags.writeable", "",
+    )  # fmt: skip
+
+
+def _description(spec: LauncherSpec) -> tuple[Any, ...]:
+    """What a compiled launcher does, beside what it is bound to. Raises _NotDescribedError."""
+    arrays, call = spec.arrays, spec.call
+    launching = _Launching(call)
+    if call.note is not None or sys.byteorder != "little":
+        raise _NotDescribedError
+    leaves: list[Argument] = []
+    numbers = count()
+    nodes = tuple(
+        form
+        for argument in spec.arguments
+        for form in (_form(argument, leaves, numbers),)
+        if isinstance(argument, Structure) or argument.is_given
+    )
+    if len(leaves) > _MOST_LEAVES:
+        raise _NotDescribedError
+    kinds = {leaf.type for leaf in leaves if leaf.marshal == "address"}
+    address: Any = arrays.address
+    return (
+        spec.entry == "grid",
+        kinds <= {np.ndarray} and _is_numpy(arrays),
+        spec.has_scratch and call.scratch_for is not None,
+        spec.entry == "loop" and call.current_device is not None,
+        -1 if spec.device is None or call.current_device is None else spec.device,
+        spec.returns,
+        tuple(map(_leaf, leaves)),
+        nodes,
+        spec.packed or tuple(range(len(leaves))),
+        _values(call.head_values),
+        _values(call.arguments),
+        spec.overlaps,
+        spec.outputs,
+        tuple(
+            map(
+                _path,
+                (arrays.dense, arrays.contiguous, arrays.writable, arrays.memory, arrays.device),
+            )
+        ),
+        _path(address) if isinstance(address, str) else address,
+        (call.current_stream, call.current_device, call.scratch_for, launching.native),
+        (arrays.allocate, arrays.allocate_memory, launching.launch, launching.failed),
+    )
+
+
+def description_of(spec: LauncherSpec) -> tuple[Any, ...] | None:
+    """What a compiled launcher does, beside what it is bound to; None where launchers in Python are
+    needed: for records that are lent, notes of arrays, or more arguments than it has capacity for.
+    """
+    try:
+        return _description(spec)
+    except _NotDescribedError:
+        return None
+
+
+class _Launching:
+    """What a launcher launches by, which is found by the first launch."""
+
+    def __init__(self, call: LaunchCall) -> None:
+        self._call = call
+
+    @cached_property
+    def _function(self) -> Callable[..., Any]:
+        function: Callable[..., Any] = self._call.launch
+        return function() if self._call.is_late else function
+
+    def native(self) -> int:
+        """The address of the C function that launches; 0 if there is none."""
+        native = self._call.native
+        return 0 if native is None else native(self._function)
+
+    def launch(self, values: tuple[int, ...]) -> None:
+        """Launch by the function in Python."""
+        call, function = self._call, self._function
+        try:
+            failure = function(*values)
+        except call.errors as error:
+            failure = error
+        if failure:
+            call.launch_failed(failure, function, values)
+
+    def failed(self, status: int, values: tuple[int, ...]) -> None:
+        """Handle what the C function returned; where the one in Python raises, that tells more."""
+        if self._call.errors:
+            self.launch(values)
+        else:
+            self._call.launch_failed(status, self._function, values)

@@ -1,0 +1,314 @@
+/* Reads a call's arguments: their types, where arrays lie, and what their plans depend on. A part of _launcher.c. */
+
+/* ---- a call ---- */
+
+struct array {
+    PyObject *object, *memory, *dtype; /* borrowed */
+    uintptr_t address;
+};
+
+struct call {
+    PyObject *owned[MOST_OWNED];
+    int owned_count;
+    PyObject *values[MOST_LEAVES];
+    struct array arrays[MOST_LEAVES];
+    int64_t words[MOST_WORDS];
+    int word_count;
+    PyObject *dtypes[MOST_LEAVES];
+    int dtype_count;
+    unsigned alignment;
+};
+
+/* What a step says: go on, an exception is set, do it in Python, another launcher's, no plan. */
+enum step { GO, FAILED, SLOW, MISSED };
+
+static int own(struct call *c, PyObject *object) {
+    if (!object) return 0;
+    if (c->owned_count == MOST_OWNED) {
+        Py_DECREF(object);
+        PyErr_SetString(PyExc_RuntimeError, "too many arguments");
+        return 0;
+    }
+    c->owned[c->owned_count++] = object;
+    return 1;
+}
+
+static void release(struct call *c) {
+    while (c->owned_count) {
+        PyObject *object = c->owned[--c->owned_count];
+        Py_DECREF(object);
+    }
+}
+
+/* What raises here raises again in Python, with its own message. */
+static enum step slowly(void) {
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) return FAILED; /* an interrupt */
+        PyErr_Clear();
+    }
+    return SLOW;
+}
+
+static PyObject *follow(PyObject *object, const struct path *path) {
+    Py_INCREF(object);
+    for (int k = 0; k < path->count; ++k) {
+        PyObject *next = PyObject_GetAttr(object, path->names[k]);
+        Py_DECREF(object);
+        if (!next) return NULL;
+        object = next;
+    }
+    return object;
+}
+
+static int is_true(PyObject *object, const struct path *path) {
+    PyObject *found = follow(object, path);
+    if (!found) return -1;
+    int result = PyObject_IsTrue(found);
+    Py_DECREF(found);
+    return result;
+}
+
+static int as_address(PyObject *number, uintptr_t *address) {
+    if (!PyLong_Check(number)) return 0;
+    unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    if (value == (unsigned long long)-1 && PyErr_Occurred()) return 0;
+    *address = (uintptr_t)value;
+    return 1;
+}
+
+static int read_address(const struct access *access, PyObject *object, uintptr_t *address) {
+    if (access->kind == BY_OFFSET) {
+        *address = *(const uintptr_t *)((const char *)object + access->offset);
+        return 1;
+    }
+    PyObject *found = access->kind == BY_PATH ? follow(object, &access->path)
+                                              : PyObject_CallOneArg(access->function, object);
+    if (!found) return 0;
+    int done = as_address(found, address);
+    Py_DECREF(found);
+    return done;
+}
+
+static int add_word(struct call *c, int64_t word) {
+    if (c->word_count == MOST_WORDS) return 0;
+    c->words[c->word_count++] = word;
+    return 1;
+}
+
+/* Adds the extents or strides of a tuple. */
+static int add_tuple(struct call *c, PyObject *tuple) {
+    if (!PyTuple_CheckExact(tuple)) return 0;
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    if (!add_word(c, count)) return 0;
+    for (Py_ssize_t k = 0; k < count; ++k) {
+        long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, k));
+        if ((value == -1 && PyErr_Occurred()) || !add_word(c, value)) return 0;
+    }
+    return 1;
+}
+
+static int add_dtype(struct call *c, PyObject *dtype) {
+    c->dtypes[c->dtype_count++] = dtype;
+    return add_word(c, (int64_t)(uintptr_t)dtype);
+}
+
+/* Reads where an array lies and, where there are plans, what it is. */
+static enum step read_array(Launcher *l, struct call *c, int index) {
+    const struct leaf *leaf = &l->leaves[index];
+    struct array *array = &c->arrays[index];
+    PyObject *object = array->object = c->values[index];
+    if (l->is_numpy) {
+        const struct numpy_array *known = (const struct numpy_array *)object;
+        array->address = (uintptr_t)known->data;
+        array->dtype = known->descr;
+        if (!l->has_plans) return GO;
+        int nd = known->nd;
+        if (c->word_count + 2 * nd + 3 > MOST_WORDS) return SLOW;
+        int64_t *word = &c->words[c->word_count];
+        *word++ = (int64_t)(uintptr_t)known->descr;
+        *word++ = nd | (leaf->is_written && !(known->flags & WRITEABLE)) << 8;
+        for (int k = 0; k < nd; ++k) {
+            *word++ = known->dimensions[k];
+            *word++ = known->strides[k];
+        }
+        c->word_count = (int)(word - c->words);
+        c->dtypes[c->dtype_count++] = known->descr;
+        return GO;
+    }
+    array->memory = object;
+    if (l->memory.count) {
+        array->memory = follow(object, &l->memory);
+        if (!own(c, array->memory)) return slowly();
+    }
+    if (!read_address(&l->address, array->memory, &array->address)) return slowly();
+    if (!l->has_plans && !(leaf->guards & SAME_DTYPE)) return GO;
+    array->dtype = PyObject_GetAttr(object, str_dtype);
+    if (!own(c, array->dtype)) return slowly();
+    if (!l->has_plans) return GO;
+    if (!add_dtype(c, array->dtype)) return SLOW;
+    PyObject *shape = PyObject_GetAttr(object, str_shape);
+    if (!shape) return slowly();
+    int done = add_tuple(c, shape);
+    Py_DECREF(shape);
+    if (!done) return slowly();
+    int is_contiguous = l->contiguous.count ? is_true(object, &l->contiguous) : 0;
+    if (is_contiguous < 0) return slowly();
+    if (is_contiguous) {
+        if (!add_word(c, -1)) return SLOW;
+    } else {
+        PyObject *strides = PyObject_GetAttr(object, str_strides);
+        if (!strides) return slowly();
+        done = add_tuple(c, strides);
+        Py_DECREF(strides);
+        if (!done) return slowly();
+    }
+    if (l->device_path.count) {
+        PyObject *device = follow(array->memory, &l->device_path);
+        if (!device) return slowly();
+        long long number = PyLong_AsLongLong(device);
+        Py_DECREF(device);
+        if ((number == -1 && PyErr_Occurred()) || !add_word(c, number)) return slowly();
+    }
+    if (leaf->is_written && l->writable.count) {
+        int writable = is_true(object, &l->writable);
+        if (writable < 0 || !add_word(c, writable)) return slowly();
+    }
+    return GO;
+}
+
+/* Takes an argument apart; a type that differs is for another launcher. */
+static enum step take(Launcher *l, struct call *c, const struct node *node, PyObject *value) {
+    if ((PyObject *)Py_TYPE(value) != node->type) return MISSED;
+    if (node->leaf >= 0) {
+        c->values[node->leaf] = value;
+        return GO;
+    }
+    if (!node->fields && PyTuple_GET_SIZE(value) != node->count) return MISSED;
+    for (Py_ssize_t k = 0; k < node->count; ++k) {
+        PyObject *item;
+        if (node->fields) {
+            item = PyObject_GetAttr(value, node->fields[k]);
+            if (!own(c, item)) return slowly();
+        } else {
+            item = PyTuple_GET_ITEM(value, k);
+        }
+        enum step step = take(l, c, &node->items[k], item);
+        if (step != GO) return step;
+    }
+    return GO;
+}
+
+static enum step call_for_number(PyObject *function, int64_t *number) {
+    PyObject *found = PyObject_CallNoArgs(function);
+    if (!found) return slowly();
+    *number = PyLong_AsLongLong(found);
+    Py_DECREF(found);
+    return *number == -1 && PyErr_Occurred() ? slowly() : GO;
+}
+
+/* Reads all arrays, and what else plans depend on. */
+static enum step read_arguments(Launcher *l, struct call *c) {
+    unsigned every = 0;
+    int read = 0;
+    for (int k = 0; k < l->leaf_count; ++k) {
+        const struct leaf *leaf = &l->leaves[k];
+        if (leaf->marshal == ADDRESS && leaf->is_given) {
+            enum step step = read_array(l, c, k);
+            if (step != GO) return step;
+            every |= (unsigned)(c->arrays[k].address & 15);
+            read = 1;
+        } else if (leaf->marshal == BYTES && l->has_plans) {
+            PyObject *dtype = PyObject_GetAttr(c->values[k], str_dtype);
+            if (!own(c, dtype)) return slowly();
+            if (!add_dtype(c, dtype)) return SLOW;
+        }
+    }
+    if (!l->has_plans) return GO;
+    if (l->current_device_in_key) {
+        int64_t device;
+        enum step step = call_for_number(l->current_device, &device);
+        if (step != GO) return step;
+        if (!add_word(c, device)) return SLOW;
+    }
+    if (!read || !every) return add_word(c, 0) ? GO : SLOW;
+    for (int k = 0; k < l->leaf_count; ++k)
+        if (l->leaves[k].marshal == ADDRESS && l->leaves[k].is_given)
+            if (!add_word(c, 1 + (int64_t)(c->arrays[k].address & 15))) return SLOW;
+    return GO;
+}
+
+/* ---- keys, as launchers in Python have them ---- */
+
+static int append_new(PyObject *list, PyObject *object) {
+    if (!object) return 0;
+    int failed = PyList_Append(list, object);
+    Py_DECREF(object);
+    return !failed;
+}
+
+static PyObject *shape_of_numpy(const Py_ssize_t *numbers, int count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (int k = 0; tuple && k < count; ++k) {
+        PyObject *number = PyLong_FromSsize_t(numbers[k]);
+        if (!number) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, k, number);
+    }
+    return tuple;
+}
+
+static int append_array(Launcher *l, struct call *c, int index, PyObject *list) {
+    PyObject *object = c->values[index];
+    if (l->is_numpy) {
+        const struct numpy_array *known = (const struct numpy_array *)object;
+        return !PyList_Append(list, known->descr) &&
+               append_new(list, shape_of_numpy(known->dimensions, known->nd)) &&
+               append_new(list, shape_of_numpy(known->strides, known->nd));
+    }
+    if (!append_new(list, PyObject_GetAttr(object, str_dtype))) return 0;
+    if (!append_new(list, PyObject_GetAttr(object, str_shape))) return 0;
+    PyObject *strides = l->contiguous.count ? follow(object, &l->contiguous) : Py_NewRef(Py_False);
+    if (!strides) return 0;
+    int is_contiguous = PyObject_IsTrue(strides);
+    if (is_contiguous <= 0) {
+        Py_DECREF(strides);
+        if (is_contiguous < 0) return 0;
+        strides = PyObject_GetAttr(object, str_strides);
+    }
+    if (!append_new(list, strides)) return 0;
+    return !l->device_path.count || append_new(list, follow(c->arrays[index].memory, &l->device_path));
+}
+
+/* The key of a call's plan, whose arguments were read. */
+static PyObject *make_key(Launcher *l, struct call *c, PyObject *extra) {
+    PyObject *list = PyList_New(0), *alignments = PyList_New(0), *key = NULL;
+    unsigned every = 0;
+    int read = 0;
+    if (!list || !alignments) goto done;
+    for (int k = 0; k < l->leaf_count; ++k) {
+        if (l->leaves[k].marshal != ADDRESS || !l->leaves[k].is_given) continue;
+        if (!append_array(l, c, k, list)) goto done;
+        unsigned beyond = (unsigned)(c->arrays[k].address & 15);
+        if (!append_new(alignments, PyLong_FromLong((long)beyond))) goto done;
+        every |= beyond;
+        read = 1;
+    }
+    for (int k = 0; k < l->leaf_count && l->writable.count; ++k) {
+        const struct leaf *leaf = &l->leaves[k];
+        if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written) continue;
+        if (!append_new(list, follow(c->values[k], &l->writable))) goto done;
+    }
+    for (int k = 0; k < l->leaf_count; ++k)
+        if (l->leaves[k].marshal == BYTES)
+            if (!append_new(list, PyObject_GetAttr(c->values[k], str_dtype))) goto done;
+    if (l->current_device_in_key && !append_new(list, PyObject_CallNoArgs(l->current_device))) goto done;
+    if (!l->is_grid && PyList_Append(list, extra)) goto done;
+    if (read && !append_new(list, every ? PyList_AsTuple(alignments) : PyLong_FromLong(0))) goto done;
+    key = PyList_AsTuple(list);
+done:
+    Py_XDECREF(list);
+    Py_XDECREF(alignments);
+    return key;
+}

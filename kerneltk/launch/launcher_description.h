@@ -1,0 +1,123 @@
+/* What a launcher knows of its arguments and its plans. A part of _launcher.c. */
+
+/* ---- what is known of arrays of NumPy ---- */
+
+/* The public fields of an array, since NumPy 1.0. */
+struct numpy_array {
+    PyObject_HEAD
+    char *data;
+    int nd;
+    Py_ssize_t *dimensions, *strides;
+    PyObject *base, *descr;
+    int flags;
+};
+
+enum { C_CONTIGUOUS = 1, F_CONTIGUOUS = 2, WRITEABLE = 0x400 };
+
+/* ---- the description ---- */
+
+enum marshal { ADDRESS, NUMBER, CONVERTED, COMPLEX, FLOAT32, BITS, BYTES, NOTHING };
+enum guard { SAME_DTYPE = 1, DENSE = 2, HAS_MEMORY = 4, ON_DEVICE = 8, WRITABLE = 16 };
+enum value_code {
+    FUNCTION, STREAM, PARAMETERS, GRID, CHUNK, BLOCK, GX, GY, GZ, BX, BY, BZ, SHARED, BLOCKS,
+    CONSTANT, BLOCKS_OF,
+};
+
+struct path { /* attributes, one of the other */
+    int count;
+    PyObject *names[3];
+};
+
+enum access_kind { BY_PATH, BY_OFFSET, BY_FUNCTION };
+
+struct access {
+    enum access_kind kind;
+    struct path path;
+    Py_ssize_t offset;
+    PyObject *function;
+};
+
+struct leaf {
+    PyObject *type;
+    enum marshal marshal;
+    int is_given, is_written, extents, guards;
+    uint64_t address_unit, bytes_unit; /* what they must be multiples of, less one */
+    PyObject *dtype, *convert;
+};
+
+struct node { /* an argument, or an item of a structure */
+    int leaf; /* -1 for a structure */
+    PyObject *type, **fields;
+    Py_ssize_t count;
+    struct node *items;
+};
+
+struct launch_value {
+    enum value_code code;
+    int64_t number;
+};
+
+struct overlap {
+    int input, output;
+};
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *kept;    /* what all that is not counted below belongs to */
+    PyObject *run_slowly, *make_slow; /* the launcher in Python, when it is needed */
+    PyObject *dispatch, *unplanned, *plans, *known;
+    PyObject *last;    /* a plan, or NULL */
+    PyObject *bound;   /* the plan of a launcher that has one, or NULL */
+    int is_grid, is_numpy, has_plans, takes_scratch, returns_tuple, returns_none;
+    int current_device_in_key, arguments, leaf_count, packed_count, head_count, value_count;
+    int overlap_count, output_count;
+    int64_t device; /* -1 for none */
+    struct node *nodes;
+    struct leaf leaves[MOST_LEAVES];
+    int packed[MOST_LEAVES], outputs[MOST_LEAVES];
+    struct launch_value head[MOST_VALUES], values[MOST_VALUES];
+    struct overlap *overlaps;
+    struct path dense, contiguous, writable, memory, device_path;
+    struct access address;
+    PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
+    PyObject *resolve; /* returns the address of what launches, or 0 */
+    uintptr_t native;
+    int is_resolved;
+    PyObject *launch, *launch_failed; /* of values; of a status and values */
+} Launcher;
+
+struct code { /* of a `struct` format */
+    char letter;
+    int offset, size;
+};
+
+struct shape {
+    int64_t given[7];
+    int64_t numbers[7];
+    int is_known, is_empty;
+};
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *row, *dtypes; /* dtypes: what the words' addresses stand for */
+    PyObject *other;        /* another launcher that the plan is for, or NULL */
+    int is_slow, code_count, pointer_count, word_count, is_empty, next_shape;
+    int64_t function, grid, chunk, block, scratch;
+    PyObject *shape, *order, *shapes;
+    Py_ssize_t size; /* of a block; scratch memory that is in it begins as zeros, too */
+    char *content;
+    struct code *codes;
+    int *pointers;     /* offsets of what the parameters' addresses are of; none: the block itself */
+    int64_t *numbers;  /* extents of all leaves, then limits of overlaps */
+    int *extent_counts;
+    int64_t *limits;
+    int64_t *words;
+    struct shape known_shapes[KNOWN_SHAPES];
+} Plan;
+
+static PyTypeObject *plan_type, *launcher_type;
+static PyObject *struct_type;
+static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_ptr, *str_tobytes, *str_view;
+static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C, *str_new_buffer;
+static PyObject *str_arguments, *str_large_grid;

@@ -1,0 +1,356 @@
+/* Marshals the parameters into a block, and launches. A part of _launcher.c. */
+
+/* ---- marshalling ---- */
+
+struct packer {
+    const struct code *code, *end;
+    char *block;
+};
+
+static int pack_bits(struct packer *pack, uint64_t bits) {
+    if (pack->code == pack->end || pack->code->letter == 's') return 0;
+    memcpy(pack->block + pack->code->offset, &bits, (size_t)pack->code->size); /* little-endian */
+    ++pack->code;
+    return 1;
+}
+
+static int pack_float(struct packer *pack, double value, int may_round_to_infinity) {
+    if (pack->code == pack->end) return 0;
+    char *at = pack->block + pack->code->offset;
+    switch (pack->code->letter) {
+    case 'f': {
+        float rounded = (float)value;
+        if (__builtin_isinf(rounded) && !__builtin_isinf(value) && !may_round_to_infinity) return 0;
+        memcpy(at, &rounded, sizeof rounded);
+        break;
+    }
+    case 'd': memcpy(at, &value, sizeof value); break;
+    case 'e':
+        if (PyFloat_Pack2(value, at, 1)) return 0;
+        break;
+    default: return 0;
+    }
+    ++pack->code;
+    return 1;
+}
+
+/* Packs a number as ``struct`` does; 0 where that would raise. */
+static int pack_number(struct packer *pack, PyObject *value) {
+    if (pack->code == pack->end) return 0;
+    char letter = pack->code->letter;
+    char *at = pack->block + pack->code->offset;
+    if (letter == 'f' || letter == 'd' || letter == 'e') {
+        double number = PyFloat_AsDouble(value);
+        if (number == -1 && PyErr_Occurred()) return 0;
+        return pack_float(pack, number, 0);
+    }
+    if (letter == '?') {
+        int truth = PyObject_IsTrue(value);
+        if (truth < 0) return 0;
+        *at = (char)truth;
+        ++pack->code;
+        return 1;
+    }
+    if (letter == 's') {
+        if (!PyBytes_Check(value) || PyBytes_GET_SIZE(value) != pack->code->size) return 0;
+        memcpy(at, PyBytes_AS_STRING(value), (size_t)pack->code->size);
+        ++pack->code;
+        return 1;
+    }
+    PyObject *whole = PyLong_CheckExact(value) ? Py_NewRef(value) : PyNumber_Index(value);
+    if (!whole) return 0;
+    int bits = 8 * pack->code->size, done;
+    uint64_t stored;
+    if (letter >= 'a') { /* signed */
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
+        done = !overflow && !(number == -1 && PyErr_Occurred());
+        if (done && bits < 64) done = number >= -(1ll << (bits - 1)) && number < 1ll << (bits - 1);
+        stored = (uint64_t)number;
+    } else {
+        stored = PyLong_AsUnsignedLongLong(whole);
+        done = !(stored == (uint64_t)-1 && PyErr_Occurred());
+        if (done && bits < 64) done = stored < 1ull << bits;
+    }
+    Py_DECREF(whole);
+    return done && pack_bits(pack, stored);
+}
+
+static int pack_attribute(struct packer *pack, PyObject *value, PyObject *name) {
+    PyObject *part = PyObject_GetAttr(value, name);
+    if (!part) return 0;
+    int done = pack_number(pack, part);
+    Py_DECREF(part);
+    return done;
+}
+
+static int pack_result(struct packer *pack, PyObject *result) {
+    if (!result) return 0;
+    int done = pack_number(pack, result);
+    Py_DECREF(result);
+    return done;
+}
+
+static int pack_leaf(struct packer *pack, const struct leaf *leaf, PyObject *value) {
+    switch (leaf->marshal) {
+    case NUMBER: return pack_number(pack, value);
+    case COMPLEX: return pack_attribute(pack, value, str_real) && pack_attribute(pack, value, str_imag);
+    case FLOAT32: {
+        double number = PyFloat_AsDouble(value);
+        return !(number == -1 && PyErr_Occurred()) && pack_float(pack, number, 1);
+    }
+    case BITS: return pack_result(pack, PyObject_CallMethodOneArg(value, str_view, str_u2));
+    case BYTES: return pack_result(pack, PyObject_CallMethodNoArgs(value, str_tobytes));
+    case CONVERTED: {
+        PyObject *parts = PyObject_CallOneArg(leaf->convert, value);
+        if (!parts) return 0;
+        int done = PyTuple_Check(parts);
+        for (Py_ssize_t k = 0; done && k < PyTuple_GET_SIZE(parts); ++k)
+            done = pack_number(pack, PyTuple_GET_ITEM(parts, k));
+        Py_DECREF(parts);
+        return done;
+    }
+    default: return 1;
+    }
+}
+
+struct launch {
+    const Plan *plan;
+    int64_t shape[7];
+    uintptr_t stream, parameters;
+};
+
+static int64_t value_of(const struct launch_value *value, const struct launch *launch) {
+    const int64_t *shape = launch->shape;
+    switch (value->code) {
+    case FUNCTION: return launch->plan->function;
+    case STREAM: return (int64_t)launch->stream;
+    case PARAMETERS: return (int64_t)launch->parameters;
+    case GRID: return launch->plan->grid;
+    case CHUNK: return launch->plan->chunk;
+    case BLOCK: return launch->plan->block;
+    case BLOCKS: return shape[0] * shape[1] * shape[2];
+    case CONSTANT: return value->number;
+    case BLOCKS_OF: {
+        int64_t blocks = value->number / (shape[3] * shape[4] * shape[5]);
+        return blocks ? blocks : 1;
+    }
+    default: return shape[value->code - GX];
+    }
+}
+
+static int pack_all(Launcher *l, struct call *c, const struct launch *launch, int64_t scratch,
+                    char *block) {
+    const Plan *p = launch->plan;
+    struct packer pack = {p->codes, p->codes + p->code_count, block};
+    for (int k = 0; k < l->head_count; ++k)
+        if (!pack_bits(&pack, (uint64_t)value_of(&l->head[k], launch))) return 0;
+    if (l->takes_scratch && !pack_bits(&pack, (uint64_t)scratch)) return 0;
+    for (int k = 0; k < l->packed_count; ++k) {
+        int index = l->packed[k];
+        const struct leaf *leaf = &l->leaves[index];
+        if (leaf->marshal != ADDRESS) {
+            if (!pack_leaf(&pack, leaf, c->values[index])) return 0;
+            continue;
+        }
+        if (!pack_bits(&pack, c->arrays[index].address)) return 0;
+        const int64_t *number = p->numbers;
+        for (int j = 0; j < index; ++j) number += p->extent_counts[j];
+        for (int j = 0; j < p->extent_counts[index]; ++j)
+            if (!pack_bits(&pack, (uint64_t)number[j])) return 0;
+    }
+    return pack.code == pack.end;
+}
+
+/* ---- launching ---- */
+
+static PyObject *values_tuple(const int64_t *values, int count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (int k = 0; tuple && k < count; ++k) {
+        PyObject *number = PyLong_FromLongLong(values[k]);
+        if (!number) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, k, number);
+    }
+    return tuple;
+}
+
+typedef int (*loop_function)(void *, void *, long long, long long, int);
+typedef int (*cooperative_function)(void *, void *, long long);
+typedef int (*cuda_function)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             void *, void **, void **);
+typedef int (*cuda_cooperative_function)(void *, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                         unsigned, unsigned, void *, void **);
+
+#define ADDRESS_OF(k) ((void *)(uintptr_t)v[k])
+#define EXTENT(k) ((unsigned)v[k])
+
+static int call_native(uintptr_t native, const int64_t *v, int count) {
+    switch (count) {
+    case 3: return ((cooperative_function)native)(ADDRESS_OF(0), ADDRESS_OF(1), v[2]);
+    case 5: return ((loop_function)native)(ADDRESS_OF(0), ADDRESS_OF(1), v[2], v[3], (int)v[4]);
+    case 10:
+        return ((cuda_cooperative_function)native)(ADDRESS_OF(0), EXTENT(1), EXTENT(2), EXTENT(3),
+                                                   EXTENT(4), EXTENT(5), EXTENT(6), EXTENT(7),
+                                                   ADDRESS_OF(8), (void **)ADDRESS_OF(9));
+    default:
+        return ((cuda_function)native)(ADDRESS_OF(0), EXTENT(1), EXTENT(2), EXTENT(3), EXTENT(4),
+                                       EXTENT(5), EXTENT(6), EXTENT(7), ADDRESS_OF(8),
+                                       (void **)ADDRESS_OF(9), (void **)ADDRESS_OF(10));
+    }
+}
+
+/* Finds what launches, at the first launch. */
+static int resolve(Launcher *l) {
+    PyObject *found = PyObject_CallNoArgs(l->resolve);
+    if (!found) return 0;
+    uintptr_t address = 0;
+    int done = as_address(found, &address);
+    Py_DECREF(found);
+    if (!done) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "no address of a function");
+        return 0;
+    }
+    l->native = address;
+    __atomic_store_n(&l->is_resolved, 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+/* Launches; -1 with an exception. */
+static int launch_now(Launcher *l, const struct launch *launch) {
+    if (!__atomic_load_n(&l->is_resolved, __ATOMIC_ACQUIRE) && !resolve(l)) return -1;
+    int64_t v[MOST_VALUES];
+    for (int k = 0; k < l->value_count; ++k) v[k] = value_of(&l->values[k], launch);
+    int status = 0;
+    if (l->native) {
+        /* A loop of one chunk is run by this thread at once, and is short. */
+        if (!l->is_grid && l->value_count == 5 && v[3] >= 0 && (v[3] & ~QUIET) >= v[2]) {
+            status = call_native(l->native, v, 5);
+        } else {
+            Py_BEGIN_ALLOW_THREADS
+            status = call_native(l->native, v, l->value_count);
+            Py_END_ALLOW_THREADS
+        }
+        if (!status) return 0;
+    }
+    PyObject *values = values_tuple(v, l->value_count);
+    if (!values) return -1;
+    PyObject *number = NULL, *done;
+    if (l->native) {
+        number = PyLong_FromLong(status);
+        done = number ? PyObject_CallFunctionObjArgs(l->launch_failed, number, values, NULL) : NULL;
+    } else {
+        done = PyObject_CallOneArg(l->launch, values);
+    }
+    Py_DECREF(values);
+    Py_XDECREF(number);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* Allocates the outputs that callers do not give. */
+static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
+    Py_ssize_t at = 11;
+    for (int k = 0; k < l->output_count; ++k, at += 2) {
+        int index = l->outputs[k];
+        if (l->leaves[index].is_given) continue;
+        PyObject *dtype = PyTuple_GET_ITEM(p->row, at), *made;
+        struct array *array = &c->arrays[index];
+        if (!l->allocate_memory) {
+            made = PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, p->order, NULL);
+            if (!own(c, made)) return FAILED;
+            if (l->is_numpy)
+                array->address = (uintptr_t)((const struct numpy_array *)made)->data;
+            else if (!read_address(&l->address, made, &array->address))
+                return FAILED;
+        } else {
+            PyObject *size = PyTuple_GET_ITEM(p->row, at + 1);
+            PyObject *memory = PyObject_CallOneArg(l->allocate_memory, size);
+            if (!own(c, memory)) return FAILED;
+            if (!read_address(&l->address, memory, &array->address)) return FAILED;
+            int is_c = PyUnicode_Compare(p->order, str_C) == 0;
+            made = is_c ? PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, NULL)
+                        : PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, Py_None,
+                                                       p->order, NULL);
+            if (!own(c, made)) return FAILED;
+        }
+        c->values[index] = made;
+    }
+    return GO;
+}
+
+static int find_stream(Launcher *l, PyObject *given, uintptr_t *stream) {
+    *stream = 0;
+    if (given != Py_None) return as_address(given, stream);
+    if (!l->current_stream) return 1;
+    PyObject *current = PyObject_CallNoArgs(l->current_stream);
+    PyObject *handle = current ? PyObject_GetAttr(current, str_ptr) : NULL;
+    Py_XDECREF(current);
+    if (!handle) return 0;
+    int done = as_address(handle, stream);
+    Py_DECREF(handle);
+    return done;
+}
+
+static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *scratch) {
+    *scratch = 0;
+    if (!size) return 1;
+    PyObject *handle = PyLong_FromUnsignedLongLong(stream), *bytes = PyLong_FromLongLong(size);
+    PyObject *found = NULL;
+    if (handle && bytes) found = PyObject_CallFunctionObjArgs(l->scratch_for, handle, bytes, NULL);
+    Py_XDECREF(handle);
+    Py_XDECREF(bytes);
+    uintptr_t address = 0;
+    int done = found && as_address(found, &address);
+    Py_XDECREF(found);
+    *scratch = (int64_t)address;
+    return done;
+}
+
+static PyObject *result_of(Launcher *l, struct call *c) {
+    if (l->returns_none || l->is_grid) Py_RETURN_NONE;
+    if (!l->returns_tuple) return Py_NewRef(c->values[l->outputs[0]]);
+    PyObject *result = PyTuple_New(l->output_count);
+    for (int k = 0; result && k < l->output_count; ++k)
+        PyTuple_SET_ITEM(result, k, Py_NewRef(c->values[l->outputs[k]]));
+    return result;
+}
+
+/* Marshals and launches by a plan. */
+static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const *shape,
+                           PyObject *stream, PyObject **result) {
+    struct launch launch = {.plan = p};
+    enum step step = check_arrays(l, c, p);
+    if (step != GO) return step;
+    if (l->is_grid) {
+        step = find_shape(p, shape[0], shape[1], shape[2], launch.shape);
+        if (step != GO) return step;
+    } else {
+        step = allocate(l, c, p);
+        if (step != GO) return step;
+    }
+    if (!find_stream(l, stream, &launch.stream)) return slowly();
+    int64_t scratch = 0;
+    if (l->takes_scratch && !find_scratch(l, launch.stream, p->scratch, &scratch)) return FAILED;
+    _Alignas(64) char small[STACK_BLOCK];
+    void *pointers[256];
+    char *block = small;
+    if (p->pointer_count > 256) return SLOW;
+    if (p->size > STACK_BLOCK) {
+        void *large;
+        if (posix_memalign(&large, 64, (size_t)p->size)) return SLOW;
+        block = large;
+    }
+    memcpy(block, p->content, (size_t)p->size);
+    for (int k = 0; k < p->pointer_count; ++k) pointers[k] = block + p->pointers[k];
+    launch.parameters = p->pointer_count ? (uintptr_t)pointers : (uintptr_t)block;
+    if (!pack_all(l, c, &launch, scratch, block))
+        step = slowly();
+    else if (launch_now(l, &launch))
+        step = FAILED;
+    if (block != small) free(block);
+    if (step == GO && !(*result = result_of(l, c))) step = FAILED;
+    return step;
+}

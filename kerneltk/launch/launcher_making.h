@@ -1,0 +1,186 @@
+/* Makes launchers from descriptions, as `kerneltk.launch.compiled` arranges them. A part of _launcher.c. */
+
+/* ---- making launchers ---- */
+
+static int read_path(PyObject *names, struct path *path) {
+    Py_ssize_t count = PyTuple_Check(names) ? PyTuple_GET_SIZE(names) : 4;
+    if (count > 3) {
+        PyErr_SetString(PyExc_ValueError, "a path has up to three names");
+        return 0;
+    }
+    path->count = (int)count;
+    for (Py_ssize_t k = 0; k < count; ++k) path->names[k] = PyTuple_GET_ITEM(names, k);
+    return 1;
+}
+
+static int read_node(PyObject *form, struct node *node, Launcher *l) {
+    if (PyLong_Check(form)) {
+        node->leaf = (int)PyLong_AsLong(form);
+        if (node->leaf < 0 || node->leaf >= l->leaf_count) {
+            PyErr_SetString(PyExc_ValueError, "no such leaf");
+            return 0;
+        }
+        node->type = l->leaves[node->leaf].type;
+        return 1;
+    }
+    PyObject *type, *fields, *items;
+    if (!PyArg_ParseTuple(form, "OOO!", &type, &fields, &PyTuple_Type, &items)) return 0;
+    node->leaf = -1;
+    node->type = type;
+    node->count = PyTuple_GET_SIZE(items);
+    if (fields != Py_None && (!PyTuple_Check(fields) || PyTuple_GET_SIZE(fields) != node->count)) {
+        PyErr_SetString(PyExc_ValueError, "a field for each item");
+        return 0;
+    }
+    if (fields != Py_None) node->fields = ((PyTupleObject *)fields)->ob_item;
+    node->items = PyMem_Calloc((size_t)node->count + 1, sizeof *node->items);
+    if (!node->items) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < node->count; ++k)
+        if (!read_node(PyTuple_GET_ITEM(items, k), &node->items[k], l)) return 0;
+    return 1;
+}
+
+static void free_nodes(struct node *nodes, Py_ssize_t count) {
+    for (Py_ssize_t k = 0; nodes && k < count; ++k) free_nodes(nodes[k].items, nodes[k].count);
+    PyMem_Free(nodes);
+}
+
+static int read_values(PyObject *tuple, struct launch_value *values, int *count) {
+    if (PyTuple_GET_SIZE(tuple) > MOST_VALUES) {
+        PyErr_SetString(PyExc_ValueError, "too many values");
+        return 0;
+    }
+    *count = (int)PyTuple_GET_SIZE(tuple);
+    for (int k = 0; k < *count; ++k) {
+        int code;
+        unsigned long long number;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(tuple, k), "iK", &code, &number)) return 0;
+        values[k] = (struct launch_value){(enum value_code)code, (int64_t)number};
+    }
+    return 1;
+}
+
+static int read_leaf(PyObject *described, struct leaf *leaf) {
+    int marshal;
+    unsigned long long address_unit, bytes_unit;
+    PyObject *dtype;
+    if (!PyArg_ParseTuple(described, "OippiiKKOO", &leaf->type, &marshal, &leaf->is_given,
+                          &leaf->is_written, &leaf->extents, &leaf->guards, &address_unit, &bytes_unit,
+                          &dtype, &leaf->convert))
+        return 0;
+    leaf->marshal = (enum marshal)marshal;
+    leaf->address_unit = address_unit;
+    leaf->bytes_unit = bytes_unit;
+    leaf->dtype = Py_NewRef(dtype); /* it changes */
+    return 1;
+}
+
+static int read_indices(PyObject *tuple, int *indices, int *count, int limit) {
+    *count = (int)PyTuple_GET_SIZE(tuple);
+    for (int k = 0; k < *count && k < MOST_LEAVES; ++k) {
+        long index = PyLong_AsLong(PyTuple_GET_ITEM(tuple, k));
+        if (index < 0 || index >= limit) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no such argument");
+            return 0;
+        }
+        indices[k] = (int)index;
+    }
+    return 1;
+}
+
+static PyObject *or_null(PyObject *object) { return object == Py_None ? NULL : object; }
+
+/* Launcher(kept): a tuple of what follows, which `kerneltk.launch.compiled` arranges. */
+static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *words) {
+    PyObject *nodes, *leaves, *packed, *head, *values, *overlaps, *outputs, *paths, *calls, *functions;
+    PyObject *address, *bound, *plans, *dispatch, *unplanned, *make_slow;
+    int is_grid, is_numpy, takes_scratch, key_has_device;
+    const char *returns;
+    long long device;
+    if (words && PyDict_GET_SIZE(words)) {
+        PyErr_SetString(PyExc_TypeError, "a launcher takes no keywords");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "ppppLsO!O!O!O!O!O!O!O!OO!O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
+                          &key_has_device, &device, &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
+                          &nodes, &PyTuple_Type, &packed, &PyTuple_Type, &head, &PyTuple_Type, &values,
+                          &PyTuple_Type, &overlaps, &PyTuple_Type, &outputs, &PyTuple_Type, &paths,
+                          &address, &PyTuple_Type, &calls, &PyTuple_Type, &functions, &bound, &plans,
+                          &dispatch, &unplanned, &make_slow))
+        return NULL;
+    if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
+        PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(paths) != 5 ||
+        PyTuple_GET_SIZE(calls) != 4 || PyTuple_GET_SIZE(functions) != 4) {
+        PyErr_SetString(PyExc_ValueError, "no such launcher");
+        return NULL;
+    }
+    Launcher *l = (Launcher *)type->tp_alloc(type, 0);
+    if (!l) return NULL;
+    l->vectorcall = call_launcher;
+    l->kept = Py_NewRef(args);
+    l->is_grid = is_grid;
+    l->is_numpy = is_numpy;
+    l->takes_scratch = takes_scratch;
+    l->current_device_in_key = key_has_device;
+    l->device = device;
+    l->returns_none = !strcmp(returns, "none");
+    l->returns_tuple = !strcmp(returns, "tuple");
+    l->leaf_count = (int)PyTuple_GET_SIZE(leaves);
+    for (int k = 0; k < l->leaf_count; ++k)
+        if (!read_leaf(PyTuple_GET_ITEM(leaves, k), &l->leaves[k])) goto failed;
+    l->arguments = (int)PyTuple_GET_SIZE(nodes);
+    l->nodes = PyMem_Calloc((size_t)l->arguments + 1, sizeof *l->nodes);
+    l->overlaps = PyMem_Calloc((size_t)PyTuple_GET_SIZE(overlaps) + 1, sizeof *l->overlaps);
+    if (!l->nodes || !l->overlaps) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    for (int k = 0; k < l->arguments; ++k)
+        if (!read_node(PyTuple_GET_ITEM(nodes, k), &l->nodes[k], l)) goto failed;
+    if (!read_indices(packed, l->packed, &l->packed_count, l->leaf_count)) goto failed;
+    if (!read_indices(outputs, l->outputs, &l->output_count, l->leaf_count)) goto failed;
+    if (!read_values(head, l->head, &l->head_count)) goto failed;
+    if (!read_values(values, l->values, &l->value_count)) goto failed;
+    l->overlap_count = (int)PyTuple_GET_SIZE(overlaps);
+    for (int k = 0; k < l->overlap_count; ++k) {
+        struct overlap *overlap = &l->overlaps[k];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(overlaps, k), "ii", &overlap->input, &overlap->output))
+            goto failed;
+    }
+    struct path *own_paths[] = {&l->dense, &l->contiguous, &l->writable, &l->memory, &l->device_path};
+    for (int k = 0; k < 5; ++k)
+        if (!read_path(PyTuple_GET_ITEM(paths, k), own_paths[k])) goto failed;
+    if (PyLong_Check(address)) {
+        l->address.kind = BY_OFFSET;
+        l->address.offset = PyLong_AsSsize_t(address);
+    } else if (PyTuple_Check(address)) {
+        l->address.kind = BY_PATH;
+        if (!read_path(address, &l->address.path)) goto failed;
+    } else {
+        l->address.kind = BY_FUNCTION;
+        l->address.function = address;
+    }
+    l->current_stream = or_null(PyTuple_GET_ITEM(calls, 0));
+    l->current_device = or_null(PyTuple_GET_ITEM(calls, 1));
+    l->scratch_for = or_null(PyTuple_GET_ITEM(calls, 2));
+    l->resolve = PyTuple_GET_ITEM(calls, 3);
+    l->allocate = PyTuple_GET_ITEM(functions, 0);
+    l->allocate_memory = or_null(PyTuple_GET_ITEM(functions, 1));
+    l->launch = PyTuple_GET_ITEM(functions, 2);
+    l->launch_failed = PyTuple_GET_ITEM(functions, 3);
+    l->known = PyDict_New();
+    if (!l->known) goto failed;
+    l->dispatch = Py_NewRef(dispatch);
+    l->unplanned = Py_NewRef(unplanned);
+    l->plans = Py_NewRef(plans);
+    l->make_slow = Py_NewRef(make_slow);
+    l->has_plans = bound == Py_None;
+    if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, NULL))) goto failed;
+    return (PyObject *)l;
+failed:
+    Py_DECREF(l);
+    return NULL;
+}
