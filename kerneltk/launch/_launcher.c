@@ -23,6 +23,7 @@
 #define STACK_BLOCK 1024 /* bytes; larger blocks are allocated */
 #define MOST_KNOWN 4096  /* plans, by what arrays are */
 #define KNOWN_SHAPES 4   /* of launches, in a plan */
+#define ARRANGEMENT 1 /* of descriptions: another number for other ones */
 #define VARYING (-1)
 #define QUIET (1ll << 62) /* see `kerneltk.backends.base` */
 
@@ -34,6 +35,14 @@
 #define UNLOCK() }
 #endif
 
+#if PY_VERSION_HEX < 0x030D0000
+/* As CPython's of 3.13: a new reference; 1 if found, 0 if not, -1 with an exception. */
+static int PyDict_GetItemRef(PyObject *dict, PyObject *key, PyObject **found) {
+    *found = Py_XNewRef(PyDict_GetItemWithError(dict, key));
+    return *found ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+#endif
+
 #include "launcher_description.h"
 #include "launcher_arguments.h"
 #include "launcher_plans.h"
@@ -41,22 +50,33 @@
 
 /* ---- calls ---- */
 
-static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
-    PyObject *slow = NULL;
+/* The launcher in Python, made when it is first needed: a pair of what runs and what makes keys. */
+static PyObject *in_python(Launcher *l) {
+    PyObject *pair = NULL;
     LOCK(l);
-    slow = Py_XNewRef(l->run_slowly);
+    pair = Py_XNewRef(l->in_python);
     UNLOCK();
-    if (!slow) {
-        PyObject *made = PyObject_CallNoArgs(l->make_slow);
-        if (!made) return NULL;
-        LOCK(l);
-        if (!l->run_slowly) l->run_slowly = Py_NewRef(made);
-        slow = Py_NewRef(l->run_slowly);
-        UNLOCK();
-        Py_DECREF(made);
+    if (pair) return pair;
+    PyObject *made = PyObject_CallNoArgs(l->make_slow);
+    if (made && (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) != 2)) {
+        Py_CLEAR(made);
+        PyErr_SetString(PyExc_TypeError, "no pair of functions");
     }
+    if (!made) return NULL;
+    LOCK(l);
+    if (!l->in_python) l->in_python = Py_NewRef(made);
+    pair = Py_NewRef(l->in_python);
+    UNLOCK();
+    Py_DECREF(made);
+    return pair;
+}
+
+static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
+    PyObject *pair = in_python(l);
+    if (!pair) return NULL;
+    PyObject *slow = PyTuple_GET_ITEM(pair, 0);
     PyObject *result = PyObject_Vectorcall(slow, args, nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, names);
-    Py_DECREF(slow);
+    Py_DECREF(pair);
     return result;
 }
 
@@ -100,7 +120,6 @@ static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, Py
     if (names || count < given || count > given + 2) return run_slowly(l, args, nargsf, names);
     PyObject *stream = count > given ? args[given] : Py_None;
     PyObject *extra = count > given + 1 ? args[given + 1] : Py_None;
-    if (extra != Py_None) return run_slowly(l, args, nargsf, names);
     struct call c;
     c.owned_count = c.word_count = c.dtype_count = 0;
     PyObject *result = NULL, *elsewhere = l->dispatch;
@@ -175,12 +194,14 @@ static PyObject *call_grid(Launcher *l, PyObject *const *args, size_t nargsf, Py
     return result;
 }
 
+static PyObject *raise_collected(void) {
+    PyErr_SetString(PyExc_RuntimeError, "the launcher was collected as garbage");
+    return NULL;
+}
+
 static PyObject *call_launcher(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     Launcher *l = (Launcher *)self;
-    if (!l->kept) {
-        PyErr_SetString(PyExc_RuntimeError, "the launcher was collected as garbage");
-        return NULL;
-    }
+    if (!l->kept) return raise_collected();
     return l->is_grid ? call_grid(l, args, nargsf, names) : call_loop(l, args, nargsf, names);
 }
 
@@ -190,6 +211,7 @@ PyDoc_STRVAR(key_of_doc, "key_of(args, extra=None)\n--\n\nThe key of the plan fo
 static PyObject *key_of(Launcher *l, PyObject *args) {
     PyObject *values, *extra = Py_None, *key = NULL;
     if (!PyArg_ParseTuple(args, "O!|O", &PyTuple_Type, &values, &extra)) return NULL;
+    if (!l->kept) return raise_collected();
     struct call c;
     c.owned_count = c.word_count = c.dtype_count = 0;
     enum step step = MISSED;
@@ -197,8 +219,10 @@ static PyObject *key_of(Launcher *l, PyObject *args) {
         step = read_call(l, &c, &PyTuple_GET_ITEM(values, 0));
     if (step == GO) key = make_key(l, &c, extra);
     release(&c);
-    if (!key && !PyErr_Occurred())
-        PyErr_SetString(PyExc_TypeError, "these are no arguments of the launcher's types");
+    if (step == GO || step == FAILED) return key;
+    PyObject *pair = in_python(l);
+    if (pair) key = PyObject_Call(PyTuple_GET_ITEM(pair, 1), args, NULL);
+    Py_XDECREF(pair);
     return key;
 }
 
@@ -212,7 +236,7 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
     l->last = NULL;
     UNLOCK();
     Py_XDECREF(last);
-    PyDict_Clear(l->known);
+    if (l->known) PyDict_Clear(l->known);
     Py_RETURN_NONE;
 }
 
@@ -223,7 +247,7 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
 static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(l));
     Py_VISIT(l->kept);
-    Py_VISIT(l->run_slowly);
+    Py_VISIT(l->in_python);
     Py_VISIT(l->make_slow);
     Py_VISIT(l->dispatch);
     Py_VISIT(l->unplanned);
@@ -237,7 +261,7 @@ static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {
 
 static int launcher_clear(Launcher *l) {
     Py_CLEAR(l->kept);
-    Py_CLEAR(l->run_slowly);
+    Py_CLEAR(l->in_python);
     Py_CLEAR(l->make_slow);
     Py_CLEAR(l->dispatch);
     Py_CLEAR(l->unplanned);
@@ -351,6 +375,7 @@ static int prepare_module(PyObject *module) {
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
     if (!plan_type || !launcher_type) return -1;
+    if (PyModule_AddIntMacro(module, ARRANGEMENT)) return -1;
     return PyModule_AddObjectRef(module, "Launcher", (PyObject *)launcher_type);
 }
 

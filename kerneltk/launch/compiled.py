@@ -37,6 +37,7 @@ _VALUES = (
 _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
 _MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
 _VARYING = -1
+_ARRANGEMENT = 1  # of the descriptions; the module's own is the same
 
 
 class _Loader:
@@ -83,13 +84,15 @@ class _Loader:
 
 
 def _built() -> ModuleType | None:
-    """The module that was built with the package."""
+    """The module that was built with the package, and knows the same descriptions."""
+    if get_settings().host_sanitizers:
+        return None
     try:
         from kerneltk.launch import _launcher  # type: ignore[attr-defined]
     except ImportError:
         return None
     module: ModuleType = _launcher
-    return module
+    return module if getattr(module, "ARRANGEMENT", None) == _ARRANGEMENT else None
 
 
 def _compiled_here(only_made: bool) -> ModuleType | None:

@@ -120,7 +120,8 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     if (l->is_numpy) {
         const struct numpy_array *known = (const struct numpy_array *)object;
         array->address = (uintptr_t)known->data;
-        array->dtype = known->descr;
+        array->dtype = Py_NewRef(known->descr); /* an array's dtype can be set */
+        if (!own(c, array->dtype)) return slowly();
         if (!l->has_plans) return GO;
         int nd = known->nd;
         if (c->word_count + 2 * nd + 3 > MOST_WORDS) return SLOW;

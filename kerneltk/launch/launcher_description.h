@@ -65,7 +65,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *kept;    /* what all that is not counted below belongs to */
-    PyObject *run_slowly, *make_slow; /* the launcher in Python, when it is needed */
+    PyObject *in_python, *make_slow; /* the launcher in Python, when it is needed */
     PyObject *dispatch, *unplanned, *plans, *known;
     PyObject *last;    /* a plan, or NULL */
     PyObject *bound;   /* the plan of a launcher that has one, or NULL */
@@ -100,7 +100,8 @@ struct shape {
 
 typedef struct {
     PyObject_HEAD
-    PyObject *row, *dtypes; /* dtypes: what the words' addresses stand for */
+    PyObject *row, *extra;
+    PyObject *dtypes;       /* what the words' addresses stand for */
     PyObject *other;        /* another launcher that the plan is for, or NULL */
     int is_slow, code_count, pointer_count, word_count, is_empty, next_shape;
     int64_t function, grid, chunk, block, scratch;

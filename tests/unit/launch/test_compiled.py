@@ -1,0 +1,458 @@
+"""Compiled launchers do what those in Python do: results, errors, plans, memory."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import jit
+from kerneltk.backends.base import ArrayAccess, Bound, LaunchCall
+from kerneltk.core.settings import get_settings
+from kerneltk.launch import compiled, launchers
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec
+
+Calls = list[Callable[[], Any]]
+
+
+@pytest.fixture(scope="module")
+def launcher_class() -> Any:
+    """The class, which is waited for."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("KERNELTK_LAUNCHER", "compiled")
+    get_settings.cache_clear()
+    found = compiled.launcher_class()
+    patch.undo()
+    get_settings.cache_clear()
+    return found
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        result = call()
+    except Exception as error:
+        return type(error).__name__, str(error)
+    results = result if isinstance(result, tuple) else (result,)
+    return type(result).__name__, [
+        (r.dtype.str, r.shape, r.strides, repr(r.tolist())) if isinstance(r, np.ndarray) else r
+        for r in results
+    ]
+
+
+# -- one program, both ways ------------------------------------------------------------------------
+
+
+def frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    array.flags.writeable = False
+    return array
+
+
+def elementwise() -> Calls:
+    kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "scaled")
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    odd = np.frombuffer(bytearray(4 * 24 + 1), np.float32, 24, 1).reshape(4, 6)
+    odd[:] = x
+    y = np.empty_like(x)
+    line = np.arange(40, dtype=np.float32)
+    inputs = [
+        x, x.T, x[::2, ::-1], x[1:, 1:], odd, x[:0], x.astype(np.float64), x.astype(">f4"),
+        x.astype(np.int16), x[0, 0], x.astype("?"), x.astype("O"), np.float32(3), [1.0], None,
+    ]  # fmt: skip
+    calls: Calls = [lambda x=x: kernel(x, 2) for x in inputs]
+    calls += [lambda a=a: kernel(x, a) for a in (2.5, True, 1e300, 2**70, 1j, np.float32(2), "a")]
+    calls += [lambda a=a: kernel(x.astype("i1"), a) for a in (1, 127, 128, -129, 1.5, np.int8(3))]
+    calls += [
+        lambda: kernel(x, 2.0, y),
+        lambda: kernel(x, 2.0, y.T),
+        lambda: kernel(line[:30], 2.0, line[5:35].copy()),
+        lambda: (kernel(line[:30], 0.5, line[5:35]), line.copy())[1],
+        lambda: (kernel(line, 0.5, line), line.copy())[1],
+        lambda: kernel(x, 2.0, frozen(np.empty_like(x))),
+        lambda: kernel(x, 2.0, np.empty(3, np.float32)),
+        lambda: kernel(x, 2.0, y, y),
+        lambda: kernel(x),
+        lambda: kernel(x, 2.0, stream=None),
+        lambda: kernel(x, 2.0, block_size=64),
+        lambda: kernel(x=x, a=2.0),
+    ]
+    divide = kerneltk.ElementwiseKernel(
+        "int32 x, int32 a", "int32 y, float64 z", "y = x / a; z = y"
+    )
+    whole = np.arange(5, dtype=np.int32)
+    return [
+        *calls,
+        lambda: divide(whole, 2),
+        lambda: divide(whole, 0),
+        lambda: divide(whole[1:], 2),
+    ]
+
+
+def reduction() -> Calls:
+    kernel = kerneltk.ReductionKernel("T x, T a", "T y", "x * a", "a + b", "y = a", "0", "total")
+    x = np.arange(24, dtype=np.float64).reshape(2, 3, 4)
+    many = np.ones(100_000, np.float32)
+    calls: Calls = [
+        lambda axis=axis, keep=keep: kernel(x, 2.0, axis=axis, keepdims=keep)
+        for axis in (None, 0, 1, (0, 2), (), -1, 3, 1.0, True)
+        for keep in (False, True)
+    ]
+    return [
+        *calls,
+        lambda: kernel(x[::-1, :, ::2], 1),
+        lambda: kernel(many, 1.0),
+        lambda: kernel(x, 2.0, out=np.empty((2, 4)), axis=1),
+        lambda: kernel(x, 2.0, out=frozen(np.empty((2, 4))), axis=1),
+        lambda: kernel(x[:, :0], 2.0, axis=1),
+    ]
+
+
+_ADD = """
+struct Pair { float a; int b; };
+extern "C" __global__ void add(const float* x, const float2* v, float a, Pair p, unsigned char c,
+                               float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * a + p.a * p.b + c + (v ? v[0].x : 0);
+}
+"""
+
+
+def raw() -> Calls:
+    kernel = kerneltk.RawKernel(_ADD, "add")
+    x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    v = np.ones(8, np.float32)
+    pair = np.array((1.5, 2), [("a", "f4"), ("b", "i4")])[()]
+
+    def call(*args: Any, grid: Any = (4,), block: Any = (8,), **words: Any) -> Any:
+        y[:] = 0
+        kernel(grid, block, args, **words)
+        return y.copy()
+
+    arguments: list[tuple[Any, ...]] = [
+        (x, v, 2.0, pair, 3, y, 32), (x, None, 2, pair, 255, y, 5), (x, v, 2.0, pair, 256, y, 32),
+        (x, v, 2.0, pair, -1, y, 32), (x, v[:3], 2.0, pair, 3, y, 32),
+        (x, v, 1e300, pair, 3, y, 32),
+        (x[::2], v, 2.0, pair, 3, y, 8), (x.astype("f8"), v, 2.0, pair, 3, y, 8),
+        (frozen(x.copy()), v, 2.0, pair, 3, y, 32), (x, v, 2.0, pair, 3, frozen(y.copy()), 32),
+        (x, v, 2.0, pair, 3, y), (x, v, np.float32(2), pair, np.uint8(3), y, np.int64(32)),
+        (x.reshape(4, 8).T, v, 2.0, pair, 3, y, 32), (x.view("S4"), v, 2.0, pair, 3, y, 32),
+        (x.astype(np.dtype("f4", metadata={"unit": "m"})), v, 2.0, pair, 3, y, 32), ([1.0],), (),
+    ]  # fmt: skip
+    shapes: list[tuple[Any, Any]] = [
+        (4, 8), ((4, 1, 1), (8, 1)), (0, 8), (4, 0), (4, 2048), (4.0, 8), (True, 8),
+        ((4, 1, 1, 1), 8), ([4], [8]), (np.int64(4), 8), (-1, 8), (2**40, 8), (2**70, 8), ((), 8),
+        (1, 4), (2, 4), (3, 4), (4, 4), (5, 4), (6, 4), (1, 4),
+    ]  # fmt: skip
+    good = arguments[0]
+    calls: Calls = [lambda args=args: call(*args) for args in arguments]
+    calls += [lambda g=g, b=b: call(*good, grid=g, block=b) for g, b in shapes]
+    calls += [lambda s=s: call(*good, shared_mem=s) for s in (0, 64, -1, 2**20, 1.0, True, None)]
+    return [*calls, lambda: kernel((4,), (8,), list(good)), lambda: kernel((4,), (8,), x)]
+
+
+class Span(NamedTuple):
+    low: Any
+    high: Any
+
+
+@dataclass
+class Config:
+    """What is passed as a structure."""
+
+    scale: Any
+    span: Span
+
+
+def in_python() -> Calls:
+    @jit.rawkernel
+    def fill(x, config, pair, y):
+        i = jit.grid(1)
+        if i < x.size:
+            y[i] = x[i] * config.scale + config.span.low[i] - pair[0] + pair[1].real
+
+    x, y = np.arange(16, dtype=np.float32), np.zeros(16)
+    low = np.ones(16, np.int32)
+
+    def call(x: Any, config: Any, pair: Any, grid: Any = 2) -> Any:
+        y[:] = 0
+        fill[grid, 8](x, config, pair, y)
+        return y.copy()
+
+    def given(scale: Any = 2.0, low: Any = low) -> Config:
+        return Config(scale, Span(low, 3))
+
+    pairs: list[Any] = [
+        (1, 2j),
+        (1.5, 2j),
+        (True, 1j),
+        (2**63, 1j),
+        (2**70, 1j),
+        (1,),
+        (1, 2),
+        [1, 2j],
+    ]
+    return [
+        *(lambda pair=pair: call(x, given(), pair) for pair in pairs),
+        *(
+            lambda s=s: call(x, given(s), (1, 1j))
+            for s in (2, 2.5, 1e300, np.float32(3), None, "a")
+        ),
+        *(lambda x=x: call(x, given(), (1, 1j)) for x in (x[::2], x[::-1], x[:0], x.astype("i8"))),
+        lambda: call(x, given(low=low[::-1]), (1, 1j)),
+        lambda: call(x, given(low=low.astype(">i4")), (1, 1j)),
+        lambda: call(x, Span(1, 2), (1, 1j)),
+        *(lambda g=g: call(x, given(), (1, 1j), g) for g in (0, 1, (2, 1), 2.0, True, -1, 2**31)),
+    ]
+
+
+def element_kernel() -> Calls:
+    @jit.kernel
+    def mixed(x, y):
+        return x * y + 1, x > y
+
+    x = np.arange(12, dtype=np.int32).reshape(3, 4)
+    values: list[Any] = [x, x.T, x[::2], 2, 2.5, 2**40, True, np.int8(1), x.astype("f4"), "a", 1j]
+    calls: Calls = []
+    for value in values:
+        calls += [lambda v=value: mixed(x, v), lambda v=value: mixed(v, x)]
+    return calls
+
+
+@pytest.mark.parametrize("make", [elementwise, reduction, raw, in_python, element_kernel])
+def test_both_do_the_same(
+    monkeypatch: pytest.MonkeyPatch, launcher_class: Any, make: Callable[[], Calls]
+) -> None:
+    assert launcher_class is not None
+    found = []
+    for kind in (None, launcher_class):
+        monkeypatch.setattr(launchers, "launcher_class", lambda kind=kind: kind)
+        calls = make()
+        rounds = [[outcome(call) for call in calls] for _ in range(3)]
+        found.append(rounds)
+    for own, other in zip(*found, strict=True):
+        for k, (left, right) in enumerate(zip(own, other, strict=True)):
+            assert left == right, k
+
+
+# -- what is not seen from outside -----------------------------------------------------------------
+
+
+@pytest.fixture
+def only_compiled(monkeypatch: pytest.MonkeyPatch, launcher_class: Any) -> None:
+    monkeypatch.setattr(launchers, "launcher_class", lambda: launcher_class)
+
+
+def made(kernel: Any) -> Any:
+    """The only launcher of a kernel."""
+    (launcher,) = kernel._dispatcher._launchers.values()
+    return launcher.run
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_repeated_calls_need_no_python() -> None:
+    """Not those of other shapes, alignments, options and numbers that were seen once."""
+    kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "quick")
+    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "quick_sum")
+    x = np.arange(64, dtype=np.float32).reshape(8, 8)
+
+    def calls() -> None:
+        for array in (x, x[1:], x.T, x[:, 1:], x[3], x.astype("f4")):
+            kernel(array, 2.0)
+        for axis in (None, 0, 1):
+            total(x, axis=axis)
+
+    calls()
+    names = set()
+
+    def profile(frame: Any, event: str, argument: object) -> None:
+        if event == "call" and "/kerneltk/" in frame.f_code.co_filename:
+            names.add(frame.f_code.co_name)
+        if event == "call" and frame.f_code.co_filename == "<launcher>":
+            names.add("a launcher in Python")
+
+    sys.setprofile(profile)
+    try:
+        calls()
+    finally:
+        sys.setprofile(None)
+    assert "__call__" in names
+    assert not names & {"a launcher in Python", "_launch", "dispatch", "_plan", "in_python"}
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_equal_dtypes_share_a_plan() -> None:
+    kernel = kerneltk.RawKernel(
+        "struct P { int a; }; __global__ void f(P* p) { p[threadIdx.x].a += 1; }", "f"
+    )
+    for _ in range(3):
+        p = np.zeros(4, [("a", "i4")])  # a new dtype each time
+        for _ in range(2):
+            kernel(1, 4, (p,))
+        assert p["a"].tolist() == [2] * 4
+
+    add = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "one_more")
+    for _ in range(3):
+        assert add(np.zeros(3, np.dtype("f4", metadata={"n": object()}))).tolist() == [1] * 3
+    (launcher,) = add._dispatcher._launchers.values()
+    assert len(launcher.plans) == 1
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_nothing_is_kept_but_plans() -> None:
+    """References are counted: of a thousand calls, hits, misses and errors, none is left over."""
+    kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "counted")
+    copy = kerneltk.RawKernel(
+        "__global__ void f(const float* x, float* y, int n)"
+        "{ if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }",
+        "f",
+    )
+    dtype = np.dtype("f4", metadata={"own": 1})
+    x, y, grid, a = np.ones(8, dtype), np.empty(8, dtype), (1,), 2.5
+
+    def calls() -> None:
+        kernel(x, a)
+        kernel(x, a, y)
+        kernel(x[:5], a)
+        copy(grid, (8,), (x, y, 8))
+        for wrong in (lambda: kernel(x, 1j), lambda: copy(grid, (8,), (x, y[::2], 8))):
+            with pytest.raises(kerneltk.KernelToolkitError):
+                wrong()
+
+    for _ in range(10):
+        calls()
+    gc.collect()
+    watched = (x, y, dtype, grid, a, None)
+    before = [sys.getrefcount(each) for each in watched[:-1]]
+    for _ in range(1000):
+        calls()
+    gc.collect()
+    assert [sys.getrefcount(each) for each in watched[:-1]] == before
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_kernels_are_collected_with_their_launchers() -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "short_lived")
+    kernel(np.ones(3))
+    kernel(np.ones((3, 3))[:, ::2])
+    kept, launcher = weakref.ref(kernel), made(kernel)
+    del kernel
+    gc.collect()
+    del launcher
+    gc.collect()
+    assert kept() is None
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_threads_share_a_launcher() -> None:
+    kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "shared")
+    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "shared_sum")
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        for k in range(300):
+            x = np.arange(1 + (number + k) % 40, dtype=(np.float32, np.float64)[k % 2])
+            if not np.array_equal(kernel(x, number), x * number) or total(x) != x.sum():
+                wrong.append((number, k))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_a_launch_inside_of_a_launch() -> None:
+    """Numbers convert themselves by code that launches the same kernel."""
+    kernel = kerneltk.ElementwiseKernel("float64 x, float64 a", "float64 y", "y = x * a", "inner")
+    x = np.arange(4.0)
+
+    class Number(float):
+        def __float__(self) -> float:
+            kernel(x, 3.0)
+            return 2.0
+
+    for _ in range(3):
+        assert kernel(x, Number(2.0)).tolist() == [0, 2, 4, 6]
+
+
+def test_forgotten_plans_are_made_again(
+    monkeypatch: pytest.MonkeyPatch, launcher_class: Any
+) -> None:
+    from kerneltk.launch import dispatch
+
+    monkeypatch.setattr(launchers, "launcher_class", lambda: launcher_class)
+    monkeypatch.setattr(dispatch, "MAX_PLANS", 3)
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "forgotten")
+    for _ in range(2):
+        for n in range(1, 12):
+            assert kernel(np.zeros(n)).sum() == n
+    (launcher,) = kernel._dispatcher._launchers.values()
+    assert len(launcher.plans) <= 3
+
+
+# -- what can be described, and what there is -----------------------------------------------------
+
+
+def spec_of(*arguments: Argument, **options: Any) -> LauncherSpec:
+    def nothing(*values: Any) -> None:
+        pass
+
+    call = options.pop("call", None) or LaunchCall(nothing, ("function", "parameters"), nothing)
+    access = ArrayAccess("ptr", "f", nothing, nothing, nothing)
+    return LauncherSpec("loop", arguments, access, call, **options)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        spec_of(Argument(np.void, "lent", extents=1)),
+        spec_of(*[Argument(int, "number")] * 65),
+        spec_of(Argument(int, "number"), call=LaunchCall(int, (Bound("text"),), lambda *a: None)),
+        spec_of(call=LaunchCall(int, ("function",) * 17, lambda *a: None)),
+        spec_of(call=LaunchCall(int, (), lambda *a: None, note=lambda *a: lambda *b: None)),
+    ],
+    ids=["a record", "65 arguments", "text", "17 values", "notes"],
+)
+def test_what_is_not_described_is_launched_in_python(spec: LauncherSpec) -> None:
+    assert compiled.description_of(spec) is None
+    bound = launchers.LauncherTemplate(spec).bind(plans={})
+    assert bound.run.__code__.co_filename == "<launcher>"  # type: ignore[attr-defined]
+
+
+def test_64_arguments_are_described() -> None:
+    assert compiled.description_of(spec_of(*[Argument(int, "number")] * 64)) is not None
+
+
+PROGRAM = """
+import numpy as np, kerneltk
+from kerneltk.launch import compiled
+kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "chosen")
+print(kernel(np.ones(2)), compiled.launcher_class() is not None)
+"""
+
+
+@pytest.mark.parametrize(("word", "is_compiled"), [("python", False), ("compiled", True)])
+def test_the_environment_chooses(
+    monkeypatch: pytest.MonkeyPatch, word: str, is_compiled: bool
+) -> None:
+    monkeypatch.setenv("KERNELTK_LAUNCHER", word)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"[2. 2.] {is_compiled}\n"
+
+
+def test_words_that_the_environment_may_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELTK_LAUNCHER", "rust")
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert "KERNELTK_LAUNCHER must be 'python' or 'compiled', not 'rust'." in done.stderr
