@@ -21,6 +21,9 @@ import pytest
 
 from kerneltk.core.arrays import byte_extent
 
+# Which kind of launcher a test has does not depend on how long the other takes to compile.
+os.environ.setdefault("KERNELTK_LAUNCHER", "compiled")
+
 # Times say nothing of an example: compilers and other test processes share the machine.
 hypothesis.settings.register_profile("kerneltk", deadline=None)
 hypothesis.settings.load_profile("kerneltk")

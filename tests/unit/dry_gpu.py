@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from types import SimpleNamespace
@@ -37,6 +37,8 @@ class DryGpu:
         ``("allocate", library, stream)``, where `stream` is the library's current one.
     launches : list of tuple
         The arguments of ``cuLaunchKernel``.
+    at_launch : callable
+        Given these arguments at the launch: the parameters may be on a stack.
     capturing : set of int
         Streams that are captured.
     torch : module
@@ -49,6 +51,7 @@ class DryGpu:
 
         self.log: list[tuple[Any, ...]] = []
         self.launches: list[tuple[Any, ...]] = []
+        self.at_launch: Callable[[tuple[Any, ...]], object] = lambda arguments: None
         self.capturing: set[int] = set()
         self.current = {"cupy": CUPY, "torch": TORCH}
         self.kept: list[Any] = []
@@ -105,6 +108,7 @@ class DryGpu:
 
     def _launch(self, *arguments: Any) -> None:
         self.launches.append(arguments)
+        self.at_launch(arguments)
         self._note("launch", arguments[8])
 
     @contextmanager

@@ -37,7 +37,8 @@ def load(
     BackendUnavailableError
         There is no compiler, or there are no headers of Python.
     """
-    options = (*toolchain.runtime_options(), "-fno-strict-aliasing")
+    # With -O2 it takes twice as long to compile, and calls take as long.
+    options = (*toolchain.runtime_options(), "-fno-strict-aliasing", "-O1")
     texts = [path.read_text(encoding="utf-8") for path in (source, *headers)]
     target = toolchain.target()
     fields = (*texts, target.architecture, target.compiler, *options, sys.version, sys.abiflags)

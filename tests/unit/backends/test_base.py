@@ -14,7 +14,7 @@ from kerneltk.backends.base import make_block, record_bytes
 
 def test_a_block_is_aligned_and_holds_the_constants() -> None:
     for size, offset in ((16, 0), (64, 32), (400, 16)):
-        memory, address, _owner = make_block(size, offset, b"constants")
+        memory, address, _owner, _ = make_block(size, offset, b"constants")
         assert address % 16 == 0
         assert len(memory) == size
         memory[:2] = b"ab"
@@ -25,9 +25,9 @@ def test_a_block_is_aligned_and_holds_the_constants() -> None:
 
 def test_a_block_is_zero_but_for_the_constants() -> None:
     for size in (1, 15, 16, 17, 4096):
-        memory, _, _owner = make_block(size, 0, b"")
+        memory, _, _owner, _ = make_block(size, 0, b"")
         assert bytes(memory) == bytes(size)
-    memory, _, _owner = make_block(8, 8, b"")  # constants may be none, and lie at the end
+    memory, _, _owner, _ = make_block(8, 8, b"")  # constants may be none, and lie at the end
     assert bytes(memory) == bytes(8)
     with pytest.raises(ValueError, match="structure"):
         make_block(8, 4, b"constants")

@@ -20,7 +20,9 @@ def facts(operation: str = "y = x", **options: Any) -> BodyFacts:
 
 
 def test_a_plain_body() -> None:
-    assert facts() == BodyFacts(frozenset("xy"), frozenset("xy"), frozenset(), frozenset("y"))
+    assert facts() == BodyFacts(
+        frozenset("xy"), frozenset("xy"), frozenset(), frozenset("y"), traps=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,17 @@ def test_a_plain_body() -> None:
         ({"operation": "while (y < x) y = y + 1"}, "loops"),
         ({"preamble": "__device__ int f();"}, "loops"),
         ({"options": ("--pre-include=own.h",)}, "loops"),
+        ({"operation": "y = x / 2"}, "traps"),
+        ({"operation": "y = x; y %= 3"}, "traps"),
+        ({"operation": "assert(x > 0); y = x"}, "traps"),
+        ({"operation": "if (x < 0) __trap(); y = x"}, "traps"),
+        ({"operation": 'asm volatile("nop"); y = x'}, "traps"),
+        ({"operation": "y = kerneltk::quotient(x, y)"}, "traps"),
+        ({"operation": "__builtin_trap(); y = x"}, "traps"),
+        ({"operation": "y = std::div(x, 3).quot"}, "traps"),
+        ({"loop_prep": "int b = 4 / 2;"}, "traps"),
+        ({"preamble": "__device__ int f();"}, "traps"),
+        ({"options": ("-DN=4",)}, "traps"),
         ({"options": ("-DN=4",)}, "opaque"),
         ({"operation": "\n#if 1\ny = x;\n#endif"}, "opaque"),
     ],

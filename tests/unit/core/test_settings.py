@@ -12,7 +12,7 @@ from kerneltk.core.settings import Settings, get_settings
 @pytest.fixture
 def environment(environment: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """An environment without any of our variables."""
-    for name in ("CACHE_DIR", "CXX", "NUM_THREADS", "HOST_SANITIZE", "HOST_DEBUG"):
+    for name in ("CACHE_DIR", "CXX", "NUM_THREADS", "HOST_SANITIZE", "HOST_DEBUG", "LAUNCHER"):
         environment.delenv(f"KERNELTK_{name}", raising=False)
     for name in ("KERNELTK_HOST_TIME_LIMIT", "KERNELTK_CUDA_INCLUDE", "CUDA_HOME", "CUDA_PATH"):
         environment.delenv(name, raising=False)
@@ -109,6 +109,18 @@ def test_debug_words(
     environment.setenv("KERNELTK_HOST_DEBUG", text)
     assert get_settings().host_debug == words
     assert get_settings().host_time_limit == limit
+
+
+def test_what_launches(environment: pytest.MonkeyPatch) -> None:
+    assert get_settings().launcher == ""
+    for word in ("python", "compiled"):
+        environment.setenv("KERNELTK_LAUNCHER", word)
+        get_settings.cache_clear()
+        assert get_settings().launcher == word
+    environment.setenv("KERNELTK_LAUNCHER", "rust")
+    get_settings.cache_clear()
+    with pytest.raises(ValueError, match="must be 'python' or 'compiled', not 'rust'"):
+        get_settings()
 
 
 def test_an_unknown_debug_word(environment: pytest.MonkeyPatch) -> None:

@@ -329,17 +329,23 @@ def parameters(launch: tuple[Any, ...], layout: str) -> list[tuple[Any, ...]]:
     ]
 
 
+def first(launch: tuple[Any, ...], size: int) -> bytes:
+    """Return bytes of a launch's parameters, from the first on."""
+    return ctypes.string_at(ctypes.c_void_p.from_address(launch[9]).value or 0, size)
+
+
 @pytest.mark.parametrize("checks", [True, False])
 def test_a_raw_launch(gpu: DryGpu, checks: bool) -> None:
     x, y = gpu.array(8), gpu.array(8)
     kernel = kerneltk.RawKernel(ADD, "add", checks=checks)
     memory = ctypes.create_string_buffer(8)  # a stream's handle is an address
     named = ctypes.addressof(memory)
+    given: list[Any] = []
+    gpu.at_launch = lambda launch: given.append(parameters(launch, "QQf"))
     for stream, expected in ((None, CUPY), (SimpleNamespace(ptr=named), named)):
         kernel((2, 3), (4, 5, 6), (x, y, 2.5), shared_mem=64, stream=stream)
-        launch = gpu.launches[-1]
-        assert launch[1:9] == (2, 3, 1, 4, 5, 6, 64, expected)
-        assert parameters(launch, "QQf") == [x.data.ptr, y.data.ptr, 2.5]
+        assert gpu.launches[-1][1:9] == (2, 3, 1, 4, 5, 6, 64, expected)
+        assert given.pop() == [x.data.ptr, y.data.ptr, 2.5]
 
 
 def test_a_launch_of_a_decorated_kernel(gpu: DryGpu) -> None:
@@ -348,26 +354,23 @@ def test_a_launch_of_a_decorated_kernel(gpu: DryGpu) -> None:
         y[jit.threadIdx.x] = x[0] * a
 
     x, y = gpu.array(8), gpu.array(8)
+    given: list[Any] = []
+    gpu.at_launch = lambda launch: given.append((*parameters(launch, "QQf"), first(launch, 16)))
     for _ in range(2):
         scale[(2, 3), (4, 5, 6)](x, y, np.float32(2.5))
         scale((2, 3), (4, 5, 6), (x, y, np.float32(2.5)))
-    assert len(gpu.launches) == 4
-    for launch in gpu.launches:
-        assert launch[1:9] == (2, 3, 1, 4, 5, 6, 0, CUPY)
-        assert parameters(launch, "QQf") == [x.data.ptr, y.data.ptr, 2.5]
-    first = ctypes.c_void_p.from_address(gpu.launches[0][9]).value or 0
-    assert struct.unpack("Qq", ctypes.string_at(first, 16)) == (x.data.ptr, 8)
+    assert [launch[1:9] for launch in gpu.launches] == [(2, 3, 1, 4, 5, 6, 0, CUPY)] * 4
+    assert given == [(x.data.ptr, y.data.ptr, 2.5, struct.pack("Qq", x.data.ptr, 8))] * 4
 
 
 def test_a_loop_over_elements(gpu: DryGpu) -> None:
     kernel = kerneltk.ElementwiseKernel("T x, float32 a", "T y", "y = a * x", "scaled")
     x, y = gpu.array(1000), gpu.array(1000)
+    blocks: list[bytes] = []
+    gpu.at_launch = lambda launch: blocks.append(first(launch, 64))
     kernel(x, 2.5, y, block_size=64)
     made = kernel(x, 2.5)
-    given, allocated = gpu.launches
-    assert given[4:9] == (64, 1, 1, 0, CUPY)
-    assert given[3] == 1
-    for launch, out in ((given, y), (allocated, made)):
-        memory = ctypes.c_void_p.from_address(launch[9]).value or 0
-        packed = struct.pack("QQf", x.data.ptr, out.data.ptr, 2.5)
-        assert packed in ctypes.string_at(memory, 64)
+    given, _ = gpu.launches
+    assert given[3:9] == (1, 64, 1, 1, 0, CUPY)
+    for block, out in zip(blocks, (y, made), strict=True):
+        assert struct.pack("QQf", x.data.ptr, out.data.ptr, 2.5) in block
