@@ -171,7 +171,8 @@ class LaunchCall:
         block's address and the arrays.
     native : callable or None
         Takes the function that launches; returns the address of the C function that it calls with
-        these arguments, which returns 0 if it has launched, or 0 if that is not known.
+        these arguments, which returns 0 if it has launched, or 0 if that is not known. If None,
+        launchers are in Python.
     kept : object
         What must live as long as the call.
     """

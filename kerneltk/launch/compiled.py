@@ -217,7 +217,7 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     """What a compiled launcher does, beside what it is bound to. Raises _NotDescribedError."""
     arrays, call = spec.arrays, spec.call
     launching = _Launching(call)
-    if call.note is not None or sys.byteorder != "little":
+    if call.native is None or call.note is not None or sys.byteorder != "little":
         raise _NotDescribedError
     leaves: list[Argument] = []
     numbers = count()
@@ -280,8 +280,8 @@ class _Launching:
 
     def native(self) -> int:
         """The address of the C function that launches; 0 if there is none."""
-        native = self._call.native
-        return 0 if native is None else native(self._function)
+        assert self._call.native is not None  # else it would not be described
+        return self._call.native(self._function)
 
     def launch(self, values: tuple[int, ...]) -> None:
         """Launch by the function in Python."""

@@ -79,7 +79,7 @@ record_address = _choose(
 
 def _address_of_function(function: Any) -> int:
     """The address of a foreign function; 0 of any other."""
-    if not isinstance(function, ctypes._CFuncPtr):
+    if not isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
         return 0
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 

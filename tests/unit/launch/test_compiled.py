@@ -399,11 +399,13 @@ def test_forgotten_plans_are_made_again(
 # -- what can be described, and what there is -----------------------------------------------------
 
 
-def spec_of(*arguments: Argument, **options: Any) -> LauncherSpec:
-    def nothing(*values: Any) -> None:
-        pass
+def nothing(*values: Any) -> Any:
+    pass
 
-    call = options.pop("call", None) or LaunchCall(nothing, ("function", "parameters"), nothing)
+
+def spec_of(*arguments: Argument, **options: Any) -> LauncherSpec:
+    call = options.pop("call", None)
+    call = call or LaunchCall(nothing, ("function", "parameters"), nothing, native=lambda _: 0)
     access = ArrayAccess("ptr", "f", nothing, nothing, nothing)
     return LauncherSpec("loop", arguments, access, call, **options)
 
@@ -413,11 +415,12 @@ def spec_of(*arguments: Argument, **options: Any) -> LauncherSpec:
     [
         spec_of(Argument(np.void, "lent", extents=1)),
         spec_of(*[Argument(int, "number")] * 65),
-        spec_of(Argument(int, "number"), call=LaunchCall(int, (Bound("text"),), lambda *a: None)),
-        spec_of(call=LaunchCall(int, ("function",) * 17, lambda *a: None)),
-        spec_of(call=LaunchCall(int, (), lambda *a: None, note=lambda *a: lambda *b: None)),
+        spec_of(call=LaunchCall(int, (Bound("text"),), nothing, native=nothing)),
+        spec_of(call=LaunchCall(int, ("function",) * 17, nothing, native=nothing)),
+        spec_of(call=LaunchCall(int, (), nothing, native=nothing, note=lambda *a: nothing)),
+        spec_of(call=LaunchCall(int, (), nothing)),
     ],
-    ids=["a record", "65 arguments", "text", "17 values", "notes"],
+    ids=["a record", "65 arguments", "text", "17 values", "notes", "no C function"],
 )
 def test_what_is_not_described_is_launched_in_python(spec: LauncherSpec) -> None:
     assert compiled.description_of(spec) is None
