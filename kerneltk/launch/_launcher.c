@@ -22,6 +22,7 @@
 #define MOST_OWNED 320   /* references that a call holds */
 #define STACK_BLOCK 1024 /* bytes; larger blocks are allocated */
 #define MOST_KNOWN 4096  /* plans, by what arrays are */
+#define MOST_HELD (64ll << 20) /* bytes of blocks that they may keep */
 #define KNOWN_SHAPES 4   /* of launches, in a plan */
 #define ARRANGEMENT 1 /* of descriptions: another number for other ones */
 #define VARYING (-1)
@@ -236,6 +237,7 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
     l->last = NULL;
     UNLOCK();
     Py_XDECREF(last);
+    l->held = 0;
     if (l->known) PyDict_Clear(l->known);
     Py_RETURN_NONE;
 }

@@ -21,7 +21,7 @@ import numpy as np
 
 from kerneltk.backends.base import ArrayAccess, BlocksOf, Bound, LaunchCall, LaunchValue
 from kerneltk.core.settings import get_settings
-from kerneltk.errors import BackendUnavailableError
+from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
 
 _NAME = "kerneltk.launch._launcher"
@@ -67,8 +67,16 @@ class _Loader:
             if self._is_asked:
                 return
             self._is_asked = True
-        if not self._load(only_made=True):
+        if self._load(only_made=True):
+            return
+        settings = get_settings()
+        if settings.cache_directory is None and settings.launcher != "compiled":
+            self._done.set()  # each process would compile it anew
+            return
+        try:
             threading.Thread(target=self._load, name="kerneltk-launcher").start()
+        except RuntimeError:  # no more threads, or the interpreter is ending
+            self._done.set()
 
     def _load(self, only_made: bool = False) -> bool:
         """Take the module that is there, or make it. Whether no more is to be done."""
@@ -77,8 +85,11 @@ class _Loader:
             if found is None and only_made:
                 return False
             self._module = found if found is None or _reads_numpy(found) else None
-        except BackendUnavailableError:  # no compiler: launchers are written in Python
+        except (BackendUnavailableError, CompileError):  # launchers are written in Python then
             pass
+        except BaseException:
+            self._done.set()  # nobody waits for what failed
+            raise
         self._done.set()
         return True
 

@@ -69,6 +69,7 @@ typedef struct {
     PyObject *dispatch, *unplanned, *plans, *known;
     PyObject *last;    /* a plan, or NULL */
     PyObject *bound;   /* the plan of a launcher that has one, or NULL */
+    int64_t held;      /* bytes of blocks that the known plans may keep */
     int is_grid, is_numpy, has_plans, takes_scratch, returns_tuple, returns_none;
     int current_device_in_key, arguments, leaf_count, packed_count, head_count, value_count;
     int overlap_count, output_count;
@@ -107,7 +108,9 @@ typedef struct {
     int64_t function, grid, chunk, block, scratch;
     PyObject *shape, *order, *shapes;
     Py_ssize_t size; /* of a block; scratch memory that is in it begins as zeros, too */
-    char *content;
+    char *content;   /* of a new block, up to `filled` bytes; the others are zeros */
+    Py_ssize_t filled;
+    char *spare;     /* a block that is not on the stack and that no launch uses, or NULL */
     struct code *codes;
     int *pointers;     /* offsets of what the parameters' addresses are of; none: the block itself */
     int64_t *numbers;  /* extents of all leaves, then limits of overlaps */

@@ -319,6 +319,32 @@ static PyObject *result_of(Launcher *l, struct call *c) {
     return result;
 }
 
+/* Takes a block that is too large for the stack; NULL if there is no memory. */
+static char *take_block(Plan *p) {
+    char *block;
+    LOCK(p);
+    block = p->spare;
+    p->spare = NULL;
+    UNLOCK();
+    if (block) return block;
+    void *large;
+    if (posix_memalign(&large, 64, (size_t)p->size)) return NULL;
+    memcpy(large, p->content, (size_t)p->filled);
+    memset((char *)large + p->filled, 0, (size_t)(p->size - p->filled));
+    return large;
+}
+
+/* Gives it back. One of a launch that failed may hold scratch memory in any state. */
+static void give_block(Plan *p, char *block, int is_good) {
+    LOCK(p);
+    if (is_good && !p->spare) {
+        p->spare = block;
+        block = NULL;
+    }
+    UNLOCK();
+    free(block);
+}
+
 /* Marshals and launches by a plan. */
 static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const *shape,
                            PyObject *stream, PyObject **result) {
@@ -339,19 +365,15 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     void *pointers[256];
     char *block = small;
     if (p->pointer_count > 256) return SLOW;
-    if (p->size > STACK_BLOCK) {
-        void *large;
-        if (posix_memalign(&large, 64, (size_t)p->size)) return SLOW;
-        block = large;
-    }
-    memcpy(block, p->content, (size_t)p->size);
+    if (p->size > STACK_BLOCK && !(block = take_block(p))) return SLOW;
+    if (block == small) memcpy(block, p->content, (size_t)p->size);
     for (int k = 0; k < p->pointer_count; ++k) pointers[k] = block + p->pointers[k];
     launch.parameters = p->pointer_count ? (uintptr_t)pointers : (uintptr_t)block;
     if (!pack_all(l, c, &launch, scratch, block))
         step = slowly();
     else if (launch_now(l, &launch))
         step = FAILED;
-    if (block != small) free(block);
+    if (block != small) give_block(p, block, step == GO);
     if (step == GO && !(*result = result_of(l, c))) step = FAILED;
     return step;
 }

@@ -19,6 +19,7 @@ static void plan_dealloc(Plan *p) {
     Py_XDECREF(p->dtypes);
     Py_XDECREF(p->shapes);
     PyMem_Free(p->content);
+    free(p->spare);
     PyMem_Free(p->codes);
     PyMem_Free(p->pointers);
     PyMem_Free(p->numbers);
@@ -121,6 +122,12 @@ static int read_block(Plan *p, PyObject *block) {
         p->content = PyMem_Malloc((size_t)view.len + 1);
         if (p->content) memcpy(p->content, view.buf, (size_t)view.len);
         PyBuffer_Release(&view);
+        p->filled = p->size;
+        if (p->content && p->size > STACK_BLOCK) { /* most of it is scratch memory */
+            while (p->filled && !p->content[p->filled - 1]) --p->filled;
+            char *less = PyMem_Realloc(p->content, (size_t)p->filled + 1);
+            if (less) p->content = less;
+        }
         p->pointer_count = (int)PyTuple_GET_SIZE(offsets);
         p->pointers = PyMem_Calloc((size_t)p->pointer_count + 1, sizeof(int));
         done = p->content && p->pointers;
@@ -247,7 +254,11 @@ static enum step known_plan(Launcher *l, struct call *c, PyObject *extra, PyObje
     Plan *p = PyTuple_Check(row) ? make_plan(l, row, extra, c) : NULL;
     Py_DECREF(row);
     if (!p) return PyErr_Occurred() ? FAILED : SLOW;
-    if (PyDict_GET_SIZE(l->known) >= MOST_KNOWN) PyDict_Clear(l->known);
+    if (p->size > STACK_BLOCK) l->held += p->size;
+    if (PyDict_GET_SIZE(l->known) >= MOST_KNOWN || l->held > MOST_HELD) {
+        l->held = 0;
+        PyDict_Clear(l->known);
+    }
     if (PyDict_SetItem(l->known, words, (PyObject *)p)) {
         Py_DECREF(p);
         return FAILED;

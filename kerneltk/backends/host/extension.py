@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -35,7 +36,9 @@ def load(
     Raises
     ------
     BackendUnavailableError
-        There is no compiler, or there are no headers of Python.
+        There is no compiler, there are no headers of Python, or the module cannot be loaded.
+    CompileError
+        The compiler takes too long.
     """
     # With -O2 it takes twice as long to compile, and calls take as long.
     options = (*toolchain.runtime_options(), "-fno-strict-aliasing", "-O1")
@@ -44,12 +47,18 @@ def load(
     fields = (*texts, target.architecture, target.compiler, *options, sys.version, sys.abiflags)
     key = hashlib.sha256("".join(f"{len(f)}:{f}" for f in fields).encode()).hexdigest()
     code = get_cache().get(key)
-    if code is None:
-        if only_made:
-            return None
-        code = _build(source, texts[0], options)
-        get_cache().put(key, code)
-    return _loaded(name, code)
+    if code is not None:
+        # Another machine that shares the cache may have linked it to a newer C library.
+        with suppress(ImportError):
+            return _loaded(name, code)
+    if only_made:
+        return None
+    code = _build(source, texts[0], options)
+    get_cache().put(key, code)
+    try:
+        return _loaded(name, code)
+    except ImportError as error:
+        raise BackendUnavailableError(f"The module '{name}' cannot be loaded: {error}") from error
 
 
 def _build(source: Path, text: str, options: tuple[str, ...]) -> bytes:
