@@ -66,6 +66,29 @@ a function returns for it.
 """
 
 
+class ArrayLayout(NamedTuple):
+    """Where arrays of one type, of which there are no others, keep what is read of them.
+
+    Parameters
+    ----------
+    kind, memory_kind : type
+        Of the arrays; of the object that has the address.
+    dtype, shape, strides, memory, address, contiguous : int
+        Bytes behind the object's ``id``: a pointer to the dtype, pointers to the begin and the end
+        of the extents and of the strides, a pointer to the object with the address; in that, the
+        address; a byte that says whether elements lie in C's order without gaps.
+    """
+
+    kind: type
+    memory_kind: type
+    dtype: int
+    shape: int
+    strides: int
+    memory: int
+    address: int
+    contiguous: int
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ArrayAccess:
     """How launchers read and make a backend's arrays and the structured scalars for its kernels.
@@ -94,6 +117,8 @@ class ArrayAccess:
         Takes a number of bytes.
     record : Access or None
         The address of a structured scalar; None if kernels cannot use that memory.
+    layout : callable or None
+        Returns where all that is in memory, or None where that is not known.
     lend : callable
         Takes a structured scalar, an alignment (bytes) and a stream or None; returns an array with
         a copy of its bytes, for a kernel on that stream, by default the current one.
@@ -112,6 +137,7 @@ class ArrayAccess:
     device: str = ""
     allocate_memory: Callable[[int], Any] | None = None
     record: Access | None = None
+    layout: Callable[[], ArrayLayout | None] | None = None
 
 
 class Bound(NamedTuple):

@@ -19,7 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.base import ArrayAccess, BlocksOf, Bound, LaunchCall, LaunchValue
+from kerneltk.backends.base import (
+    ArrayAccess,
+    ArrayLayout,
+    BlocksOf,
+    Bound,
+    LaunchCall,
+    LaunchValue,
+)
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
@@ -37,7 +44,7 @@ _VALUES = (
 _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
 _MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
 _VARYING = -1
-_ARRANGEMENT = 1  # of the descriptions; the module's own is the same
+_ARRANGEMENT = 2  # of the descriptions; the module's own is the same
 
 
 class _Loader:
@@ -224,6 +231,12 @@ def _is_numpy(arrays: ArrayAccess) -> bool:
     )  # fmt: skip
 
 
+def _layout(arrays: ArrayAccess, kinds: set[type]) -> ArrayLayout | None:
+    """Where arrays keep what is read of them, if there are no others among the arguments."""
+    layout = None if arrays.layout is None else arrays.layout()
+    return layout if layout is not None and kinds <= {layout.kind} else None
+
+
 def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     """What a compiled launcher does, beside what it is bound to. Raises _NotDescribedError."""
     arrays, call = spec.arrays, spec.call
@@ -262,6 +275,7 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
                 (arrays.dense, arrays.contiguous, arrays.writable, arrays.memory, arrays.device),
             )
         ),
+        _layout(arrays, kinds),
         _path(address) if isinstance(address, str) else address,
         (call.current_stream, call.current_device, call.scratch_for, launching.native),
         (arrays.allocate, arrays.allocate_memory, launching.launch, launching.failed),

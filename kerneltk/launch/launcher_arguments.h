@@ -112,30 +112,39 @@ static int add_dtype(struct call *c, PyObject *dtype) {
     return add_word(c, (int64_t)(uintptr_t)dtype);
 }
 
-/* Reads where an array lies and, where there are plans, what it is. */
-static enum step read_array(Launcher *l, struct call *c, int index) {
-    const struct leaf *leaf = &l->leaves[index];
-    struct array *array = &c->arrays[index];
-    PyObject *object = array->object = c->values[index];
-    if (l->is_numpy) {
-        const struct numpy_array *known = (const struct numpy_array *)object;
-        array->address = (uintptr_t)known->data;
-        array->dtype = Py_NewRef(known->descr); /* an array's dtype can be set */
-        if (!own(c, array->dtype)) return slowly();
-        if (!l->has_plans) return GO;
-        int nd = known->nd;
-        if (c->word_count + 2 * nd + 3 > MOST_WORDS) return SLOW;
-        int64_t *word = &c->words[c->word_count];
-        *word++ = (int64_t)(uintptr_t)known->descr;
-        *word++ = nd | (leaf->is_written && !(known->flags & WRITEABLE)) << 8;
-        for (int k = 0; k < nd; ++k) {
-            *word++ = known->dimensions[k];
-            *word++ = known->strides[k];
-        }
-        c->word_count = (int)(word - c->words);
-        c->dtypes[c->dtype_count++] = known->descr;
-        return GO;
-    }
+#define FIELD(type, object, offset) (*(type const *)((const char *)(object) + (offset)))
+
+/* Adds the numbers of a vector of C++. */
+static int add_vector(struct call *c, const void *object, Py_ssize_t offset) {
+    const int64_t *number = FIELD(const int64_t *, object, offset);
+    const int64_t *end = FIELD(const int64_t *, object, offset + (Py_ssize_t)sizeof(void *));
+    if (end - number > MOST_WORDS || !add_word(c, end - number)) return 0;
+    for (; number < end; ++number)
+        if (!add_word(c, *number)) return 0;
+    return 1;
+}
+
+/* As read_array, but for what is read of the memory's owner. */
+static enum step read_by_layout(Launcher *l, struct call *c, struct array *array) {
+    const struct layout *layout = &l->layout;
+    PyObject *memory = FIELD(PyObject *, array->object, layout->memory);
+    PyObject *dtype = FIELD(PyObject *, array->object, layout->dtype);
+    if (!dtype || !memory || (PyObject *)Py_TYPE(memory) != layout->memory_kind) return SLOW;
+    array->memory = memory;
+    array->dtype = dtype;
+    /* Both can be set. */
+    if (!own(c, Py_NewRef(memory)) || !own(c, Py_NewRef(dtype))) return slowly();
+    array->address = FIELD(uintptr_t, memory, layout->address);
+    if (!l->has_plans) return GO;
+    if (!add_dtype(c, dtype) || !add_vector(c, array->object, layout->shape)) return SLOW;
+    if (FIELD(char, array->object, layout->contiguous)) return add_word(c, -1) ? GO : SLOW;
+    return add_vector(c, array->object, layout->strides) ? GO : SLOW;
+}
+
+/* As read_array, by attributes, but for what is read of the memory's owner. */
+static enum step read_by_attributes(Launcher *l, struct call *c, const struct leaf *leaf,
+                                    struct array *array) {
+    PyObject *object = array->object;
     array->memory = object;
     if (l->memory.count) {
         array->memory = follow(object, &l->memory);
@@ -163,6 +172,35 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         Py_DECREF(strides);
         if (!done) return slowly();
     }
+    return GO;
+}
+
+/* Reads where an array lies and, where there are plans, what it is. */
+static enum step read_array(Launcher *l, struct call *c, int index) {
+    const struct leaf *leaf = &l->leaves[index];
+    struct array *array = &c->arrays[index];
+    PyObject *object = array->object = c->values[index];
+    if (l->is_numpy) {
+        const struct numpy_array *known = (const struct numpy_array *)object;
+        array->address = (uintptr_t)known->data;
+        array->dtype = Py_NewRef(known->descr); /* an array's dtype can be set */
+        if (!own(c, array->dtype)) return slowly();
+        if (!l->has_plans) return GO;
+        int nd = known->nd;
+        if (c->word_count + 2 * nd + 3 > MOST_WORDS) return SLOW;
+        int64_t *word = &c->words[c->word_count];
+        *word++ = (int64_t)(uintptr_t)known->descr;
+        *word++ = nd | (leaf->is_written && !(known->flags & WRITEABLE)) << 8;
+        for (int k = 0; k < nd; ++k) {
+            *word++ = known->dimensions[k];
+            *word++ = known->strides[k];
+        }
+        c->word_count = (int)(word - c->words);
+        c->dtypes[c->dtype_count++] = known->descr;
+        return GO;
+    }
+    enum step step = l->has_layout ? read_by_layout(l, c, array) : read_by_attributes(l, c, leaf, array);
+    if (step != GO || !l->has_plans) return step;
     if (l->device_path.count) {
         PyObject *device = follow(array->memory, &l->device_path);
         if (!device) return slowly();

@@ -37,6 +37,11 @@ struct access {
     PyObject *function;
 };
 
+struct layout { /* of arrays in memory; see `kerneltk.backends.base.ArrayLayout` */
+    PyObject *kind, *memory_kind;
+    Py_ssize_t dtype, shape, strides, memory, address, contiguous;
+};
+
 struct leaf {
     PyObject *type;
     enum marshal marshal;
@@ -70,7 +75,7 @@ typedef struct {
     PyObject *last;    /* a plan, or NULL */
     PyObject *bound;   /* the plan of a launcher that has one, or NULL */
     int64_t held;      /* bytes of blocks that the known plans may keep */
-    int is_grid, is_numpy, has_plans, takes_scratch, returns_tuple, returns_none;
+    int is_grid, is_numpy, has_layout, has_plans, takes_scratch, returns_tuple, returns_none;
     int current_device_in_key, arguments, leaf_count, packed_count, head_count, value_count;
     int overlap_count, output_count;
     int64_t device; /* -1 for none */
@@ -81,6 +86,7 @@ typedef struct {
     struct overlap *overlaps;
     struct path dense, contiguous, writable, memory, device_path;
     struct access address;
+    struct layout layout;
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
     PyObject *resolve; /* returns the address of what launches, or 0 */
     uintptr_t native;

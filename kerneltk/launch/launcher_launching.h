@@ -270,7 +270,10 @@ static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
             PyObject *size = PyTuple_GET_ITEM(p->row, at + 1);
             PyObject *memory = PyObject_CallOneArg(l->allocate_memory, size);
             if (!own(c, memory)) return FAILED;
-            if (!read_address(&l->address, memory, &array->address)) return FAILED;
+            if (l->has_layout && (PyObject *)Py_TYPE(memory) == l->layout.memory_kind)
+                array->address = FIELD(uintptr_t, memory, l->layout.address);
+            else if (!read_address(&l->address, memory, &array->address))
+                return FAILED;
             int is_c = PyUnicode_Compare(p->order, str_C) == 0;
             made = is_c ? PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, NULL)
                         : PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, Py_None,

@@ -96,7 +96,7 @@ static PyObject *or_null(PyObject *object) { return object == Py_None ? NULL : o
 /* Launcher(kept): a tuple of what follows, which `kerneltk.launch.compiled` arranges. */
 static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *words) {
     PyObject *nodes, *leaves, *packed, *head, *values, *overlaps, *outputs, *paths, *calls, *functions;
-    PyObject *address, *bound, *plans, *dispatch, *unplanned, *make_slow;
+    PyObject *address, *layout, *bound, *plans, *dispatch, *unplanned, *make_slow;
     int is_grid, is_numpy, takes_scratch, key_has_device;
     const char *returns;
     long long device;
@@ -104,11 +104,11 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         PyErr_SetString(PyExc_TypeError, "a launcher takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "ppppLsO!O!O!O!O!O!O!O!OO!O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
+    if (!PyArg_ParseTuple(args, "ppppLsO!O!O!O!O!O!O!O!OOO!O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
                           &key_has_device, &device, &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
                           &nodes, &PyTuple_Type, &packed, &PyTuple_Type, &head, &PyTuple_Type, &values,
                           &PyTuple_Type, &overlaps, &PyTuple_Type, &outputs, &PyTuple_Type, &paths,
-                          &address, &PyTuple_Type, &calls, &PyTuple_Type, &functions, &bound, &plans,
+                          &layout, &address, &PyTuple_Type, &calls, &PyTuple_Type, &functions, &bound, &plans,
                           &dispatch, &unplanned, &make_slow))
         return NULL;
     if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
@@ -153,6 +153,14 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     struct path *own_paths[] = {&l->dense, &l->contiguous, &l->writable, &l->memory, &l->device_path};
     for (int k = 0; k < 5; ++k)
         if (!read_path(PyTuple_GET_ITEM(paths, k), own_paths[k])) goto failed;
+    if (layout != Py_None) {
+        struct layout *known = &l->layout;
+        if (!PyArg_ParseTuple(layout, "OOnnnnnn", &known->kind, &known->memory_kind, &known->dtype,
+                              &known->shape, &known->strides, &known->memory, &known->address,
+                              &known->contiguous))
+            goto failed;
+        l->has_layout = 1;
+    }
     if (PyLong_Check(address)) {
         l->address.kind = BY_OFFSET;
         l->address.offset = PyLong_AsSsize_t(address);

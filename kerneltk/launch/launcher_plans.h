@@ -311,9 +311,13 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         if (leaf->guards & HAS_MEMORY && !array->address) return SLOW;
         if (array->address & leaf->address_unit) return SLOW;
         if (leaf->guards & DENSE) {
-            int dense = l->is_numpy
-                            ? ((const struct numpy_array *)object)->flags & (C_CONTIGUOUS | F_CONTIGUOUS)
-                            : is_true(object, &l->dense);
+            int dense;
+            if (l->is_numpy)
+                dense = ((const struct numpy_array *)object)->flags & (C_CONTIGUOUS | F_CONTIGUOUS);
+            else if (l->has_layout && FIELD(char, object, l->layout.contiguous))
+                dense = 1;
+            else
+                dense = is_true(object, &l->dense);
             if (dense <= 0) return slowly();
         }
         if (leaf->guards & WRITABLE) {

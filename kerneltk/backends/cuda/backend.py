@@ -33,6 +33,7 @@ from kerneltk.backends.base import (
     record_bytes,
 )
 from kerneltk.backends.cuda import compilers, nvrtc, streams
+from kerneltk.backends.cuda.array_layout import array_layout
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
@@ -127,6 +128,7 @@ class CudaBackend:
             memory="data",
             device="device_id" if several else "",
             allocate_memory=cupy.cuda.alloc,
+            layout=array_layout,
         )
         self._device = cupy.cuda.runtime.getDevice if several else None
         # On GPUs compiled launchers are for who asks for them.

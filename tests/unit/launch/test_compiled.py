@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import subprocess
 import sys
@@ -20,6 +21,9 @@ from kerneltk.backends.base import ArrayAccess, Bound, LaunchCall
 from kerneltk.core.settings import get_settings
 from kerneltk.launch import compiled, launchers
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
+
+from ..dry_gpu import DryGpu
+from ..dry_gpu import gpu as gpu
 
 Calls = list[Callable[[], Any]]
 
@@ -252,6 +256,24 @@ def made(kernel: Any) -> Any:
     return launcher.run
 
 
+def called(calls: Callable[[], object]) -> set[str]:
+    """The names of our functions that are called."""
+    names = set()
+
+    def profile(frame: Any, event: str, argument: object) -> None:
+        if event == "call" and "/kerneltk/" in frame.f_code.co_filename:
+            names.add(frame.f_code.co_name)
+        if event == "call" and frame.f_code.co_filename == "<launcher>":
+            names.add("a launcher in Python")
+
+    sys.setprofile(profile)
+    try:
+        calls()
+    finally:
+        sys.setprofile(None)
+    return names
+
+
 @pytest.mark.usefixtures("only_compiled")
 def test_repeated_calls_need_no_python() -> None:
     """Not those of other shapes, alignments, options and numbers that were seen once."""
@@ -266,19 +288,7 @@ def test_repeated_calls_need_no_python() -> None:
             total(x, axis=axis)
 
     calls()
-    names = set()
-
-    def profile(frame: Any, event: str, argument: object) -> None:
-        if event == "call" and "/kerneltk/" in frame.f_code.co_filename:
-            names.add(frame.f_code.co_name)
-        if event == "call" and frame.f_code.co_filename == "<launcher>":
-            names.add("a launcher in Python")
-
-    sys.setprofile(profile)
-    try:
-        calls()
-    finally:
-        sys.setprofile(None)
+    names = called(calls)
     assert "__call__" in names
     assert not names & {"a launcher in Python", "_launch", "dispatch", "_plan", "in_python"}
 
@@ -394,6 +404,53 @@ def test_forgotten_plans_are_made_again(
             assert kernel(np.zeros(n)).sum() == n
     (launcher,) = kernel._dispatcher._launchers.values()
     assert len(launcher.plans) <= 3
+
+
+# -- on a GPU that runs nothing --------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_arrays_of_cupy_are_read_by_their_attributes(gpu: DryGpu) -> None:
+    """A repeated call launches the same as the first, from no function in Python."""
+    scaled = kerneltk.ElementwiseKernel("T x, float32 a", "T y", "y = a * x", "scaled")
+    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    add = kerneltk.RawKernel(
+        "__global__ void add(const float* x, float* y, int n) { y[threadIdx.x] = x[n]; }", "add"
+    )
+
+    @jit.rawkernel()
+    def fill(x, pair):  # type: ignore[no-untyped-def]
+        x[jit.threadIdx.x, 0] = pair[0] * pair[1]
+
+    x, y = gpu.array(100, 10), gpu.array(100, 10)
+    seen: list[list[bytes]] = []
+
+    def calls() -> None:
+        gpu.launches.clear()
+        blocks: list[bytes] = []
+        gpu.at_launch = lambda launch: blocks.append(first_bytes(launch, 40))
+        for array in (x, x[::2], x.T, x[1:]):
+            scaled(array, 2.5, y[: len(array)] if array.shape[1] == 10 else y.T)
+            total(array, axis=0)
+            scaled(array, 2.5)
+        add((2,), (32,), (x, y, 7), shared_mem=16)
+        fill[3, (4, 2)](x, (2, 3.5))
+        fill[3, (4, 2)](
+            x[::3],
+            (2, 3.5),
+        )
+        seen.append([block[:8] for block in blocks])
+
+    calls()
+    before = list(gpu.launches)
+    names = called(calls)
+    assert [launch[:9] for launch in before] == [launch[:9] for launch in gpu.launches]
+    assert [len(blocks) for blocks in seen] == [15, 15]
+    assert "a launcher in Python" not in names
+
+
+def first_bytes(launch: tuple[Any, ...], size: int) -> bytes:
+    return ctypes.string_at(ctypes.c_void_p.from_address(launch[9]).value or 0, size)
 
 
 # -- what can be described, and what there is -----------------------------------------------------
