@@ -43,6 +43,7 @@ _VALUES = (
 )  # fmt: skip
 _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
 _MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
+_NUMBERS = (int, float, complex, np.generic)
 _VARYING = -1
 _ARRANGEMENT = 2  # of the descriptions; the module's own is the same
 
@@ -194,6 +195,13 @@ def _value(value: LaunchValue) -> tuple[int, int]:
 def _leaf(argument: Argument) -> tuple[Any, ...]:
     if argument.marshal not in _MARSHALS:
         raise _NotDescribedError
+    converts_itself = argument.marshal == "number" or hasattr(argument.type, "__index__")
+    if (
+        argument.marshal != "address"
+        and converts_itself
+        and not issubclass(argument.type, _NUMBERS)
+    ):
+        raise _NotDescribedError  # what raises in it would be called a second time
     guards, units = 0, {"address": 1, "nbytes": 1}
     for guard in argument.guards:
         if isinstance(guard, MultipleOf):
@@ -283,8 +291,10 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
 
 
 def description_of(spec: LauncherSpec) -> tuple[Any, ...] | None:
-    """What a compiled launcher does, beside what it is bound to; None where launchers in Python are
-    needed: for records that are lent, notes of arrays, or more arguments than it has capacity for.
+    """What a compiled launcher does, beside what it is bound to.
+
+    None where launchers in Python are needed: for records that are lent, notes of arrays, objects
+    that convert themselves to numbers, or more arguments than it has capacity for.
     """
     try:
         return _description(spec)

@@ -26,7 +26,7 @@ static int own(struct call *c, PyObject *object) {
     if (!object) return 0;
     if (c->owned_count == MOST_OWNED) {
         Py_DECREF(object);
-        PyErr_SetString(PyExc_RuntimeError, "too many arguments");
+        PyErr_SetString(PyExc_OverflowError, "too many arguments");
         return 0;
     }
     c->owned[c->owned_count++] = object;
@@ -40,13 +40,18 @@ static void release(struct call *c) {
     }
 }
 
-/* What raises here raises again in Python, with its own message. */
+/* What launchers in Python handle raises again there, with its own message. All else leaves them, as
+ * it leaves this one: trying again would have twice the effects, and from inside of launches inside of
+ * launches, a power of two. */
 static enum step slowly(void) {
-    if (PyErr_Occurred()) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) return FAILED; /* an interrupt */
+    PyObject *handled[] = {PyExc_TypeError, PyExc_ValueError, PyExc_AttributeError, PyExc_OverflowError};
+    if (!PyErr_Occurred()) return SLOW;
+    for (size_t k = 0; k < sizeof handled / sizeof *handled; ++k) {
+        if (!PyErr_ExceptionMatches(handled[k])) continue;
         PyErr_Clear();
+        return SLOW;
     }
-    return SLOW;
+    return FAILED;
 }
 
 static PyObject *follow(PyObject *object, const struct path *path) {

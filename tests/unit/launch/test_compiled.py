@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -512,3 +514,159 @@ def test_words_that_the_environment_may_not_have(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("KERNELTK_LAUNCHER", "rust")
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert "KERNELTK_LAUNCHER must be 'python' or 'compiled', not 'rust'." in done.stderr
+
+
+# -- conversions that raise ------------------------------------------------------------------------
+
+
+class Whole:
+    """An integer whose conversion may do anything."""
+
+    def __init__(self, convert: Callable[[], int]) -> None:
+        self.convert, self.calls = convert, 0
+
+    def __index__(self) -> int:
+        self.calls += 1
+        return self.convert()
+
+
+def raising(error: type[Exception]) -> Callable[[], int]:
+    def convert() -> int:
+        raise error("stop")
+
+    return convert
+
+
+@pytest.mark.usefixtures("only_compiled")
+@pytest.mark.parametrize("error", [KeyError, ValueError, RecursionError])
+def test_a_conversion_that_raises_is_called_once(error: type[Exception]) -> None:
+    kernel = kerneltk.RawKernel("__global__ void f(int a, float* x) { x[0] = a; }", "f")
+    x = np.zeros(1, np.float32)
+    kernel(1, 1, (Whole(lambda: 3), x))
+    for _ in range(2):
+        number = Whole(raising(error))
+        with pytest.raises(error, match="stop"):
+            kernel(1, 1, (number, x))
+        assert number.calls == 1
+    assert x[0] == 3
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_launches_that_never_end_to_nest() -> None:
+    """Each of them raises once, not two inside of each."""
+    kernel = kerneltk.RawKernel("__global__ void f(int a, float* x) { x[0] = a; }", "f")
+    x = np.zeros(1, np.float32)
+
+    def launch() -> int:
+        if number.calls > 5000:
+            raise KeyboardInterrupt  # ends what would not end
+        kernel(1, 1, (number, x))
+        return 1
+
+    number = Whole(launch)
+    with pytest.raises(RecursionError):
+        kernel(1, 1, (number, x))
+
+
+# -- loading ---------------------------------------------------------------------------------------
+
+
+def loading(cache: str, program: str, **environment: str) -> str:
+    """What a program prints that launches a kernel by a loader of a cache of its own."""
+    setup = (
+        "import numpy as np, kerneltk\n"
+        "from kerneltk.backends.host import extension\n"
+        "from kerneltk.cache.store import get_cache\n"
+        "from kerneltk.launch import compiled\n"
+        "kernel = kerneltk.ElementwiseKernel('T x', 'T y', 'y = x + 1', 'loads')\n"
+    )
+    call = "\nprint(kernel(np.zeros(2)).tolist(), compiled.launcher_class() is not None)\n"
+    variables = {**os.environ, "KERNELTK_CACHE_DIR": cache, **environment}
+    code = setup + program + call
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout
+
+
+NOT_LOADED = """
+compiled._built = lambda: None
+whole = extension._loaded
+def loaded(name, code):
+    if {condition}:
+        raise ImportError("version `GLIBC_2.99' not found")
+    return whole(name, code)
+extension._loaded = loaded
+"""
+
+
+@pytest.mark.parametrize("setting", ["", "compiled"])
+def test_a_module_that_cannot_be_loaded(tmp_path: Path, setting: str) -> None:
+    """Launchers are in Python then, and nobody waits."""
+    program = NOT_LOADED.format(condition="True")
+    for _ in range(2):  # compiled, and from the cache
+        found = loading(str(tmp_path), program, KERNELTK_LAUNCHER=setting)
+        assert found == "[1.0, 1.0] False\n"
+
+
+def test_a_module_of_another_machine_is_made_again(tmp_path: Path) -> None:
+    program = "\nbuild = extension._build\nextension._build = lambda *a: b'other'"
+    program += NOT_LOADED.format(condition="code == b'other'")
+    found = loading(str(tmp_path), program, KERNELTK_LAUNCHER="compiled")
+    assert found == "[1.0, 1.0] False\n"
+    program = NOT_LOADED.format(condition="code == b'other'")
+    found = loading(str(tmp_path), program, KERNELTK_LAUNCHER="compiled")
+    assert found == "[1.0, 1.0] True\n"
+
+
+def test_nothing_is_compiled_for_one_process_alone() -> None:
+    """Without a directory for the cache, each process would."""
+    program = (
+        "import threading\n"
+        "compiled._built = lambda: None\n"
+        "extension._build = lambda *given: print('compiles')\n"
+        "kernel(np.zeros(2))\n"
+        "assert compiled._loader.is_done\n"
+    )
+    assert loading("", program, KERNELTK_LAUNCHER="") == "[1.0, 1.0] False\n"
+
+
+def test_a_process_without_more_threads(tmp_path: Path) -> None:
+    program = (
+        "import threading\n"
+        "compiled._built = lambda: None\n"
+        "def start(thread):\n"
+        "    if thread.name == 'kerneltk-launcher':\n"
+        '        raise RuntimeError("can\'t start new thread")\n'
+        "    return begin(thread)\n"
+        "begin, threading.Thread.start = threading.Thread.start, start\n"
+    )
+    assert loading(str(tmp_path), program, KERNELTK_LAUNCHER="") == "[1.0, 1.0] False\n"
+
+
+# -- blocks that are too large for the stack -------------------------------------------------------
+
+
+@pytest.mark.usefixtures("only_compiled")
+def test_large_blocks_are_used_again_and_bounded() -> None:
+    """Reductions' scratch memory is zeroed once a block, also where each call has a new dtype."""
+    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "many_sums")
+    x = np.arange(2000 * 2000, dtype=np.float32).reshape(2000, 2000) % 7
+    expected = x.sum(axis=0)
+    for _ in range(4):
+        assert total(x, axis=0).tolist() == expected.tolist()
+    plan = next(iter(total._dispatcher._launchers.values())).plans
+    scratch = max(row[10] for row in plan.values())
+    assert scratch > 1 << 16
+    before = resident_bytes()
+    for _ in range(300):
+        x.dtype = np.dtype("f4", metadata={"n": object()})
+        total(x, axis=0)
+    assert resident_bytes() - before < 96 << 20
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
