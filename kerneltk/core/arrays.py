@@ -107,6 +107,15 @@ class ArraySpec:
                 raise ValueError(f"{len(extents)} extents and {len(steps)} strides do not match.")
         return cls(kind, extents, steps, offset % _PACK_BYTES)
 
+    @classmethod
+    def dense(
+        cls, dtype: np.dtype[Any], shape: tuple[int, ...], order: Literal["C", "F"] = "C"
+    ) -> ArraySpec:
+        """Describe an array without gaps; extents may be numbers that stand for integers, such as
+        torch's symbolic ones, and stay what they are.
+        """
+        return cls(dtype, shape, (c_strides if order == "C" else f_strides)(shape, dtype.itemsize))
+
     @property
     def size(self) -> int:
         """Number of elements."""

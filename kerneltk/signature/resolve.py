@@ -104,7 +104,7 @@ def _describe_outputs(
     for index, parameter in enumerate(signature.outputs, len(signature.inputs)):
         spec = given[index]
         if spec is None:
-            given[index] = ArraySpec.make(binding.dtypes[index], shape, order=order)
+            given[index] = ArraySpec.dense(binding.dtypes[index], shape, order)
         elif not parameter.raw and spec.shape != shape:
             sentence = f"Output '{parameter.name}' has shape {spec.shape}, but {why} {shape}."
             raise ArgumentValueError(signature.message(sentence, index))
