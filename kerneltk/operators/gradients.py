@@ -106,8 +106,8 @@ def _given(
         if len(backward.outputs) != len(arrays):
             shown = ", ".join(f"'{inputs[k].name}'" for k in arrays)
             raise ArgumentTypeError(
-                f"Backward kernel '{backward.name}' returns {len(backward.outputs)} values; it must "
-                f"return one gradient for each of {shown}, in this order."
+                f"Backward kernel '{backward.name}' returns {len(backward.outputs)} values, not "
+                f"one gradient for each of {shown}, in this order."
             )
         return tuple(arrays)
     known = {f"{PREFIX}{inputs[k].name}": k for k in arrays}

@@ -19,7 +19,7 @@ from kerneltk.operators.gradients import Gradients, gradients_of
 from kerneltk.operators.kernels import Operator, reduced_axes
 from kerneltk.operators.launches import LaunchOperator
 from kerneltk.operators.operands import Operand, check_written
-from kerneltk.operators.operator_of import operator_of
+from kerneltk.operators.operator_of import KERNELS, backward_operator_of, operator_of
 from kerneltk.signature.parameters import NO_DEFAULT
 from kerneltk.signature.resolve import plain_axis
 
@@ -43,7 +43,8 @@ def jax_op(
 
     Parameters
     ----------
-    kernel : ElementwiseKernel, ReductionKernel, RawKernel, or of ``@jit.kernel``, ``@jit.rawkernel``
+    kernel : ElementwiseKernel, ReductionKernel, RawKernel, ElementKernel or JitKernel
+        The last two are what ``@jit.kernel`` and ``@jit.rawkernel`` make.
     backward : kernel, optional
         An elementwise kernel that computes gradients; its parameters say by their names what it
         takes and gives, as for `torch_op`.
@@ -101,7 +102,7 @@ def jax_op(
                     f"Kernel '{operator.name}' writes to its input '{operand.name}'.", _NO_WRITES
                 )
             )
-    if not (outputs if isinstance(operator, LaunchOperator) else operator.outputs):
+    if not (operator.outputs and operator.returns):
         raise ArgumentValueError(
             f"Kernel '{operator.name}' has no outputs, so its operator would do nothing."
         )
@@ -126,17 +127,10 @@ def _jax() -> Any:
 
 
 def _backward_of(operator: Operator | LaunchOperator, kernel: Any) -> tuple[Operator, Gradients]:
-    hint = "\n  Hint: 'jax.custom_vjp' takes functions, which may call other operators."
-    if isinstance(operator, LaunchOperator):
-        raise ArgumentTypeError(
-            f"Kernel '{operator.name}' is launched on a grid, and takes no 'backward'.{hint}"
-        )
-    try:
-        backward = operator_of(kernel)
-    except ArgumentTypeError as error:
-        raise ArgumentTypeError(f"'backward' must be an elementwise kernel.{hint}") from error
-    if isinstance(backward, LaunchOperator):
-        raise ArgumentTypeError(f"'backward' must be an elementwise kernel.{hint}")
+    hint = "'jax.custom_vjp' takes functions, which may call operators."
+    if not isinstance(kernel, KERNELS):
+        raise ArgumentTypeError(f"'backward' must be a kernel, not {kernel!r}.\n  Hint: {hint}")
+    backward = backward_operator_of(operator, kernel, hint)
     # Which arguments are numbers shows at calls: their gradients are not used.
     is_number = [False] * len(operator.inputs)
     return backward, gradients_of(operator.inputs, operator.outputs, is_number, backward)
@@ -168,7 +162,7 @@ class _HostCall:
     """
 
     operator: Operator | LaunchOperator
-    arguments: tuple[int | None | _Number, ...]
+    arguments: tuple[int | _Number | None, ...]
     options: tuple[tuple[str, Any], ...]
     results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
 
@@ -215,7 +209,8 @@ class _JaxOperator:
         self.__name__ = self.__qualname__ = operator.name
 
     def __repr__(self) -> str:
-        return f"<operator of JAX: {self.__name__}({', '.join(o.name for o in self._operator.inputs)})>"
+        inputs = ", ".join(operand.name for operand in self._operator.inputs)
+        return f"<operator of JAX: {self.__name__}({inputs})>"
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the kernel; see `jax_op`."""
@@ -316,7 +311,7 @@ class _JaxOperator:
     ) -> tuple[Any, ...]:
         """Call a kernel with arrays of JAX and numbers."""
         jax = self._jax
-        arguments: list[int | None | _Number] = []
+        arguments: list[int | _Number | None] = []
         specs: list[Any] = []
         for operand, value in zip(operator.inputs, values, strict=True):
             if not isinstance(value, jax.Array):
@@ -378,7 +373,7 @@ class _JaxOperator:
             )
         backward, plan = self._gradient
         arrays = [value for value in inputs if isinstance(value, self._jax.Array)]
-        axes = ()
+        axes: tuple[int, ...] = ()
         if operator.has_axes and not options["keepdims"]:
             axes = reduced_axes(arrays, options["axis"])
         whole = jnp.broadcast_shapes(*(array.shape for array in arrays))

@@ -5,19 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from kerneltk.core.arrays import ArraySpec
+from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.jit.frontends.kernel import ElementKernel
 from kerneltk.launch.call_description import CallDescription
-from kerneltk.launch.expression_kernel import ExpressionKernel
 from kerneltk.operators.operands import Operand
 from kerneltk.reduction import ReductionKernel
-from kerneltk.signature.parameters import NO_DEFAULT
+from kerneltk.signature.parameters import NO_DEFAULT, Signature
 from kerneltk.signature.resolve import normalize_axes, plain_axis
-
-if TYPE_CHECKING:
-    from kerneltk.jit.frontends.kernel import ElementKernel
 
 
 class Operator(Protocol):
@@ -34,6 +31,8 @@ class Operator(Protocol):
         raw.
     has_known_effects : bool
         Whether the operands say which inputs are written to.
+    returns : bool
+        Whether a call returns the outputs that it allocates.
     """
 
     name: str
@@ -42,6 +41,7 @@ class Operator(Protocol):
     has_axes: bool
     has_size: bool
     has_known_effects: bool
+    returns: bool
 
     def describe(self, args: Sequence[Any], options: dict[str, Any]) -> CallDescription:
         """Describe a call; `args` are of `ArraySpec` and types of numbers."""
@@ -55,10 +55,10 @@ class ExpressionOperator:
 
     has_size = has_known_effects = True
 
-    def __init__(self, kernel: ExpressionKernel[Any]) -> None:
+    def __init__(self, kernel: ElementwiseKernel | ReductionKernel) -> None:
         self._kernel = kernel
         self.name = kernel.name
-        signature = kernel._definition.signature
+        signature: Signature = kernel._definition.signature
         operands = tuple(
             Operand(
                 parameter.name,
@@ -71,6 +71,7 @@ class ExpressionOperator:
             for index, parameter in enumerate(signature.parameters)
         )
         self.inputs, self.outputs = operands[: kernel.nin], operands[kernel.nin :]
+        self.returns = kernel._definition.returns != "none"
         self.has_axes = isinstance(kernel, ReductionKernel)
 
     def describe(self, args: Sequence[Any], options: dict[str, Any]) -> CallDescription:
@@ -87,11 +88,12 @@ class ExpressionOperator:
 
 
 class ElementOperator:
-    """A function of one element as an operator. Its results are called ``out``, or ``out0``, ``out1``
-    and so on if there are several.
+    """A function of one element as an operator. Its results are called ``out``, or if there are
+    several ``out0``, ``out1`` and so on.
     """
 
     has_axes = has_size = has_known_effects = False
+    returns = True
 
     def __init__(self, kernel: ElementKernel) -> None:
         self._kernel = kernel
@@ -170,6 +172,6 @@ def _returned(function: ast.AST) -> int:
     return max(len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in shown)
 
 
-def reduced_axes(specs: Sequence[ArraySpec | Any], axis: Any) -> tuple[int, ...]:
+def reduced_axes(arrays: Sequence[Any], axis: Any) -> tuple[int, ...]:
     """The axes of the broadcast inputs that a call reduces, in ascending order."""
-    return normalize_axes(plain_axis(axis), max((len(spec.shape) for spec in specs), default=0))
+    return normalize_axes(plain_axis(axis), max(len(array.shape) for array in arrays))

@@ -5,20 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.jit.frontends.rawkernel import JitKernel
 from kerneltk.operators.operands import Operand, check_known
 from kerneltk.raw import RawKernel
 from kerneltk.signature.parameters import NO_DEFAULT
 
-if TYPE_CHECKING:
-    from kerneltk.jit.frontends.rawkernel import JitKernel
-
 
 class LaunchOperator:
-    """A kernel with its grid as an operator.
+    """A kernel with its grid as an operator, which returns what it allocates.
 
     Parameters
     ----------
@@ -31,8 +29,10 @@ class LaunchOperator:
     ----------
     name : str
         The kernel's.
-    inputs : tuple of Operand
-        The parameters that are not allocated.
+    inputs, outputs : tuple of Operand
+        The parameters that the caller gives, and those that are allocated.
+    has_known_effects : bool
+        Whether the operands say which inputs are written to.
 
     Raises
     ------
@@ -43,6 +43,8 @@ class LaunchOperator:
     -----
     A function takes some of the operator's inputs, by their names.
     """
+
+    returns = True
 
     def __init__(
         self,
@@ -70,6 +72,8 @@ class LaunchOperator:
                     operand.message(f"Output '{operand.name}' is no pointer in the source.")
                 )
         self.inputs = tuple(p for p in self._parameters if p.name not in outputs)
+        self.outputs = tuple(p for p in self._parameters if p.name in outputs)
+        self.has_known_effects = isinstance(kernel, RawKernel)
         names = [operand.name for operand in self.inputs]
         self._shape = {
             option: _Rule(option, self.name, value, names) if callable(value) else value
@@ -88,8 +92,7 @@ class LaunchOperator:
     def make_outputs(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """What the functions of the outputs return for such inputs, in the parameters' order."""
         values = self._named(args)
-        order = (p.name for p in self._parameters if p.name in self._makers)
-        return tuple(self._makers[name](values) for name in order)
+        return tuple(self._makers[operand.name](values) for operand in self.outputs)
 
     def launch(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Launch the kernel on inputs and outputs."""

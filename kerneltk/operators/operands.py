@@ -55,7 +55,7 @@ def names_in(option: str, given: str | Iterable[str]) -> tuple[str, ...]:
     try:
         names = tuple(given)
     except TypeError:
-        names = (given,)
+        names = (given,)  # type: ignore[assignment]
     for name in names:
         if not isinstance(name, str):
             raise ArgumentTypeError(f"'{option}' must hold names of parameters, not {name!r}.")
@@ -80,7 +80,7 @@ def check_written(
     operands: Sequence[Operand],
     hint: str,
 ) -> None:
-    """Raise ArgumentValueError for an input that a kernel writes to, and that is not declared so."""
+    """Raise ArgumentValueError for an input that a kernel writes to, unless it is declared."""
     by_name: Mapping[str, Operand] = {operand.name: operand for operand in operands}
     for name in sorted(written):
         if name not in declared:

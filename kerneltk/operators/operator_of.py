@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError
-from kerneltk.launch.expression_kernel import ExpressionKernel
+from kerneltk.jit.frontends.kernel import ElementKernel
+from kerneltk.jit.frontends.rawkernel import JitKernel
 from kerneltk.operators.kernels import ElementOperator, ExpressionOperator, Operator
 from kerneltk.operators.launches import LaunchOperator
 from kerneltk.raw import RawKernel
+from kerneltk.reduction import ReductionKernel
+
+LAUNCHED = (RawKernel, JitKernel)
+"""The kernels that are launched on a grid."""
+
+KERNELS = (*LAUNCHED, ElementwiseKernel, ReductionKernel, ElementKernel)
+"""The kernels that operators are made of."""
 
 
 def operator_of(
@@ -28,20 +37,14 @@ def operator_of(
     ArgumentValueError
         As `LaunchOperator`.
     """
-    if isinstance(kernel, RawKernel):
+    operator: Operator
+    if isinstance(kernel, LAUNCHED):
         return LaunchOperator(kernel, grid, block, shared_mem, outputs or {})
-    operator: Operator | None = None
-    if isinstance(kernel, ExpressionKernel):
+    if isinstance(kernel, ElementwiseKernel | ReductionKernel):
         operator = ExpressionOperator(kernel)
-    else:  # who has kernels in CUDA C++ or of expressions alone loads nothing of the others
-        from kerneltk.jit.frontends.kernel import ElementKernel
-        from kerneltk.jit.frontends.rawkernel import JitKernel
-
-        if isinstance(kernel, JitKernel):
-            return LaunchOperator(kernel, grid, block, shared_mem, outputs or {})
-        if isinstance(kernel, ElementKernel):
-            operator = ElementOperator(kernel)
-    if operator is None:
+    elif isinstance(kernel, ElementKernel):
+        operator = ElementOperator(kernel)
+    else:
         raise ArgumentTypeError(
             f"An operator is made of a kernel, not of an object of type '{type(kernel).__name__}'."
             "\n  Hint: ElementwiseKernel, ReductionKernel, RawKernel, '@jit.kernel' or "
@@ -55,3 +58,17 @@ def operator_of(
                 "arguments."
             )
     return operator
+
+
+def backward_operator_of(operator: Operator | LaunchOperator, kernel: Any, hint: str) -> Operator:
+    """Return the operator of a kernel that computes another's gradients; raises ArgumentTypeError
+    where one of the two is launched on a grid, with `hint`.
+    """
+    if isinstance(operator, LaunchOperator) or isinstance(kernel, LAUNCHED):
+        raise ArgumentTypeError(
+            f"The gradient of kernel '{operator.name}' cannot be computed by kernel "
+            f"'{kernel.name}': one of the two is launched on a grid.\n  Hint: {hint}"
+        )
+    backward = operator_of(kernel)
+    assert not isinstance(backward, LaunchOperator)
+    return backward

@@ -49,8 +49,8 @@ def arguments_of(
     """The arguments for an operator's inputs, and for the outputs that are given.
 
     A default is left out where an argument behind it has none. For torch a number that is equal to
-    the default is the default, whatever its type or the sign of a zero; so None stands for one where
-    that matters.
+    the default is the default, whatever its type or the sign of a zero. So None stands for a
+    default where that matters.
     """
     arguments: list[TorchArgument] = []
     for position, operand in enumerate(operands):
