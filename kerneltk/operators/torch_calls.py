@@ -57,13 +57,13 @@ class TorchCalls:
         can_be_given = operator.inputs if isinstance(operator, LaunchOperator) else operands
         names = [operand.name for operand in can_be_given]
         check_known("mutates_args", operator.name, mutates, names)
-        self._check_dtypes(operands)
         given = operator.outputs if self._gives_outputs(mutates) else ()
         self.results = 0 if given else len(operator.outputs)
         self._operands = (*operator.inputs, *given)
         written = (operand.name for operand in self._operands if operand.is_written)
         self.mutated = frozenset((*written, *mutates))
         numbers = self._numbers(scalars)
+        self._check_dtypes([operand for operand in operands if operand.name not in numbers])
         self.is_number = tuple(operand.name in numbers for operand in operator.inputs)
         self._is_tensor = tuple(operand.name not in numbers for operand in self._operands)
         self._check_effects()
@@ -88,8 +88,8 @@ class TorchCalls:
             )
         return bool(named)
 
-    def _check_dtypes(self, operands: Sequence[Operand]) -> None:
-        for operand in operands:
+    def _check_dtypes(self, tensors: Sequence[Operand]) -> None:
+        for operand in tensors:
             dtype = operand.dtype
             if dtype is not None and torch_tensors.torch_dtype_or_none(self.torch, dtype) is None:
                 raise ArgumentTypeError(
