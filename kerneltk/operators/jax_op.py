@@ -16,7 +16,7 @@ from kerneltk.errors import (
     UnsupportedError,
 )
 from kerneltk.operators.gradients import Gradients, gradients_of
-from kerneltk.operators.kernels import Operator, reduced_axes
+from kerneltk.operators.kernels import Operator, loop_shape, reduced_axes
 from kerneltk.operators.launches import LaunchOperator
 from kerneltk.operators.operands import Operand, check_written
 from kerneltk.operators.operator_of import KERNELS, backward_operator_of, operator_of
@@ -337,9 +337,9 @@ class _JaxOperator:
             shapes = tuple((spec.shape, spec.dtype) for spec in described.outputs)
             # A number of the program's becomes an array in a batch, and decides dtypes then.
             batched = described.is_batchable and None not in arguments
-            if operator.has_axes:
-                arrays = [spec for spec in specs if isinstance(spec, ArraySpec)]
-                options = {**options, "axis": reduced_axes(arrays, options["axis"])}
+            if operator.has_axes and batched:
+                rank = len(loop_shape(operator.inputs, specs))
+                options = {**options, "axis": reduced_axes(options["axis"], rank)}
         for _, dtype in shapes:
             if jax.dtypes.canonicalize_dtype(dtype) != dtype:
                 raise ArgumentTypeError(
@@ -372,11 +372,10 @@ class _JaxOperator:
                 "'jax.custom_vjp'."
             )
         backward, plan = self._gradient
-        arrays = [value for value in inputs if isinstance(value, self._jax.Array)]
+        whole = loop_shape(operator.inputs, inputs, options.get("size"))
         axes: tuple[int, ...] = ()
         if operator.has_axes and not options["keepdims"]:
-            axes = reduced_axes(arrays, options["axis"])
-        whole = jnp.broadcast_shapes(*(array.shape for array in arrays))
+            axes = reduced_axes(options["axis"], len(whole))
 
         def spread(value: Any) -> Any:
             value = jnp.expand_dims(value, axes)
@@ -396,8 +395,10 @@ class _JaxOperator:
         computed = self._call(backward, [taken[kind](k) for kind, k in plan.takes], {})
         found: list[Any] = [None] * len(inputs)
         for k, value in zip(plan.gives, computed, strict=True):
-            if isinstance(inputs[k], self._jax.Array):
-                found[k] = _summed(value, inputs[k].shape)
+            own = getattr(inputs[k], "dtype", None)
+            if isinstance(inputs[k], self._jax.Array) and jnp.issubdtype(own, jnp.inexact):
+                # A number of the program's has taken part with the dtype of an array.
+                found[k] = _summed(value.astype(own), inputs[k].shape)
         return found
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Protocol
 
+from kerneltk.core.arrays import broadcast_shapes
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.frontends.kernel import ElementKernel
@@ -172,6 +174,19 @@ def _returned(function: ast.AST) -> int:
     return max(len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in shown)
 
 
-def reduced_axes(arrays: Sequence[Any], axis: Any) -> tuple[int, ...]:
-    """The axes of the broadcast inputs that a call reduces, in ascending order."""
-    return normalize_axes(plain_axis(axis), max(len(array.shape) for array in arrays))
+def loop_shape(
+    operands: Sequence[Operand], values: Sequence[Any], size: Any = None
+) -> tuple[Any, ...]:
+    """The shape that a call's loop has: the arrays that are not raw are broadcast, and numbers have
+    no shape. Raises ValueError where they do not go together.
+    """
+    pairs = zip(operands, values, strict=False)
+    shapes = [value.shape for o, value in pairs if not o.is_raw and hasattr(value, "shape")]
+    if not shapes and size is not None:
+        return (size,)
+    return functools.reduce(broadcast_shapes, shapes, ())
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a call reduces, in ascending order, of a loop of `ndim` dimensions."""
+    return normalize_axes(plain_axis(axis), ndim)

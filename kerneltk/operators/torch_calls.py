@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kerneltk.core.arrays import ArraySpec
@@ -165,6 +165,7 @@ class TorchCalls:
         operator = self.operator
         if isinstance(operator, LaunchOperator):
             results = self._made(operator, values)
+            self._check_new(operator, values, results)
             if not operator.has_known_effects:
                 self._check_written(values, results)
             operator.launch(values, results)
@@ -195,11 +196,6 @@ class TorchCalls:
         """The arguments without memory: tensors as `ArraySpec`, numbers as their types."""
         pairs = zip(values, self._is_tensor, strict=True)
         return [_spec_of(value) if tensor else self._type_of(value) for value, tensor in pairs]
-
-    def tensors(self, values: Iterable[Any]) -> list[Any]:
-        """The tensors among the arguments."""
-        pairs = zip(values, self._is_tensor, strict=True)
-        return [value for value, is_tensor in pairs if is_tensor]
 
     def _returned(self, results: Sequence[Any]) -> Any:
         if not self.results:
@@ -243,6 +239,26 @@ class TorchCalls:
                     f"and returned an object of type '{type(result).__name__}'."
                 )
         return results
+
+    def _check_new(
+        self, operator: LaunchOperator, values: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        """Raise ArgumentValueError for an output in the memory of an input: no schema says that."""
+        owners = {
+            value.untyped_storage().data_ptr(): operand.name
+            for operand, value, tensor in zip(self._operands, values, self._is_tensor, strict=True)
+            if tensor
+        }
+        for operand, result in zip(operator.outputs, results, strict=True):
+            owner = owners.get(result.untyped_storage().data_ptr())
+            if owner is not None and result.numel():
+                raise ArgumentValueError(
+                    operand.message(
+                        f"The function in 'outputs' for '{operand.name}' returned memory of "
+                        f"'{owner}'.",
+                        "return a new tensor, or name what is written to in 'mutates_args'.",
+                    )
+                )
 
     def _check_written(self, values: Sequence[Any], results: Sequence[Any]) -> None:
         """Raise where a function in Python writes to what the schema does not declare; the types of

@@ -7,7 +7,7 @@ from typing import Any
 
 from kerneltk.errors import ArgumentValueError, UnsupportedError
 from kerneltk.operators.gradients import Gradients
-from kerneltk.operators.kernels import reduced_axes
+from kerneltk.operators.kernels import loop_shape, reduced_axes
 from kerneltk.operators.launches import LaunchOperator
 from kerneltk.operators.torch_calls import TorchCalls
 
@@ -39,11 +39,10 @@ def vmap_rule(calls: TorchCalls, op: Function) -> Function:
         plain = [v if dim is None else v.new_empty(_without(v.shape, dim)) for v, dim in pairs]
         if not calls.describe(plain, options).is_batchable:
             raise refusal("it observes the indices or the number of the elements")
-        arrays = calls.tensors(plain)
-        rank = max(array.ndim for array in arrays)
+        rank = len(loop_shape(operator.inputs, plain))
         stacked = [v if dim is None else _aligned(v.movedim(dim, 0), rank) for v, dim in pairs]
         if operator.has_axes:
-            axes = reduced_axes(arrays, options.get("axis"))
+            axes = reduced_axes(options.get("axis"), rank)
             options = {**options, "axis": tuple(axis + 1 for axis in axes)}
         results = op(*stacked, *calls.listed(options))
         return results, 0 if calls.results == 1 else (0,) * calls.results
@@ -82,10 +81,9 @@ def backward_functions(
         ctx.shapes = [values[k].shape for k in plan.gives]
         ctx.axes, ctx.whole, ctx.count = (), None, len(inputs)
         if has_axes:
-            arrays = calls.tensors(values)
-            ctx.whole = calls.torch.broadcast_shapes(*(array.shape for array in arrays))
+            ctx.whole = loop_shape(operator.inputs, values, options.get("size"))
             if not options["keepdims"]:
-                ctx.axes = reduced_axes(arrays, options.get("axis"))
+                ctx.axes = reduced_axes(options.get("axis"), len(ctx.whole))
 
     def spread(ctx: Any, value: Any) -> Any:
         """A result, or its gradient, along the axes that were reduced."""

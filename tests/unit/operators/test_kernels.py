@@ -16,7 +16,7 @@ from kerneltk import (
     ReductionKernel,
     jit,
 )
-from kerneltk.operators.kernels import ElementOperator, ExpressionOperator, reduced_axes
+from kerneltk.operators.kernels import ElementOperator, ExpressionOperator, loop_shape, reduced_axes
 
 from . import samples
 
@@ -165,10 +165,15 @@ def test_errors_are_those_of_a_call() -> None:
         ExpressionOperator(samples.AXPB).describe([spec, ArraySpec.make("float64", 4), int], {})
 
 
-def test_reduced_axes() -> None:
-    assert reduced_axes([X, X[0]], None) == (0, 1)
-    assert reduced_axes([X[0], X], -1) == (1,)
-    assert reduced_axes([X], ()) == ()
+def test_the_loop_of_a_call() -> None:
+    inputs = ExpressionOperator(samples.AXPB).inputs
+    assert loop_shape(inputs, [X, X[0], 2]) == loop_shape(inputs, [X[0], X, 2]) == (2, 3)
+    raw = ReductionKernel("T x, raw T w", "T y", "x * w[0]", "a + b", "y = a", "0")
+    assert loop_shape(ExpressionOperator(raw).inputs, [X[0], X]) == (3,)
+    raw = ReductionKernel("raw T x", "T y", "x[_J]", "a + b", "y = a", "0")
+    assert loop_shape(ExpressionOperator(raw).inputs, [X], 4) == (4,)
+    assert reduced_axes(None, 2) == reduced_axes((-1, 0), 2) == (0, 1)
+    assert reduced_axes((), 2) == ()
 
 
 class Symbol:

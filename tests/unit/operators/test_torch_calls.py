@@ -40,7 +40,10 @@ CASES: dict[str, Case] = {
     "no elements": (samples.SQUARE, {}, lambda x: (x[:, :0],), lambda x: x * x),
     "reduction": (samples.NORM2, {}, lambda x: (x,), lambda x: (x * x).sum()),
     "one axis": (samples.NORM2, {}, lambda x: (x, 1), lambda x, k: (x * x).sum(k)),
-    "kept": (samples.NORM2, {}, lambda x: (x, (0, -1), True), lambda x, k, keep: (x * x).sum(k, keep)),
+    "kept": (
+        samples.NORM2, {}, lambda x: (x, (0, -1), True),
+        lambda x, k, keep: (x * x).sum(k, keep),
+    ),
     "no axis": (samples.NORM2, {}, lambda x: (x, ()), lambda x, k: x * x),
     "function": (samples.axpb, {"scalars": ["a"]}, lambda x: (x, 2), lambda x, a: a * x + 1),
     "index": (
@@ -62,7 +65,9 @@ CASES: dict[str, Case] = {
 # The same where the operator writes to its last argument.
 WRITING: dict[str, Case] = {
     "output": (samples.SQUARE, {"mutates_args": "y"}, lambda x: (x,), lambda x: x * x),
-    "function": (samples.axpb, {"mutates_args": ["out"]}, lambda x: (x, x, 1), lambda x, a, b: x * x + 1),
+    "function": (
+        samples.axpb, {"mutates_args": ["out"]}, lambda x: (x, x, 1), lambda x, a, b: x * x + 1,
+    ),
     "stored": (samples.store, {"mutates_args": ["y"]}, lambda x: (x[0],), lambda x: x),
     "raw": (samples.SQUARES, GRID, lambda x: (4, x[:4, 0].clone()), lambda n, x: x * x),
 }  # fmt: skip
@@ -199,7 +204,7 @@ def test_errors_are_those_of_the_kernel(register: Any, torch: Any) -> None:
             op(given, 1)
     with pytest.raises(ScalarOverflowError, match="The value 300 is out of range"):
         op(x, 300)
-    with pytest.raises(ArgumentTypeError, match="layout 'torch.sparse_coo'"):
+    with pytest.raises(ArgumentTypeError, match=r"layout 'torch\.sparse_coo'"):
         op(x.to_sparse(), 1)
     for given in (torch.ones(3), torch.ones(3, device="meta")):
         with pytest.raises(ArgumentValueError, match="cannot be broadcast together"):
@@ -234,3 +239,11 @@ def test_outputs_that_are_no_tensors(register: Any, torch: Any) -> None:
     op = register(samples.SQUARES, outputs={"y": lambda x: x.numpy()}, **GRID)
     with pytest.raises(ArgumentTypeError, match="must return a tensor, and returned an object of"):
         op(3, torch.ones(3))
+
+
+def test_outputs_in_the_memory_of_inputs(register: Any, torch: Any) -> None:
+    op = register(samples.SQUARES, outputs={"y": lambda x: x[1:]}, **GRID)
+    x = torch.arange(3.0)
+    with pytest.raises(ArgumentValueError, match=r"for 'y' returned memory of 'x'"):
+        op(2, x)
+    assert x.tolist() == [0, 1, 2]

@@ -72,5 +72,5 @@ def test_options_that_do_not_fit(options: Any, message: str, register: Any) -> N
 
 def test_an_old_torch(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(torch.library, "custom_op")
-    with pytest.raises(BackendUnavailableError, match="install torch 2.4 or newer"):
+    with pytest.raises(BackendUnavailableError, match=r"install torch 2\.4 or newer"):
         kerneltk.torch_op(samples.SQUARE, "kerneltk_tests::old")

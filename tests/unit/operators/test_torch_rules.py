@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kerneltk import ArgumentValueError, ElementwiseKernel, UnsupportedError
+from kerneltk import ArgumentValueError, ElementwiseKernel, ReductionKernel, UnsupportedError
 
 from . import samples
 
@@ -43,6 +43,20 @@ def test_gradients_of_a_reduction(
     ):
         op = register(kernel, backward=backward)
         assert torch.autograd.gradcheck(lambda x, op=op: op(x, axis, keepdims), (x,))
+
+
+def test_whole_arrays_do_not_decide_the_shape(register: Any, torch: Any, x: Any) -> None:
+    slope = ElementwiseKernel("raw T w, T grad_y", "T grad_x", "grad_x = w[0] * grad_y")
+    kernel = ReductionKernel("T x, raw T w", "T y", "x * w[0]", "a + b", "y = a", "0")
+    op = register(kernel, backward=slope)
+    w = torch.full((2, 2, 2, 2), 3, dtype=torch.float64)
+    for axis in (None, [1]):
+        assert torch.autograd.gradcheck(lambda x, axis=axis: op(x, w, axis), (x,))
+    kernel = ReductionKernel("raw T x", "T y", "x[_J] * x[_J]", "a + b", "y = a", "0")
+    slope = ElementwiseKernel("raw T x, T grad_y", "T grad_x", "grad_x = 2 * x[i] * grad_y")
+    op = register(kernel, backward=slope)
+    row = x[0, 0].detach().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: op(x, None, False, 4), (row,))
 
 
 def test_a_number_that_the_backward_kernel_takes(register: Any, torch: Any, x: Any) -> None:
@@ -161,19 +175,12 @@ def test_gradients_of_batches(register: Any, torch: Any, x: Any) -> None:
 
 def test_kernels_that_take_no_batches(register: Any, torch: Any) -> None:
     x = torch.ones(2, 3)
-    grid: dict[str, Any] = {"grid": 1, "block": 8, "outputs": {"y": torch.empty_like}}
-    calls = {
+    grid: dict[str, Any] = {"grid": 1, "block": 8, "outputs": {"y": lambda x: x.new_empty(3)}}
+    calls: dict[str, tuple[Any, Any, Any]] = {
         "observes the indices": (register(samples.smooth), (x,), 0),
-        "grid of its own": (
-            register(
-                samples.add_one, scalars="n", outputs={"y": lambda x: x.clone()}, grid=1, block=8
-            ),
-            (x, 3),
-            (0, None),
-        ),
+        "grid of its own": (register(samples.add_one, scalars="n", **grid), (x, 3), (0, None)),
         "writes to its arguments": (register(samples.SQUARE, mutates_args="y"), (x, x.clone()), 0),
     }
-    assert grid
     for why, (op, args, dims) in calls.items():
         with pytest.raises(UnsupportedError, match=f"(?s){why}.*Hint: give the operator's"):
             torch.func.vmap(op, in_dims=dims)(*args)

@@ -40,7 +40,8 @@ DEFAULTS = ElementwiseKernel("T x, float32 a = 0.5, int32 b = 2, T c = 3", "T y"
         ),
         (
             calls_of(DECLARED, (), "abcde"),
-            "(Tensor x, bool a, SymInt b, SymInt c, float d, Scalar e, Tensor f) -> (Tensor, Tensor)",
+            "(Tensor x, bool a, SymInt b, SymInt c, float d, Scalar e, Tensor f)"
+            " -> (Tensor, Tensor)",
         ),
         (
             calls_of(DEFAULTS),
@@ -100,7 +101,7 @@ def test_what_torch_leaves_out_is_filled_in() -> None:
         (
             ElementwiseKernel("T x", "T y, T z", "y = z = x", "two"),
             {"mutates": ["y"]},
-            "'mutates_args' names output 'y' and not 'z': the outputs of a kernel are given together",
+            "'mutates_args' names output 'y' and not 'z': the outputs of a kernel are given tog",
         ),
         (
             ElementwiseKernel("T x", "T y", "y = x", "silent", no_return=True),
