@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -114,14 +115,12 @@ def torch_op(
     )
     functions = _gradient(calls, name, backward, setup_context)
     GUARDS.pop(name, None)
-    tag = getattr(torch.Tag, "needs_exact_strides", None)
     made = torch.library.custom_op(
         name,
         calls.run,
         mutates_args=sorted(calls.mutated),
         schema=calls.schema,
-        # The order of the results depends on that of the inputs.
-        **({} if tag is None else {"tags": (tag,)}),
+        **_tags(torch),
     )
     made.register_fake(calls.fake)
     made.register_vmap(vmap_rule(calls, made))
@@ -145,6 +144,15 @@ def _torch() -> Any:
             "  Hint: install torch 2.4 or newer."
         )
     return torch
+
+
+def _tags(torch: Any) -> dict[str, Any]:
+    """What compilers are told where torch has words for it: the strides of the results depend on
+    those of the inputs.
+    """
+    tag = getattr(torch.Tag, "needs_exact_strides", None)
+    takes_tags = "tags" in inspect.signature(torch.library.custom_op).parameters
+    return {"tags": (tag,)} if takes_tags and tag is not None else {}
 
 
 def _gradient(

@@ -52,8 +52,8 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: operator_of(RAW, block=1),
         "Kernel 'f' is launched on a grid, and 'grid' is missing.\n"
-        "  Hint: give 'grid=' and 'block=', each a number, a tuple, or a function of the operator's "
-        "arguments.",
+        "  Hint: give 'grid=' and 'block=', each a number, a tuple, or a function of the operator's"
+        " arguments.",
     ),
     (
         lambda: launched(grid=lambda m: m),
@@ -91,8 +91,8 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: gradients_of((), (), (), operator_of(TOTAL)),  # type: ignore[arg-type]
         "Backward kernel 'total' is a reduction, and must be an elementwise kernel.\n"
-        "  Hint: gradients of inputs that were broadcast are summed without it; for all else give a "
-        "function.",
+        "  Hint: gradients of inputs that were broadcast are summed without it; for all else give a"
+        " function.",
     ),
     (
         lambda: matched("T z, T grad_y", "T grad_x"),
@@ -132,11 +132,12 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
         lambda: calls(ElementwiseKernel("raw T x", "T y", "y = x[i]"), (), ["x"]),
         "'scalars' names 'x', which is an array to the kernel.\n"
         "  in_params: raw T x\n"
-        "             ^^^^^^^",
+        "                 ^^^",
     ),
     (
         lambda: calls(SQUARE, (), ["x"]),
-        "The operator of kernel 'square' takes no tensor, which would tell on which device it runs.",
+        "The operator of kernel 'square' takes no tensor, which would tell on which device it"
+        " runs.",
     ),
 ]  # fmt: skip
 
