@@ -72,6 +72,7 @@ class TorchCalls:
             pairs = zip(self._operands, self._is_tensor, strict=True)
             all_raw = all(operand.is_raw for operand, is_tensor in pairs if is_tensor)
             self._arguments += AXES * operator.has_axes + (SIZE,) * (operator.has_size and all_raw)
+        self._has_defaults = any(argument.default for argument in self._arguments)
         self.schema = schema_of(self._arguments, self.results)
         self._checked: set[tuple[Any, ...]] = set()
 
@@ -143,6 +144,8 @@ class TorchCalls:
         """Return the kernel's arguments and options, with what torch has left out since it is equal
         to a default.
         """
+        if not self._has_defaults:
+            return list(args), {}
         arguments, count = self._arguments, len(self._operands)
         values = [
             argument.value if value is None else value

@@ -81,7 +81,7 @@ def torch_op(
     Raises
     ------
     BackendUnavailableError
-        There is no torch, or one without ``torch.library.custom_op`` (2.4).
+        There is no torch, or one without ``torch.library.register_vmap`` (2.5).
     ArgumentTypeError
         `kernel` is no kernel, or another parameter is of a type or a kind that does not go with it;
         a declared dtype that torch has not.
@@ -138,10 +138,10 @@ def _torch() -> Any:
         raise BackendUnavailableError(
             f"'torch_op' needs torch, which cannot be imported: {error}.\n  Hint: install 'torch'."
         ) from error
-    if not hasattr(getattr(torch, "library", None), "custom_op"):
+    if not hasattr(getattr(torch, "library", None), "register_vmap"):
         raise BackendUnavailableError(
-            f"'torch_op' needs 'torch.library.custom_op', and torch {torch.__version__} has none.\n"
-            "  Hint: install torch 2.4 or newer."
+            "'torch_op' needs the custom operators of 'torch.library', and those of torch "
+            f"{torch.__version__} lack 'register_vmap'.\n  Hint: install torch 2.5 or newer."
         )
     return torch
 

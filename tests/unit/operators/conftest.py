@@ -14,7 +14,7 @@ _NUMBERS = itertools.count()
 def torch() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what torch's own modules do at import
-        return pytest.importorskip("torch", minversion="2.4")
+        return pytest.importorskip("torch", minversion="2.5")
 
 
 @pytest.fixture(scope="session")

@@ -71,6 +71,6 @@ def test_options_that_do_not_fit(options: Any, message: str, register: Any) -> N
 
 
 def test_an_old_torch(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(torch.library, "custom_op")
-    with pytest.raises(BackendUnavailableError, match=r"install torch 2\.4 or newer"):
+    monkeypatch.delattr(torch.library, "register_vmap")
+    with pytest.raises(BackendUnavailableError, match=r"install torch 2\.5 or newer"):
         kerneltk.torch_op(samples.SQUARE, "kerneltk_tests::old")
