@@ -147,6 +147,8 @@ def on_host(array: np.ndarray[Any, Any]) -> Any:
     """Return NumPy's array as a tensor, without a copy."""
     torch = sys.modules["torch"]
     wanted = torch_dtype(torch, array.dtype)
+    if not array.size:  # torch would give it steps of zero, and its own tensors have none
+        return torch.empty(array.shape, dtype=wanted)
     if array.dtype.isbuiltin == 1:
         return torch.from_numpy(array)
     # torch reads NumPy's own dtypes only.

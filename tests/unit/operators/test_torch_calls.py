@@ -23,6 +23,10 @@ GRID: dict[str, Any] = {"grid": lambda n: -(-n // 64), "block": 64}
 Case = tuple[Any, dict[str, Any], Callable[[Any], tuple[Any, ...]], Callable[..., Any]]
 
 
+def on(device: str) -> Callable[[Any], Any]:
+    return lambda tensor: tensor.to(device)
+
+
 def like(x: Any) -> Any:
     return x.new_empty(x.shape)
 
@@ -82,7 +86,12 @@ def test_calls(case: str, register: Any, torch: Any) -> None:
     kernel, options, arguments, expected = CASES[case]
     op = register(kernel, **options)
     args = arguments(torch.arange(20, dtype=torch.float32).reshape(4, 5))
-    torch.testing.assert_close(op(*args), expected(*args))
+    result = op(*args)
+    torch.testing.assert_close(result, expected(*args))
+    on_meta = op(*(arg.to("meta") if isinstance(arg, torch.Tensor) else arg for arg in args))
+    torch.testing.assert_close(
+        on_meta, torch.utils._pytree.tree_map(on("meta"), result), check_stride=True
+    )
     checks = torch.library.opcheck(op, args)
     assert set(checks.values()) == {"SUCCESS"}
 
