@@ -57,6 +57,15 @@ class TorchCalls:
         can_be_given = operator.inputs if isinstance(operator, LaunchOperator) else operands
         names = [operand.name for operand in can_be_given]
         check_known("mutates_args", operator.name, mutates, names)
+        for operand in can_be_given:
+            known = operator.has_known_effects and not operand.is_written
+            if known and operand.name in mutates:
+                raise ArgumentValueError(
+                    operand.message(
+                        f"'mutates_args' names '{operand.name}', which kernel '{operator.name}' "
+                        "does not write to."
+                    )
+                )
         given = operator.outputs if self._gives_outputs(mutates) else ()
         self.results = 0 if given else len(operator.outputs)
         self._operands = (*operator.inputs, *given)

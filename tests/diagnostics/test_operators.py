@@ -129,6 +129,12 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
         "              ^^^",
     ),
     (
+        lambda: calls(SQUARE, ["x"]),
+        "'mutates_args' names 'x', which kernel 'square' does not write to.\n"
+        "  in_params: T x\n"
+        "             ^^^",
+    ),
+    (
         lambda: calls(ElementwiseKernel("raw T x", "T y", "y = x[i]"), (), ["x"]),
         "'scalars' names 'x', which is an array to the kernel.\n"
         "  in_params: raw T x\n"

@@ -88,6 +88,11 @@ def test_what_torch_leaves_out_is_filled_in() -> None:
     ("kernel", "options", "message"),
     [
         (samples.SQUARE, {"mutates": ["z"]}, "'mutates_args' names 'z', which kernel 'square' has"),
+        (
+            samples.SQUARE,
+            {"mutates": "x"},
+            "'mutates_args' names 'x', which kernel 'square' does no",
+        ),
         (samples.SQUARE, {"scalars": ["y"]}, "'scalars' names 'y', which kernel 'square' has not"),
         (samples.SQUARE, {"scalars": ["x"]}, "of kernel 'square' takes no tensor"),
         (samples.SCALE, {"scalars": ["x"]}, "'scalars' names 'x', which is an array"),
