@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
+
+T = TypeVar("T")
 
 Memory = Literal["constant", "device", "managed"]
 UnsupportedKind = Literal[
@@ -121,3 +124,57 @@ class SourceSummary:
     def quoted_includes(self) -> tuple[str, ...]:
         """The names in ``#include "..."`` lines, in order."""
         return tuple(include.name for include in self.includes if include.is_quoted)
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> SourceSummary:
+        """Return what gave these fields, with its tuples and records as sequences. Raises TypeError
+        or ValueError where nothing of this kind gave them.
+        """
+        kernels, symbols, shared, functions, unsupported, includes, host_code = _frozen(fields)
+        return cls(
+            tuple(
+                DeclaredKernel(name, _all(DeclaredParameter, parameters), *rest)
+                for name, parameters, *rest in kernels
+            ),
+            _all(DeclaredSymbol, symbols),
+            _all(DynamicShared, shared),
+            functions,
+            _all(Unsupported, unsupported),
+            _all(Include, includes),
+            host_code,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unmarked:
+    """An access to volatile memory before which no point can be put."""
+
+    # As a ``#line`` names it; empty for the source itself.
+    file: str
+    line: int  # one-based
+    reason: str  # where it stands
+
+
+@dataclass(frozen=True, slots=True)
+class Meetings:
+    """A source with meeting points."""
+
+    # Line by line as it was; the source itself where there is no access.
+    source: str
+    directives: tuple[str, ...] = ()  # the directives before it
+    unmarked: tuple[Unmarked, ...] = ()
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> Meetings:
+        """As `SourceSummary.from_fields`."""
+        source, directives, unmarked = fields
+        return cls(source, tuple(directives), _all(Unmarked, unmarked))
+
+
+def _frozen(fields: Any) -> Any:
+    """Return sequences as tuples, inside of each other, too."""
+    return tuple(map(_frozen, fields)) if isinstance(fields, list | tuple) else fields
+
+
+def _all(kind: Callable[..., T], records: Iterable[Sequence[Any]]) -> tuple[T, ...]:
+    return tuple(kind(*fields) for fields in records)
