@@ -34,7 +34,8 @@ _DIRECTIVES = {
     b"#": rb"\#" + _INCLUDE,
     b"%:": rb"%:" + _INCLUDE,
     b"??=": rb"\?\?=" + _INCLUDE,
-    b"__has_": rb"__has_(?:include_next|include|embed)" + _GAP + rb"\(" + _NAMED,
+    b"__has_include": rb"__has_(?:include_next|include)" + _GAP + rb"\(" + _NAMED,
+    b"__has_embed": rb"__has_embed" + _GAP + rb"\(" + _NAMED,
 }
 _SPLICE = re.compile(rb"\\[ \t]*\r?\n")
 
@@ -171,7 +172,9 @@ def _find_directives(source: bytes) -> _Directives:
     """Return each include directive of a source once: by its kind, and then in order."""
     if b"\\" in source:
         source = _SPLICE.sub(b"", source)
-    patterns = [pattern for mark, pattern in _DIRECTIVES.items() if mark in source]
+    # One byte is found at once, and is mostly not there.
+    marks = [mark for mark in _DIRECTIVES if mark[:1] in source and mark in source]
+    patterns = map(_DIRECTIVES.__getitem__, marks)
     found = chain.from_iterable(re.findall(pattern, source) for pattern in patterns)
     return tuple(dict.fromkeys((not angle, angle or quoted) for angle, quoted in found))
 
@@ -211,6 +214,27 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
             parts.append(b".")
 
 
+def file_stamp(path: str | os.PathLike[str]) -> tuple[object, ...]:
+    """What is another whenever a file's content is, mostly without reading it: for files of which a
+    key covers many. Raises OSError where there is no such file.
+    """
+    status = os.stat(path)
+    stamp = (os.fspath(path), *_times(status), status.st_size, status.st_ino)
+    if _is_settled(status):
+        return stamp
+    with open(path, "rb") as file:
+        return (*stamp, hashlib.sha256(file.read()).hexdigest())
+
+
+def _times(status: os.stat_result) -> tuple[int, int]:
+    return status.st_mtime_ns, status.st_ctime_ns
+
+
+def _is_settled(status: os.stat_result) -> bool:
+    """Return whether another change of the file would show in its times."""
+    return time.time_ns() - max(_times(status)) > _SETTLED_NS
+
+
 def _identify(directory: str) -> tuple[int, int]:
     """Return the identity of a directory, whatever path leads to it."""
     try:
@@ -226,13 +250,7 @@ def _read_header(path: str) -> _Header | None:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             return None
-        stamp = (
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            status.st_size,
-            status.st_ino,
-            status.st_dev,
-        )
+        stamp = (*_times(status), status.st_size, status.st_ino, status.st_dev)
         known = _headers.get(path)
         if known is not None and known.stamp == stamp:
             return known
@@ -241,7 +259,7 @@ def _read_header(path: str) -> _Header | None:
     except (OSError, ValueError):  # ValueError: a name with a null character
         return None
     header = _Header(stamp, hashlib.sha256(source).digest(), _find_directives(source))
-    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS:
+    if _is_settled(status):
         _headers[path] = header
     else:
         _headers.pop(path, None)

@@ -8,10 +8,12 @@ nor the templates.
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kerneltk.cache.fingerprint import file_stamp
 from kerneltk.cache.store import get_cache
 from kerneltk.codegen.specialization import Specialization
 from kerneltk.codegen.template_input import TemplateInput, template_input
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     import jinja2
 
 _GENERATED = "generated code"
-_PACKAGE = Path(__file__).parents[1]
+_TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 @cache
@@ -66,13 +68,10 @@ def render(given: TemplateInput) -> str:
 
 @cache
 def _renderer_digest() -> bytes:
-    """Return a hash of what renders a template's input."""
-    digest = hashlib.sha256()
-    paths = [Path(__file__), *sorted((_PACKAGE / "templates").glob("*.j2"))]
-    for path in paths:
-        data = path.read_bytes()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.digest()
+    """Return a hash of what tells the code that renders, and all templates, from any other."""
+    names = sorted(name for name in os.listdir(_TEMPLATES) if name.endswith(".j2"))
+    stamps = [file_stamp(path) for path in (__file__, *(f"{_TEMPLATES}/{name}" for name in names))]
+    return hashlib.sha256(repr(stamps).encode()).digest()
 
 
 def translation_unit_of(specialization: Specialization) -> TranslationUnit:

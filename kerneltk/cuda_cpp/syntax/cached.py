@@ -18,6 +18,7 @@ from importlib.machinery import all_suffixes
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
+from kerneltk.cache.fingerprint import file_stamp
 from kerneltk.cache.store import get_cache
 from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary
 
@@ -43,14 +44,12 @@ def _reader_files() -> Iterator[str]:
 
 @cache
 def _readers() -> str:
-    """What tells the code that reads sources from any other: that of this process by its version,
-    files by what changes with them, since to read them would take longer than most sources.
-    """
+    """What tells the code that reads sources from any other: this process's, and its files."""
     import kerneltk
 
-    found = [(path, os.stat(path)) for path in _reader_files()]
-    stamps = [(p, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for p, s in found]
-    return repr((kerneltk.__version__, sys.version, stamps))
+    stamps = [file_stamp(path) for path in _reader_files()]
+    found = repr((kerneltk.__version__, sys.version, stamps))
+    return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]) -> T:
