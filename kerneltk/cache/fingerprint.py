@@ -53,7 +53,8 @@ _FILE_OPTIONS = (
 # A file changed this shortly before it was read may change again within one tick of its times.
 _SETTLED_NS = 2_000_000_000
 
-_Directives = tuple[tuple[bool, bytes], ...]  # (in quotes, name) of each
+_Directive = tuple[bool, str, bytes]  # whether in quotes, the name, both as bytes of the key
+_Directives = tuple[_Directive, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +111,9 @@ def fingerprint(
         parts.append(_framed(link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
-    forced = tuple((True, os.fsencode(name)) for name in files)
-    _add_headers(parts, forced + _find_directives(source), list(dict.fromkeys(search)))
+    forced = tuple(_directive(True, os.fsencode(name)) for name in files)
+    search = list(dict.fromkeys(directory or "." for directory in search))
+    _add_headers(parts, forced + _find_directives(source), search)
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
@@ -158,6 +160,7 @@ def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
     return directories, files
 
 
+@lru_cache
 def _split_option(option: str) -> tuple[str, str]:
     """Return which of the options in question this is, or an empty string, and its value."""
     for name in (*_DIRECTORY_OPTIONS, *_FILE_OPTIONS):
@@ -176,7 +179,15 @@ def _find_directives(source: bytes) -> _Directives:
     marks = [mark for mark in _DIRECTIVES if mark[:1] in source and mark in source]
     patterns = map(_DIRECTIVES.__getitem__, marks)
     found = chain.from_iterable(re.findall(pattern, source) for pattern in patterns)
-    return tuple(dict.fromkeys((not angle, angle or quoted) for angle, quoted in found))
+    names = dict.fromkeys((not angle, angle or quoted) for angle, quoted in found)
+    return tuple(_directive(*name) for name in names)
+
+
+@lru_cache
+def _directive(is_quoted: bool, name: bytes) -> _Directive:
+    parts = [b'"' if is_quoted else b"<"]
+    _add(parts, name)
+    return is_quoted, os.fsdecode(name), b"".join(parts)
 
 
 def _add_headers(parts: list[bytes], directives: _Directives, search: list[str]) -> None:
@@ -189,13 +200,11 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
     identities: dict[str, tuple[int, int]] = {}
     queue: list[tuple[str, _Directives]] = [(".", directives)]
     for own_directory, pending in queue:  # which grows on the way
-        for quoted, encoded in pending:
-            parts.append(b'"' if quoted else b"<")
-            _add(parts, encoded)
-            name = os.fsdecode(encoded)
-            paths = [own_directory, *search] if quoted else search
-            for directory in paths[:1] if os.path.isabs(name) else paths:
-                path = os.path.join(directory, name)
+        for quoted, name, framed in pending:
+            parts.append(framed)
+            directories = [own_directory, *search] if quoted else search
+            paths = [f"{directory}/{name}" for directory in directories]
+            for path in [name] if os.path.isabs(name) else paths:
                 header = _read_header(path)
                 if header is None:
                     continue
@@ -219,20 +228,17 @@ def file_stamp(path: str | os.PathLike[str]) -> tuple[object, ...]:
     key covers many. Raises OSError where there is no such file.
     """
     status = os.stat(path)
-    stamp = (os.fspath(path), *_times(status), status.st_size, status.st_ino)
+    times = status.st_mtime_ns, status.st_ctime_ns
+    stamp = (os.fspath(path), *times, status.st_size, status.st_ino)
     if _is_settled(status):
         return stamp
     with open(path, "rb") as file:
         return (*stamp, hashlib.sha256(file.read()).hexdigest())
 
 
-def _times(status: os.stat_result) -> tuple[int, int]:
-    return status.st_mtime_ns, status.st_ctime_ns
-
-
 def _is_settled(status: os.stat_result) -> bool:
     """Return whether another change of the file would show in its times."""
-    return time.time_ns() - max(_times(status)) > _SETTLED_NS
+    return time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
 
 
 def _identify(directory: str) -> tuple[int, int]:
@@ -250,7 +256,13 @@ def _read_header(path: str) -> _Header | None:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             return None
-        stamp = (*_times(status), status.st_size, status.st_ino, status.st_dev)
+        stamp = (
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_size,
+            status.st_ino,
+            status.st_dev,
+        )
         known = _headers.get(path)
         if known is not None and known.stamp == stamp:
             return known

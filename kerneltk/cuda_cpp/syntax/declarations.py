@@ -127,21 +127,32 @@ class SourceSummary:
 
     @classmethod
     def from_fields(cls, fields: Sequence[Any]) -> SourceSummary:
-        """Return what gave these fields, with its tuples and records as sequences. Raises TypeError
-        or ValueError where nothing of this kind gave them.
+        """Return what has these fields, its tuples and records as sequences. Raises TypeError or
+        ValueError where nothing of this kind has them.
         """
-        kernels, symbols, shared, functions, unsupported, includes, host_code = _frozen(fields)
+        kernels, symbols, shared, functions, unsupported, includes, host_code = fields
         return cls(
             tuple(
-                DeclaredKernel(name, _all(DeclaredParameter, parameters), *rest)
-                for name, parameters, *rest in kernels
+                DeclaredKernel(
+                    name,
+                    _all(DeclaredParameter, parameters),
+                    tuple(template),
+                    is_c,
+                    is_definition,
+                    tuple(bounds),
+                    *rest,
+                )
+                for name, parameters, template, is_c, is_definition, bounds, *rest in kernels
             ),
             _all(DeclaredSymbol, symbols),
-            _all(DynamicShared, shared),
-            functions,
+            tuple(
+                DynamicShared(name, kind, tuple(scope), *rest)
+                for name, kind, scope, *rest in shared
+            ),
+            tuple((start, end) for start, end in functions),
             _all(Unsupported, unsupported),
             _all(Include, includes),
-            host_code,
+            tuple((start, end) for start, end in host_code),
         )
 
 
@@ -169,11 +180,6 @@ class Meetings:
         """As `SourceSummary.from_fields`."""
         source, directives, unmarked = fields
         return cls(source, tuple(directives), _all(Unmarked, unmarked))
-
-
-def _frozen(fields: Any) -> Any:
-    """Return sequences as tuples, inside of each other, too."""
-    return tuple(map(_frozen, fields)) if isinstance(fields, list | tuple) else fields
 
 
 def _all(kind: Callable[..., T], records: Iterable[Sequence[Any]]) -> tuple[T, ...]:
