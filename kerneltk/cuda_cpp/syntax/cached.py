@@ -39,7 +39,8 @@ def _reader_files() -> Iterator[str]:
             yield spec.origin
         for directory in spec.submodule_search_locations or ():
             with os.scandir(directory) as entries:
-                yield from sorted(e.path for e in entries if e.name.endswith(suffixes))
+                found = [e.path for e in entries if e.name.endswith(suffixes) and e.is_file()]
+            yield from sorted(found)
 
 
 @cache

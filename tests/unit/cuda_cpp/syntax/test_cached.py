@@ -187,6 +187,20 @@ def test_other_code_has_another_key(file: Path) -> None:
     assert readers() != before
 
 
+def test_what_editors_leave_is_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(cached, "_READERS", ("kt_package", "kt_missing"))
+    package = tmp_path / "kt_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    before = readers()
+    (package / ".#lock.py").symlink_to("nowhere")
+    (package / "notes.txt").write_text("")
+    assert readers() == before
+    (package / "module.py").write_text("")
+    assert readers() != before
+
+
 def test_another_version_has_another_key(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = readers()
     monkeypatch.setattr(kerneltk, "__version__", "0.1.1")
