@@ -120,8 +120,8 @@ def main() -> None:
     lines += [f"{name}: commit {commit_of(root)}" for name, root in roots.items()]
     lines += [f"{what}: {text}" for what, text in describe_machine().items()]
     lines += [
-        f"{given.rounds} rounds of {KERNELS} kernels: CPU time of the calling thread, ms; the least",
-        "and the median of the processes, for `later` of their medians",
+        f"{given.rounds} rounds of {KERNELS} kernels: CPU time of the calling thread, ms; the",
+        "least and the median of the processes, for `later` of their medians",
         "",
     ]
     head = "".join(f"{name + ' least':>14}{'median':>9}" for name in ("first", "apart", "later"))

@@ -12,7 +12,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple
 from functools import cache
 from importlib.machinery import all_suffixes
 from importlib.util import find_spec
@@ -66,7 +65,7 @@ def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]
         except (TypeError, ValueError):
             pass  # not what is kept here: find it again and replace it
     found = find()
-    get_cache().put(key, json.dumps(found, default=astuple).encode())
+    get_cache().put(key, json.dumps(found).encode())
     return found
 
 

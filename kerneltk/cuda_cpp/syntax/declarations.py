@@ -1,10 +1,13 @@
-"""What CUDA C++ source declares: kernels, variables, includes, and what CPU cores do not have."""
+"""What CUDA C++ source declares: kernels, variables, includes, and what CPU cores do not have.
+
+Named tuples, since every process with a raw kernel loads them: as many frozen dataclasses take twice
+as long to define.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -21,8 +24,7 @@ UnsupportedKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredParameter:
+class DeclaredParameter(NamedTuple):
     """A parameter of a kernel."""
 
     name: str  # empty where it has none
@@ -33,8 +35,7 @@ class DeclaredParameter:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredKernel:
+class DeclaredKernel(NamedTuple):
     """A ``__global__`` function."""
 
     # With its namespaces: ``"ns::foo"``. Anonymous ones have no name and are left out.
@@ -54,8 +55,7 @@ class DeclaredKernel:
     guard: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredSymbol:
+class DeclaredSymbol(NamedTuple):
     """A variable in device memory."""
 
     name: str  # with its namespaces, as `DeclaredKernel` has it
@@ -65,8 +65,7 @@ class DeclaredSymbol:
     guard: str = ""  # as `DeclaredKernel` has it
 
 
-@dataclass(frozen=True, slots=True)
-class DynamicShared:
+class DynamicShared(NamedTuple):
     """An ``extern __shared__`` array."""
 
     name: str  # without namespaces
@@ -79,8 +78,7 @@ class DynamicShared:
     guard: str = ""  # as `DeclaredKernel` has it
 
 
-@dataclass(frozen=True, slots=True)
-class Include:
+class Include(NamedTuple):
     """An ``#include``."""
 
     name: str
@@ -89,8 +87,7 @@ class Include:
     guard: str = ""  # as `DeclaredKernel` has it
 
 
-@dataclass(frozen=True, slots=True)
-class Unsupported:
+class Unsupported(NamedTuple):
     """Something that cannot run on CPU cores."""
 
     kind: UnsupportedKind  # what it is
@@ -104,8 +101,7 @@ class Unsupported:
         return bool(self.guard)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSummary:
+class SourceSummary(NamedTuple):
     """What CUDA C++ source declares."""
 
     # In the source's order. One in several branches of a conditional comes several times.
@@ -156,8 +152,7 @@ class SourceSummary:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Unmarked:
+class Unmarked(NamedTuple):
     """An access to volatile memory before which no point can be put."""
 
     # As a ``#line`` names it; empty for the source itself.
@@ -166,8 +161,7 @@ class Unmarked:
     reason: str  # where it stands
 
 
-@dataclass(frozen=True, slots=True)
-class Meetings:
+class Meetings(NamedTuple):
     """A source with meeting points."""
 
     # Line by line as it was; the source itself where there is no access.
