@@ -1,7 +1,7 @@
 """What CUDA C++ source declares: kernels, variables, includes, and what CPU cores do not have.
 
-Named tuples, since every process with a raw kernel loads them: as many frozen dataclasses take twice
-as long to define.
+Named tuples, since every process with a raw kernel loads them: as many frozen dataclasses take
+twice as long to define.
 """
 
 from __future__ import annotations
