@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kerneltk.cache.fingerprint import file_stamp
 from kerneltk.cache.store import get_cache
 from kerneltk.codegen.specialization import Specialization
 from kerneltk.codegen.template_input import TemplateInput, template_input
@@ -68,10 +67,14 @@ def render(given: TemplateInput) -> str:
 
 @cache
 def _renderer_digest() -> bytes:
-    """Return a hash of what tells the code that renders, and all templates, from any other."""
+    """Return a hash of what renders a template's input."""
+    digest = hashlib.sha256()
     names = sorted(name for name in os.listdir(_TEMPLATES) if name.endswith(".j2"))
-    stamps = [file_stamp(path) for path in (__file__, *(f"{_TEMPLATES}/{name}" for name in names))]
-    return hashlib.sha256(repr(stamps).encode()).digest()
+    for path in (__file__, *(f"{_TEMPLATES}/{name}" for name in names)):
+        with open(path, "rb") as file:
+            data = file.read()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.digest()
 
 
 def translation_unit_of(specialization: Specialization) -> TranslationUnit:
