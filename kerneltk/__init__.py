@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         TypingError,
         UnsupportedError,
     )
+    from kerneltk.operators.jax_op import jax_op
+    from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
     from kerneltk.reduction import ReductionKernel
 
@@ -57,8 +59,10 @@ __all__ = [
     "TypingError",
     "UnsupportedError",
     "disassemble",
+    "jax_op",
     "jit",
     "load",
+    "torch_op",
 ]
 
 # A module is loaded when one of its names is first used: importing the package costs next to
@@ -73,7 +77,9 @@ _HOMES = {
     "Target": "core.artifacts",
     "TranslationUnit": "core.artifacts",
     "disassemble": "backends.disassembly",
+    "jax_op": "operators.jax_op",
     "load": "raw",
+    "torch_op": "operators.torch_op",
 }
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def _snippets() -> Iterator[tuple[str, str]]:
 
 
 SNIPPETS = dict(_snippets())
+# Libraries that ours works with and does not need: snippets with them are run where they are.
+OPTIONAL = ("torch", "jax")
 # What pages say of object code is true of a unit that is compiled alone, not of joint ones.
 OWN_CACHE = Cache(None)
 
@@ -77,6 +80,10 @@ def test_pages_have_snippets() -> None:
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_snippet(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, page = SNIPPETS[name], name.rpartition(":")[0]
+    for library in OPTIONAL:
+        if re.search(rf"^import {library}$", text, re.M):
+            warnings.simplefilter("ignore")  # what its own modules do
+            pytest.importorskip(library)
     # Functions that are compiled look for their text, which of the whole page is no Python.
     lines = text.splitlines(keepends=True)
     monkeypatch.setattr(pipeline, "get_cache", lambda: OWN_CACHE)

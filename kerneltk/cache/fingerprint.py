@@ -34,7 +34,8 @@ _DIRECTIVES = {
     b"#": rb"\#" + _INCLUDE,
     b"%:": rb"%:" + _INCLUDE,
     b"??=": rb"\?\?=" + _INCLUDE,
-    b"__has_": rb"__has_(?:include_next|include|embed)" + _GAP + rb"\(" + _NAMED,
+    b"__has_include": rb"__has_(?:include_next|include)" + _GAP + rb"\(" + _NAMED,
+    b"__has_embed": rb"__has_embed" + _GAP + rb"\(" + _NAMED,
 }
 _SPLICE = re.compile(rb"\\[ \t]*\r?\n")
 
@@ -52,7 +53,8 @@ _FILE_OPTIONS = (
 # A file changed this shortly before it was read may change again within one tick of its times.
 _SETTLED_NS = 2_000_000_000
 
-_Directives = tuple[tuple[bool, bytes], ...]  # (in quotes, name) of each
+_Directive = tuple[bool, str, bytes]  # whether in quotes, the name, both as bytes of the key
+_Directives = tuple[_Directive, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,9 @@ def fingerprint(
         parts.append(_framed(link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
-    forced = tuple((True, os.fsencode(name)) for name in files)
-    _add_headers(parts, forced + _find_directives(source), list(dict.fromkeys(search)))
+    forced = tuple(_directive(True, os.fsencode(name)) for name in files)
+    search = list(dict.fromkeys(directory or "." for directory in search))
+    _add_headers(parts, forced + _find_directives(source), search)
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
@@ -157,6 +160,7 @@ def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
     return directories, files
 
 
+@lru_cache
 def _split_option(option: str) -> tuple[str, str]:
     """Return which of the options in question this is, or an empty string, and its value."""
     for name in (*_DIRECTORY_OPTIONS, *_FILE_OPTIONS):
@@ -171,9 +175,19 @@ def _find_directives(source: bytes) -> _Directives:
     """Return each include directive of a source once: by its kind, and then in order."""
     if b"\\" in source:
         source = _SPLICE.sub(b"", source)
-    patterns = [pattern for mark, pattern in _DIRECTIVES.items() if mark in source]
+    # One byte is found at once, and is mostly not there.
+    marks = [mark for mark in _DIRECTIVES if mark[:1] in source and mark in source]
+    patterns = map(_DIRECTIVES.__getitem__, marks)
     found = chain.from_iterable(re.findall(pattern, source) for pattern in patterns)
-    return tuple(dict.fromkeys((not angle, angle or quoted) for angle, quoted in found))
+    names = dict.fromkeys((not angle, angle or quoted) for angle, quoted in found)
+    return tuple(_directive(*name) for name in names)
+
+
+@lru_cache
+def _directive(is_quoted: bool, name: bytes) -> _Directive:
+    parts = [b'"' if is_quoted else b"<"]
+    _add(parts, name)
+    return is_quoted, os.fsdecode(name), b"".join(parts)
 
 
 def _add_headers(parts: list[bytes], directives: _Directives, search: list[str]) -> None:
@@ -186,13 +200,11 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
     identities: dict[str, tuple[int, int]] = {}
     queue: list[tuple[str, _Directives]] = [(".", directives)]
     for own_directory, pending in queue:  # which grows on the way
-        for quoted, encoded in pending:
-            parts.append(b'"' if quoted else b"<")
-            _add(parts, encoded)
-            name = os.fsdecode(encoded)
-            paths = [own_directory, *search] if quoted else search
-            for directory in paths[:1] if os.path.isabs(name) else paths:
-                path = os.path.join(directory, name)
+        for quoted, name, framed in pending:
+            parts.append(framed)
+            directories = [own_directory, *search] if quoted else search
+            paths = [f"{directory}/{name}" for directory in directories]
+            for path in [name] if os.path.isabs(name) else paths:
                 header = _read_header(path)
                 if header is None:
                     continue
@@ -209,6 +221,24 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
                 parts.append(b"+" + header.digest)
                 queue.append((directory, header.directives))
             parts.append(b".")
+
+
+def file_stamp(path: str | os.PathLike[str]) -> tuple[object, ...]:
+    """What is another whenever a file's content is, mostly without reading it: for files of which a
+    key covers many. Raises OSError where there is no such file.
+    """
+    status = os.stat(path)
+    times = status.st_mtime_ns, status.st_ctime_ns
+    stamp = (os.fspath(path), *times, status.st_size, status.st_ino)
+    if _is_settled(status):
+        return stamp
+    with open(path, "rb") as file:
+        return (*stamp, hashlib.sha256(file.read()).hexdigest())
+
+
+def _is_settled(status: os.stat_result) -> bool:
+    """Return whether another change of the file would show in its times."""
+    return time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
 
 
 def _identify(directory: str) -> tuple[int, int]:
@@ -241,7 +271,7 @@ def _read_header(path: str) -> _Header | None:
     except (OSError, ValueError):  # ValueError: a name with a null character
         return None
     header = _Header(stamp, hashlib.sha256(source).digest(), _find_directives(source))
-    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS:
+    if _is_settled(status):
         _headers[path] = header
     else:
         _headers.pop(path, None)

@@ -93,6 +93,13 @@ class KernelDefinition(ABC):
     def returns(self) -> Literal["none", "one", "tuple"]:
         """What a call returns: nothing, its output, or a tuple of outputs."""
 
+    @property
+    @abstractmethod
+    def is_batchable(self) -> bool:
+        """Whether a call with stacked arguments gives the stacked results: the body sees elements,
+        and neither where they stand nor how many there are. False where that is not certain.
+        """
+
     @abstractmethod
     def resolve(
         self, specs: Sequence[ArraySpec | None], values: Sequence[Any], options: Any

@@ -82,6 +82,16 @@ class ElementwiseDefinition(KernelDefinition):
             return "none"
         return "one" if len(self.signature.outputs) == 1 and not self.return_tuple else "tuple"
 
+    @property
+    def is_batchable(self) -> bool:
+        """Whether a call with stacked arguments gives the stacked results."""
+        if any(parameter.raw for parameter in self.signature.parameters):
+            return False
+        facts = self.facts
+        observed = not facts.observed.isdisjoint(("i", "_ind", "n"))
+        runs_by_chunk = bool(self.loop_prep or self.after_loop)
+        return not (observed or facts.opaque or facts.by_reference or runs_by_chunk)
+
     def resolve(
         self, specs: Sequence[ArraySpec | None], values: Sequence[Any], options: _Options
     ) -> Resolved:

@@ -81,6 +81,12 @@ class ReductionDefinition(KernelDefinition):
         """What a call returns."""
         return "one" if len(self.signature.outputs) == 1 else "tuple"
 
+    @property
+    def is_batchable(self) -> bool:
+        """Whether a call with stacked arguments gives the stacked results."""
+        raw = any(p.raw or self.views(p) for p in self.signature.parameters)
+        return not (raw or self.uses_output_number or self.facts.opaque)
+
     def resolve(
         self, specs: Sequence[ArraySpec | None], values: Sequence[Any], options: _Options
     ) -> Resolved:

@@ -8,6 +8,7 @@ nor the templates.
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import jinja2
 
 _GENERATED = "generated code"
-_PACKAGE = Path(__file__).parents[1]
+_TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 @cache
@@ -68,9 +69,10 @@ def render(given: TemplateInput) -> str:
 def _renderer_digest() -> bytes:
     """Return a hash of what renders a template's input."""
     digest = hashlib.sha256()
-    paths = [Path(__file__), *sorted((_PACKAGE / "templates").glob("*.j2"))]
-    for path in paths:
-        data = path.read_bytes()
+    names = sorted(name for name in os.listdir(_TEMPLATES) if name.endswith(".j2"))
+    for path in (__file__, *(f"{_TEMPLATES}/{name}" for name in names)):
+        with open(path, "rb") as file:
+            data = file.read()
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.digest()
 

@@ -16,12 +16,10 @@ _PACK_BYTES = 16
 
 def c_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     """Return the strides (bytes) of a C-contiguous array."""
-    strides = []
-    step = itemsize
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))
+    strides = [itemsize] * len(shape)
+    for axis in range(len(shape) - 1, 0, -1):
+        strides[axis - 1] = strides[axis] * max(shape[axis], 1)
+    return tuple(strides)
 
 
 def f_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
@@ -107,6 +105,15 @@ class ArraySpec:
                 raise ValueError(f"{len(extents)} extents and {len(steps)} strides do not match.")
         return cls(kind, extents, steps, offset % _PACK_BYTES)
 
+    @classmethod
+    def dense(
+        cls, dtype: np.dtype[Any], shape: tuple[int, ...], order: Literal["C", "F"] = "C"
+    ) -> ArraySpec:
+        """Describe an array without gaps; extents may be numbers that stand for integers, such as
+        torch's symbolic ones, and stay what they are.
+        """
+        return cls(dtype, shape, (c_strides if order == "C" else f_strides)(shape, dtype.itemsize))
+
     @property
     def size(self) -> int:
         """Number of elements."""
@@ -120,12 +127,10 @@ class ArraySpec:
 
 def is_c_contiguous(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
     """Return whether strides (bytes) are those of a dense array in C order."""
-    if 0 in shape:
-        return True
     step = itemsize
     for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if extent != 1 and stride != step:
-            return False
+        if stride != step and extent != 1:
+            return 0 in shape
         step *= extent
     return True
 
@@ -149,9 +154,11 @@ def broadcast_shapes(left: Sequence[int], right: Sequence[int]) -> tuple[int, ..
     lead = len(longer) - len(shorter)
     shape = list(longer)
     for axis, extent in enumerate(shorter, lead):
+        if extent == shape[axis]:  # asked first: of symbolic extents it may be all that is known
+            continue
         if shape[axis] == 1:
             shape[axis] = extent
-        elif extent not in (1, shape[axis]):
+        elif extent != 1:
             raise ValueError(f"{tuple(left)} and {tuple(right)} do not go together.")
     return tuple(shape)
 

@@ -89,9 +89,8 @@ def get_settings() -> Settings:
             f"KERNELTK_HOST_DEBUG takes 'memory' and 'symbols', comma separated, not "
             f"'{unknown[0]}'."
         )
-    # Who steps through a kernel takes time.
-    limit = env.get("KERNELTK_HOST_TIME_LIMIT") or ("0" if "symbols" in debug else "600")
-    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", limit):
+    limit = env.get("KERNELTK_HOST_TIME_LIMIT")
+    if limit and not re.fullmatch(r"\d+(\.\d*)?|\.\d+", limit):
         raise ValueError(f"KERNELTK_HOST_TIME_LIMIT must be a number of seconds, not '{limit}'.")
     launcher = env.get("KERNELTK_LAUNCHER", "")
     if launcher not in ("", "python", "compiled"):
@@ -102,7 +101,8 @@ def get_settings() -> Settings:
         num_threads=int(threads) if threads else None,
         host_sanitizers=tuple(filter(None, env.get("KERNELTK_HOST_SANITIZE", "").split(","))),
         host_debug=tuple(sorted(debug)),
-        host_time_limit=float(limit),
+        # Who steps through a kernel takes time.
+        host_time_limit=float(limit or (0 if "symbols" in debug else 600)),
         cuda_include=tuple(filter(None, env.get("KERNELTK_CUDA_INCLUDE", "").split(os.pathsep))),
         cuda_home=tuple(
             filter(None, (env.get("CUDA_HOME"), env.get("CUDA_PATH"), "/usr/local/cuda"))

@@ -75,7 +75,7 @@ def _unit_of(kind: ParameterType | None) -> int:
     if kind is None or kind.pointee is None or _takes_any_dtype(kind):
         return 1
     unit = max(kind.pointee.size, 1)
-    rows = re.search(r"\(\*\)((?:\[\d+\])+)", kind.name)
+    rows = "(*)" in kind.name and re.search(r"\(\*\)((?:\[\d+\])+)", kind.name)
     for extent in re.findall(r"\d+", rows[1]) if rows else ():
         unit *= int(extent)
     return unit

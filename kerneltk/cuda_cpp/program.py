@@ -220,11 +220,9 @@ class RawProgram:
     def unit(self, backend: Capabilities) -> TranslationUnit:
         """Return the translation unit for a backend."""
         left_out = self._left_out.get(backend.name, {})
-        requests = [
-            replace(request, symbol=self._c_symbols.get(request.expression, ""))
-            for request in self.requests()
-            if request.expression not in left_out
-        ]
+        requests = [r for r in self.requests() if r.expression not in left_out]
+        if self._c_symbols:
+            requests = [replace(r, symbol=self._c_symbols.get(r.expression, "")) for r in requests]
         return self.source.unit(backend, requests)
 
     def _refused_requests(self, error: CompileError) -> dict[str, str] | None:

@@ -24,7 +24,8 @@ from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import bytes_of, without_directives
-from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
+from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
+from kerneltk.cuda_cpp.syntax.cached import has_volatile, read_source, with_meetings
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -103,8 +104,6 @@ class RawSource:
     @cached_property
     def summary(self) -> SourceSummary:
         """What the source declares."""
-        from kerneltk.cuda_cpp.syntax.reader import read_source  # loads the parser
-
         return read_source(self.code)
 
     @cached_property
@@ -184,9 +183,6 @@ class RawSource:
         """The source as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
-        from kerneltk.cuda_cpp.syntax.host_code import blank_host_code
-        from kerneltk.cuda_cpp.syntax.reader import read_source
-
         source = with_headers(self, self._find_header)
         summary = self.summary if source == self.code else read_source(source)
         return blank_host_code(source, summary).removeprefix(_BYTE_ORDER_MARK)
@@ -201,8 +197,6 @@ class RawSource:
         if not self.has_host_code and (is_volatile or any(map(has_bounds, headers))):
             source = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
         if has_bounds(source):
-            from kerneltk.cuda_cpp.syntax.reader import read_source
-
             summary = self.summary if source == self.code else read_source(source)
             source = with_bounds(source, summary.kernels)
         return _NO_INLINE.sub("_kt_noinline", source)
@@ -215,8 +209,6 @@ class RawSource:
         asked = [request.expression for request in requests if has_volatile(request.expression)]
         if not asked and not any(map(has_volatile, (*directives, self._host_source))):
             return directives, self._host_source
-        from kerneltk.cuda_cpp.syntax.volatile import with_meetings
-
         names = [plain_name(expression).rpartition("::")[2] for expression in asked]
         found = with_meetings(self._host_source, directives, names)
         for access in found.unmarked:

@@ -46,7 +46,7 @@ def _memory_of(tensor: Any) -> Memory:
             f"A tensor of layout '{tensor.layout}' cannot be passed to a kernel.\n"
             "  Hint: pass 'x.to_dense()', or its indices and values as arguments."
         )
-    dtype = _dtype_of(tensor)
+    dtype = dtype_of(tensor)
     if tensor.is_conj() or tensor.is_neg():
         # Memory has the elements before they are conjugated or negated.
         tensor = tensor.detach().resolve_conj().resolve_neg()
@@ -63,7 +63,7 @@ def _memory_of(tensor: Any) -> Memory:
     return Memory(int(tensor.data_ptr()), dtype, shape, strides, tensor)
 
 
-def _dtype_of(tensor: Any) -> np.dtype[Any]:
+def dtype_of(tensor: Any) -> np.dtype[Any]:
     """Return the dtype of a tensor; those that NumPy has not are `ml_dtypes`'."""
     known = _known.get(tensor.dtype)
     if known is not None:
@@ -126,9 +126,16 @@ def note_write(tensor: Any) -> None:
 
 
 @lru_cache(maxsize=256)
-def _torch_dtype(torch: Any, dtype: np.dtype[Any]) -> Any:
+def torch_dtype_or_none(torch: Any, dtype: np.dtype[Any]) -> Any:
+    """Return torch's dtype for one of NumPy's; None if there is none."""
     found = getattr(torch, dtype.name, None) if dtype.names is None else None
-    if not isinstance(found, torch.dtype):
+    return found if isinstance(found, torch.dtype) else None
+
+
+def torch_dtype(torch: Any, dtype: np.dtype[Any]) -> Any:
+    """Return torch's dtype for one of NumPy's; raises ArgumentTypeError if there is none."""
+    found = torch_dtype_or_none(torch, dtype)
+    if found is None:
         raise ArgumentTypeError(
             f"A result of dtype '{dtype}' cannot be given back as a tensor: torch has no such "
             "dtype.\n  Hint: give the output, as an array of NumPy or CuPy."
@@ -139,7 +146,9 @@ def _torch_dtype(torch: Any, dtype: np.dtype[Any]) -> Any:
 def on_host(array: np.ndarray[Any, Any]) -> Any:
     """Return NumPy's array as a tensor, without a copy."""
     torch = sys.modules["torch"]
-    wanted = _torch_dtype(torch, array.dtype)
+    wanted = torch_dtype(torch, array.dtype)
+    if not array.size:  # torch would give it steps of zero, and its own tensors have none
+        return torch.empty(array.shape, dtype=wanted)
     if array.dtype.isbuiltin == 1:
         return torch.from_numpy(array)
     # torch reads NumPy's own dtypes only.
@@ -151,7 +160,7 @@ def new_tensor(
 ) -> Any:
     """Return a tensor in a block of memory that `TorchLibrary` allocated; strides in bytes."""
     steps = [step // dtype.itemsize for step in strides]
-    return block.view(_torch_dtype(sys.modules["torch"], dtype)).as_strided(shape, steps)
+    return block.view(torch_dtype(sys.modules["torch"], dtype)).as_strided(shape, steps)
 
 
 class TorchLibrary:

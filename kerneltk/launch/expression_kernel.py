@@ -18,6 +18,7 @@ from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import NotCompiledError
 from kerneltk.launch import call_arguments
+from kerneltk.launch.call_description import CallDescription
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
@@ -104,12 +105,32 @@ class ExpressionKernel(ABC, Generic[D]):
         """Resolve and schedule a call with such arguments, inputs first; its unit is None where
         nothing is to be computed.
         """
-        specs = [call_arguments.spec_of(argument) for argument in args]
-        inputs = args[: len(definition.signature.inputs)]
-        resolved = definition.resolve(specs, inputs, options)
+        resolved = _resolved(definition, args, options)
         geometry = definition.schedule(resolved, backend, None, options)
         unit = None if geometry is None else translation_unit_of(geometry.specialization)
         return resolved, unit
+
+    def describe_call(self, args: Sequence[Any], options: Any = None) -> CallDescription:
+        """Describe the results of a call, without any memory.
+
+        Parameters
+        ----------
+        args : sequence of ArraySpec, array, number, number type or dtype
+            One an input, or one an input and an output. Extents and strides of an `ArraySpec` may
+            be numbers that stand for integers; those of the results then are.
+        options : tuple, optional
+            As `KernelDefinition.resolve` takes them.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            As a call does, where types and shapes tell.
+        """
+        definition = self._definition
+        resolved = _resolved(definition, args, options)
+        outputs = tuple(spec for spec in resolved.specs[self.nin :] if spec is not None)
+        written = frozenset(p.name for p in definition.signature.inputs if not p.is_const)
+        return CallDescription(outputs, written, definition.is_batchable)
 
     @abstractmethod
     def translation_unit(
@@ -139,3 +160,9 @@ class ExpressionKernel(ABC, Generic[D]):
         backend = capabilities_of_target(target).name
         unit = self.translation_unit(*args, backend=backend, **named)
         return pipeline.compile_ahead(unit, target)
+
+
+def _resolved(definition: KernelDefinition, args: Sequence[Any], options: Any) -> Resolved:
+    """Resolve a call with such arguments, inputs first."""
+    specs = [call_arguments.spec_of(argument) for argument in args]
+    return definition.resolve(specs, args[: len(definition.signature.inputs)], options)

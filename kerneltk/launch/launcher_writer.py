@@ -17,7 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.backends.base import Access, BlocksOf, Bound, LaunchValue, record_bytes
+from kerneltk.backends.base import (
+    Access,
+    ArrayAccess,
+    BlocksOf,
+    Bound,
+    LaunchCall,
+    LaunchValue,
+    record_bytes,
+)
 from kerneltk.launch.launcher_spec import Argument, Guard, LauncherSpec, MultipleOf, Structure
 
 _Parts = dict[str, str | list[str]]
@@ -120,6 +128,9 @@ _NAMES = {
 }
 
 
+_FIELDS = [[field.name for field in fields(k)] for k in (ArrayAccess, LaunchCall, LauncherSpec)]
+
+
 @lru_cache
 def _lines(template: str) -> list[tuple[str, str, str]]:
     """The lines of a template: of each its margin, the name that is alone in it, and the line."""
@@ -178,8 +189,8 @@ class _Writer:
         self.has_plans = spec.bound is None
         # Some of what a spec holds is known to the launcher by its address alone.
         self.names: dict[str, Any] = {**_NAMES, "spec": spec, "last": (None, None)}
-        for part in (spec.arrays, spec.call, spec):
-            self.names |= {field.name: getattr(part, field.name) for field in fields(part)}
+        for part, names in zip((spec.arrays, spec.call, spec), _FIELDS, strict=True):
+            self.names |= {name: getattr(part, name) for name in names}
         if spec.bound is not None:
             self.names |= zip(_GRID_COLUMNS, spec.bound.row(None), strict=True)
         self._unpacking: list[str] = []

@@ -6,9 +6,15 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from kerneltk.launch.compiled import description_of, launcher_class
 from kerneltk.launch.launcher_spec import LauncherSpec
 from kerneltk.launch.launcher_writer import WrittenLauncher, write_launcher
+
+
+def launcher_class() -> Any:
+    """The class of compiled launchers; None where launchers are to be in Python."""
+    from kerneltk.launch import compiled  # no import of the package needs it
+
+    return compiled.launcher_class()
 
 
 class BoundLauncher(NamedTuple):
@@ -47,7 +53,9 @@ class LauncherTemplate:
 
     @cached_property
     def _description(self) -> tuple[Any, ...] | None:
-        return description_of(self.spec)
+        from kerneltk.launch import compiled
+
+        return compiled.description_of(self.spec)
 
     def bind(
         self,

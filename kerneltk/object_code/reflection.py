@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from kerneltk.object_code import elf
@@ -55,6 +56,7 @@ _HEAD = struct.Struct("<4I")
 _RECORD = struct.Struct("<6I")
 _MAX_TYPES = 1 << 16
 
+_QUALIFIERS = ("const", "volatile")
 _POINTER, _ENUM, _CONST, _FUNCTION, _REFERENCE, _VOID, _ARRAY = 1, 2, 16, 64, 128, 256, 1024
 
 # Name -> kind, dtype, size.
@@ -169,6 +171,7 @@ def dtype_of_number(name: str) -> str:
     return _NUMBERS.get(_OTHER_NAMES.get(name, name), ("", "", 0))[1]
 
 
+@lru_cache
 def normalised_name(name: str) -> str:
     """Return one spelling for what compilers spell in several ways.
 
@@ -177,6 +180,15 @@ def normalised_name(name: str) -> str:
     >>> normalised_name("vec<long unsigned int, (int)3> *")
     'vec<unsigned long, 3>*'
     """
+    plain = name.strip().removesuffix("__restrict__").removesuffix("__restrict").rstrip()
+    pointee = plain.removesuffix("*").rstrip()
+    if pointee.removeprefix("const ") in _NUMBERS:  # most parameters are, and no rule is for them
+        return f"{pointee}*" if plain.endswith("*") else pointee
+    return _rewritten(name)
+
+
+def _rewritten(name: str) -> str:
+    """Return a name by all rules."""
     name = re.sub(r"\((?:unnamed|anonymous) (?:struct|class|union|enum) at [^()]*\)", "", name)
     name = re.sub(r"(?:<unnamed>|\{anonymous\}|\(anonymous namespace\))::", "(anonymous)::", name)
     name = re.sub(r"(?<!\w)(?:struct|class|union|enum)\s+(?=[\w<(])", "", name)
@@ -243,7 +255,7 @@ def _split_names(spelled: str, count: int) -> list[str]:
     if count == 0:
         return []
     spelled = spelled.strip().removesuffix("]").strip()
-    parts = re.split(r"[,;] _kt_P ?= ?", spelled)
+    parts = re.split(r"[,;] _kt_P ?= ?", spelled) if "_kt_P" in spelled else [spelled]
     if len(parts) != count or count == 1:
         if spelled[:1] in ("{", "<") and _matching(spelled) == len(spelled) - 1:
             spelled = spelled[1:-1]
@@ -292,15 +304,19 @@ def _without_qualifiers(name: str) -> tuple[str, bool]:
     """Return a type's name without its own ``const`` and ``volatile``, and whether it has const."""
     is_const = False
     while True:
-        shorter = re.sub(r"(?:\s|(?<=[*&]))(?:const|volatile)\Z", "", name)
+        shorter = name
+        if name.endswith(_QUALIFIERS):
+            shorter = re.sub(r"(?:\s|(?<=[*&]))(?:const|volatile)\Z", "", name)
         if shorter == name and not name.endswith(("*", "&")) and "(*" not in name:
-            shorter = re.sub(r"\A(?:const|volatile)\s+", "", name)
+            first, blank, rest = name.partition(" ")
+            shorter = rest.lstrip() if blank and first in _QUALIFIERS else name
         if shorter == name:
             return name.strip(), is_const
         is_const = is_const or "const" in name[: len(name) - len(shorter)] + name[len(shorter) :]
         name = shorter
 
 
+@lru_cache
 def _type_of(record: _Record, name: str) -> ParameterType:
     size, alignment, flags, *inner = record
     name, _ = _without_qualifiers(name)

@@ -104,7 +104,7 @@ def _describe_outputs(
     for index, parameter in enumerate(signature.outputs, len(signature.inputs)):
         spec = given[index]
         if spec is None:
-            given[index] = ArraySpec.make(binding.dtypes[index], shape, order=order)
+            given[index] = ArraySpec.dense(binding.dtypes[index], shape, order)
         elif not parameter.raw and spec.shape != shape:
             sentence = f"Output '{parameter.name}' has shape {spec.shape}, but {why} {shape}."
             raise ArgumentValueError(signature.message(sentence, index))
@@ -153,8 +153,8 @@ def _result_order(
 ) -> Literal["C", "F"]:
     """Fortran's where every one of `count` inputs of the full shape is dense in that order only."""
     fortran = [
-        is_f_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
-        and not is_c_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
+        not is_c_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
+        and is_f_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
         for spec, parameter in zip(given[:count], signature.inputs, strict=False)
         if spec is not None and not parameter.raw and spec.shape == shape
     ]

@@ -189,18 +189,17 @@ def load_library(code: ObjectCode) -> HostLibrary:
 
 
 def _compile_pool() -> bytes:
-    source = "".join(
-        f'#line 1 "{path.name}"\n{path.read_text(encoding="utf-8")}' for path in _SOURCES
-    )
     options = toolchain.runtime_options()
     target = toolchain.target()
-    fields = (source, target.architecture, target.compiler, *options)
+    parts = (b'#line 1 "%s"\n%s' % (path.name.encode(), path.read_bytes()) for path in _SOURCES)
+    source = b"".join(parts)
+    fields = (hashlib.sha256(source).hexdigest(), target.architecture, target.compiler, *options)
     text = "".join(f"{len(field)}:{field}" for field in fields)
     key = hashlib.sha256(text.encode()).hexdigest()
     kept = get_cache().get(key)
     if kept is not None:
         return kept
-    code, log = toolchain.build(_SOURCES[0].name, source, options, language="c")
+    code, log = toolchain.build(_SOURCES[0].name, source.decode(), options, language="c")
     if code is None:
         raise BackendUnavailableError(f"The host runtime does not compile:\n{log}")
     get_cache().put(key, code)

@@ -13,6 +13,7 @@ checked (``memory``), for a debugger (``symbols``), or both.
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import hashlib
 import importlib.util
@@ -200,20 +201,16 @@ def find_compiler() -> Compiler:
 @cache
 def _library_path(name: str) -> str | None:
     """Return where the dynamic loader finds a system library, or None if there is none."""
-
-    class LinkMap(ctypes.Structure):
-        _fields_ = (("address", ctypes.c_void_p), ("name", ctypes.c_char_p))
-
     try:
-        library = ctypes.CDLL(name)
-        dlinfo = ctypes.CDLL(None).dlinfo
+        library = _ctypes.dlopen(name, os.RTLD_NOW)
+        dlinfo = ctypes.pythonapi.dlinfo
     except (OSError, AttributeError):
         return None
-    link_map = ctypes.POINTER(LinkMap)()
+    link_map = ctypes.POINTER(ctypes.c_char_p)()  # an address, and behind it the name
     dlinfo.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-    if dlinfo(library._handle, 2, ctypes.byref(link_map)):  # RTLD_DI_LINKMAP
+    if dlinfo(library, 2, ctypes.byref(link_map)):  # RTLD_DI_LINKMAP
         return None
-    path: bytes = link_map.contents.name
+    path = link_map[1] or b""
     return os.fsdecode(path) if os.path.isabs(path) else None
 
 
@@ -441,6 +438,7 @@ _TAKES_VALUE = {
     "-fmad": "-fmad",
     "--fmad": "-fmad",
 }
+_LETTERS = ("-D", "-U", "-I")  # the value may follow at once
 _FLAGS = {
     "-use_fast_math": ("-ffast-math",),
     "--use_fast_math": ("-ffast-math",),
@@ -469,12 +467,12 @@ def host_options(options: Sequence[str]) -> tuple[str, ...]:
         if option in _FLAGS:
             result += _FLAGS[option]
             continue
-        if re.fullmatch(_WITHOUT_EFFECT, option):
+        if option[:2] not in _LETTERS and re.fullmatch(_WITHOUT_EFFECT, option):
             continue
         name, equals, value = option.partition("=")
         if name not in _TAKES_VALUE or (not equals and name != option):
             name, value = option[:2], option[2:]
-            if name not in ("-D", "-U", "-I"):
+            if name not in _LETTERS:
                 raise _unknown_option(option)
         elif not equals:
             value = next(rest, "")

@@ -1,9 +1,15 @@
-"""What CUDA C++ source declares: kernels, variables, includes, and what CPU cores do not have."""
+"""What CUDA C++ source declares: kernels, variables, includes, and what CPU cores do not have.
+
+Named tuples, since every process with a raw kernel loads them: as many frozen dataclasses take
+twice as long to define.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 Memory = Literal["constant", "device", "managed"]
 UnsupportedKind = Literal[
@@ -18,8 +24,7 @@ UnsupportedKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredParameter:
+class DeclaredParameter(NamedTuple):
     """A parameter of a kernel."""
 
     name: str  # empty where it has none
@@ -30,8 +35,7 @@ class DeclaredParameter:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredKernel:
+class DeclaredKernel(NamedTuple):
     """A ``__global__`` function."""
 
     # With its namespaces: ``"ns::foo"``. Anonymous ones have no name and are left out.
@@ -51,8 +55,7 @@ class DeclaredKernel:
     guard: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredSymbol:
+class DeclaredSymbol(NamedTuple):
     """A variable in device memory."""
 
     name: str  # with its namespaces, as `DeclaredKernel` has it
@@ -62,8 +65,7 @@ class DeclaredSymbol:
     guard: str = ""  # as `DeclaredKernel` has it
 
 
-@dataclass(frozen=True, slots=True)
-class DynamicShared:
+class DynamicShared(NamedTuple):
     """An ``extern __shared__`` array."""
 
     name: str  # without namespaces
@@ -76,8 +78,7 @@ class DynamicShared:
     guard: str = ""  # as `DeclaredKernel` has it
 
 
-@dataclass(frozen=True, slots=True)
-class Include:
+class Include(NamedTuple):
     """An ``#include``."""
 
     name: str
@@ -86,8 +87,7 @@ class Include:
     guard: str = ""  # as `DeclaredKernel` has it
 
 
-@dataclass(frozen=True, slots=True)
-class Unsupported:
+class Unsupported(NamedTuple):
     """Something that cannot run on CPU cores."""
 
     kind: UnsupportedKind  # what it is
@@ -101,8 +101,7 @@ class Unsupported:
         return bool(self.guard)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSummary:
+class SourceSummary(NamedTuple):
     """What CUDA C++ source declares."""
 
     # In the source's order. One in several branches of a conditional comes several times.
@@ -121,3 +120,61 @@ class SourceSummary:
     def quoted_includes(self) -> tuple[str, ...]:
         """The names in ``#include "..."`` lines, in order."""
         return tuple(include.name for include in self.includes if include.is_quoted)
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> SourceSummary:
+        """Return what has these fields, its tuples and records as sequences. Raises TypeError or
+        ValueError where nothing of this kind has them.
+        """
+        kernels, symbols, shared, functions, unsupported, includes, host_code = fields
+        return cls(
+            tuple(
+                DeclaredKernel(
+                    name,
+                    _all(DeclaredParameter, parameters),
+                    tuple(template),
+                    is_c,
+                    is_definition,
+                    tuple(bounds),
+                    *rest,
+                )
+                for name, parameters, template, is_c, is_definition, bounds, *rest in kernels
+            ),
+            _all(DeclaredSymbol, symbols),
+            tuple(
+                DynamicShared(name, kind, tuple(scope), *rest)
+                for name, kind, scope, *rest in shared
+            ),
+            tuple((start, end) for start, end in functions),
+            _all(Unsupported, unsupported),
+            _all(Include, includes),
+            tuple((start, end) for start, end in host_code),
+        )
+
+
+class Unmarked(NamedTuple):
+    """An access to volatile memory before which no point can be put."""
+
+    # As a ``#line`` names it; empty for the source itself.
+    file: str
+    line: int  # one-based
+    reason: str  # where it stands
+
+
+class Meetings(NamedTuple):
+    """A source with meeting points."""
+
+    # Line by line as it was; the source itself where there is no access.
+    source: str
+    directives: tuple[str, ...] = ()  # the directives before it
+    unmarked: tuple[Unmarked, ...] = ()
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> Meetings:
+        """As `SourceSummary.from_fields`."""
+        source, directives, unmarked = fields
+        return cls(source, tuple(directives), _all(Unmarked, unmarked))
+
+
+def _all(kind: Callable[..., T], records: Iterable[Sequence[Any]]) -> tuple[T, ...]:
+    return tuple(kind(*fields) for fields in records)

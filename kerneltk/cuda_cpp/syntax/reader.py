@@ -5,7 +5,6 @@ Nothing here decides whether the source is valid: the compiler does.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import (
@@ -77,7 +76,7 @@ class _Found:
         declared = {form_of(k): k.launch_bounds for k in kernels if not k.is_definition}
         return SourceSummary(
             kernels=tuple(
-                replace(k, launch_bounds=k.launch_bounds or declared.get(form_of(k), ()))
+                k._replace(launch_bounds=k.launch_bounds or declared.get(form_of(k), ()))
                 for k in kernels
                 if k.is_definition or k.name not in defined
             ),

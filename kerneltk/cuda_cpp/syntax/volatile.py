@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kerneltk.cuda_cpp.syntax.declarations import Meetings, Unmarked
 from kerneltk.cuda_cpp.syntax.preprocess import (
     Directive,
     Prepared,
@@ -80,26 +81,6 @@ _LOOPS = frozenset(("while_statement", "for_statement", "do_statement"))
 # Those that read and write in one step, and those of a warp that name no lanes.
 _ATOMIC = re.compile(r"atomic[A-Z]\w*")
 _WHOEVER = re.compile(r"__(?:any|all|ballot|activemask|shfl(?:_up|_down|_xor)?)")
-
-
-@dataclass(frozen=True, slots=True)
-class Unmarked:
-    """An access to volatile memory before which no point can be put."""
-
-    # As a ``#line`` names it; empty for the source itself.
-    file: str
-    line: int  # one-based
-    reason: str  # where it stands
-
-
-@dataclass(frozen=True, slots=True)
-class Meetings:
-    """A source with meeting points."""
-
-    # Line by line as it was; the source itself where there is no access.
-    source: str
-    directives: tuple[str, ...] = ()  # the directives before it
-    unmarked: tuple[Unmarked, ...] = ()
 
 
 def with_meetings(

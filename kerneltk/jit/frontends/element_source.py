@@ -42,6 +42,13 @@ class _UserSignature(Signature):
         return replace(snippet, label=label)
 
 
+def _may_trap(node: Any) -> bool:
+    """Whether a CPU may raise a signal in what stands for a node."""
+    if isinstance(node, ir.Binary):
+        return node.op in ("//", "%", "div", "rem", "**")
+    return isinstance(node, ir.Call | ir.Assert | ir.Print)
+
+
 def element_definition(
     own: Definition,
     program: ir.Program,
@@ -104,6 +111,7 @@ def element_definition(
             isinstance(node, ir.Call) and node.operation.by_reference for node in nodes
         ),
         loops=any(isinstance(node, ir.For | ir.While) for node in nodes),
+        traps=any(map(_may_trap, nodes)),
     )
     return ElementwiseDefinition(
         _UserSignature(

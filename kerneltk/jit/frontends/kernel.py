@@ -10,6 +10,7 @@ import ast
 import functools
 import math
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -27,6 +28,7 @@ from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checke
 from kerneltk.jit.frontends.shortcuts import make_shortcut
 from kerneltk.jit.ir.types import Array, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
+from kerneltk.launch.call_description import CallDescription
 from kerneltk.launch.launch_config import is_size
 
 # A call loads what compiles the function: decorating it takes none of that.
@@ -219,13 +221,7 @@ class ElementKernel(Decorated):
     ) -> Any:
         """Return the arrays of a call; those among `args` and `outputs` are the backends' own."""
         given = tuple(arg for arg in args if arg is not None)
-        by_element = [
-            arg for arg, raw in zip(args, self._is_raw, strict=True) if not raw and is_array(arg)
-        ]
-        whole = (raw and is_array(arg) for arg, raw in zip(args, self._is_raw, strict=True))
-        if by_element and not outputs and any(whole):
-            # What has no dimensions is a number beside whole arrays.
-            by_element = [arg for arg in by_element if _ndim(arg)]
+        by_element = self._by_element(args, outputs)
         if by_element or outputs:
             if "shape" in options or "size" in options:
                 raise ArgumentValueError(
@@ -241,6 +237,52 @@ class ElementKernel(Decorated):
                 return typed.arrays(*given, **options, size=math.prod(shape))
             outputs = self._allocated(args, shape, dtypes, options.get("backend"))
         return typed.arrays(*given, *outputs, **options)
+
+    def _by_element(self, args: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """The arrays that decide the shape of the loop, where no output does."""
+        pairs = list(zip(args, self._is_raw, strict=True))
+        found = [arg for arg, raw in pairs if not raw and is_array(arg)]
+        if found and not outputs and any(raw and is_array(arg) for arg, raw in pairs):
+            # What has no dimensions is a number beside whole arrays.
+            found = [arg for arg in found if _ndim(arg)]
+        return found
+
+    def describe_call(
+        self, args: Sequence[Any], outputs: Sequence[ArraySpec] = ()
+    ) -> CallDescription:
+        """Describe the results of a call, without any memory.
+
+        Parameters
+        ----------
+        args : sequence of ArraySpec, array, number, number type or dtype
+            One a parameter of the function. Extents and strides of an `ArraySpec` may be numbers
+            that stand for integers; those of the results then are.
+        outputs : sequence of ArraySpec
+            Those that are given.
+
+        Raises
+        ------
+        TypingError, UnsupportedError, ArgumentTypeError, ArgumentValueError
+            As a call does, where types and shapes tell.
+        """
+        kinds = self._described_kinds(args)
+        typed, dtypes, ndim = self._specialized(tuple(args), tuple(outputs), kinds=kinds)
+        by_element = self._by_element(args, outputs)
+        if by_element or outputs:
+            if ndim > 1:
+                self._check_index(ndim, max(map(_ndim, (*by_element, *outputs))))
+        else:
+            shape = self._free_shape(args, {})
+            self._check_index(ndim, len(shape))
+            outputs = [ArraySpec.dense(dtype, shape) for dtype in dtypes]
+        named = zip(self._definition.parameters, args, strict=True)
+        names = [name for name, arg in named if arg is not None]
+        pairs = zip(names, typed.in_params, strict=True)
+        written = frozenset(name for name, parameter in pairs if not parameter.is_const)
+        if not by_element and not outputs:  # a loop of `size`, which writes to whole arrays
+            return CallDescription((), written, is_batchable=False)
+        found = typed.describe_call([*(arg for arg in args if arg is not None), *outputs])
+        return replace(found, written=written)
 
     def _check_index(self, ndim: int, found: int) -> None:
         if ndim > 1 and found != ndim:
@@ -262,7 +304,7 @@ class ElementKernel(Decorated):
                     f"Kernel '{self.name}' has no array among its arguments: give 'shape' or "
                     "'size'."
                 )
-            shape = arrays[0].shape
+            return tuple(arrays[0].shape)
         extents = (shape,) if is_size(shape) else shape
         if not isinstance(extents, tuple | list) or not all(
             is_size(extent) and extent >= 0 for extent in extents
@@ -368,17 +410,22 @@ class ElementKernel(Decorated):
 
     # -- what was made -------------------------------------------------------------------------
 
-    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+    def _described_kinds(self, args: Sequence[Any]) -> list[Type]:
+        """The parameters' types for arguments, or what stands for them."""
         # It is imported when it is wanted: a call needs none of it.
         from kerneltk.jit.frontends.inspection import described
 
-        args = self._bound(tuple(args), {})
         kinds: list[Type] = []
         for index, value in enumerate(args):
             kind = described(value)
             if isinstance(kind, Array) and not self._is_raw[index]:
                 kind = kind.element
             kinds.append(kind or self._type_of(value, index))
+        return kinds
+
+    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+        args = self._bound(tuple(args), {})
+        kinds = self._described_kinds(args)
         typed, dtypes, _ = self._specialized(args, (), kinds=kinds)
         owners = (foreign_arrays.own_array(arg)[0] for arg in args)
         names = [owner.name for owner in owners if owner is not None]

@@ -460,6 +460,27 @@ class JitKernel(Decorated):
 
     # -- what was made -------------------------------------------------------------------------
 
+    def written_by(self, args: Sequence[Any]) -> frozenset[str]:
+        """The parameters whose arrays a launch with such arguments may write to.
+
+        Parameters
+        ----------
+        args : sequence of ArraySpec, array, number, number type or dtype
+            One a parameter of the function.
+
+        Raises
+        ------
+        TypingError, UnsupportedError
+            The function does not fit these arguments, at its line.
+        """
+        # They are imported when they are wanted: a launch needs none of them.
+        from kerneltk.jit.frontends.inspection import described_argument
+        from kerneltk.jit.passes.effects import written_parameters
+
+        pairs = zip(args, self._definition.paths, strict=True)
+        kinds = [described_argument(value, path)[0] for value, path in pairs]
+        return written_parameters(self._definition.lowered(kinds))
+
     @property
     def cached_codes(self) -> dict[tuple[str, tuple[Type, ...], ShapeAssumptions], str]:
         """The text of each specialization, by backend, argument types and what is known of the

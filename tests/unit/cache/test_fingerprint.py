@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kerneltk.cache.fingerprint
-from kerneltk.cache.fingerprint import fingerprint
+from kerneltk.cache.fingerprint import file_stamp, fingerprint
 from kerneltk.core.artifacts import Target, TranslationUnit
 
 ROOT = Path(kerneltk.cache.fingerprint.__file__).parents[2]
@@ -394,6 +394,37 @@ def test_edits_in_quick_succession_count(tmp_path: Path) -> None:
         keys.append(key_of("#include <x.h>", tmp_path))
     assert keys == keys[:10] * 10
     assert len(set(keys)) == 10
+
+
+def test_a_stamp_is_another_after_an_edit_that_keeps_size_and_time(
+    tmp_path: Path, settled: None
+) -> None:
+    path = write(tmp_path / "x.h", "int a;")
+    os.utime(path, (1000, 1000))
+    before = file_stamp(path)
+    assert file_stamp(str(path)) == before
+    time.sleep(0.02)  # more than one tick of the file system's clock
+    path.write_text("int b;")
+    os.utime(path, (1000, 1000))
+    assert file_stamp(path) != before
+
+
+def test_stamps_tell_edits_in_quick_succession(tmp_path: Path) -> None:
+    path = tmp_path / "x.h"
+    stamps = []
+    for number in range(100):
+        path.write_text(f"int a{number};")
+        stamps.append(file_stamp(path))
+    assert len(set(stamps)) == 100
+
+
+def test_a_stamp_depends_on_the_file(tmp_path: Path, settled: None) -> None:
+    paths = [write(tmp_path / name, "int a;") for name in ("x.h", "y.h")]
+    for path in paths:
+        os.utime(path, (1000, 1000))
+    assert file_stamp(paths[0]) != file_stamp(paths[1])
+    with pytest.raises(FileNotFoundError):
+        file_stamp(tmp_path / "z.h")
 
 
 @pytest.fixture

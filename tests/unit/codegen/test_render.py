@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,22 @@ def test_what_renders_is_part_of_the_key(
     monkeypatch.setattr(render, "_renderer_digest", lambda: b"another version")
     kernel().translation_unit(X)
     assert len(renders) == 2
+
+
+def test_every_template_is_part_of_what_renders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(render._TEMPLATES, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(render, "_TEMPLATES", tmp_path)
+    digest_of = render._renderer_digest.__wrapped__
+    known = {digest_of()}
+    assert known == {digest_of()}
+    templates = sorted(tmp_path.glob("*.j2"))
+    for template in templates:
+        template.write_text(template.read_text() + " ")
+        known.add(digest_of())
+    (tmp_path / "new.j2").write_text("")
+    assert len({*known, digest_of()}) == len(templates) + 2
 
 
 def test_a_header_without_a_position_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

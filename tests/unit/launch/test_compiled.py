@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -248,8 +248,12 @@ def test_both_do_the_same(
 
 
 @pytest.fixture
-def only_compiled(monkeypatch: pytest.MonkeyPatch, launcher_class: Any) -> None:
+def only_compiled(monkeypatch: pytest.MonkeyPatch, launcher_class: Any) -> Iterator[None]:
     monkeypatch.setattr(launchers, "launcher_class", lambda: launcher_class)
+    monkeypatch.setenv("KERNELTK_LAUNCHER", "compiled")  # for backends that are made here
+    get_settings.cache_clear()
+    yield
+    get_settings.cache_clear()
 
 
 def made(kernel: Any) -> Any:

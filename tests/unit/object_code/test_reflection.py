@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kerneltk.backends.host import toolchain
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.object_code import reflection
 from kerneltk.object_code.reflection import (
     ParameterType,
     decode,
@@ -290,6 +291,16 @@ def test_names_of_numbers(spelled: str, kind: str, name: str, base: str) -> None
 )
 def test_normalised_names(spelled: str, name: str) -> None:
     assert normalised_name(spelled) == name
+
+
+@pytest.mark.parametrize("number", reflection._NUMBERS)
+@pytest.mark.parametrize("behind", ["", "*", " *", "* __restrict__", " *__restrict", " __restrict"])
+@pytest.mark.parametrize("before", ["", " ", "const ", " const ", "volatile ", "const  "])
+def test_numbers_and_their_pointers_are_as_all_rules_have_them(
+    before: str, number: str, behind: str
+) -> None:
+    spelled = f"{before}{number}{behind}"
+    assert normalised_name(spelled) == reflection._rewritten(spelled)
 
 
 def test_a_name_that_cannot_be_split_costs_no_more_than_the_name() -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from kerneltk import ElementwiseKernel, LaunchError
 from kerneltk.backends.host import runtime, toolchain
+from kerneltk.cache.store import Cache
 from kerneltk.core.artifacts import ObjectCode, TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
@@ -304,6 +305,29 @@ assert runtime.launch is runtime.launch
 def test_the_pool_is_compiled_once_for_a_cache() -> None:
     done = subprocess.run([sys.executable, "-c", CACHED], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_another_source_of_the_pool_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[str] = []
+
+    def build(name: str, source: str, *_: object, **__: object) -> tuple[bytes, str]:
+        built.append(source)
+        return b"", ""
+
+    own = Cache(None)
+    monkeypatch.setattr(runtime, "get_cache", lambda: own)
+    monkeypatch.setattr(toolchain, "build", build)
+    monkeypatch.setattr(runtime, "_SOURCES", (tmp_path / "a.c", tmp_path / "b.c"))
+    for path in runtime._SOURCES:
+        path.write_text("int a;\n")
+    for change in ("", "int b;\n", "int c;\n"):
+        (tmp_path / "b.c").write_text(f"int a;\n{change}")
+        for _ in range(2):
+            runtime._compile_pool()
+    heads = '#line 1 "a.c"\nint a;\n#line 1 "b.c"\nint a;\n'
+    assert built == [heads, f"{heads}int b;\n", f"{heads}int c;\n"]
 
 
 def test_a_failure_in_the_background_is_raised_at_first_use(tmp_path: Path) -> None:

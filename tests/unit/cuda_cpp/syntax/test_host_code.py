@@ -9,7 +9,7 @@ import pytest
 
 from kerneltk.backends.cuda import nvrtc
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
-from kerneltk.cuda_cpp.syntax.host_code import blank_host_code
+from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.reader import read_source
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary
-from kerneltk.cuda_cpp.syntax.host_code import blank_host_code
 from kerneltk.cuda_cpp.syntax.reader import read_source
 
 

@@ -148,3 +148,20 @@ def test_named_results_are_made_of_the_arrays() -> None:
     plain = typed_kernel(found, Tuple((number("f4"), PY_FLOAT)))
     assert type(plain) is TypedKernel
     assert plain.made((1, 2)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "traps"),
+    [
+        (lambda x, y: x * y + 1 if x > y else -x, False),
+        (lambda x, y: x / y, False),
+        (lambda x, y: x // y, True),
+        (lambda x, y: x % y, True),
+        (lambda x, y: 2**x, True),
+        (lambda x, y: abs(x), True),
+    ],
+)
+def test_what_a_cpu_may_raise_a_signal_in(function: Any, traps: bool) -> None:
+    found = definition(function).known_facts
+    assert found is not None
+    assert found.traps is traps

@@ -1,0 +1,110 @@
+"""What was found in CUDA C++ source, kept in the compile cache.
+
+A process whose sources are all known loads neither the grammar nor what reads its trees. What is
+found depends on strings and on the code that reads them, and its key covers both. Headers are
+sources of their own: who includes them reads them anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib.machinery import all_suffixes
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from kerneltk.cache.fingerprint import file_stamp
+from kerneltk.cache.store import get_cache
+from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary
+
+T = TypeVar("T")
+
+_READERS = ("kerneltk.cuda_cpp.syntax", "kerneltk.core.lexer", "tree_sitter", "tree_sitter_cuda")
+_VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
+
+
+def _reader_files() -> Iterator[str]:
+    """Yield the paths of all code that reads sources."""
+    suffixes = tuple(all_suffixes())
+    for name in _READERS:
+        spec = find_spec(name)
+        if spec is None:
+            continue
+        if spec.origin and spec.submodule_search_locations is None:
+            yield spec.origin
+        for directory in spec.submodule_search_locations or ():
+            with os.scandir(directory) as entries:
+                found = [e.path for e in entries if e.name.endswith(suffixes) and e.is_file()]
+            yield from sorted(found)
+
+
+@cache
+def _readers() -> str:
+    """What tells the code that reads sources from any other: this process's, and its files."""
+    import kerneltk
+
+    stamps = [file_stamp(path) for path in _reader_files()]
+    found = repr((kerneltk.__version__, sys.version, stamps))
+    return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]) -> T:
+    """Return what `find` returns. From the cache that is `read` of it in JSON; `fields` are what it
+    depends on.
+    """
+    framed = (part for field in (_readers(), *fields) for part in (f"{len(field)}:", field))
+    key = hashlib.sha256("".join(framed).encode("utf-8", "surrogatepass")).hexdigest()
+    data = get_cache().get(key)
+    if data is not None:
+        try:
+            return read(json.loads(data))
+        except (TypeError, ValueError):
+            pass  # not what is kept here: find it again and replace it
+    found = find()
+    get_cache().put(key, json.dumps(found).encode())
+    return found
+
+
+def read_source(source: str) -> SourceSummary:
+    """Return a summary of the declarations in CUDA C++ source, as `reader` finds it."""
+
+    def find() -> SourceSummary:
+        from kerneltk.cuda_cpp.syntax import reader
+
+        return reader.read_source(source)
+
+    return _kept(("summary", source), find, SourceSummary.from_fields)
+
+
+def with_meetings(source: str, directives: Sequence[str], instantiated: Sequence[str]) -> Meetings:
+    """Return a source with meeting points, as `volatile` puts them."""
+
+    def find() -> Meetings:
+        from kerneltk.cuda_cpp.syntax import volatile
+
+        return volatile.with_meetings(source, directives, instantiated)
+
+    fields = ("meetings", source, str(len(directives)), *directives, *instantiated)
+    return _kept(fields, find, Meetings.from_fields)
+
+
+def has_volatile(source: str) -> bool:
+    """Return whether a source mentions volatile memory outside of comments and literals."""
+
+    def find() -> bool:
+        from kerneltk.cuda_cpp.syntax import volatile_names
+
+        return volatile_names.has_volatile(source)
+
+    def read(value: object) -> bool:
+        if not isinstance(value, bool):
+            raise TypeError(f"{value!r} is neither true nor false.")
+        return value
+
+    if not any(word in source for word in _VOLATILE_WORDS):
+        return False
+    return _kept(("volatile", source), find, read)

@@ -1,0 +1,192 @@
+"""Kernels whose results follow from their arguments, as operators."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol
+
+from kerneltk.core.arrays import broadcast_shapes
+from kerneltk.elementwise import ElementwiseKernel
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.jit.frontends.kernel import ElementKernel
+from kerneltk.launch.call_description import CallDescription
+from kerneltk.operators.operands import Operand
+from kerneltk.reduction import ReductionKernel
+from kerneltk.signature.parameters import NO_DEFAULT, Signature
+from kerneltk.signature.resolve import normalize_axes, plain_axis
+
+
+class Operator(Protocol):
+    """A kernel as an operator.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's.
+    inputs, outputs : tuple of Operand
+        Outputs may be given after the inputs.
+    has_axes, has_size : bool
+        Whether a call takes `axis` and `keepdims`; whether it takes `size` where all arrays are
+        raw.
+    has_known_effects : bool
+        Whether the operands say which inputs are written to.
+    returns : bool
+        Whether a call returns the outputs that it allocates.
+    """
+
+    name: str
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    has_axes: bool
+    has_size: bool
+    has_known_effects: bool
+    returns: bool
+
+    def describe(self, args: Sequence[Any], options: dict[str, Any]) -> CallDescription:
+        """Describe a call; `args` are of `ArraySpec` and types of numbers."""
+
+    def call(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
+        """Call the kernel, and return its results."""
+
+
+class ExpressionOperator:
+    """A kernel from expressions as an operator."""
+
+    has_size = has_known_effects = True
+
+    def __init__(self, kernel: ElementwiseKernel | ReductionKernel) -> None:
+        self._kernel = kernel
+        self.name = kernel.name
+        signature: Signature = kernel._definition.signature
+        operands = tuple(
+            Operand(
+                parameter.name,
+                parameter.dtype,
+                parameter.default,
+                parameter.raw,
+                is_written=not parameter.is_const,
+                snippet=signature.snippet(index),
+            )
+            for index, parameter in enumerate(signature.parameters)
+        )
+        self.inputs, self.outputs = operands[: kernel.nin], operands[kernel.nin :]
+        self.returns = kernel._definition.returns != "none"
+        self.has_axes = isinstance(kernel, ReductionKernel)
+
+    def describe(self, args: Sequence[Any], options: dict[str, Any]) -> CallDescription:
+        """Describe a call."""
+        size = options.get("size")
+        if self.has_axes:
+            axis = plain_axis(options.get("axis"))
+            return self._kernel.describe_call(args, (axis, options.get("keepdims", False), size))
+        return self._kernel.describe_call(args, None if size is None else (size, None))
+
+    def call(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
+        """Call the kernel, and return its results."""
+        return _arrays_of(self._kernel(*args, **options))
+
+
+class ElementOperator:
+    """A function of one element as an operator. Its results are called ``out``, or if there are
+    several ``out0``, ``out1`` and so on.
+    """
+
+    has_axes = has_size = has_known_effects = False
+    returns = True
+
+    def __init__(self, kernel: ElementKernel) -> None:
+        self._kernel = kernel
+        self.name = kernel.name
+        definition = kernel._definition
+        signature = definition.signature
+        operands = []
+        for path in definition.paths:
+            default = signature.parameters[path.name].default
+            if default is signature.empty:
+                default = NO_DEFAULT
+            elif not isinstance(default, bool | int | float | complex):
+                raise ArgumentTypeError(
+                    path.message(
+                        f"The default of parameter '{path.name}' is no number, and an operator "
+                        "takes arrays and numbers.",
+                        "call a function of the parameters that the operator has.",
+                    )
+                )
+            raw = path.name in kernel.raw
+            operands.append(Operand(path.name, None, default, raw, snippet=path.snippet))
+        self.inputs = tuple(operands)
+        self._count = _returned(definition.source.node)
+        names = ["out"] if self._count == 1 else [f"out{k}" for k in range(self._count)]
+        self.outputs = tuple(Operand(name, is_written=True) for name in names)
+
+    def describe(self, args: Sequence[Any], options: dict[str, Any]) -> CallDescription:
+        """Describe a call."""
+        count = len(self.inputs)
+        found = self._kernel.describe_call(args[:count], args[count:])
+        self._check_count(len(found.outputs))
+        return found
+
+    def call(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
+        """Call the kernel, and return its results."""
+        count = len(self.inputs)
+        outputs = tuple(args[count:])
+        results = _arrays_of(self._kernel(*args[:count], out=outputs or None))
+        self._check_count(len(results))
+        return results
+
+    def _check_count(self, found: int) -> None:
+        if found != self._count:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' returns {found} values, and its 'return' statements show "
+                f"{self._count}.\n  Hint: return the values one by one: 'return a, b'."
+            )
+
+
+def _arrays_of(result: Any) -> tuple[Any, ...]:
+    """The arrays of a call's result: of none, one, a tuple or a dataclass."""
+    if result is None:
+        return ()
+    if isinstance(result, tuple):
+        return tuple(result)
+    if is_dataclass(result):
+        return tuple(getattr(result, field.name) for field in fields(result))
+    return (result,)
+
+
+def _returned(function: ast.AST) -> int:
+    """The number of values that a function's own 'return' statements show."""
+    if isinstance(function, ast.Lambda):
+        values: list[ast.expr | None] = [function.body]
+    else:
+        values, left = [], list(ast.iter_child_nodes(function))
+        while left:
+            node = left.pop()
+            if isinstance(node, ast.Return):
+                values.append(node.value)
+            elif not isinstance(node, ast.FunctionDef | ast.Lambda):
+                left.extend(ast.iter_child_nodes(node))
+    shown = [value for value in values if value is not None]
+    if not shown:
+        return 0
+    return max(len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in shown)
+
+
+def loop_shape(
+    operands: Sequence[Operand], values: Sequence[Any], size: Any = None
+) -> tuple[Any, ...]:
+    """The shape that a call's loop has: the arrays that are not raw are broadcast, and numbers have
+    no shape. Raises ValueError where they do not go together.
+    """
+    pairs = zip(operands, values, strict=False)
+    shapes = [value.shape for o, value in pairs if not o.is_raw and hasattr(value, "shape")]
+    if not shapes and size is not None:
+        return (size,)
+    return functools.reduce(broadcast_shapes, shapes, ())
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a call reduces, in ascending order, of a loop of `ndim` dimensions."""
+    return normalize_axes(plain_axis(axis), ndim)

@@ -1,0 +1,307 @@
+"""What is kept of sources: nothing is read twice, and nothing that was found in another source."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.cache.store import Cache
+from kerneltk.cuda_cpp.source import RawSource, Request
+from kerneltk.cuda_cpp.syntax import cached, reader, volatile, volatile_names
+from kerneltk.errors import ArgumentTypeError
+
+from ...test_architecture import MODULES, imports_of
+
+TESTS = Path(__file__).parents[3]
+SOURCES = sorted([*(TESTS / "kernels").glob("*.cu*"), *Path(__file__).parent.glob("sources/*")])
+KERNEL = "__global__ void f(int* out) { out[0] = 1; }"
+MEETING = "__global__ void f(volatile int* x) { x[0] = 1; }"
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch) -> Cache:
+    own = Cache(None)
+    monkeypatch.setattr(cached, "get_cache", lambda: own)
+    return own
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch, cache: Cache) -> list[str]:
+    """The sources that are read, and not found in the cache."""
+    calls: list[str] = []
+
+    def count(module: Any, name: str) -> None:
+        original = getattr(module, name)
+
+        def counting(source: str, *rest: Any) -> Any:
+            calls.append(source)
+            return original(source, *rest)
+
+        monkeypatch.setattr(module, name, counting)
+
+    count(reader, "read_source")
+    count(volatile, "with_meetings")
+    count(volatile_names, "has_volatile")
+    return calls
+
+
+def test_a_source_is_read_once(reads: list[str]) -> None:
+    first = cached.read_source(KERNEL)
+    assert cached.read_source(KERNEL) == first == reader.read_source(KERNEL)
+    assert reads == [KERNEL, KERNEL]  # the second time by this test
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_what_is_kept_is_what_was_found(cache: Cache, path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    summary, meetings = reader.read_source(source), volatile.with_meetings(source)
+    for _ in range(2):
+        assert cached.read_source(source) == summary
+        assert hash(cached.read_source(source)) == hash(summary)  # no list is in it
+        assert cached.with_meetings(source, (), ()) == meetings
+        assert cached.has_volatile(source) == volatile_names.has_volatile(source)
+
+
+@pytest.mark.parametrize("character", [*map(chr, (0xD800, 0xDCE4, 0x1F600, 0x85, 0, 0xE4))])
+def test_every_character_is_kept(cache: Cache, character: str) -> None:
+    source = f"// a{character}b\n__global__ void f(int x) {{}}\n"
+    first = cached.read_source(source)
+    assert first.kernels[0].doc == f"a{character}b"
+    assert cached.read_source(source) == first == reader.read_source(source)
+
+
+@pytest.mark.parametrize("other", [KERNEL + "\n", KERNEL.replace("int", "float"), ""])
+def test_another_source_is_read(reads: list[str], other: str) -> None:
+    cached.read_source(KERNEL)
+    assert cached.read_source(other) == reader.read_source(other)
+    assert reads[:2] == [KERNEL, other]
+
+
+def test_meetings_depend_on_directives_and_instances(cache: Cache) -> None:
+    source = "template <class T> __device__ void g(T* x) { x[0] = N; }\n" + MEETING
+    calls = [
+        ((), ()),
+        ((), ("g",)),
+        (("#define N 1",), ()),
+        (("#define N 1",), ("g",)),
+        (("#define N 1", "g"), ()),
+        (("g",), ("#define N 1",)),
+        (("#define N volatile int()",), ()),
+    ]
+    expected = [volatile.with_meetings(source, *call) for call in calls]
+    for _ in range(2):
+        assert [cached.with_meetings(source, *call) for call in calls] == expected
+
+
+def test_volatile_in_a_comment_alone(reads: list[str]) -> None:
+    for source, is_meant in (("// volatile", False), ("add_cv_t<int>", True), ("x", False)):
+        assert [cached.has_volatile(source) for _ in range(2)] == [is_meant, is_meant]
+    assert reads == ["// volatile", "add_cv_t<int>"]  # the last has no such word
+
+
+def test_the_words_are_in_all_that_mentions_volatile_memory() -> None:
+    words = re.findall(r"[a-z_]{6,}", volatile_names.VOLATILE.pattern.partition("(?:")[2])
+    assert len(words) == 5
+    for word in words:
+        assert any(part in word for part in cached._VOLATILE_WORDS)
+
+
+DAMAGED = [b"", b"{", b"\xff", b"0", b"null", b"[]", b"[[1]]", b'"volatile"', b"{}", b"[1, 2]"]
+
+
+@pytest.mark.parametrize("data", DAMAGED)
+@pytest.mark.parametrize("function", ["read_source", "with_meetings", "has_volatile"])
+def test_what_is_none_of_it_is_replaced(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, function: str, data: bytes
+) -> None:
+    arguments: Any = (MEETING, (), ()) if function == "with_meetings" else (MEETING,)
+    found = getattr(cached, function)(*arguments)
+    (entry,) = cache.entries()
+    right = cache.get(entry.key)
+    cache.put(entry.key, data)
+    assert getattr(cached, function)(*arguments) == found
+    assert cache.get(entry.key) == right
+
+
+def test_a_damaged_file_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def summary() -> Any:
+        own = Cache(tmp_path)
+        monkeypatch.setattr(cached, "get_cache", lambda: own)
+        return cached.read_source(KERNEL)
+
+    found = summary()
+    (path,) = tmp_path.glob("*/*.ktk")
+    whole = path.read_bytes()
+    for data in (whole[:-1], whole.replace(b"out", b"tuo"), b""):
+        path.write_bytes(data)
+        assert summary() == found
+        assert path.read_bytes() == whole
+
+
+# -- what the key covers ---------------------------------------------------------------------------
+
+
+def test_all_code_that_reads_sources_is_in_the_key() -> None:
+    """What the readers import, and what that imports, is stamped."""
+    stamped = {os.path.realpath(path) for path in cached._reader_files()}
+    pending = [name for name in MODULES if name.startswith("kerneltk.cuda_cpp.syntax.")]
+    pending.remove(cached.__name__)
+    assert pending
+    for name in pending:
+        assert os.path.realpath(MODULES[name]) in stamped
+        tree = ast.parse(MODULES[name].read_text())
+        pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
+    names = {Path(path).name.partition(".")[0] for path in stamped if path.endswith(".so")}
+    assert names == {"_binding"}  # the parser's and the grammar's
+    assert "kerneltk.core.lexer" in pending
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "code.py"
+    path.write_text("a = 1\n")
+    monkeypatch.setattr(cached, "_reader_files", lambda: iter([str(path)]))
+    return path
+
+
+def readers() -> str:
+    return cached._readers.__wrapped__()
+
+
+def test_other_code_has_another_key(file: Path) -> None:
+    before, status = readers(), file.stat()
+    assert readers() == before
+    file.write_text("a = 2\n")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert readers() != before
+
+
+def test_what_editors_leave_is_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(cached, "_READERS", ("kt_package", "kt_missing"))
+    package = tmp_path / "kt_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    before = readers()
+    (package / ".#lock.py").symlink_to("nowhere")
+    (package / "notes.txt").write_text("")
+    assert readers() == before
+    (package / "module.py").write_text("")
+    assert readers() != before
+
+
+def test_another_version_has_another_key(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = readers()
+    monkeypatch.setattr(kerneltk, "__version__", "0.1.1")
+    assert readers() != before
+
+
+def test_another_reader_reads_again(reads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    cached.read_source(KERNEL)
+    monkeypatch.setattr(cached, "_readers", lambda: "another")
+    cached.read_source(KERNEL)
+    assert reads == [KERNEL, KERNEL]
+
+
+# -- what a program sees ---------------------------------------------------------------------------
+
+INCLUDING = '#include "part.h"\n'
+
+
+def signature(options: tuple[str, ...]) -> str:
+    return kerneltk.RawKernel(INCLUDING, "f", options).signature
+
+
+def test_a_changed_header_is_seen(tmp_path: Path) -> None:
+    options = (f"-I{tmp_path}",)
+    header = tmp_path / "part.h"
+    for parameters in ("int* a", "int* b", "int* a, int n", "int* a"):
+        header.write_text(f"__global__ void f({parameters}) {{}}\n")
+        assert signature(options) == f"f({parameters})"
+
+
+def test_a_header_of_a_header_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "part.h").write_text('#include "inner.h"\n')
+    for parameters in ("int* a", "int* b"):
+        (tmp_path / "inner.h").write_text(f"__global__ void f({parameters}) {{}}\n")
+        assert signature((f"-I{tmp_path}",)) == f"f({parameters})"
+
+
+def test_another_include_path_is_seen(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "ab"]
+    for path in paths:
+        path.mkdir()
+        (path / "part.h").write_text(f"__global__ void f(int* {path.name}) {{}}\n")
+    for first, second in (paths, reversed(paths)):
+        assert signature((f"-I{first}", f"-I{second}")) == f"f(int* {first.name})"
+    (paths[0] / "part.h").unlink()
+    assert signature((f"-I{paths[0]}", f"-I{paths[1]}")) == "f(int* b)"
+
+
+def test_a_launch_sees_a_changed_header(tmp_path: Path) -> None:
+    options = (f"-I{tmp_path}",)
+    header = tmp_path / "part.h"
+    out = np.zeros(4, np.int32)
+    header.write_text("__global__ void f(int* out) { out[0] = 1; }\n")
+    kerneltk.RawKernel(INCLUDING, "f", options)(1, 1, (out,))
+    header.write_text("__global__ void f(int* out, int n) { out[n] = 2; }\n")
+    kernel = kerneltk.RawKernel(INCLUDING, "f", options)
+    with pytest.raises(ArgumentTypeError):
+        kernel(1, 1, (out,))
+    kernel(1, 1, (out, 3))
+    assert out.tolist() == [1, 0, 0, 2]
+
+
+def test_other_options_are_seen() -> None:
+    code = "#if WIDE\ntypedef long long T;\n#else\ntypedef int T;\n#endif\n"
+    code += "__global__ void f(T* out) { out[0] = sizeof(T); }\n"
+    for wide in (0, 1, 0):
+        out = np.zeros(1, np.int64 if wide else np.int32)
+        kernel = kerneltk.RawKernel(code, "f", (f"-DWIDE={wide}",))
+        kernel(1, 1, (out,))
+        assert out[0] == out.itemsize
+
+
+def test_volatile_by_an_option_is_seen() -> None:
+    code = "__global__ void f(MEMORY int* x) { x[0] = 1; }\n"
+    for memory in ("", "volatile", ""):
+        source = RawSource(code, "code", (f"-DMEMORY={memory}",))
+        unit = source.unit(capabilities_of("host"), [Request("f")])
+        assert ("_KT_TARGET" in unit.source) == bool(memory)
+
+
+PROGRAM = """
+import sys
+import numpy as np
+import kerneltk
+x = np.zeros(4, np.int32)
+kerneltk.RawKernel(%r, "f")(1, 1, (x,))
+assert x[0] == 1
+print(sorted(name for name in sys.modules if "tree_sitter" in name or ".syntax." in name))
+"""
+
+
+@pytest.mark.parametrize("source", [KERNEL, MEETING], ids=["plain", "volatile"])
+def test_a_known_source_loads_no_parser(tmp_path: Path, source: str) -> None:
+    environment = {**os.environ, "KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", PROGRAM % source]
+    loaded = [
+        subprocess.check_output(command, env=environment, text=True, cwd=TESTS.parent)
+        for _ in range(2)
+    ]
+    assert "tree_sitter" in loaded[0]
+    prefix = "kerneltk.cuda_cpp.syntax"
+    assert json.loads(loaded[1].replace("'", '"')) == [
+        f"{prefix}.{name}" for name in ("blanking", "cached", "declarations")
+    ]
