@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kerneltk.launch.launcher_spec import LauncherSpec
-from kerneltk.launch.launcher_writer import WrittenLauncher, write_launcher
+
+if TYPE_CHECKING:
+    from kerneltk.launch.launcher_writer import WrittenLauncher
 
 
 def launcher_class() -> Any:
@@ -49,6 +51,8 @@ class LauncherTemplate:
 
     @cached_property
     def _written(self) -> WrittenLauncher:
+        from kerneltk.launch.launcher_writer import write_launcher
+
         return write_launcher(self.spec)
 
     @cached_property

@@ -18,6 +18,7 @@ from kerneltk import ReductionKernel
 from kerneltk.backends.base import QUIET
 from kerneltk.backends.host import runtime
 from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.launch import launchers
 from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.reduction_cpu import HostReductionSchedule
 
@@ -158,6 +159,7 @@ def test_work_is_divided(monkeypatch: pytest.MonkeyPatch, work: str) -> None:
         return launch(function, args, total, grain, threads)
 
     monkeypatch.setattr(runtime, "launch", counted)
+    monkeypatch.setattr(launchers, "launcher_class", lambda: None)  # the others need no Python
     shape, axis = WORK[work]
     bits(SUM, numbers(shape), axis)
     ((total, grain),) = calls
