@@ -127,13 +127,23 @@ def _add(parts: list[bytes], data: bytes) -> None:
     parts.append(data)
 
 
-@lru_cache
-def _framed(*strings: str) -> bytes:
-    """Strings as bytes that no others give: most units have the same ones, but for the source."""
+def _joined(strings: Sequence[str]) -> bytes:
+    """Strings as bytes that no others give."""
     parts = [struct.pack("<Q", len(strings))]
     for string in strings:
         _add(parts, _encode(string))
     return b"".join(parts)
+
+
+@lru_cache
+def _framed(*strings: str) -> bytes:
+    """As `_joined`: most units have the same strings, but for the source."""
+    return _joined(strings)
+
+
+def string_key(*strings: str) -> str:
+    """The key, in the compile cache, of what depends on these strings and on nothing else."""
+    return hashlib.sha256(_joined(strings)).hexdigest()
 
 
 def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from types import ModuleType
 
 from kerneltk.backends import temporary
 from kerneltk.backends.host import toolchain
+from kerneltk.cache.fingerprint import string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.errors import BackendUnavailableError
 
@@ -42,10 +42,10 @@ def load(
     """
     # With -O2 it takes twice as long to compile, and calls take as long.
     options = (*toolchain.runtime_options(), "-fno-strict-aliasing", "-O1")
-    texts = [path.read_text(encoding="utf-8") for path in (source, *headers)]
+    sources = [path.read_text(encoding="utf-8") for path in (source, *headers)]
     target = toolchain.target()
-    fields = (*texts, target.architecture, target.compiler, *options, sys.version, sys.abiflags)
-    key = hashlib.sha256("".join(f"{len(f)}:{f}" for f in fields).encode()).hexdigest()
+    compiler = target.architecture, target.compiler, *options
+    key = string_key(*sources, *compiler, sys.version, sys.abiflags)
     code = get_cache().get(key)
     if code is not None:
         # Another machine that shares the cache may have linked it to a newer C library.
@@ -53,7 +53,7 @@ def load(
             return _loaded(name, code)
     if only_made:
         return None
-    code = _build(source, texts[0], options)
+    code = _build(source, sources[0], options)
     get_cache().put(key, code)
     try:
         return _loaded(name, code)
@@ -61,17 +61,17 @@ def load(
         raise BackendUnavailableError(f"The module '{name}' cannot be loaded: {error}") from error
 
 
-def _build(source: Path, text: str, options: tuple[str, ...]) -> bytes:
+def _build(path: Path, source: str, options: tuple[str, ...]) -> bytes:
     import sysconfig  # slow, and only who compiles needs it
 
     headers = Path(sysconfig.get_path("include"))
     if not (headers / "Python.h").is_file():
         raise BackendUnavailableError(f"There are no headers of Python in '{headers}'.")
-    own = (*options, f"-I{headers}", f"-I{source.parent}")
-    exported = (f"PyInit_{source.stem}",)
-    code, log = toolchain.build(source.name, text, own, language="c", exported=exported)
+    own = (*options, f"-I{headers}", f"-I{path.parent}")
+    exported = (f"PyInit_{path.stem}",)
+    code, log = toolchain.build(path.name, source, own, language="c", exported=exported)
     if code is None:
-        raise BackendUnavailableError(f"The module '{source.name}' does not compile:\n{log}")
+        raise BackendUnavailableError(f"The module '{path.name}' does not compile:\n{log}")
     return code
 
 

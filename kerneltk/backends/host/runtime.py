@@ -22,6 +22,7 @@ from typing import Any
 
 from kerneltk.backends import temporary
 from kerneltk.backends.host import toolchain
+from kerneltk.cache.fingerprint import string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core import debug_files
 from kerneltk.core.artifacts import ObjectCode
@@ -193,9 +194,8 @@ def _compile_pool() -> bytes:
     target = toolchain.target()
     parts = (b'#line 1 "%s"\n%s' % (path.name.encode(), path.read_bytes()) for path in _SOURCES)
     source = b"".join(parts)
-    fields = (hashlib.sha256(source).hexdigest(), target.architecture, target.compiler, *options)
-    text = "".join(f"{len(field)}:{field}" for field in fields)
-    key = hashlib.sha256(text.encode()).hexdigest()
+    content = hashlib.sha256(source).hexdigest()
+    key = string_key(content, target.architecture, target.compiler, *options)
     kept = get_cache().get(key)
     if kept is not None:
         return kept

@@ -17,7 +17,7 @@ from importlib.machinery import all_suffixes
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from kerneltk.cache.fingerprint import file_stamp
+from kerneltk.cache.fingerprint import file_stamp, string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary
 
@@ -56,8 +56,7 @@ def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]
     """Return what `find` returns. From the cache that is `read` of it in JSON; `fields` are what it
     depends on.
     """
-    framed = (part for field in (_readers(), *fields) for part in (f"{len(field)}:", field))
-    key = hashlib.sha256("".join(framed).encode("utf-8", "surrogatepass")).hexdigest()
+    key = string_key(_readers(), *fields)
     data = get_cache().get(key)
     if data is not None:
         try:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kerneltk.cache.fingerprint
-from kerneltk.cache.fingerprint import file_stamp, fingerprint
+from kerneltk.cache.fingerprint import file_stamp, fingerprint, string_key
 from kerneltk.core.artifacts import Target, TranslationUnit
 
 ROOT = Path(kerneltk.cache.fingerprint.__file__).parents[2]
@@ -508,3 +508,9 @@ def test_a_header_that_cannot_be_read_counts_by_its_name(
 
     monkeypatch.setattr(kerneltk.cache.fingerprint, "open", refuse, raising=False)
     assert key_of("#include <x.h>", tmp_path) == before
+
+
+def test_strings_that_join_to_the_same_have_other_keys() -> None:
+    strings = [(), ("",), ("ab",), ("a", "b"), ("", "ab"), ("\ud800",)]
+    assert len({string_key(*each) for each in strings}) == len(strings)
+    assert string_key("a", "b") == string_key("a", "b")
