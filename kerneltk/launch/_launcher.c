@@ -122,7 +122,7 @@ static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, Py
     PyObject *stream = count > given ? args[given] : Py_None;
     PyObject *extra = count > given + 1 ? args[given + 1] : Py_None;
     struct call c;
-    c.owned_count = c.word_count = c.dtype_count = 0;
+    begin_call(&c);
     PyObject *result = NULL, *elsewhere = l->dispatch;
     enum step step = read_call(l, &c, args);
     if (step == GO) {
@@ -153,7 +153,7 @@ static PyObject *call_grid(Launcher *l, PyObject *const *args, size_t nargsf, Py
     PyObject *shape[3] = {args[0], args[1], count > 3 ? args[3] : NULL};
     if (!shape[2] && !(shape[2] = zero = PyLong_FromLong(0))) return NULL;
     struct call c;
-    c.owned_count = c.word_count = c.dtype_count = 0;
+    begin_call(&c);
     memset(c.arrays, 0, sizeof *c.arrays * (size_t)l->leaf_count);
     enum step step = MISSED;
     PyObject *why = str_arguments;
@@ -214,7 +214,7 @@ static PyObject *key_of(Launcher *l, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!|O", &PyTuple_Type, &values, &extra)) return NULL;
     if (!l->kept) return raise_collected();
     struct call c;
-    c.owned_count = c.word_count = c.dtype_count = 0;
+    begin_call(&c);
     enum step step = MISSED;
     if (PyTuple_GET_SIZE(values) == l->arguments)
         step = read_call(l, &c, &PyTuple_GET_ITEM(values, 0));

@@ -110,7 +110,7 @@ typedef struct {
     PyObject *row, *extra;
     PyObject *dtypes;       /* what the words' addresses stand for */
     PyObject *other;        /* another launcher that the plan is for, or NULL */
-    int is_slow, code_count, pointer_count, word_count, is_empty, next_shape;
+    int is_slow, code_count, pointer_count, word_count, next_shape;
     int64_t function, grid, chunk, block, scratch;
     PyObject *shape, *order, *shapes;
     Py_ssize_t size; /* of a block; scratch memory that is in it begins as zeros, too */
@@ -120,7 +120,7 @@ typedef struct {
     struct code *codes;
     int *pointers;     /* offsets of what the parameters' addresses are of; none: the block itself */
     int64_t *numbers;  /* extents of all leaves, then limits of overlaps */
-    int *extent_counts;
+    Py_ssize_t *extent_starts; /* where among them a leaf's begin, and behind the last one's */
     int64_t *limits;
     int64_t *words;
     struct shape known_shapes[KNOWN_SHAPES];

@@ -154,10 +154,8 @@ static int pack_all(Launcher *l, struct call *c, const struct launch *launch, in
             continue;
         }
         if (!pack_bits(&pack, c->arrays[index].address)) return 0;
-        const int64_t *number = p->numbers;
-        for (int j = 0; j < index; ++j) number += p->extent_counts[j];
-        for (int j = 0; j < p->extent_counts[index]; ++j)
-            if (!pack_bits(&pack, (uint64_t)number[j])) return 0;
+        for (Py_ssize_t j = p->extent_starts[index]; j < p->extent_starts[index + 1]; ++j)
+            if (!pack_bits(&pack, (uint64_t)p->numbers[j])) return 0;
     }
     return pack.code == pack.end;
 }

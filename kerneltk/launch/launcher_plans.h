@@ -23,7 +23,7 @@ static void plan_dealloc(Plan *p) {
     PyMem_Free(p->codes);
     PyMem_Free(p->pointers);
     PyMem_Free(p->numbers);
-    PyMem_Free(p->extent_counts);
+    PyMem_Free(p->extent_starts);
     PyMem_Free(p->words);
     type->tp_free(p);
     Py_DECREF(type);
@@ -189,8 +189,8 @@ static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct
     /* The rest: extents, then three limits an overlap. */
     Py_ssize_t rest = count - at;
     p->numbers = PyMem_Calloc((size_t)(rest > 0 ? rest : 0) + 1, sizeof *p->numbers);
-    p->extent_counts = PyMem_Calloc(MOST_LEAVES, sizeof *p->extent_counts);
-    if (!p->numbers || !p->extent_counts) goto failed;
+    p->extent_starts = PyMem_Calloc(MOST_LEAVES + 1, sizeof *p->extent_starts);
+    if (!p->numbers || !p->extent_starts) goto failed;
     int64_t *number = p->numbers;
     for (int k = 0; k < l->leaf_count; ++k) {
         int extents = l->leaves[k].extents;
@@ -201,18 +201,19 @@ static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct
             source = PyTuple_GET_ITEM(row, at++);
             extents = (int)PyTuple_GET_SIZE(source);
             first = 0;
-            int64_t *more = PyMem_Realloc(
-                p->numbers, sizeof *more * (size_t)(number - p->numbers + extents + rest + 1));
+            Py_ssize_t known = number - p->numbers;
+            int64_t *more =
+                PyMem_Realloc(p->numbers, sizeof *more * (size_t)(known + extents + rest + 1));
             if (!more) goto failed;
-            number = more + (number - p->numbers);
             p->numbers = more;
+            number = more + known;
         } else {
             at += extents;
         }
         if (first + extents > PyTuple_GET_SIZE(source)) goto unknown;
         for (int j = 0; j < extents; ++j)
             if (!number_at(source, first + j, number++)) goto unknown;
-        p->extent_counts[k] = extents;
+        p->extent_starts[k + 1] = number - p->numbers;
     }
     Py_ssize_t limits = number - p->numbers;
     for (int k = 0; k < 3 * l->overlap_count; ++k, ++at)
