@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from common import describe_machine
-from first_calls_between import commit_of
+from first_calls_between import MAKE, commit_of
 
 KINDS = ("elementwise", "reduction", "RawKernel", "load", "@jit.rawkernel", "@jit.kernel")
 KERNELS = 9  # of a process
@@ -43,7 +43,8 @@ _CUDA = (
 )
 _HEADER = "inline __device__ float plus(float x, int n) { return x + n; }\n"
 
-_CHILD = """
+_CHILD = (
+    """
 import gc, importlib, json, sys, time
 import numpy as np
 import kerneltk
@@ -57,22 +58,9 @@ else:
     classes = {"elementwise": "ElementwiseKernel", "reduction": "ReductionKernel"}
     getattr(kerneltk, classes.get(kind, "RawKernel"))  # loaded when it is first mentioned
 
-def make(number):
-    arguments = x, np.float32(2), y, np.int32(1024)
-    if kind == "elementwise":
-        kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = a * x + %d" % number, "first")
-        return lambda: kernel(x, 2.0, y), 2 + number
-    if kind == "reduction":
-        texts = "T x", "T y", "x + %d" % number, "a + b", "y = a / 1024", "0"
-        kernel = kerneltk.ReductionKernel(*texts)
-        return lambda: kernel(x, y[:1].reshape(())), 1 + number
-    if kind == "RawKernel":
-        kernel = kerneltk.RawKernel(
-            'extern "C" __global__ void first(const float* x, float a, float* y, int n) {'
-            "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
-            "if (i < n) y[i] = a * x[i] + %d; }" % number, "first")
-        return lambda: kernel((4,), (256,), arguments), 2 + number
-    if kind == "load":
+"""
+    + MAKE
+    + """    if kind == "load":
         kernel = kerneltk.load("first%d.cu" % number).first
         return lambda: kernel((4,), (256,), arguments), 2 + number
     if kind == "@jit.rawkernel":
@@ -95,6 +83,7 @@ for number in range(number_of_kernels):
         raise SystemExit("the result is wrong")
 print(json.dumps((times, [name for name in sys.modules if name not in before])))
 """
+)
 
 
 def _sample(root: Path, kind: str, modules: list[str], work: Path) -> tuple[list[int], list[str]]:

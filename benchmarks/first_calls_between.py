@@ -27,7 +27,27 @@ CACHES = {
     "this kernel": "a hit in the disk cache",
 }
 
-_CHILD = """
+# The begin of a function of a child. It returns a kernel's first call, and what y[0] is then.
+MAKE = """
+def make(number):
+    arguments = x, np.float32(2), y, np.int32(1024)
+    if kind == "elementwise":
+        kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = a * x + %d" % number, "first")
+        return lambda: kernel(x, 2.0, y), 2 + number
+    if kind == "reduction":
+        strings = "T x", "T y", "x + %d" % number, "a + b", "y = a / 1024", "0"
+        kernel = kerneltk.ReductionKernel(*strings)
+        return lambda: kernel(x, y[:1].reshape(())), 1 + number
+    if kind == "RawKernel":
+        kernel = kerneltk.RawKernel(
+            'extern "C" __global__ void first(const float* x, float a, float* y, int n) {'
+            "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
+            "if (i < n) y[i] = a * x[i] + %d; }" % number, "first")
+        return lambda: kernel((4,), (256,), arguments), 2 + number
+"""
+
+_CHILD = (
+    """
 import json, os, resource, sys, time
 import numpy as np
 import kerneltk
@@ -35,27 +55,15 @@ kind, numbers = sys.argv[1], [int(part) for part in sys.argv[2].split(",")]
 x = np.ones(1024, np.float32)
 y = np.zeros(1024, np.float32)
 
-def make(number):
-    if kind == "elementwise":
-        kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = a * x + %d" % number, "first")
-        return lambda: kernel(x, 2.0, y), 2 + number
-    if kind == "reduction":
-        texts = "T x", "T y", "x + %d" % number, "a + b", "y = a / 1024", "0"
-        kernel = kerneltk.ReductionKernel(*texts)
-        return lambda: kernel(x, y[:1].reshape(())), 1 + number
-    if kind == "RawKernel":
-        kernel = kerneltk.RawKernel(
-            'extern "C" __global__ void first(const float* x, float a, float* y, int n) {'
-            "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
-            "if (i < n) y[i] = a * x[i] + %d; }" % number, "first")
-        return lambda: kernel((4,), (256,), (x, np.float32(2), y, np.int32(1024))), 2 + number
-    if kind == "@jit.rawkernel":
+"""
+    + MAKE
+    + """    if kind == "@jit.rawkernel":
         def first(x, a, y, n):
             i = jit.grid(1)
             if i < n:
                 y[i] = a * x[i] + number
         kernel = jit.rawkernel(first)
-        return lambda: kernel[4, 256](x, np.float32(2), y, np.int32(1024)), 2 + number
+        return lambda: kernel[4, 256](*arguments), 2 + number
     def first(x, a):
         return a * x + number
     kernel = jit.kernel(first)
@@ -81,6 +89,7 @@ for position, number in enumerate(numbers):
         raise SystemExit("the result is wrong")
 print(json.dumps((before, took)))
 """
+)
 
 
 def _sample(root: Path, kind: str, numbers: list[int], cache: str) -> tuple[float, float]:
