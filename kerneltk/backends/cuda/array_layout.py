@@ -22,7 +22,7 @@ _BYTES = 4096
 
 
 def _samples() -> list[Any]:
-    """Arrays of memory that nobody reads: no two hold the same in any of the places."""
+    """Arrays of memory that nobody reads: no two hold the same at an offset that counts."""
     memory = np.zeros(_BYTES, np.uint8)
     owned = cupy.cuda.UnownedMemory(memory.ctypes.data, _BYTES, memory, 0)
 
@@ -65,19 +65,21 @@ def array_layout() -> ArrayLayout | None:
     pointer = type(samples[0].data)
     size: int = cupy.ndarray.__basicsize__
 
-    def place(is_there: Callable[[Any, int], bool], end: int, step: int = _WORD) -> int | None:
-        places = range(object.__basicsize__, end, step)
-        found = [o for o in places if all(is_there(sample, o) for sample in samples)]
+    def offset_where(
+        is_there: Callable[[Any, int], bool], end: int, step: int = _WORD
+    ) -> int | None:
+        offsets = range(object.__basicsize__, end, step)
+        found = [o for o in offsets if all(is_there(sample, o) for sample in samples)]
         return found[0] if len(found) == 1 else None
 
     try:
         offsets = (
-            place(lambda a, o: _word(a, o) == id(a.dtype), size),
-            place(lambda a, o: _numbers(a, o) == a.shape, size - _WORD),
-            place(lambda a, o: _numbers(a, o) == a.strides, size - _WORD),
-            place(lambda a, o: _word(a, o) == id(a.data), size),
-            place(lambda a, o: _word(a.data, o) == a.data.ptr, pointer.__basicsize__),
-            place(lambda a, o: _byte(a, o) == a._c_contiguous, size, 1),
+            offset_where(lambda a, o: _word(a, o) == id(a.dtype), size),
+            offset_where(lambda a, o: _numbers(a, o) == a.shape, size - _WORD),
+            offset_where(lambda a, o: _numbers(a, o) == a.strides, size - _WORD),
+            offset_where(lambda a, o: _word(a, o) == id(a.data), size),
+            offset_where(lambda a, o: _word(a.data, o) == a.data.ptr, pointer.__basicsize__),
+            offset_where(lambda a, o: _byte(a, o) == a._c_contiguous, size, 1),
         )
     except AttributeError:  # of a CuPy that keeps no such flag
         return None
