@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TypingError,
         UnsupportedError,
     )
+    from kerneltk.graphs import Graph, graph
     from kerneltk.operators.jax_op import jax_op
     from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
@@ -44,6 +45,7 @@ __all__ = [
     "CompileError",
     "DivisionError",
     "ElementwiseKernel",
+    "Graph",
     "KernelToolkitError",
     "LaunchError",
     "NoSuchKernelError",
@@ -59,6 +61,7 @@ __all__ = [
     "TypingError",
     "UnsupportedError",
     "disassemble",
+    "graph",
     "jax_op",
     "jit",
     "load",
@@ -70,6 +73,7 @@ __all__ = [
 _HOMES = {
     "ArraySpec": "core.arrays",
     "ElementwiseKernel": "elementwise",
+    "Graph": "graphs",
     "ObjectCode": "core.artifacts",
     "RawKernel": "raw",
     "RawModule": "raw",
@@ -77,6 +81,7 @@ _HOMES = {
     "Target": "core.artifacts",
     "TranslationUnit": "core.artifacts",
     "disassemble": "backends.disassembly",
+    "graph": "graphs",
     "jax_op": "operators.jax_op",
     "load": "raw",
     "torch_op": "operators.torch_op",

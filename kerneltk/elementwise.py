@@ -9,6 +9,7 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
+from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
@@ -181,6 +182,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         DivisionError
             On the host, the operation divided an integer by zero.
         """
+        if recorders and (recorder := current_recorder()) is not None:
+            return recorder.call(self._recordable(args, kwargs))
         if kwargs:
             return self._call(args, kwargs)
         try:
@@ -196,6 +199,16 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         options = call_arguments.read_options(kwargs)
         args = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
         return self._dispatcher.dispatch(args, options.stream, options.plan_key, options.backend)
+
+    def _recordable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recordable:
+        options = call_arguments.read_options(kwargs)
+        values = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
+        recording = self._dispatcher.recording
+
+        def run(values: tuple[Any, ...]) -> Any:
+            return recording.dispatch(values, None, options.plan_key, options.backend)
+
+        return Recordable(self.name, self._parameter_names, values, self.nin, run)
 
     # -- what was made ------------------------------------------------------------------------
 

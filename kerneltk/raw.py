@@ -11,6 +11,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
 from kerneltk.core.compile_log import written_to
+from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.files import read_programs, template_argument
@@ -223,9 +224,28 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
             The launch failed, or on the host: a barrier that not all threads reach, an access
             outside of memory, a failed assertion.
         """
+        if recorders and (recorder := current_recorder()) is not None:
+            recorder.call(self._recordable(grid, block, args, shared_mem, stream, mode))
+            return
         handle = stream if stream is None else stream_handle(stream)
         run = self._dispatcher.variant(mode) if mode else self._dispatcher.recent
         run(grid, block, args, shared_mem, handle)
+
+    def _recordable(
+        self, grid: Any, block: Any, args: Any, shared: Any, stream: Any, mode: dict[str, Any]
+    ) -> Recordable:
+        if stream is not None:
+            stream_handle(stream)
+        recording = self._dispatcher.recording
+
+        def run(values: tuple[Any, ...]) -> None:
+            launch = recording.variant(mode) if mode else recording.recent
+            launch(grid, block, values, shared, None)
+
+        if not isinstance(args, tuple | list):
+            return Recordable(self.name, (), args, 0, run)  # is refused
+        names = self._dispatcher.parameter_names(len(args))
+        return Recordable(self.name, names, tuple(args), len(args), run)
 
     # -- other ways to say the grid ------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -218,6 +218,48 @@ class LaunchCall:
     kept: Any = None
 
 
+class RecordedLaunch(NamedTuple):
+    """A launch that is part of a graph.
+
+    Parameters
+    ----------
+    call : LaunchCall
+        How the kernel is launched.
+    launch : callable
+        What `call` launches by.
+    values : tuple
+        The values of the launch, those of the call's arguments; the stream's is not its own.
+    block : ParameterBlock
+        The block of parameters, which no other launch has.
+    note : callable or None
+        Called before each launch.
+    """
+
+    call: LaunchCall
+    launch: Callable[..., Any]
+    values: tuple[Any, ...]
+    block: ParameterBlock
+    note: Callable[[], None] | None
+
+
+class Executable(Protocol):
+    """The launches of a graph, which are launched together."""
+
+    def update(self, index: int, launch: RecordedLaunch) -> bool:
+        """Replace a launch; False where that takes a new executable."""
+
+    def launch(self, stream: int | None) -> None:
+        """Launch all, in order, behind earlier launches of this executable and its predecessors.
+        Raises LaunchError.
+        """
+
+    @property
+    def drain(self) -> Callable[[], None]:
+        """A function that waits for the launches of this executable and its predecessors, and does
+        not refer to one.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchMode:
     """How a grid is launched, beside its shape.
@@ -277,7 +319,7 @@ class ParameterBlock(NamedTuple):
     """
 
     memory: Any
-    address: int
+    address: Any
     owner: Any
     offsets: tuple[int, ...] = ()
 
@@ -405,10 +447,32 @@ class Backend(Compiler, Protocol):
         way.
         """
 
+    def executable(
+        self, launches: Sequence[RecordedLaunch], before: Executable | None
+    ) -> Executable:
+        """Return an executable of a graph's launches; what was launched `before` comes first."""
+
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
         """Handle a launch that raised or returned `failure`: repeat it where that helps, or raise
         LaunchError.
         """
+
+
+class Guard(Protocol):
+    """Keeps a library's own work out of a recording: it cannot be part of the graph, and would read
+    results that have no values yet.
+    """
+
+    def begin(self) -> None:
+        """From now on the library's work on its current stream is an error. Raises LaunchError
+        where that stream is captured already.
+        """
+
+    def paused(self) -> AbstractContextManager[Any]:
+        """Return a context in which the library's current stream is what it was."""
+
+    def end(self) -> str:
+        """End it. Returns what was wrong, as a sentence without its end, or an empty string."""
 
 
 class DeviceBackend(Backend, Protocol):
@@ -427,3 +491,19 @@ class DeviceBackend(Backend, Protocol):
 
     def owner_of(self, array: Any) -> Any:
         """Return the owner of the memory of an array that was allocated in such a context."""
+
+    def graph_scratch(self, size: int) -> tuple[int, Any]:
+        """Return the address of `size` bytes for the launches of one graph, the counters in front
+        being zero, and their owner.
+        """
+
+    def guard(self) -> Guard:
+        """Return what keeps the library's own work out of a recording."""
+
+    def current_handle(self) -> int:
+        """Return the handle of the library's current stream."""
+
+    def settle(self, streams: Iterable[int]) -> None:
+        """Wait for all work of these streams, by their handles: memory that is allocated in their
+        order is nobody else's afterwards. Raises LaunchError where one is captured.
+        """

@@ -19,6 +19,7 @@ from kerneltk.backends.base import Backend, DeviceBackend
 from kerneltk.backends.registry import backend_named as backend_named
 from kerneltk.backends.registry import backend_of as backend_of
 from kerneltk.backends.registry import default_backend as default_backend
+from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import (
@@ -252,13 +253,20 @@ class Adoption:
             if imported.note_write is not None:
                 self._notes.append(imported.note_write)
 
+    @property
+    def streams(self) -> set[int]:
+        """The handles of the streams on which the arrays' work is queued."""
+        return {home.stream for home in self._homes}
+
     @contextmanager
     def launching(self, stream: int | None) -> Iterator[int | None]:
         """A context for a launch, with the handle of the stream that it goes to.
 
         Where the call names none, it is the current stream of the library whose arrays they are; of
-        several libraries' all are ordered before and after the launch.
+        several libraries' all are ordered before and after the launch. A thread that records keeps
+        what the arrays were made into: nothing is written to them yet.
         """
+        recorder = current_recorder() if recorders else None
         if not self._homes:
             yield stream
         else:
@@ -268,6 +276,9 @@ class Adoption:
                 homes.append(backend.home(self._own_on_gpu))
             with backend.ordered(homes, stream) as handle:
                 yield handle
+        if recorder is not None:
+            recorder.adopted([imported.array for _, imported in self._imports], self._notes)
+            return
         for note in self._notes:
             note()
 

@@ -76,6 +76,10 @@ class ExpressionKernel(ABC, Generic[D]):
         return f"<{kind} {self.name}({signature.in_text}) -> ({signature.out_text})>"
 
     @property
+    def _parameter_names(self) -> tuple[str, ...]:
+        return tuple(parameter.name for parameter in self._definition.signature.parameters)
+
+    @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:
         """The generated sources by the dtypes of the array arguments."""
         codes = self._dispatcher.codes

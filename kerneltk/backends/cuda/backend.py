@@ -10,7 +10,7 @@ import itertools
 import math
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -23,17 +23,21 @@ from cupy.cuda.compiler import CompileException
 
 from kerneltk.backends.base import (
     ArrayAccess,
+    Executable,
     Function,
     GridLimits,
     LaunchCall,
     LaunchMode,
     LaunchValue,
     ParameterBlock,
+    RecordedLaunch,
     make_block,
     record_bytes,
 )
 from kerneltk.backends.cuda import compilers, nvrtc, streams
 from kerneltk.backends.cuda.array_layout import array_layout
+from kerneltk.backends.cuda.graphs import CaptureGuard, GraphLaunches
+from kerneltk.backends.cuda.status import CudaLaunchError, check
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
@@ -67,31 +71,6 @@ class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
             "cuda", self.source, "", self.options, name=self.name, compiler=self.backend
         )
         return type(self), (CompileError(str(self), self.source, self.log), unit)
-
-
-class CudaLaunchError(LaunchError, cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
-    """The driver refused something, with this status. Also CuPy's ``CUDADriverError``."""
-
-    def __init__(self, message: str, status: int) -> None:
-        RuntimeError.__init__(self, message)
-        self.status = status
-
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to make it again; CuPy's class is made from the status alone."""
-        return type(self), (str(self), self.status)
-
-
-def _check(result: Any, what: str) -> None:
-    if result != driver.CUresult.CUDA_SUCCESS:
-        _, name = driver.cuGetErrorName(result)
-        _, reason = driver.cuGetErrorString(result)
-        raise CudaLaunchError(
-            f"{what} failed: {(name or b'').decode()}, {(reason or b'unknown error').decode()}.",
-            int(result),
-        )
 
 
 @cache
@@ -177,9 +156,9 @@ class CudaBackend:
         with relaxed_capture():
             result, module = driver.cuModuleLoadData(code.code)
             if result != driver.CUresult.CUDA_SUCCESS:
-                _check(result, "Loading the compiled kernel")
+                check(result, "Loading the compiled kernel")
             result, function = driver.cuModuleGetFunction(module, code.entry.encode())
-            _check(result, f"Finding the kernel '{code.entry}' in its module")
+            check(result, f"Finding the kernel '{code.entry}' in its module")
         return Function(int(function), module)
 
     def load_module(self, code: ObjectCode) -> CudaModule:
@@ -187,7 +166,7 @@ class CudaBackend:
         _bind_context()
         with relaxed_capture():
             result, module = driver.cuModuleLoadData(code.code)
-            _check(result, "Loading the module")
+            check(result, "Loading the module")
         return CudaModule(module)
 
     def device_key(self) -> int:
@@ -289,6 +268,40 @@ class CudaBackend:
             )
         return _with_pointers(make_block(size, offset, constants), (0,))
 
+    # -- graphs --------------------------------------------------------------------------------
+
+    def graph_scratch(self, size: int) -> tuple[int, Any]:
+        """Return the address of memory for the launches of one graph, and its owner."""
+        memory = _cleared_memory(size)
+        return int(memory.ptr), memory
+
+    def guard(self) -> CaptureGuard:
+        """Return what keeps CuPy's own work out of a recording."""
+        _bind_context()
+        return CaptureGuard()
+
+    def executable(
+        self, launches: Sequence[RecordedLaunch], before: Executable | None
+    ) -> GraphLaunches:
+        """Return a graph's launches as an executable graph of the driver's."""
+        _bind_context()
+        return GraphLaunches(launches, before)
+
+    def current_handle(self) -> int:
+        """Return the handle of CuPy's current stream."""
+        return int(cupy.cuda.get_current_stream().ptr)
+
+    def settle(self, handles: Iterable[int]) -> None:
+        """Wait for all work of these streams."""
+        for handle in handles:
+            if is_capturing(handle):
+                raise LaunchError(
+                    "The graph needs memory, which must not be allocated while its stream is "
+                    "captured.\n  Hint: record it, and launch it once so, before the capture."
+                )
+            with relaxed_capture():
+                cupy.cuda.runtime.streamSynchronize(handle)
+
     # -- raw kernels ---------------------------------------------------------------------------
 
     def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
@@ -345,7 +358,7 @@ class CudaBackend:
     def set_attribute(self, function: Function, name: str, value: int) -> None:
         """Set an attribute; raises LaunchError where the driver refuses it."""
         (result,) = driver.cuFuncSetAttribute(function.handle, _ATTRIBUTES[name], value)
-        _check(result, f"Setting '{name}' to {value}")
+        check(result, f"Setting '{name}' to {value}")
 
     def parameter_places(self, function: Function) -> tuple[tuple[int, int], ...] | None:
         """Return offset and size (bytes) of each parameter; None where the driver is older than
@@ -365,7 +378,7 @@ class CudaBackend:
     def suggest_block(self, function: Function, shared: int) -> int:
         """Return the block for which most threads are resident (the occupancy calculator's)."""
         result, _, block = driver.cuOccupancyMaxPotentialBlockSize(function.handle, None, shared, 0)
-        _check(result, "Asking for the occupancy")
+        check(result, "Asking for the occupancy")
         return int(block)
 
     def check_address(self, address: int) -> str:
@@ -411,13 +424,13 @@ class CudaModule:
     def function(self, symbol: str) -> Function:
         """Return an entry point."""
         result, function = driver.cuModuleGetFunction(self._handle, symbol.encode())
-        _check(result, f"Finding the kernel '{symbol}' in its module")
+        check(result, f"Finding the kernel '{symbol}' in its module")
         return Function(int(function), self._handle)
 
     def variable(self, symbol: str) -> tuple[int, int]:
         """Return a variable's address and size (bytes)."""
         result, address, size = driver.cuModuleGetGlobal(self._handle, symbol.encode())
-        _check(result, f"Finding the variable '{symbol}' in its module")
+        check(result, f"Finding the variable '{symbol}' in its module")
         return int(address), int(size)
 
 
@@ -509,7 +522,7 @@ def _launch_extended(
     config.attrs = attributes
     config.numAttrs = len(attributes)
     (result,) = driver.cuLaunchKernelEx(config, function, parameters, 0)
-    _check(result, "The launch")
+    check(result, "The launch")
 
 
 _UNREGISTERED = 0  # cudaMemoryTypeUnregistered
@@ -567,11 +580,7 @@ def _thread_number() -> int:
 def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -> int:
     older = _scratch.get(key)
     if captured:
-        # The memory is cleared now, not by the graph.
-        with relaxed_capture(), cupy.cuda.Stream(non_blocking=True) as other:
-            memory = streams.lasting_memory(size)
-            memory.memset_async(0, 4 * COUNTERS, other)
-            other.synchronize()
+        memory = _cleared_memory(size)  # now, not by the graph
     else:
         # Twice as much as before, for what comes next, too.
         size = max(-(-size // _SCRATCH_STEP) * _SCRATCH_STEP, 2 * older[1] if older else 0)
@@ -587,10 +596,19 @@ def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -
 _SCRATCH_STEP = 1 << 20
 
 
+def _cleared_memory(size: int) -> Any:
+    """Memory whose counters are zero already, whatever is captured meanwhile."""
+    with relaxed_capture(), cupy.cuda.Stream(non_blocking=True) as other:
+        memory = streams.lasting_memory(size)
+        memory.memset_async(0, 4 * COUNTERS, other)
+        other.synchronize()
+    return memory
+
+
 def _capture_number(stream: int) -> int:
     """Return the number of the capture that a stream takes part in."""
     result, _, number, *_ = driver.cuStreamGetCaptureInfo(stream)
-    _check(result, "Asking a stream for its capture")
+    check(result, "Asking a stream for its capture")
     return int(number)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from kerneltk.backends.base import (
     ArrayAccess,
     BlocksOf,
     Bound,
+    Executable,
     Function,
     GridLimits,
     LaunchCall,
     LaunchMode,
     LaunchValue,
     ParameterBlock,
+    RecordedLaunch,
     make_block,
     record_bytes,
 )
@@ -33,6 +35,9 @@ from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, Translati
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
+
+if TYPE_CHECKING:
+    from kerneltk.backends.host.graphs import HostLaunches
 
 # The address is the first member after the object's head in NumPy's public structs, of arrays and
 # of structured scalars. Reading it there takes 0.15 us, `__array_interface__` 1 us.
@@ -261,6 +266,14 @@ class HostBackend:
     def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:
         """Return an argument buffer whose constant part is filled in."""
         return make_block(size, offset, constants)
+
+    def executable(
+        self, launches: Sequence[RecordedLaunch], before: Executable | None
+    ) -> HostLaunches:
+        """Return the launches of a graph."""
+        from kerneltk.backends.host.graphs import HostLaunches  # only who makes graphs needs it
+
+        return HostLaunches(launches)
 
     # -- raw kernels ---------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
@@ -35,7 +36,8 @@ from kerneltk.launch.launch_config import is_size
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.element_source import TypedKernel
 
-_OPTIONS = ("shape", "size", "stream", "block_size", "backend")
+_SHAPES = ("shape", "size")
+_OPTIONS = (*_SHAPES, "stream", "block_size", "backend")
 
 
 class ElementKernel(Decorated):
@@ -108,12 +110,33 @@ class ElementKernel(Decorated):
         ArgumentTypeError, ArgumentValueError
             Arguments of other kinds, or shapes that do not go together.
         """
+        if recorders and (recorder := current_recorder()) is not None:
+            return recorder.call(self._recordable(args, out, named))
         if not named and len(args) == len(self._is_raw):
             if out is None:
                 return self._shortcut(*args)
             if type(out) is not tuple:
                 return self._shortcut_out(*args, out)
         return self._call(args, out, named)
+
+    def _recordable(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Recordable:
+        options = {key: named.pop(key) for key in _OPTIONS if key in named}
+        values, count = self._bound(args, named), len(self._definition.parameters)
+        stream = options.pop("stream", None)
+        if stream is not None:
+            stream_handle(stream)
+        if out is not None:
+            values = (*values, *(out if isinstance(out, tuple) else (out,)))
+        is_given = len(values) > count
+
+        def run(values: tuple[Any, ...]) -> Any:
+            outputs = values[count:] or None
+            words = dict(options)
+            if outputs and not is_given:  # results of an earlier call, whose shape is known
+                words = {key: value for key, value in options.items() if key not in _SHAPES}
+            return self._call(values[:count], outputs, words)
+
+        return Recordable(self.name, self._definition.parameters, values, count, run)
 
     def _other(self, *args: Any) -> Any:
         return self._call(args, None, {})
