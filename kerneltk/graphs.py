@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import islice
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, cast
 
@@ -164,8 +165,12 @@ class Graph:
         self._memories: dict[int, tuple[_Memory | None, ...]] = {}
         self._executable: Executable | None = None
         self._is_stale = False
+        self._others: dict[int, list[tuple[Any, int]]] = {}
         self._foreign: list[Any] = []
         self._addresses: list[tuple[Any, int]] = []
+        self._notes: list[Callable[[], None]] = []
+        self._known_uses: dict[str, tuple[_Memory | None, list[_Use]]] = {}
+        self._known_overlaps: dict[_Memory, list[tuple[_Memory | None, _Use]]] = {}
 
     def _declare(self, name: str, value: Any) -> None:
         memory = _memory_of(value)
@@ -249,8 +254,8 @@ class Graph:
                 raise self._unused(name, memory)
         self._bound = [call.recorded for call in calls]
         self._build()
-        backend = self._backend
-        if backend is not None and not backend.capabilities.in_host_memory:
+        self._note_others(range(len(calls)))
+        if not self._is_on_host:
             self._settle()
 
     def _unused(self, name: str, memory: _Memory) -> ArgumentValueError:
@@ -266,10 +271,17 @@ class Graph:
         self, memory: _Memory, but: Mapping[_Memory, Any] | None = None
     ) -> _Use | None:
         """A use of another array that has memory of this one, if there is one."""
-        for other, uses in self._arrays.items():
-            if other != memory and other not in (but or {}) and other.overlaps(memory):
-                return uses[0]
-        return next((use for other, use in self._inside if other.overlaps(memory)), None)
+        found = self._known_overlaps.get(memory)
+        if found is None:
+            found = self._known_overlaps[memory] = [
+                (other, uses[0])
+                for other, uses in self._arrays.items()
+                if other != memory and other.overlaps(memory)
+            ]
+            found += [(None, use) for other, use in self._inside if other.overlaps(memory)]
+        return next(
+            (use for other, use in found if other is None or other not in (but or {})), None
+        )
 
     def _described(self, use: _Use) -> str:
         text = _shown(self._recorder.calls[use.call], use.value)
@@ -293,36 +305,30 @@ class Graph:
                 # Memory that goes with the graph may be of another stream than the launches.
                 weakref.finalize(self, made.drain).atexit = False
             self._executable = made
-        self._note_foreign()
 
-    def _note_foreign(self) -> None:
-        """List the arrays of other libraries: their streams are asked at each launch, and whether
-        they still have their memory.
+    def _note_others(self, numbers: Iterable[int]) -> None:
+        """List the arrays of other libraries in these calls, and in all: their streams are asked at
+        each launch, and tensors whether they still have their memory.
         """
-        self._foreign, self._addresses = [], []
-        seen: set[int] = set()
-        for binding in self._bound:
-            for value in binding.values:
-                if id(value) in seen:
-                    continue
-                seen.add(id(value))
+        for number in numbers:
+            self._others[number] = []
+            for value in self._bound[number].values:
                 memory = _memory_of(value)
-                if memory is None:
-                    continue
-                is_tensor = torch_tensors.is_tensor(value)
-                if is_tensor:
-                    self._addresses.append((value, memory.address))
-                if not memory.backend.capabilities.in_host_memory:
-                    self._foreign.append(value)
-        if not any(type(value) is not self._array_type for value in self._foreign):
-            self._foreign = []
-        elif self._foreign:
+                if memory is not None and _is_foreign(value, memory):
+                    self._others[number].append((value, memory.address))
+        self._notes = [note for binding in self._bound for note in binding.notes]
+        others = [pair for number in sorted(self._others) for pair in self._others[number]]
+        self._addresses = [pair for pair in others if torch_tensors.is_tensor(pair[0])]
+        self._foreign = []
+        if others and not self._is_on_host:
             # One tensor tells torch's stream, one array CuPy's.
             kinds: dict[Any, Any] = {}
-            for value in self._foreign:
-                is_plain = torch_tensors.is_tensor(value) or type(value) is self._array_type
-                kinds.setdefault(type(value) if is_plain else id(value), value)
-            self._foreign = list(kinds.values())
+            for value, _ in others:
+                key = type(value) if torch_tensors.is_tensor(value) else id(value)
+                kinds.setdefault(key, value)
+            own = (value for binding in self._bound for value in binding.values)
+            plain = (value for value in own if isinstance(value, self._array_type))
+            self._foreign = [*kinds.values(), *islice(plain, 1)]
 
     @property
     def _array_type(self) -> type:
@@ -400,9 +406,8 @@ class Graph:
                     )
             if self._executable is not None:
                 self._launch(self._executable, handle)
-            for binding in self._bound:
-                for note in binding.notes:
-                    note()
+            for note in self._notes:
+                note()
 
     def _launch(self, executable: Executable, handle: int | None) -> None:
         backend = self._backend
@@ -432,6 +437,12 @@ class Graph:
 
     def _uses_of(self, name: str) -> tuple[_Memory | None, list[_Use]]:
         """The array that a name stands for, and its uses; None for a number."""
+        found = self._known_uses.get(name)
+        if found is None:
+            found = self._known_uses[name] = self._looked_up(name)
+        return found
+
+    def _looked_up(self, name: str) -> tuple[_Memory | None, list[_Use]]:
         if name in self._declared:
             memory = self._declared[name]
             return memory, self._arrays[memory]
@@ -470,15 +481,17 @@ class Graph:
     def _rebind(self, arguments: Mapping[str, Any]) -> None:
         """Bind the calls to these arguments, and all others to those of the recording."""
         recorder, calls = self._recorder, self._recorder.calls
+        wanted, memories = self._wanted(arguments)
+        has_allocated = False
         if self._is_stale:
             for call in calls:
                 call.recorded = recorder.bind(call, call.recorded.values)
+                has_allocated |= recorder.has_allocated
             self._bound, self._memories = [call.recorded for call in calls], {}
             self._build()
+            self._note_others(range(len(calls)))
             self._is_stale = False
-        wanted, memories = self._wanted(arguments)
         bound = {}
-        has_allocated = False
         for number in {*wanted, *self._memories}:
             if number not in wanted:
                 bound[number] = calls[number].recorded
@@ -489,10 +502,12 @@ class Graph:
             if not is_bound or self._memories.get(number) != memories[number]:
                 bound[number] = recorder.bind(calls[number], values)
                 has_allocated |= recorder.has_allocated
-        self._take(bound)
-        self._memories = memories
         if has_allocated and not self._is_on_host:
             self._settle()
+        self._is_stale = True  # if this is interrupted
+        self._take(bound)
+        self._memories = memories
+        self._is_stale = False
 
     @property
     def _is_on_host(self) -> bool:
@@ -514,10 +529,9 @@ class Graph:
             assert self._executable is not None
             for index, launch in enumerate(binding.launches, first):
                 is_updated = is_updated and self._executable.update(index, launch)
-        if is_updated:
-            self._note_foreign()
-        else:
+        if not is_updated:
             self._build()
+        self._note_others(bound)
 
     def _wanted(
         self, arguments: Mapping[str, Any]
