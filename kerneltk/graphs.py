@@ -59,8 +59,10 @@ class _Memory(NamedTuple):
 def _memory_of(value: Any) -> _Memory | None:
     """What an array is to a kernel; None for what is no array."""
     own, array = own_array(value)
-    if own is None:
-        return None
+    return None if own is None else _memory(own, array)
+
+
+def _memory(own: Backend, array: Any) -> _Memory:
     spec, address = own.describe(array)
     on_device = not own.capabilities.in_host_memory
     device = cast(DeviceBackend, own).home(array).device if on_device else 0
@@ -71,8 +73,8 @@ def _is_foreign(value: Any, memory: _Memory) -> bool:
     return not isinstance(value, memory.backend.array_type)
 
 
-def _inside(value: Any) -> Iterator[_Memory]:
-    """The arrays in a structure."""
+def _inside(value: Any) -> Iterator[tuple[Any, _Memory]]:
+    """The arrays in a structure, and what they are to a kernel."""
     if isinstance(value, tuple):
         items: Sequence[Any] = value
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -82,7 +84,7 @@ def _inside(value: Any) -> Iterator[_Memory]:
     for item in items:
         memory = _memory_of(item)
         if memory is not None:
-            yield memory
+            yield item, memory
         else:
             yield from _inside(item)
 
@@ -96,25 +98,38 @@ def _check(call: RecordedCall) -> None:
     recordable, values = call.recordable, call.recorded.values
     for index, value in enumerate(values):
         shown = _shown(call, index)
-        if type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
-            raise UnsupportedError(
-                f"{shown} is JAX's, whose arrays never change: it cannot be part of a graph.\n"
-                "  Hint: pass a copy, as an array of NumPy or CuPy."
-            )
         memory = _memory_of(value)
+        _check_lasting(shown, value)
         if memory is None:
+            for item, _ in _inside(value):
+                _check_lasting(shown, item)
             if index >= recordable.inputs and not _is_structure(value):
                 raise UnsupportedError(
                     f"{shown} is of type '{type(value).__name__}', which cannot be part of a graph."
                 )
-        elif _is_foreign(value, memory) and _memory_of(value) != memory:
-            raise UnsupportedError(
-                f"{shown}, of type '{type(value).__name__}', has its numbers in new memory each "
-                "time: a graph would launch with old ones.\n  Hint: pass a copy."
-            )
         elif index >= recordable.inputs:  # a result is the caller's
             for have in call.memory.values():
                 have[:] = [own for own in have if memory.backend.describe(own)[1] != memory.address]
+
+
+def _check_lasting(shown: str, value: Any) -> None:
+    """Raise UnsupportedError for an array that is not in the same memory, or not with the same
+    numbers, at each launch.
+    """
+    if type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        raise UnsupportedError(
+            f"{shown} is JAX's, whose arrays never change: it cannot be part of a graph.\n"
+            "  Hint: pass a copy, as an array of NumPy or CuPy."
+        )
+    own, array = own_array(value)
+    if own is None or isinstance(value, own.array_type):
+        return
+    _, again = own_array(value)  # while the first is there: memory would be used again
+    if _memory(own, again) != _memory(own, array):
+        raise UnsupportedError(
+            f"{shown} is of type '{type(value).__name__}' and has its numbers in new memory each "
+            "time: a graph would launch with old ones.\n  Hint: pass a copy."
+        )
 
 
 def _shown(call: RecordedCall, index: int) -> str:
@@ -248,7 +263,7 @@ class Graph:
                 if memory is not None:
                     self._arrays.setdefault(memory, []).append(use)
                 else:
-                    self._inside += [(inner, use) for inner in _inside(value)]
+                    self._inside += [(inner, use) for _, inner in _inside(value)]
         for name, memory in self._declared.items():
             if memory not in self._arrays:
                 raise self._unused(name, memory)
@@ -585,10 +600,7 @@ class Graph:
                 f"'{name}' was recorded as an array, and an object of type '{kind.__name__}' was "
                 "given."
             )
-        if kind.__module__.partition(".")[0] in ("jax", "jaxlib"):
-            raise UnsupportedError(f"'{name}' is JAX's, whose arrays never change.")
-        if _is_foreign(value, new) and _memory_of(value) != new:
-            raise UnsupportedError(f"'{name}' has its numbers in new memory each time.")
+        _check_lasting(f"The argument '{name}'", value)
         if new.backend is not old.backend:
             raise ArgumentTypeError(
                 f"'{name}' was recorded in {old.backend.capabilities.location}, and the array that "
