@@ -246,9 +246,7 @@ MISUSES: list[tuple[Callable[[], object], type[Exception], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("misuse", "kind", "message"), MISUSES, ids=map(str, range(len(MISUSES)))
-)
+@pytest.mark.parametrize(("misuse", "kind", "message"), MISUSES, ids=map(str, range(len(MISUSES))))
 def test_misuse(misuse: Callable[[], object], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind) as caught:
         misuse()

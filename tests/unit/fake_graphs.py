@@ -22,10 +22,14 @@ class FakeGraphs:
         ``("launch", stream)``, ``("set", node, parameters)``, ``("record", stream)`` and so on.
     captured : dict of list
         The launches of each capture, by its stream.
+    streams : set of int
+        Those that were made and not destroyed.
     own_work : int
         What the next guard finds on its stream.
     refused : bool
         Whether nodes of executables take no other parameters.
+    failing : str
+        The call that fails.
     is_broken : bool
         Whether captures end as where a captured stream was waited for.
     """
@@ -38,17 +42,15 @@ class FakeGraphs:
         self.log: list[tuple[Any, ...]] = []
         self.captured: dict[int, list[Any]] = {}
         self.own_work, self.refused, self.is_broken = 0, False, False
+        self.failing, self.streams = "", set[int]()
         self._gpu, self._next, self._ok = gpu, STREAM, driver.CUresult.CUDA_SUCCESS
         self._bad = driver.CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
         calls = {
-            f"cu{name.title().replace('_', '')}": getattr(self, name)
+            f"cu{name.title().replace('_', '')}": self._call(name, getattr(self, name))
             for name in vars(FakeGraphs)
             if not name.startswith("_")
         }
-        types = {
-            name: getattr(driver, name)
-            for name in ("CUresult", "CUDA_KERNEL_NODE_PARAMS", "CUfunction")
-        }
+        types = {name: getattr(driver, name) for name in ("CUDA_KERNEL_NODE_PARAMS", "CUfunction")}
         patch.setattr(graphs, "driver", SimpleNamespace(**calls, **types))
         patch.setattr(graphs, "relaxed_capture", nullcontext)
         patch.setattr(backend, "relaxed_capture", nullcontext)
@@ -58,6 +60,13 @@ class FakeGraphs:
         runtime = gpu._cupy.cuda.runtime
         patch.setattr(runtime, "streamSynchronize", lambda stream: self._note("settle", stream))
         gpu.at_launch = self._at_launch
+
+    def _call(self, name: str, own: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            found = own(*arguments)
+            return (self._bad, *found[1:]) if name == self.failing else found
+
+        return call
 
     def _note(self, *entry: Any) -> None:
         self.log.append(entry)
@@ -72,9 +81,11 @@ class FakeGraphs:
 
     def stream_create(self, flags: int) -> Any:
         self._next += 1
+        self.streams.add(self._next)
         return self._ok, self._next
 
     def stream_destroy(self, stream: int) -> Any:
+        self.streams.remove(stream)
         return (self._ok,)
 
     def stream_begin_capture(self, stream: int, mode: Any) -> Any:
@@ -105,6 +116,7 @@ class FakeGraphs:
         return (self._ok,)
 
     def graph_destroy(self, graph: Any) -> Any:
+        self._note("destroy graph")
         return (self._ok,)
 
     def graph_exec_destroy(self, executable: Any) -> Any:
@@ -128,3 +140,9 @@ class FakeGraphs:
     def event_synchronize(self, event: Any) -> Any:
         self._note("drain")
         return (self._ok,)
+
+
+@pytest.fixture
+def driver(gpu: DryGpu, monkeypatch: pytest.MonkeyPatch) -> FakeGraphs:
+    """Return the driver, which every graph on the dry GPU asks."""
+    return FakeGraphs(gpu, monkeypatch)
