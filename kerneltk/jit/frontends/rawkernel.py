@@ -397,7 +397,7 @@ class JitKernel(Decorated):
 
     def _recordable(self, grid: Any, block: Any, args: tuple[Any, ...], shared: Any) -> Recordable:
         def run(values: tuple[Any, ...]) -> None:
-            left: Miss | None = "arguments"
+            left = self._launcher.record_again(grid, block, values, shared)
             while left is not None:
                 arguments = self._arguments(left, values)
                 left = self._launcher.record(arguments, grid, block, shared)

@@ -230,6 +230,11 @@ class Launcher:
         self._recording.add(recorded, known)
         return self._recording.launch(recorded, grid, block, shared)
 
+    def record_again(self, grid: Any, block: Any, args: Any, shared: Any = 0) -> Miss | None:
+        """As :meth:`record` by the last launcher that recorded, if it is for such arguments."""
+        run = None if self._recording is None else self._recording.run
+        return "arguments" if run is None else run(grid, block, args, shared, None)
+
     def knows(self, arguments: Arguments) -> bool:
         """Whether there is a kernel for such arguments."""
         return arguments.key in self._variants
