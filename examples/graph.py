@@ -18,6 +18,7 @@ damp = kerneltk.ElementwiseKernel("T v, T rate", "T w", "w = v * (1 - rate)", "d
 
 @jit.rawkernel
 def diffuse(old, new, c):
+    """Move a part of each value to its neighbours."""
     i = jit.grid(1)
     if i < new.size:
         left, right = old[max(i - 1, 0)], old[min(i + 1, old.size - 1)]

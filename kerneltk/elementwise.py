@@ -203,10 +203,12 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     def _recordable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recordable:
         options = call_arguments.read_options(kwargs)
         values = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
-        recording = self._dispatcher.recording
+        recording, count = self._dispatcher.recording, len(values)
 
         def run(values: tuple[Any, ...]) -> Any:
-            return recording.dispatch(values, None, options.plan_key, options.backend)
+            # Results of an earlier call have the size.
+            own = options if len(values) == count else options._replace(size=None)
+            return recording.dispatch(values, None, own.plan_key, own.backend)
 
         return Recordable(self.name, self._parameter_names, values, self.nin, run)
 

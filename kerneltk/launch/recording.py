@@ -206,7 +206,9 @@ class Recorder:
         if taken > len(have):
             array = backend.empty(shape, dtype, order)
             if backend.capabilities.in_host_memory and dtype.kind in "fc":
-                array.fill(np.nan)  # whoever reads a result before the graph's launch sees it
+                # Whoever reads a result before the graph's launch sees it. Large ones are left to
+                # the threads that will write them.
+                array.ravel("K")[:_SPOILED] = np.nan
             have.append(array)
             self.has_allocated = True
         return have[taken - 1]
@@ -232,6 +234,9 @@ def _flattened(result: Any) -> tuple[Any, ...]:
 
 
 # -- the backend that launchers are written for ----------------------------------------------------
+
+
+_SPOILED = 1024  # elements
 
 
 class _Draft(NamedTuple):

@@ -96,6 +96,18 @@ def test_a_shape_that_a_call_names() -> None:
         np.testing.assert_array_equal(y, np.arange(5) * step)
 
 
+def test_a_size_that_a_call_names() -> None:
+    kernel = ElementwiseKernel("raw T r, T a", "T y", "y = r[n - 1 - i] * a", "reversed")
+    count = ReductionKernel("raw T r", "T s", "r[_j]", "a + b", "s = a", "0", "count")
+    with kerneltk.graph() as g:
+        y = kernel(X, 2.0, size=6)
+        s = count(X, size=6)
+    for array in (X, X + 1):
+        g.launch(r=array)
+        np.testing.assert_array_equal(y, 2 * array[::-1])
+        assert s == array.sum()
+
+
 def test_calls_without_results() -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = x", "quiet", no_return=True)
     with kerneltk.graph() as g:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import cupy
@@ -199,12 +199,13 @@ class CaptureGuard:
 
     def __init__(self) -> None:
         self._stream: Any = None
-        self._outer = 0
+        self._outer, self._device = 0, 0
         self._current: Any = None
 
     def begin(self) -> None:
         """Make the captured stream CuPy's current one."""
         self._outer = int(cupy.cuda.get_current_stream().ptr)
+        self._device = cupy.cuda.runtime.getDevice()
         if is_capturing(self._outer):
             raise LaunchError(
                 "A graph cannot be recorded while the current stream is captured.\n"
@@ -220,6 +221,8 @@ class CaptureGuard:
 
     def paused(self) -> AbstractContextManager[Any]:
         """Return a context in which CuPy's current stream is the caller's."""
+        if cupy.cuda.runtime.getDevice() != self._device:  # whose streams are others
+            return nullcontext()
         context: AbstractContextManager[Any] = stream_of(self._outer)
         return context
 
