@@ -11,6 +11,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
+from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
@@ -18,6 +19,7 @@ from kerneltk.signature.parser import parse_signature
 __all__ = ["ElementwiseKernel"]
 
 
+@common_calls("by count")
 class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     """A kernel that evaluates C++ statements for every element of its arguments.
 

@@ -22,6 +22,7 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import as_extents, covering_grid
 
 __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
@@ -53,7 +54,8 @@ class _MadeFromSource:
         return self._program.source.compiler if isinstance(self._program, RawProgram) else "nvrtc"
 
 
-class RawKernel(_MadeFromSource, FunctionAttributes):
+@common_calls("on grid")
+class RawKernel(Called, _MadeFromSource, FunctionAttributes):
     """A kernel from CUDA C++ source.
 
     Called with CuPy arrays it is compiled by NVRTC and runs on the current GPU; called with NumPy

@@ -24,6 +24,7 @@ from kerneltk.errors import (
     SignatureError,
 )
 from kerneltk.launch import call_arguments
+from kerneltk.launch.called import common_calls
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter, Signature
@@ -36,6 +37,7 @@ _OPTIONS = ("axis", "keepdims", "out", "where", "size", "stream", "backend")
 _MASK = Parameter("_kt_where", np.dtype(bool), "bool")
 
 
+@common_calls("reduces")
 class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     """A kernel that maps every element and reduces the results along axes.
 

@@ -34,6 +34,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.backends.cuda import compilers, nvrtc, streams
 from kerneltk.backends.cuda.array_layout import array_layout
+from kerneltk.backends.cuda.cupy_functions import current_stream_function, new_array_function
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
@@ -128,6 +129,7 @@ class CudaBackend:
             device="device_id" if several else "",
             allocate_memory=cupy.cuda.alloc,
             layout=array_layout,
+            new_array_function=new_array_function,
             dlpack_devices=(2, 13),  # kDLCUDA, kDLCUDAManaged
         )
         self._device = cupy.cuda.runtime.getDevice if several else None
@@ -138,6 +140,7 @@ class CudaBackend:
             self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError,),
             current_stream=cupy.cuda.get_current_stream,
+            stream_function=current_stream_function,
             current_device=self._device,
             scratch_for=_scratch_for,
             native=_driver_function,
@@ -306,6 +309,7 @@ class CudaBackend:
             self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError, LaunchError),
             current_stream=cupy.cuda.get_current_stream,
+            stream_function=current_stream_function,
             current_device=self._device,
             native=_driver_function,
         )

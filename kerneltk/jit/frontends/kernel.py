@@ -29,6 +29,7 @@ from kerneltk.jit.frontends.shortcuts import make_shortcut
 from kerneltk.jit.ir.types import Array, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.call_description import CallDescription
+from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import is_size
 
 # A call loads what compiles the function: decorating it takes none of that.
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 _OPTIONS = ("shape", "size", "stream", "block_size", "backend")
 
 
-class ElementKernel(Decorated):
+@common_calls("shortcut")
+class ElementKernel(Called, Decorated):
     """A function of one element, or of one index, that runs on whole arrays.
 
     Made by :func:`kernel`. Arguments are broadcast against each other, outputs are allocated.
@@ -153,12 +155,13 @@ class ElementKernel(Decorated):
         if known is None:
             known = self._typed[key] = self._specialized(own, own_outputs, small, backend)
         adoption.check_writes(*self._writes(known[0], own))
+        is_plain = not options and len(outputs) < 2 and small
         stream = options.pop("stream", None)
         with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
             if handle is not None:
                 options["stream"] = Handle(handle)
             result = known[0].made(adoption.give_back(self._run(*known, own, own_outputs, options)))
-        if not options and len(outputs) < 2 and small:
+        if is_plain:
             self._keep_shortcut(known, (*args, *outputs), (*own, *own_outputs), len(outputs))
         return result
 
