@@ -206,8 +206,8 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         keepdims : bool
             Whether the outputs keep the reduced axes, with one element along each.
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host has none.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host has none.
         where : array of bool, optional
             Which elements count; broadcast to the inputs' shape. Needs an identity.
         size : int, optional

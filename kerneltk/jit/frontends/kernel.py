@@ -131,8 +131,8 @@ class ElementKernel(Decorated):
             outputs = out if isinstance(out, tuple) else (out,)
         # Other libraries' arrays have dtypes and shapes of their own kinds, or none.
         adoption = foreign_arrays.Adoption()
-        own = tuple(adoption.take(arg, k)[1] for k, arg in enumerate(args))
-        own_outputs = tuple(adoption.take(out, None)[1] for out in outputs)
+        own = tuple(adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args))
+        own_outputs = tuple(adoption.take(out, None, self._named)[1] for out in outputs)
         for value in own_outputs:
             if foreign_arrays.backend_of(value) is None:
                 raise ArgumentTypeError(
@@ -177,12 +177,14 @@ class ElementKernel(Decorated):
         """Return a test of arguments for being written to (None is an output), and their names."""
         left = iter(typed.in_params)
         written = [arg is not None and not next(left).is_const for arg in args]
-        paths = self._definition.paths
+        return lambda index: index is None or written[index], self._named
 
-        def named(index: int | None) -> tuple[str, Snippet | None]:
-            return ("out", None) if index is None else (paths[index].name, paths[index].snippet)
-
-        return lambda index: index is None or written[index], named
+    def _named(self, index: int | None) -> tuple[str, Snippet | None]:
+        """The name of a parameter and where it is declared; None is an output."""
+        if index is None:
+            return "out", None
+        path = self._definition.paths[index]
+        return path.name, path.snippet
 
     def _keep_shortcut(
         self,
