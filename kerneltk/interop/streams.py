@@ -20,6 +20,7 @@ _LIBRARIES = frozenset(("cuda", "cupy", "kerneltk", "numba", "torch"))
 _NAMED = 3  # handles below are CUDA's names of the default streams
 _LEGACY = 1  # another name of 0
 _PROTOCOL = "__cuda_stream__"
+_HANDLES = frozenset(("cuda.CUstream", "cuda.cudaStream_t"))  # of cuda.bindings
 
 
 def stream_handle(stream: Any) -> int:
@@ -72,10 +73,12 @@ def _told(stream: Any) -> Any:
             raise ValueError(f"version {version!r} of '{_PROTOCOL}' is not known")
         return handle
     # Older versions have no protocol.
-    kinds = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(stream).__mro__]
-    if ("cuda", "CUstream") in kinds or ("cuda", "cudaStream_t") in kinds:
+    kinds = {
+        f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(stream).__mro__
+    }
+    if kinds & _HANDLES:
         return int(stream)
-    return _told(stream.handle) if ("numba", "Stream") in kinds else stream
+    return _told(stream.handle) if "numba.Stream" in kinds else stream
 
 
 def _known(value: object) -> tuple[bool, bool]:
