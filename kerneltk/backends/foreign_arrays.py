@@ -8,6 +8,7 @@ kind of array.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -185,7 +186,16 @@ def _import_jax(value: Any) -> Imported | None:
     """An array of JAX, or a buffer that JAX's FFI gives to a callback, which alone may be written
     to and is one of no other library's.
     """
-    # A traced array has no device, and what it says of that is an error of JAX's.
+    tracer = getattr(getattr(sys.modules.get("jax"), "core", None), "Tracer", ())
+    if isinstance(value, tracer):
+        raise ArgumentTypeError(
+            "An array that JAX traces has no elements yet.\n"
+            "  Hint: make the kernel a function of JAX: 'kerneltk.jax_op(kernel)'."
+        )
+    if attempt(value, "is_deleted", getattr(value, "is_deleted", bool)):
+        raise ArgumentValueError(
+            "An array of JAX's has no memory: it was deleted, or given away ('donate_argnums')."
+        )
     kind = dlpack_device(value)
     if kind is None:
         return None
@@ -193,13 +203,14 @@ def _import_jax(value: Any) -> Imported | None:
     converter = _unchanged if is_buffer else _to_jax
     lock = None
     if not is_buffer:
-        lock = "it is JAX's, whose arrays never change", "pass a copy: 'cupy.array(y)'."
+        copied = "numpy" if kind in _HOST_DEVICES else "cupy"
+        lock = "it is JAX's, whose arrays never change", f"pass a copy: '{copied}.array(y)'."
     elif not value.writeable:
         lock = "it is an input of JAX's", "write to an output."
     if kind in _HOST_DEVICES:
         # NumPy's own conversion knows JAX's dtypes.
         array = attempt(value, "__array__", lambda: np.asarray(value))
-        return Imported(array, converter, lock=lock if is_buffer else None)
+        return Imported(array, converter, lock=lock)
     if kind not in _CUDA_DEVICES:
         raise _out_of_reach(value)
     found = _import_dlpack(value)
@@ -360,6 +371,12 @@ def _to_torch(array: Any) -> Any:
 def _to_jax(array: Any) -> Any:
     import jax  # type: ignore[import-not-found,unused-ignore]
 
+    if jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype:  # JAX would change the numbers
+        raise ArgumentTypeError(
+            f"A result of dtype '{array.dtype}' cannot be given back as JAX's array: JAX has that "
+            "only with its option 'jax_enable_x64'.\n"
+            "  Hint: declare a dtype of 32 bits, or set the option."
+        )
     if isinstance(array, np.ndarray) and array.dtype.kind == "V":  # one that NumPy has not
         return jax.numpy.asarray(array)
     return attempt(array, "__dlpack__", lambda: jax.numpy.from_dlpack(array))
