@@ -229,10 +229,12 @@ NameOf = Callable[[Any], tuple[str, Snippet | None]]
 """The name of the parameter that an argument is for, and where it is declared."""
 
 
-def _of_parameter(
+def named_error(
     error: ArgumentTypeError | ArgumentValueError, name: str, snippet: Snippet | None
 ) -> ArgumentTypeError | ArgumentValueError:
-    """The same error with the parameter's name, which who reads an array does not know."""
+    """The same error with the parameter's name, which who reads an array or a dtype does not
+    know.
+    """
     sentence, _, hint = str(error).partition("\n  Hint: ")
     sentence = f"The argument for '{name}' cannot be taken: {sentence[:1].lower()}{sentence[1:]}"
     return type(error)(render_message(sentence, *([snippet] if snippet else []), hint=hint))
@@ -288,7 +290,7 @@ class Adoption:
         except (ArgumentTypeError, ArgumentValueError) as error:
             if name_of is None:
                 raise
-            raise _of_parameter(error, *name_of(key)) from error.__cause__
+            raise named_error(error, *name_of(key)) from error.__cause__
         if imported is None:
             return None, value
         self._imports.append((key, imported))
@@ -385,8 +387,9 @@ def _to_jax(array: Any) -> Any:
 def _to_numba(array: Any) -> Any:
     from numba import cuda  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
+    # The array is bound to the launch's stream; by default numba would wait for the work as well.
     return attempt(
         array,
         "__cuda_array_interface__",
-        lambda: cuda.as_cuda_array(array),  # type: ignore[no-untyped-call,unused-ignore]
+        lambda: cuda.as_cuda_array(array, sync=False),  # type: ignore[no-untyped-call,unused-ignore]
     )
