@@ -304,7 +304,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             return bool(where)
         if isinstance(where, type | np.dtype) and np.dtype(where) == np.bool_:
             return where  # stands for one in a description
-        own = where if isinstance(where, ArraySpec) else foreign_arrays.own_array(where)[1]
+        try:
+            own = where if isinstance(where, ArraySpec) else foreign_arrays.own_array(where)[1]
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise foreign_arrays.named_error(error, "where", None) from error.__cause__
         dtype = getattr(own, "dtype", None)
         if dtype != np.bool_:
             raise ArgumentTypeError(

@@ -500,6 +500,25 @@ def test_results_for_cupys_arrays_are_cupys(gpu: DryGpu) -> None:  # noqa: F811
     y = make_elementwise()(gpu.array(4))
     assert type(y) is cupy.ndarray
     assert allocations(gpu) == [("cupy", CUPY)]
+    gpu.log.clear()
+    make_elementwise()(gpu.array(4), stream=NAMED)  # in the order of the current stream, as CuPy
+    assert allocations(gpu) == [("cupy", CUPY)]
+    assert launches(gpu) == [NAMED]
+    gpu.log.clear()
+    x = gpu.array(9)
+    make_elementwise()(x[:-1], x[1:], stream=NAMED)  # the copy of what overlaps, in the launch's
+    assert allocations(gpu) == [("cupy", NAMED)]
+
+
+def test_results_for_other_arrays_are_cupys_in_the_launchs_order(gpu: DryGpu) -> None:  # noqa: F811
+    import cupy
+
+    for options, wanted in (({}, 7), ({"stream": NAMED}, NAMED)):
+        gpu.log.clear()
+        y = make_elementwise()(ByInterface(4, stream=7), **options)
+        assert type(y) is cupy.ndarray
+        assert allocations(gpu) == [("cupy", wanted)]
+        assert launches(gpu) == [wanted]
 
 
 def test_copies_of_overlapping_tensors_are_torchs_memory(gpu: DryGpu) -> None:  # noqa: F811
