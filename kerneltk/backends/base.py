@@ -119,6 +119,8 @@ class ArrayAccess:
         The address of a structured scalar; None if kernels cannot use that memory.
     layout : callable or None
         Returns where all that is in memory, or None where that is not known.
+    dlpack_devices : (int, int)
+        DLPack's numbers of the kinds of memory that the backend's arrays are in; 0 for none.
     lend : callable
         Takes a structured scalar, an alignment (bytes) and a stream or None; returns an array with
         a copy of its bytes, for a kernel on that stream, by default the current one.
@@ -138,6 +140,7 @@ class ArrayAccess:
     allocate_memory: Callable[[int], Any] | None = None
     record: Access | None = None
     layout: Callable[[], ArrayLayout | None] | None = None
+    dlpack_devices: tuple[int, int] = (0, 0)
 
 
 class Bound(NamedTuple):

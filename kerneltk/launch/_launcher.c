@@ -24,7 +24,7 @@
 #define MOST_KNOWN 4096  /* plans, by what arrays are */
 #define MOST_HELD (64ll << 20) /* bytes of blocks that they may keep */
 #define KNOWN_SHAPES 4   /* of launches, in a plan */
-#define ARRANGEMENT 2 /* of descriptions: another number for other ones */
+#define ARRANGEMENT 3 /* of descriptions: another number for other ones */
 #define VARYING (-1)
 #define QUIET (1ll << 62) /* see `kerneltk.backends.base` */
 
@@ -128,7 +128,8 @@ static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, Py
     if (step == GO) {
         Plan *p;
         step = find_plan(l, &c, extra, &p);
-        elsewhere = l->unplanned;
+        /* Python plans for the backend's own arrays. */
+        elsewhere = c.library ? l->dispatch : l->unplanned;
         if (step == GO) {
             step = p->is_slow ? SLOW : launch_by(l, &c, p, NULL, stream, &result);
             Py_DECREF(p);
@@ -348,6 +349,7 @@ static PyObject *numpy_fields(PyObject *module, PyObject *object) {
 }
 
 static PyMethodDef module_methods[] = {
+    {"add_library", add_library, METH_VARARGS, add_library_doc},
     {"numpy_fields", numpy_fields, METH_O, numpy_fields_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -79,6 +79,7 @@ typedef struct {
     int current_device_in_key, arguments, leaf_count, packed_count, head_count, value_count;
     int overlap_count, output_count;
     int64_t device; /* -1 for none */
+    int dlpack_devices[2]; /* DLPack's numbers of where the backend's arrays are; 0 for none */
     struct node *nodes;
     struct leaf leaves[MOST_LEAVES];
     int packed[MOST_LEAVES], outputs[MOST_LEAVES];

@@ -249,6 +249,20 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     return done ? 0 : -1;
 }
 
+/* Allocates an output by the library whose arrays the others are. */
+static enum step allocate_foreign(struct call *c, const Plan *p, PyObject *dtype, int is_on_host,
+                                  struct array *array) {
+    PyObject *device = is_on_host ? Py_NewRef(Py_None) : PyLong_FromLongLong(c->device), *made = NULL;
+    if (device)
+        made = PyObject_CallFunctionObjArgs(c->library->allocate, p->shape, dtype, p->order, device, NULL);
+    Py_XDECREF(device);
+    struct dl_tensor tensor;
+    if (!own(c, made) || c->library->table->read(made, &tensor)) return FAILED;
+    array->object = made;
+    array->address = (uintptr_t)tensor.data + tensor.byte_offset;
+    return GO;
+}
+
 /* Allocates the outputs that callers do not give. */
 static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
     Py_ssize_t at = 11;
@@ -257,7 +271,11 @@ static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
         if (l->leaves[index].is_given) continue;
         PyObject *dtype = PyTuple_GET_ITEM(p->row, at), *made;
         struct array *array = &c->arrays[index];
-        if (!l->allocate_memory) {
+        if (c->library) {
+            enum step step = allocate_foreign(c, p, dtype, l->is_numpy, array);
+            if (step != GO) return step;
+            made = array->object;
+        } else if (!l->allocate_memory) {
             made = PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, p->order, NULL);
             if (!own(c, made)) return FAILED;
             if (l->is_numpy)
@@ -283,10 +301,11 @@ static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
     return GO;
 }
 
-static int find_stream(Launcher *l, PyObject *given, uintptr_t *stream) {
+static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintptr_t *stream) {
     *stream = 0;
     if (given != Py_None) return as_address(given, stream);
     if (!l->current_stream) return 1;
+    if (c->library) return foreign_stream(c, l->dlpack_devices[0], stream);
     PyObject *current = PyObject_CallNoArgs(l->current_stream);
     PyObject *handle = current ? PyObject_GetAttr(current, str_ptr) : NULL;
     Py_XDECREF(current);
@@ -352,6 +371,8 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     struct launch launch = {.plan = p};
     enum step step = check_arrays(l, c, p);
     if (step != GO) return step;
+    /* What is allocated for another stream than the library's is ordered by Python. */
+    if (c->library && stream != Py_None && l->output_count) return MISSED;
     if (l->is_grid) {
         step = find_shape(p, shape[0], shape[1], shape[2], launch.shape);
         if (step != GO) return step;
@@ -359,7 +380,7 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
         step = allocate(l, c, p);
         if (step != GO) return step;
     }
-    if (!find_stream(l, stream, &launch.stream)) return slowly();
+    if (!find_stream(l, c, stream, &launch.stream)) return slowly();
     int64_t scratch = 0;
     if (l->takes_scratch && !find_scratch(l, launch.stream, p->scratch, &scratch)) return FAILED;
     _Alignas(64) char small[STACK_BLOCK];
@@ -375,6 +396,7 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     else if (launch_now(l, &launch))
         step = FAILED;
     if (block != small) give_block(p, block, step == GO);
+    if (step == GO && c->library && !note_writes(l, c)) step = FAILED;
     if (step == GO && !(*result = result_of(l, c))) step = FAILED;
     return step;
 }

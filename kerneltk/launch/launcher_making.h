@@ -100,12 +100,13 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     int is_grid, is_numpy, takes_scratch, key_has_device;
     const char *returns;
     long long device;
+    int devices[2];
     if (words && PyDict_GET_SIZE(words)) {
         PyErr_SetString(PyExc_TypeError, "a launcher takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "ppppLsO!O!O!O!O!O!O!O!OOO!O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
-                          &key_has_device, &device, &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
+    if (!PyArg_ParseTuple(args, "ppppL(ii)sO!O!O!O!O!O!O!O!OOO!O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
+                          &key_has_device, &device, &devices[0], &devices[1], &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
                           &nodes, &PyTuple_Type, &packed, &PyTuple_Type, &head, &PyTuple_Type, &values,
                           &PyTuple_Type, &overlaps, &PyTuple_Type, &outputs, &PyTuple_Type, &paths,
                           &layout, &address, &PyTuple_Type, &calls, &PyTuple_Type, &functions, &bound, &plans,
@@ -126,6 +127,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->takes_scratch = takes_scratch;
     l->current_device_in_key = key_has_device;
     l->device = device;
+    memcpy(l->dlpack_devices, devices, sizeof devices);
     l->returns_none = !strcmp(returns, "none");
     l->returns_tuple = !strcmp(returns, "tuple");
     l->leaf_count = (int)PyTuple_GET_SIZE(leaves);

@@ -313,7 +313,9 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         if (array->address & leaf->address_unit) return SLOW;
         if (leaf->guards & DENSE) {
             int dense;
-            if (l->is_numpy)
+            if (c->library)
+                dense = is_contiguous(array, 0) || is_contiguous(array, 1);
+            else if (l->is_numpy)
                 dense = ((const struct numpy_array *)object)->flags & (C_CONTIGUOUS | F_CONTIGUOUS);
             else if (l->has_layout && FIELD(char, object, l->layout.contiguous))
                 dense = 1;
@@ -321,19 +323,21 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
                 dense = is_true(object, &l->dense);
             if (dense <= 0) return slowly();
         }
-        if (leaf->guards & WRITABLE) {
+        if (leaf->guards & WRITABLE && !c->library) {
             int writable = l->is_numpy ? ((const struct numpy_array *)object)->flags & WRITEABLE
                                        : is_true(object, &l->writable);
             if (writable <= 0) return slowly();
         }
-        if (leaf->guards & ON_DEVICE) {
+        if (leaf->guards & ON_DEVICE && !c->library) {
             PyObject *device = follow(array->memory, &l->device_path);
             if (!device) return slowly();
             long long number = PyLong_AsLongLong(device);
             Py_DECREF(device);
             if (number != l->device) return slowly();
         }
-        if (leaf->bytes_unit) {
+        if (leaf->bytes_unit && c->library) {
+            if ((uint64_t)bytes_of(array) % (leaf->bytes_unit + 1)) return SLOW;
+        } else if (leaf->bytes_unit) {
             PyObject *bytes = PyObject_GetAttr(object, str_nbytes);
             if (!bytes) return slowly();
             long long number = PyLong_AsLongLong(bytes);

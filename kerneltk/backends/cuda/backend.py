@@ -39,7 +39,6 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 from kerneltk.core.capabilities import COUNTERS
-from kerneltk.core.settings import get_settings
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -129,10 +128,9 @@ class CudaBackend:
             device="device_id" if several else "",
             allocate_memory=cupy.cuda.alloc,
             layout=array_layout,
+            dlpack_devices=(2, 13),  # kDLCUDA, kDLCUDAManaged
         )
         self._device = cupy.cuda.runtime.getDevice if several else None
-        # On GPUs compiled launchers are for who asks for them.
-        self._native = _driver_function if get_settings().launcher == "compiled" else None
         extents: tuple[LaunchValue, ...] = ("grid", "chunk", 1, "block", 1, 1, 0)
         self.loop_call = LaunchCall(
             cupy.cuda.driver.launchKernel,
@@ -142,7 +140,7 @@ class CudaBackend:
             current_stream=cupy.cuda.get_current_stream,
             current_device=self._device,
             scratch_for=_scratch_for,
-            native=self._native,
+            native=_driver_function,
         )
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
@@ -332,7 +330,7 @@ class CudaBackend:
             errors=(cupy.cuda.driver.CUDADriverError, LaunchError),
             current_stream=cupy.cuda.get_current_stream,
             current_device=self._device,
-            native=self._native,
+            native=_driver_function,
         )
 
     def make_parameters(self, size: int, offsets: Sequence[int]) -> ParameterBlock:

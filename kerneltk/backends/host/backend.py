@@ -170,6 +170,7 @@ class HostBackend:
             self.take_back,
             writable="flags.writeable",
             record=_RECORD_OFFSET if reads_records else record_address,
+            dlpack_devices=(1, 3),  # kDLCPU, kDLCUDAHost
         )
 
     @cached_property

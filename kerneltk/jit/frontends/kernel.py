@@ -161,7 +161,7 @@ class ElementKernel(Decorated):
                 options["stream"] = Handle(handle)
             result = known[0].made(adoption.give_back(self._run(*known, own, own_outputs, options)))
         if not options and len(outputs) < 2 and small:
-            self._keep_shortcut(known, args, outputs)
+            self._keep_shortcut(known, (*args, *outputs), (*own, *own_outputs), len(outputs))
         return result
 
     def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -193,18 +193,20 @@ class ElementKernel(Decorated):
     def _keep_shortcut(
         self,
         known: tuple[TypedKernel, tuple[np.dtype[Any], ...], int],
-        args: tuple[Any, ...],
-        outputs: tuple[Any, ...],
+        given: tuple[Any, ...],
+        own: tuple[Any, ...],
+        outputs: int,
     ) -> None:
-        owners = [foreign_arrays.backend_of(value) for value in (*args, *outputs)]
+        owners = [foreign_arrays.backend_of(value) for value in own]
         backend = next((owner for owner in owners if owner is not None), None)
         if backend is None:
             return
         typed, dtypes, ndim = known
         made = make_shortcut(
-            (*args, *outputs),
+            given,
+            own,
             self._is_raw,
-            len(outputs),
+            outputs,
             ndim,
             dtypes,
             backend,
