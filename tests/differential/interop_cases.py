@@ -254,6 +254,8 @@ CASES = (
     refused("torch: dtypes that NumPy has not", lambda: tensor().new_zeros(
         4, dtype=imported("torch").bits8), "NumPy has no such dtype"),
     refused("torch: on `meta`", lambda: tensor(device="meta"), "on a device that kernels do not"),
+    refused("torch: zeros that are not stored", lambda: imported("torch")._efficientzerotensor(4),
+            "has no memory"),
     refused("torch: storage was freed", _freed, "its storage has 0"),
     refused("torch: inside of `torch.func`", _batched, "BatchedTensorImpl"),
     Case("JAX: `bfloat16`", lambda: _jax(VALUES).astype("bfloat16"),

@@ -40,6 +40,7 @@ from .interop_cases import (
     Case,
     Kind,
     Number,
+    imported,
 )
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -219,6 +220,38 @@ def test_inputs_that_differ(case: Case) -> None:
             launch(x, y, plain.size)
             assert numbers_of(y) == numbers_of(want)
             assert want.astype(bool).any() or not plain.size
+
+
+def as_tensor(array: Any) -> Any:
+    torch = imported("torch")
+    if array.dtype.isbuiltin == 1:
+        return torch.from_numpy(array.copy())
+    return torch.from_numpy(array.astype(np.float32)).to(getattr(torch, array.dtype.name))
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.arrays.startswith("torch")], ids=lambda c: c.arrays
+)
+def test_tensors_among_tensors(case: Case) -> None:
+    """Compiled launchers read tensors themselves, where all arrays are tensors."""
+    plain = VALUES if case.plain is None else case.plain
+    for error, launch, is_whole in columns(case):
+        dtype = np.float32 if error else plain.dtype
+        want = np.zeros(plain.shape if is_whole else 1, dtype)
+        y, usual = as_tensor(want), as_tensor(plain.astype(dtype))
+        for _ in range(2):  # a launcher is made, and takes the next call
+            launch(usual, y, plain.size)
+        launch(plain.astype(dtype), want, plain.size)
+        assert numbers_of(y) == numbers_of(want)
+        for _ in range(2):
+            y.zero_()
+            if error:
+                with pytest.raises((ArgumentTypeError, ArgumentValueError), match=error):
+                    launch(case.make(), y, plain.size)
+                assert not y.any()
+            else:
+                launch(case.make(), y, plain.size)
+                assert numbers_of(y) == numbers_of(want)
 
 
 @each_case
