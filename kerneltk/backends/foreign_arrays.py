@@ -24,6 +24,7 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, rend
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import (
     MISSING,
+    DlpackArray,
     attempt,
     cuda_memory,
     dlpack_device,
@@ -176,10 +177,13 @@ def _import_cuda(value: Any, interface: Any) -> Imported:
 
 def _import_dlpack(value: Any) -> Imported:
     backend = _cuda_backend()
-    array = attempt(value, "__dlpack__", lambda: backend.from_dlpack(value))
+    exporter = DlpackArray(value)  # CuPy's arrays do not say that they are read-only
+    array = attempt(value, "__dlpack__", lambda: backend.from_dlpack(exporter))
     own = backend.home(array)  # the stream that the producer's work was ordered before
     home = Home(own.stream, own.device, asked=True, kept=array)
-    return Imported(array, _converter_for(value), home)
+    return Imported(
+        array, _converter_for(value), home, _READ_ONLY if exporter.is_read_only else None
+    )
 
 
 def _import_jax(value: Any) -> Imported | None:

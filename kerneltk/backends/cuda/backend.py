@@ -223,8 +223,8 @@ class CudaBackend:
         """
         if is_capturing(_named_or_current(None)):
             raise LaunchError(
-                f"An array of type '{type(value).__name__}' cannot be captured into a graph: by "
-                "'__dlpack__' its library makes CuPy's current stream wait for it.\n"
+                "An array that is taken by '__dlpack__' cannot be captured into a graph: its "
+                "library makes CuPy's current stream wait for it.\n"
                 "  Hint: pass 'cupy.asarray(x)', made before the capture and kept as long as the "
                 "graph."
             )

@@ -405,8 +405,41 @@ def test_a_record_by_its_address_is_not_captured(gpu: DryGpu) -> None:  # noqa: 
     for stream in (None, NAMED):
         with pytest.raises(LaunchError, match="cannot be captured into a graph"):
             backend.lend(record, 8, stream)
-    with pytest.raises(LaunchError, match="'__dlpack__' its library makes CuPy's current stream"):
+    with pytest.raises(LaunchError, match="by '__dlpack__' cannot be captured into a graph"):
         backend.from_dlpack(cupy.ndarray(4, "f"))
+
+
+def test_read_only_arrays_by_dlpack_are_not_written(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import cupy
+
+    memory = np.zeros(4, np.float32)
+
+    class Exporter:
+        def __dlpack__(self, **options: Any) -> Any:
+            return memory.__dlpack__(max_version=options.get("max_version"))
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 2, 0  # kDLCUDA
+
+    def from_dlpack(value: Any) -> Any:
+        given.append(value.__dlpack__(stream=1, **words))
+        return gpu.array(4)
+
+    given: list[Any] = []
+    words: dict[str, Any] = {}
+    monkeypatch.setattr(cupy, "from_dlpack", from_dlpack)
+    twice = make_elementwise()
+    twice(gpu.array(4), Exporter())
+    words["max_version"] = 1, 0
+    twice(gpu.array(4), Exporter())
+    memory.flags.writeable = False
+    with pytest.raises(ArgumentValueError, match="'y' is written, but it is read-only"):
+        twice(gpu.array(4), Exporter())
+    twice(Exporter(), gpu.array(4))
+    assert len(given) == 4
 
 
 # -- captures ------------------------------------------------------------------------------------
