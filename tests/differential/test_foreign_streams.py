@@ -652,10 +652,11 @@ def test_captures_of_cupy_hold_launches(library: str, make: Any, cupy: Any) -> N
     own, stream = foreign(library, cupy), cupy.cuda.Stream(non_blocking=True)
     x, x_alias = own.make(4)
     y, y_alias = own.make(size_of_output(make))
+    given = own.given(x, stream), own.given(y, stream)
     cupy.cuda.Device().synchronize()
     with stream:
         stream.begin_capture()
-        launch(own.given(x, stream), own.given(y, stream), stream=stream)
+        launch(*given, stream=stream)
         graph = stream.end_capture()
     cupy.cuda.Device().synchronize()
     assert not y_alias.get().any()  # it was captured, and not run
