@@ -7,9 +7,10 @@ a real one.
 from __future__ import annotations
 
 import ctypes
+import sys
 import warnings
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -321,6 +322,54 @@ def test_numbas_arrays_go_to_numbas_stream(gpu: DryGpu) -> None:  # noqa: F811
     Device.__module__ = "numba.cuda.devicearray"
     make_elementwise()(Device(4, stream=None), Device(4, stream=None))
     assert order(gpu) == [("launch", 0)]
+
+
+def test_what_is_ordered_with_a_stream_that_a_call_names(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import cupy
+
+    class Exporter:
+        def __dlpack__(self, **options: Any) -> Any:
+            raise AssertionError("CuPy asks for it")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 2, 0  # kDLCUDA
+
+    monkeypatch.setattr(cupy, "from_dlpack", lambda value: gpu.array(4))
+    lazy = gpu.tensor(4)
+    lazy.is_lazy = True
+    twice = make_elementwise()
+    for x, own in ((lazy, TORCH), (Exporter(), CUPY), (ByInterface(4, stream=7), 7)):
+        y = gpu.array(4)
+        gpu.log.clear()
+        twice(x, y, stream=NAMED)
+        found = order(gpu)
+        assert found[:5] == [
+            ("record", own), ("wait", NAMED), ("launch", NAMED), ("record", NAMED), ("wait", own),
+        ]  # fmt: skip
+        assert found[5:] in ([], [("record", NAMED)])  # the event until which an array is kept
+    gpu.log.clear()
+    twice(gpu.tensor(4), y, stream=NAMED)  # the caller's work, as of all other arrays
+    assert order(gpu) == [("launch", NAMED)]
+
+
+def test_results_for_numbas_arrays_are_not_waited_for(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Device(ByInterface):
+        pass
+
+    Device.__module__ = "numba.cuda.devicearray"
+    numba: Any = ModuleType("numba")
+    numba.cuda = SimpleNamespace(as_cuda_array=lambda array, sync: (array, sync))
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    array, sync = make_elementwise()(Device(4, stream=7))
+    assert array.shape == (4,)
+    assert not sync
+    assert order(gpu) == [("launch", 7)]
 
 
 def test_arrays_of_libraries_that_see_no_stream_are_kept_until_the_launch_is_done(
