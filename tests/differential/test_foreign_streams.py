@@ -560,6 +560,33 @@ def test_a_launch_goes_where_the_librarys_work_goes(library: str, make: Any, cup
     np.testing.assert_array_equal(y_alias.get(), want)
 
 
+OWNERS = {"torch": "torch", "numba": "numba"}  # of results; all others' are CuPy's
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in allocating() if name != "along an axis"])
+@each_library
+def test_results_are_of_the_librarys_kind(library: str, name: str, cupy: Any) -> None:
+    own, stream = foreign(library, cupy), cupy.cuda.Stream(non_blocking=True)
+    late = Late(cupy, stream)
+    call = allocating()[name]
+    want = call(cupy.asarray(VALUES)).get()
+    y: Any = None
+    for is_raced in (False, True):
+        y = None  # its memory is the next one's
+        x, alias = own.make(4)
+        cupy.cuda.Device().synchronize()
+        if is_raced:
+            late.write(alias)
+        with own.on(stream):
+            y = call(own.given(x, stream))
+        if is_raced:
+            assert late.is_pending()
+        cupy.cuda.Device().synchronize()
+    assert type(y).__module__.partition(".")[0] == OWNERS.get(library, "cupy")
+    np.testing.assert_array_equal(cupy.asarray(y).get(), want)
+
+
 @pytest.mark.filterwarnings("ignore")
 @each_front_end
 def test_numbas_arrays_without_a_stream(make: Any, cupy: Any) -> None:

@@ -74,7 +74,7 @@ each_kind = pytest.mark.parametrize("kind", HOST, ids=lambda kind: kind.arrays)
 def numbers_of(array: Any) -> list[Any]:
     """The elements of any library's array."""
     if hasattr(array, "detach"):
-        array = array.detach().resolve_conj().resolve_neg()
+        array = array.detach().resolve_conj().resolve_neg().cpu()
         array = array.float() if array.dtype.itemsize < 4 else array
     found: list[Any] = np.asarray(getattr(array, "array", array)).reshape(-1).tolist()
     return found
@@ -252,6 +252,40 @@ def test_tensors_among_tensors(case: Case) -> None:
             else:
                 launch(case.make(), y, plain.size)
                 assert numbers_of(y) == numbers_of(want)
+
+
+# Those that torch makes on a GPU as it does in host memory.
+ON_GPU = (
+    "requires a gradient", "conjugated lazily", "negated lazily", "`bfloat16`", "`float8`",
+    "expanded", "without elements", "without dimensions", "sparse", "on `meta`",
+    "storage was freed",
+)  # fmt: skip
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("row", ON_GPU)
+def test_tensors_on_a_gpu(row: str) -> None:
+    torch = imported("torch")
+    case = next(case for case in CASES if case.arrays == f"torch: {row}")
+    plain = VALUES if case.plain is None else case.plain
+    for error, launch, is_whole in columns(case):
+        shape, dtype = plain.shape if is_whole else (1,), np.float32 if error else plain.dtype
+        want = np.zeros(shape, dtype)
+        launch(plain.astype(dtype), want, plain.size)
+        y = torch.zeros(shape, dtype=getattr(torch, want.dtype.name), device="cuda")
+        for _ in range(2):
+            with torch.device("cuda"):
+                x = case.make()
+            if error:
+                with pytest.raises((ArgumentTypeError, ArgumentValueError), match=error):
+                    launch(x, y, plain.size)
+                assert not any(numbers_of(y))
+            else:
+                launch(x, y, plain.size)
+                assert numbers_of(y) == numbers_of(want)
+            if case.output and is_whole:
+                with pytest.raises((ArgumentTypeError, ArgumentValueError), match=case.output):
+                    launch(y, x, plain.size)
 
 
 @each_case
