@@ -85,7 +85,8 @@ def library_streams() -> dict[str, Callable[[], list[tuple[Any, int]]]]:
         core = pytest.importorskip("cuda.core")
         if not hasattr(core, "LEGACY_DEFAULT_STREAM"):
             pytest.skip("this version of cuda.core has no names of the default streams")
-        return [(core.LEGACY_DEFAULT_STREAM, 0), (core.PER_THREAD_DEFAULT_STREAM, 2)]
+        return [(core.Stream.from_handle(NAMED), NAMED), (core.LEGACY_DEFAULT_STREAM, 0),
+                (core.PER_THREAD_DEFAULT_STREAM, 2)]  # fmt: skip
 
     def of_numba() -> list[tuple[Any, int]]:
         with warnings.catch_warnings():
@@ -100,6 +101,16 @@ def library_streams() -> dict[str, Callable[[], list[tuple[Any, int]]]]:
 def test_streams_of_libraries(library: str) -> None:
     for stream, handle in library_streams()[library]():
         assert stream_handle(stream) == handle
+
+
+def test_a_stream_that_was_closed() -> None:
+    core = pytest.importorskip("cuda.core")
+    if not hasattr(core, "Stream"):
+        pytest.skip("this version of cuda.core has no streams by this name")
+    stream = core.Stream.from_handle(NAMED)
+    stream.close()
+    with pytest.raises(ArgumentTypeError, match="does not tell its handle"):
+        stream_handle(stream)
 
 
 def test_older_libraries_have_no_protocol() -> None:
