@@ -155,8 +155,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         size : int, optional
             Number of elements, if and only if every array is raw.
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host has none.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host has none.
         block_size : int, optional
             Threads of a block on a GPU; chosen if not given.
         backend : {"host", "cuda"}, optional

@@ -196,8 +196,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         shared_mem : int
             Dynamic shared memory of a block (bytes).
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host runs at once.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host runs at once.
         cooperative, programmatic : bool
             Whether all blocks are resident at once; whether the grid may begin while the one
             before it ends.
@@ -234,7 +234,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         """Return a function of the kernel's arguments: ``kernel[grid, block](x, y, n)``.
 
-        As in numba, the configuration is ``grid, block[, stream[, shared_mem]]``.
+        As in numba, the configuration is ``grid, block[, stream[, shared_mem]]``. The function also
+        takes what :meth:`__call__` does by keyword, which decides.
         """
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise ArgumentValueError(
@@ -246,7 +247,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         shared = rest[1] if len(rest) > 1 else 0
 
         def launch(*args: Any, **words: Any) -> None:
-            self(grid, block, args, shared_mem=shared, stream=stream, **words)
+            self(grid, block, args, **{"shared_mem": shared, "stream": stream, **words})
 
         return launch
 
@@ -259,6 +260,11 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
             Threads along x, y and z.
         block : int or tuple of int, optional
             Threads of a block; by default chosen by the occupancy calculator, along x.
+
+        Returns
+        -------
+        callable
+            Takes the arguments, and by keyword what :meth:`__call__` does, such as ``stream``.
 
         Examples
         --------

@@ -373,6 +373,11 @@ class Backend(Compiler, Protocol):
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
 
+    def retain(self, array: Any, stream: int | None) -> None:
+        """Keep an array that a call has made for itself until no launch on a stream (None is the
+        current one) reads it any more, where dropping it is too early.
+        """
+
     def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:
         """Return an argument buffer whose constant part is filled in."""
 

@@ -208,8 +208,7 @@ class Dispatcher:
                         hint="pass a copy.",
                     )
                 )
-            with backend.stream_context(stream):
-                copies[index] = copy_array(args[index])
+            copies[index] = _copied(backend, args[index], stream)
         return _replaced(args, copies)
 
     def _plan(self, launcher: _Launcher, resolved: Resolved, options: Any) -> Plan:
@@ -306,6 +305,14 @@ def copy_array(array: Any) -> Any:
     return _copier().inline_cache[1](array)
 
 
+def _copied(backend: Backend, array: Any, stream: int | None) -> Any:
+    """A copy of an array for a launch on a stream, after which nobody needs it."""
+    with backend.stream_context(stream):
+        copy = copy_array(array)
+        backend.retain(copy, stream)
+    return copy
+
+
 def _replaced(args: tuple[Any, ...], values: dict[int, Any]) -> tuple[Any, ...]:
     """The arguments with some of them replaced; `args` itself where there are none."""
     return tuple(values.get(k, own) for k, own in enumerate(args)) if values else args
@@ -320,8 +327,7 @@ def _apart(
     for (k, j), low, high, same in zip(pairs, limits, limits, limits, strict=False):
         distance = backend.describe(args[j])[1] - backend.describe(args[k])[1]
         if k not in copies and low < distance < high and (same or distance):
-            with backend.stream_context(stream):
-                copies[k] = copy_array(args[k])
+            copies[k] = _copied(backend, args[k], stream)
     return _replaced(args, copies)
 
 

@@ -21,6 +21,7 @@ from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.dtypes import describe
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
@@ -133,14 +134,15 @@ class ElementKernel(Called, Decorated):
             outputs = out if isinstance(out, tuple) else (out,)
         # Other libraries' arrays have dtypes and shapes of their own kinds, or none.
         adoption = foreign_arrays.Adoption()
-        own = tuple(adoption.take(arg, k)[1] for k, arg in enumerate(args))
-        own_outputs = tuple(adoption.take(out, None)[1] for out in outputs)
+        own = tuple(adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args))
+        own_outputs = tuple(adoption.take(out, None, self._named)[1] for out in outputs)
         for value in own_outputs:
             if foreign_arrays.backend_of(value) is None:
                 raise ArgumentTypeError(
                     f"'out' of kernel '{self.name}' must be an array or a tuple of arrays, and "
                     f"has an object of type '{type(value).__name__}'."
                 )
+        adoption.check_writes(lambda index: index is None, self._named)
         small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
         backend = next((owner.capabilities for owner in owners if owner is not None), None)
@@ -177,15 +179,19 @@ class ElementKernel(Called, Decorated):
     def _writes(
         self, typed: TypedKernel, args: Sequence[Any]
     ) -> tuple[Callable[[Any], bool], Callable[[Any], tuple[str, Snippet | None]]]:
-        """Return a test of arguments for being written to (None is an output), and their names."""
+        """Return a test of arguments for being written to (outputs, None, were asked before), and
+        their names.
+        """
         left = iter(typed.in_params)
         written = [arg is not None and not next(left).is_const for arg in args]
-        paths = self._definition.paths
+        return lambda index: index is not None and written[index], self._named
 
-        def named(index: int | None) -> tuple[str, Snippet | None]:
-            return ("out", None) if index is None else (paths[index].name, paths[index].snippet)
-
-        return lambda index: index is None or written[index], named
+    def _named(self, index: int | None) -> tuple[str, Snippet | None]:
+        """The name of a parameter and where it is declared; None is an output."""
+        if index is None:
+            return "out", None
+        path = self._definition.paths[index]
+        return path.name, path.snippet
 
     def _keep_shortcut(
         self,
@@ -370,6 +376,10 @@ class ElementKernel(Called, Decorated):
             )
         dtypes = tuple(kind.dtype for kind in found)
         for index, (array, dtype) in enumerate(zip(outputs, dtypes, strict=False)):
+            try:
+                describe(array.dtype)
+            except ArgumentTypeError as error:
+                raise foreign_arrays.named_error(error, "out", None) from None
             if not np.can_cast(dtype, array.dtype, "same_kind"):
                 raise ArgumentTypeError(
                     f"Result {index + 1} of kernel '{self.name}' has dtype '{dtype}', and the "

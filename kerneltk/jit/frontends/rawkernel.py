@@ -363,8 +363,8 @@ class JitKernel(Decorated):
         shared_mem : int
             Dynamic shared memory of a block (bytes).
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are.
 
         Raises
         ------
