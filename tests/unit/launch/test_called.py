@@ -68,22 +68,26 @@ def calls() -> list[Callable[[], Any]]:
     return [
         lambda: scaled(X), lambda: scaled(X, 3), kept(lambda: scaled(X, 3, y), y), lambda: scaled(),
         lambda: scaled(X, a=4), lambda: scaled(x=X), lambda: scaled(X, 3, y, y),
-        lambda: scaled(X, out=y), lambda: scaled(X, size=3), lambda: scaled("x"), lambda: scaled(*[X] * 9),
+        lambda: scaled(X, out=y), lambda: scaled(X, size=3), lambda: scaled("x"),
+        lambda: scaled(*[X] * 9),
         lambda: total(X), lambda: total(X, 2), lambda: total(x2, 2, axis=1), lambda: total(),
         kept(lambda: total(X, 2, out=one), one), kept(lambda: total(X, 2, one), one),
-        kept(lambda: total(X, out=one), one), lambda: total(X, out=None), lambda: total(X, out=(one,)),
+        kept(lambda: total(X, out=one), one), lambda: total(X, out=None),
+        lambda: total(X, out=(one,)),
         lambda: total(X, out=[one]), lambda: total(X, 2, one, out=one), lambda: total(X, 2, out=y),
         lambda: total(X, 2, one, one), lambda: total(X, other=3), lambda: total(X, 2, out=3),
         lambda: pair(X), lambda: pair(X, out=one), lambda: pair(X, out=(one, one.copy())),
         kept(lambda: plus((1,), (32,), (X, y, 12)), y), lambda: plus(1, 32, (X, y, 12)),
         lambda: plus(1, 32, [X, y, 12]), lambda: plus(1, 32, (X, y)), lambda: plus(1, 32, 5),
-        lambda: plus(1, 32), lambda: plus(1, 32, (X, y, 12), 3), lambda: plus(grid=1, block=32, args=(X, y, 12)),
+        lambda: plus(1, 32), lambda: plus(1, 32, (X, y, 12), 3),
+        lambda: plus(grid=1, block=32, args=(X, y, 12)),
         lambda: plus(1, 32, (X, y, 12), shared_mem=64), lambda: plus(1, 32, (X, y, 12), wrong=1),
         lambda: plus(0, 32, (X, y, 12)), lambda: plus(1, 32, args=(X, y, 12)),
-        kept(lambda: grid(X, y, 12), y), lambda: grid(X, y), lambda: grid(X, y, n=12), lambda: grid(),
-        lambda: grid(X, y, 12, 13), lambda: grid(X, "y", 12), kept(lambda: grid(X, y, np.int64(12)), y),
-        lambda: added(X, X), lambda: added(X, 1), kept(lambda: added(X, X, out=y), y), lambda: added(X),
-        lambda: added(X, y=X), lambda: added(X, X, out=(y,)), lambda: added(X, X, out=None),
+        kept(lambda: grid(X, y, 12), y), lambda: grid(X, y), lambda: grid(X, y, n=12),
+        lambda: grid(), lambda: grid(X, y, 12, 13), lambda: grid(X, "y", 12),
+        kept(lambda: grid(X, y, np.int64(12)), y), lambda: added(X, X), lambda: added(X, 1),
+        kept(lambda: added(X, X, out=y), y), lambda: added(X), lambda: added(X, y=X),
+        lambda: added(X, X, out=(y,)), lambda: added(X, X, out=None),
         lambda: added(X, X, X), lambda: added(X, X, out=3), lambda: added(X, X, other=3),
     ]  # fmt: skip
 
@@ -96,31 +100,35 @@ def test_both_ways_are_the_same() -> None:
         assert one == other, k
 
 
+def frames_of(call: Callable[[], Any]) -> list[str]:
+    """The names of the functions in Python that a call calls."""
+    names: list[str] = []
+
+    def note(frame: Any, event: str, argument: object) -> None:
+        names.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return names
+
+
 @needs_module
 def test_common_calls_have_no_frame_of_the_methods() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 3", "frames")
     raw, x, y = kerneltk.RawKernel(CODE, "plus"), X, X.copy()
     grid: Any = doubled[1, 32]
     kinds: list[Callable[[], Any]] = [
-        lambda: kernel(x), lambda: raw(1, 32, (x, y, 12)), lambda: grid(x, y, 12), lambda: added(x, x),
+        lambda: kernel(x), lambda: raw(1, 32, (x, y, 12)), lambda: grid(x, y, 12),
+        lambda: added(x, x),
     ]  # fmt: skip
     for call in kinds:
         call(), call()
-        names: list[str] = []
-        sys.setprofile(lambda frame, event, argument: names.append(frame.f_code.co_name))
-        try:
-            call()
-        finally:
-            sys.setprofile(None)
-        assert "__call__" not in names
+        assert "__call__" not in frames_of(call)
     with called.by_methods():
-        names = []
-        sys.setprofile(lambda frame, event, argument: names.append(frame.f_code.co_name))
-        try:
-            kernel(x)
-        finally:
-            sys.setprofile(None)
-        assert "__call__" in names
+        assert "__call__" in frames_of(kinds[0])
 
 
 def test_subclasses_have_their_own_calls() -> None:
@@ -162,8 +170,8 @@ def test_errors_leave_no_reference() -> None:
 
     def every() -> None:
         for call in (
-            lambda: kernel(X), lambda: kernel(X, y), lambda: kernel(X, wrong=1), lambda: kernel("x"),
-            lambda: raw(1, 32, (X, y, 12)), lambda: raw(1, 32, (X, y)), lambda: grid(X, y, 12),
+            lambda: kernel(X), lambda: kernel(X, y), lambda: kernel(X, wrong=1),
+            lambda: kernel("x"), lambda: raw(1, 32, (X, y, 12)), lambda: raw(1, 32, (X, y)), lambda: grid(X, y, 12),
             lambda: grid(X, y, None), lambda: added(X, X), lambda: added(X, X, out=y),
         ):  # fmt: skip
             outcome(call)
@@ -180,7 +188,8 @@ def test_errors_leave_no_reference() -> None:
 @needs_module
 def test_classes_that_are_called_so() -> None:
     for kind in (
-        kerneltk.ElementwiseKernel, kerneltk.ReductionKernel, kerneltk.RawKernel, Configured, ElementKernel,
+        kerneltk.ElementwiseKernel, kerneltk.ReductionKernel, kerneltk.RawKernel, Configured,
+        ElementKernel,
     ):  # fmt: skip
         assert issubclass(kind, called.Called)
         assert kind.__call__.__doc__
