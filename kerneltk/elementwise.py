@@ -12,6 +12,7 @@ from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_option
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
+from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
@@ -19,6 +20,7 @@ from kerneltk.signature.parser import parse_signature
 __all__ = ["ElementwiseKernel"]
 
 
+@common_calls("by count")
 class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     """A kernel that evaluates C++ statements for every element of its arguments.
 
@@ -154,8 +156,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         size : int, optional
             Number of elements, if and only if every array is raw.
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host has none.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host has none.
         block_size : int, optional
             Threads of a block on a GPU; chosen if not given.
         backend : {"host", "cuda"}, optional

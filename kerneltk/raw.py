@@ -23,6 +23,7 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import as_extents, covering_grid
 
 __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
@@ -54,7 +55,8 @@ class _MadeFromSource:
         return self._program.source.compiler if isinstance(self._program, RawProgram) else "nvrtc"
 
 
-class RawKernel(_MadeFromSource, FunctionAttributes):
+@common_calls("on grid")
+class RawKernel(Called, _MadeFromSource, FunctionAttributes):
     """A kernel from CUDA C++ source.
 
     Called with CuPy arrays it is compiled by NVRTC and runs on the current GPU; called with NumPy
@@ -195,8 +197,8 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
         shared_mem : int
             Dynamic shared memory of a block (bytes).
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host runs at once.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host runs at once.
         cooperative, programmatic : bool
             Whether all blocks are resident at once; whether the grid may begin while the one
             before it ends.
@@ -252,7 +254,8 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         """Return a function of the kernel's arguments: ``kernel[grid, block](x, y, n)``.
 
-        As in numba, the configuration is ``grid, block[, stream[, shared_mem]]``.
+        As in numba, the configuration is ``grid, block[, stream[, shared_mem]]``. The function also
+        takes what :meth:`__call__` does by keyword, which decides.
         """
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise ArgumentValueError(
@@ -264,7 +267,7 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
         shared = rest[1] if len(rest) > 1 else 0
 
         def launch(*args: Any, **words: Any) -> None:
-            self(grid, block, args, shared_mem=shared, stream=stream, **words)
+            self(grid, block, args, **{"shared_mem": shared, "stream": stream, **words})
 
         return launch
 
@@ -277,6 +280,11 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
             Threads along x, y and z.
         block : int or tuple of int, optional
             Threads of a block; by default chosen by the occupancy calculator, along x.
+
+        Returns
+        -------
+        callable
+            Takes the arguments, and by keyword what :meth:`__call__` does, such as ``stream``.
 
         Examples
         --------

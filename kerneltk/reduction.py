@@ -25,6 +25,7 @@ from kerneltk.errors import (
     SignatureError,
 )
 from kerneltk.launch import call_arguments
+from kerneltk.launch.called import common_calls
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter, Signature
@@ -37,6 +38,7 @@ _OPTIONS = ("axis", "keepdims", "out", "where", "size", "stream", "backend")
 _MASK = Parameter("_kt_where", np.dtype(bool), "bool")
 
 
+@common_calls("reduces")
 class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     """A kernel that maps every element and reduces the results along axes.
 
@@ -207,8 +209,8 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         keepdims : bool
             Whether the outputs keep the reduced axes, with one element along each.
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host has none.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host has none.
         where : array of bool, optional
             Which elements count; broadcast to the inputs' shape. Needs an identity.
         size : int, optional
@@ -337,7 +339,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             return bool(where)
         if isinstance(where, type | np.dtype) and np.dtype(where) == np.bool_:
             return where  # stands for one in a description
-        own = where if isinstance(where, ArraySpec) else foreign_arrays.own_array(where)[1]
+        try:
+            own = where if isinstance(where, ArraySpec) else foreign_arrays.own_array(where)[1]
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise foreign_arrays.named_error(error, "where", None) from error.__cause__
         dtype = getattr(own, "dtype", None)
         if dtype != np.bool_:
             raise ArgumentTypeError(

@@ -119,6 +119,9 @@ class ArrayAccess:
         The address of a structured scalar; None if kernels cannot use that memory.
     layout : callable or None
         Returns where all that is in memory, or None where that is not known.
+    new_array_function : callable or None
+        Returns the address of a C function that makes arrays in the order of C, of their class, a
+        C++ vector of extents, a dtype and None; or 0.
     dlpack_devices : (int, int)
         DLPack's numbers of the kinds of memory that the backend's arrays are in; 0 for none.
     lend : callable
@@ -140,6 +143,7 @@ class ArrayAccess:
     allocate_memory: Callable[[int], Any] | None = None
     record: Access | None = None
     layout: Callable[[], ArrayLayout | None] | None = None
+    new_array_function: Callable[[], int] | None = None
     dlpack_devices: tuple[int, int] = (0, 0)
 
 
@@ -185,6 +189,8 @@ class LaunchCall:
     current_stream : callable or None
         Returns the stream where a call names none; its handle is ``ptr``. None where there are no
         streams.
+    stream_function : callable or None
+        Returns the address of ``intptr_t f(void)``, which returns that handle, or 0.
     current_device : callable or None
         Returns the current device's number; None where there is one.
     scratch_for : callable or None
@@ -212,6 +218,7 @@ class LaunchCall:
     is_late: bool = False
     errors: tuple[type[Exception], ...] = ()
     current_stream: Callable[[], Any] | None = None
+    stream_function: Callable[[], int] | None = None
     current_device: Callable[[], int] | None = None
     scratch_for: Callable[[int, int], int] | None = None
     head_format: str = ""
@@ -407,6 +414,11 @@ class Backend(Compiler, Protocol):
 
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
+
+    def retain(self, array: Any, stream: int | None) -> None:
+        """Keep an array that a call has made for itself until no launch on a stream (None is the
+        current one) reads it any more, where dropping it is too early.
+        """
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:
         """Return an argument buffer whose constant part is filled in."""

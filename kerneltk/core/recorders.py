@@ -49,8 +49,8 @@ class Recorder(Protocol):
 
 
 recorders: dict[int, Recorder] = {}
-"""The recorders by the numbers of their threads. It is this dict for as long as the process lives:
-code that is compiled may hold it.
+"""The recorders by the numbers of their threads. While there is one, calls are not made by the
+extension module: `kerneltk.launch.called.by_methods`.
 """
 
 

@@ -19,7 +19,7 @@ from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.launcher import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
-from kerneltk.errors import ArgumentTypeError
+from kerneltk.errors import ArgumentTypeError, Snippet
 from kerneltk.launch.launch_config import as_extents
 from kerneltk.launch.recording import recording_backend
 
@@ -203,7 +203,7 @@ class KernelDispatcher:
         owners: dict[int, Backend] = {}
         adoption = foreign_arrays.Adoption()
         for index, argument in enumerate(args):
-            own, value = adoption.take(argument, index)
+            own, value = adoption.take(argument, index, self._declared_name)
             is_scalar = isinstance(argument, np.ndarray) and argument.ndim == 0
             if own is not None and not is_scalar:
                 owners[index] = own
@@ -217,6 +217,11 @@ class KernelDispatcher:
                 f"{chosen.capabilities.location}."
             )
         return chosen, tuple(values), adoption
+
+    def _declared_name(self, index: int) -> tuple[str, Snippet | None]:
+        """The name of a parameter, or its number where the source does not show it."""
+        declared = self._program.declared_parameters(self.name)[index : index + 1]
+        return (declared[0].name, declared[0].snippet) if declared else (f"#{index + 1}", None)
 
     def _backend_of(self, owners: dict[int, Backend]) -> Backend | None:
         """Return the backend of the arrays among the arguments, by their indices in the call.

@@ -47,6 +47,12 @@ def memory_of(tensor: Any) -> Memory:
 
 
 def _memory_of(tensor: Any) -> Memory:
+    if getattr(tensor, "is_nested", False):
+        raise ArgumentTypeError(
+            "A nested tensor cannot be passed to a kernel.\n"
+            "  Hint: pass 'torch.nested.to_padded_tensor(x, 0)', or its values and offsets as "
+            "arguments."
+        )
     if tensor.layout is not sys.modules["torch"].strided:
         raise ArgumentTypeError(
             f"A tensor of layout '{tensor.layout}' cannot be passed to a kernel.\n"
@@ -85,6 +91,12 @@ def dtype_of(tensor: Any) -> np.dtype[Any]:
                 "that for NumPy.\n  Hint: install 'ml_dtypes', or pass 'x.view(torch.uint8)'."
             )
         return found
+    if getattr(tensor, "is_quantized", False):
+        raise ArgumentTypeError(
+            f"A quantized tensor, of dtype '{tensor.dtype}', cannot be passed to a kernel.\n"
+            "  Hint: pass 'x.int_repr()', with scale and zero point as arguments, or "
+            "'x.dequantize()'."
+        )
     if name not in _SAME_NAMES:
         raise ArgumentTypeError(
             f"A tensor of dtype '{tensor.dtype}' cannot be passed to a kernel: NumPy has no such "

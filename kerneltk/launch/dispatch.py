@@ -218,15 +218,19 @@ class Dispatcher:
                         hint="pass a copy.",
                     )
                 )
-            with backend.stream_context(stream):
-                copies[index] = self._copy(args[index])
+            copies[index] = self._copied(backend, args[index], stream)
         return _replaced(args, copies)
 
-    def _copy(self, array: Any) -> Any:
-        """A copy that is made as launches are: a recorded one is made at each launch."""
-        if not self._records:
-            return copy_array(array)
-        return _copier().recording.dispatch((array,), None, None)
+    def _copied(self, backend: Backend, array: Any, stream: int | None) -> Any:
+        """A copy of an array for a launch on a stream, after which nobody needs it. It is made as
+        launches are: a recorded one is made at each launch of the graph.
+        """
+        if self._records:
+            return _copier().recording.dispatch((array,), None, None)
+        with backend.stream_context(stream):
+            copy = copy_array(array)
+            backend.retain(copy, stream)
+        return copy
 
     def _apart(
         self, launcher: _Launcher, args: tuple[Any, ...], row: tuple[Any, ...], stream: int | None
@@ -237,8 +241,7 @@ class Dispatcher:
         for (k, j), low, high, same in zip(pairs, limits, limits, limits, strict=False):
             distance = backend.describe(args[j])[1] - backend.describe(args[k])[1]
             if k not in copies and low < distance < high and (same or distance):
-                with backend.stream_context(stream):
-                    copies[k] = self._copy(args[k])
+                copies[k] = self._copied(backend, args[k], stream)
         return _replaced(args, copies)
 
     def _plan(self, launcher: _Launcher, resolved: Resolved, options: Any) -> Plan:

@@ -19,6 +19,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import NotCompiledError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.call_description import CallDescription
+from kerneltk.launch.called import Called
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
@@ -31,7 +32,7 @@ def given(path: str, doc: str) -> Any:
     return property(attrgetter(f"_definition.{path}"), doc=doc)
 
 
-class ExpressionKernel(ABC, Generic[D]):
+class ExpressionKernel(Called, ABC, Generic[D]):
     """The base of the kernels from expressions.
 
     Attributes

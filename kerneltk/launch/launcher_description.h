@@ -89,6 +89,12 @@ typedef struct {
     struct access address;
     struct layout layout;
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
+    intptr_t (*stream_function)(void); /* what `current_stream` says, or NULL */
+    PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
+    struct {
+        int64_t device, size;
+        uintptr_t address;
+    } scratch; /* of the default stream, which is not captured; memory for scratch is kept for good */
     PyObject *resolve; /* returns the address of what launches, or 0 */
     uintptr_t native;
     int is_resolved;
@@ -114,6 +120,8 @@ typedef struct {
     int is_slow, code_count, pointer_count, word_count, next_shape;
     int64_t function, grid, chunk, block, scratch;
     PyObject *shape, *order, *shapes;
+    int64_t *extents; /* of an array in the order of C that a launch allocates, or NULL */
+    Py_ssize_t ndim;
     Py_ssize_t size; /* of a block; scratch memory that is in it begins as zeros, too */
     char *content;   /* of a new block, up to `filled` bytes; the others are zeros */
     Py_ssize_t filled;

@@ -211,6 +211,7 @@ static enum step read_foreign(Launcher *l, struct call *c, int index) {
     array->ndim = tensor.ndim;
     array->device = tensor.device_id;
     array->itemsize = tensor.bits / 8;
+    if (!tensor.data && bytes_of(array)) return MISSED; /* wrapped, or without memory */
     if (is_lazy(library, array->object, tensor.code) || is_beyond(library, array)) return missed();
     if (leaf->is_written && may_write(library, array->object) <= 0) return missed();
     return l->has_plans ? add_foreign(l, c, leaf, array) : GO;

@@ -275,6 +275,15 @@ static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
             enum step step = allocate_foreign(c, p, dtype, l->is_numpy, array);
             if (step != GO) return step;
             made = array->object;
+        } else if (p->extents) {
+            const int64_t *shape[3] = {p->extents, p->extents + p->ndim, p->extents + p->ndim};
+            made = l->new_array(l->layout.kind, shape, dtype, Py_None);
+            if (!own(c, made)) return FAILED;
+            PyObject *memory = FIELD(PyObject *, made, l->layout.memory);
+            if ((PyObject *)Py_TYPE(memory) == l->layout.memory_kind)
+                array->address = FIELD(uintptr_t, memory, l->layout.address);
+            else if (!read_address(&l->address, memory, &array->address))
+                return FAILED;
         } else if (!l->allocate_memory) {
             made = PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, p->order, NULL);
             if (!own(c, made)) return FAILED;
@@ -306,6 +315,12 @@ static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintp
     if (given != Py_None) return as_address(given, stream);
     if (!l->current_stream) return 1;
     if (c->library) return foreign_stream(c, l->dlpack_devices[0], stream);
+    if (l->stream_function) {
+        intptr_t current = l->stream_function();
+        if (current == -1 && PyErr_Occurred()) return 0;
+        *stream = (uintptr_t)current;
+        return 1;
+    }
     PyObject *current = PyObject_CallNoArgs(l->current_stream);
     PyObject *handle = current ? PyObject_GetAttr(current, str_ptr) : NULL;
     Py_XDECREF(current);
@@ -315,9 +330,27 @@ static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintp
     return done;
 }
 
+/* Whether scratch memory of the default stream was taken before; takes it then. */
+static int knows_scratch(Launcher *l, int64_t device, int64_t size, int64_t *scratch) {
+    int is_known;
+    LOCK(l);
+    is_known = l->scratch.device == device && size <= l->scratch.size;
+    if (is_known) *scratch = (int64_t)l->scratch.address;
+    UNLOCK();
+    return is_known;
+}
+
 static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *scratch) {
     *scratch = 0;
     if (!size) return 1;
+    int64_t device = 0;
+    int is_default = stream <= LEGACY_STREAM;
+    if (is_default && l->current_device) {
+        enum step step = call_for_number(l->current_device, &device);
+        if (step == FAILED) return 0;
+        is_default = step == GO;
+    }
+    if (is_default && knows_scratch(l, device, size, scratch)) return 1;
     PyObject *handle = PyLong_FromUnsignedLongLong(stream), *bytes = PyLong_FromLongLong(size);
     PyObject *found = NULL;
     if (handle && bytes) found = PyObject_CallFunctionObjArgs(l->scratch_for, handle, bytes, NULL);
@@ -327,6 +360,13 @@ static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *sc
     int done = found && as_address(found, &address);
     Py_XDECREF(found);
     *scratch = (int64_t)address;
+    if (done && is_default) {
+        LOCK(l);
+        l->scratch.device = device;
+        l->scratch.size = size;
+        l->scratch.address = address;
+        UNLOCK();
+    }
     return done;
 }
 

@@ -20,6 +20,7 @@ static void plan_dealloc(Plan *p) {
     Py_XDECREF(p->shapes);
     PyMem_Free(p->content);
     free(p->spare);
+    PyMem_Free(p->extents);
     PyMem_Free(p->codes);
     PyMem_Free(p->pointers);
     PyMem_Free(p->numbers);
@@ -184,6 +185,15 @@ static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct
         p->shape = PyTuple_GET_ITEM(row, 8);
         p->order = PyTuple_GET_ITEM(row, 9);
         at = 11 + 2 * l->output_count;
+        if (!PyUnicode_Check(p->order)) goto unknown;
+        if (l->new_array && l->has_layout && PyUnicode_Compare(p->order, str_C) == 0) {
+            if (!PyTuple_Check(p->shape)) goto unknown;
+            p->ndim = PyTuple_GET_SIZE(p->shape);
+            p->extents = PyMem_Calloc((size_t)p->ndim + 1, sizeof *p->extents);
+            if (!p->extents) goto failed;
+            for (Py_ssize_t k = 0; k < p->ndim; ++k)
+                if (!number_at(p->shape, k, &p->extents[k])) goto unknown;
+        }
     }
     if (!block || !read_block(p, block) || !read_packer(p, packer)) goto unknown;
     /* The rest: extents, then three limits an overlap. */

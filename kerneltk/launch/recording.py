@@ -27,6 +27,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
+from kerneltk.launch.called import by_methods
 
 
 class Binding(NamedTuple):
@@ -116,11 +117,12 @@ class Recorder:
         thread = get_ident()
         if thread in recorders:
             raise LaunchError("This thread records a graph already.\n  Hint: graphs do not nest.")
-        recorders[thread] = self
-        try:
-            yield
-        finally:
-            del recorders[thread]
+        with by_methods():  # which ask who records
+            recorders[thread] = self
+            try:
+                yield
+            finally:
+                del recorders[thread]
 
     # -- calls ---------------------------------------------------------------------------------
 
@@ -136,7 +138,8 @@ class Recorder:
                 results = _flattened(result)
                 binding = binding._replace(values=(*binding.values, *results))
             call.recorded = binding
-            self._accept(call)
+            with self.undisturbed():
+                self._accept(call)
         except BaseException:
             self.backend, self.device = backend, device
             raise
@@ -273,6 +276,7 @@ class RecordingBackend:
             lend=_refuse_record,
             record=None,
             layout=None,
+            new_array_function=None,
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -308,6 +312,7 @@ class RecordingBackend:
             scratch_for=None if call.scratch_for is None else scratch_for,
             note=None if call.note is None else functools.partial(_recorded_note, call.note),
             native=None,
+            stream_function=None,
         )
 
     def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:

@@ -219,7 +219,7 @@ MISUSES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: launched(x=X[::-1]), ArgumentValueError, "'x' was recorded with strides (4,), and the"
      " array that was given has (-4,).\n  Hint: copy it into the recorded order."),
     (lambda: launched(stream="s"), ArgumentTypeError, "'stream' must be a stream, not an object of"
-     " type 'str'.\n  Hint: pass a stream of CuPy, torch or numba, an object with "
+     " type 'str'.\n  Hint: pass a stream of CuPy, torch, numba or cuda.core, an object with "
      "'__cuda_stream__', or a stream's handle."),
     (lambda: with_a_view(x=X.copy()), ArgumentValueError, "'x' cannot be replaced: the argument for"
      " 'x' of kernel 'scale' is another view of its memory, which would stay.\n"

@@ -36,6 +36,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.backends.cuda import compilers, nvrtc, streams
 from kerneltk.backends.cuda.array_layout import array_layout
+from kerneltk.backends.cuda.cupy_functions import current_stream_function, new_array_function
 from kerneltk.backends.cuda.graphs import CaptureGuard, GraphLaunches
 from kerneltk.backends.cuda.status import CudaLaunchError, check
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
@@ -107,6 +108,7 @@ class CudaBackend:
             device="device_id" if several else "",
             allocate_memory=cupy.cuda.alloc,
             layout=array_layout,
+            new_array_function=new_array_function,
             dlpack_devices=(2, 13),  # kDLCUDA, kDLCUDAManaged
         )
         self._device = cupy.cuda.runtime.getDevice if several else None
@@ -117,6 +119,7 @@ class CudaBackend:
             self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError,),
             current_stream=cupy.cuda.get_current_stream,
+            stream_function=current_stream_function,
             current_device=self._device,
             scratch_for=_scratch_for,
             native=_driver_function,
@@ -197,8 +200,16 @@ class CudaBackend:
 
     def from_dlpack(self, value: Any) -> Any:
         """Return a view of another library's device array, by DLPack: the library's work on it
-        comes before what CuPy's current stream does next.
+        comes before what CuPy's current stream does next. Raises LaunchError while that is
+        captured: a graph cannot wait for such work.
         """
+        if is_capturing(_named_or_current(None)):
+            raise LaunchError(
+                "An array that is taken by '__dlpack__' cannot be captured into a graph: its "
+                "library makes CuPy's current stream wait for it.\n"
+                "  Hint: pass 'cupy.asarray(x)', made before the capture and kept as long as the "
+                "graph."
+            )
         return cupy.from_dlpack(value)
 
     def wrap(self, memory: Memory, device: int | None = None) -> Any:
@@ -247,8 +258,23 @@ class CudaBackend:
         """Return a context in which memory is allocated and used in a stream's order."""
         return nullcontext() if stream is None else stream_of(stream)
 
+    def retain(self, array: Any, stream: int | None) -> None:
+        """Keep an array for good if a stream is captured: the graph may be launched at any time.
+
+        Otherwise its memory goes to others in the stream's order.
+        """
+        if is_capturing(_named_or_current(stream)):
+            _retained.append(array)
+
     def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
-        """Return a copy of a structured scalar's bytes."""
+        """Return a copy of a structured scalar's bytes; raises LaunchError while the stream is
+        captured, since the scalar has its value at each launch.
+        """
+        if is_capturing(_named_or_current(stream)):
+            raise LaunchError(
+                "A record that a kernel takes by its address cannot be captured into a graph.\n"
+                "  Hint: pass an array of one record, 'cupy.array([record])'."
+            )
         with self.stream_context(stream):
             return cupy.array(record_bytes(record))
 
@@ -319,6 +345,7 @@ class CudaBackend:
             self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError, LaunchError),
             current_stream=cupy.cuda.get_current_stream,
+            stream_function=current_stream_function,
             current_device=self._device,
             native=_driver_function,
         )
@@ -399,7 +426,10 @@ class CudaBackend:
         return cupy.cuda.MemoryPointer(memory, 0)
 
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
-        """Retry once where this thread has no context yet; raise otherwise."""
+        """Retry once where this thread has no context yet; raise otherwise.
+
+        A stream of another device is found here, so that launches do not ask for it.
+        """
         if getattr(failure, "status", None) in _NO_CONTEXT:
             _bind_context()
             try:
@@ -407,10 +437,22 @@ class CudaBackend:
                 return
             except cupy.cuda.driver.CUDADriverError as second:
                 failure = second
+        if getattr(failure, "status", None) in _WRONG_CONTEXT:
+            self._check_stream(arguments[_STREAM], failure)
         if isinstance(failure, LaunchError):
             raise failure
         status = int(getattr(failure, "status", 0))
         raise CudaLaunchError(f"The launch failed: {failure}.", status) from failure
+
+    def _check_stream(self, stream: int, failure: BaseException) -> None:
+        """Raise ArgumentValueError for a stream of another device than the current one."""
+        device, current = streams.device_of(stream), self.device_key()
+        if device not in (None, current):
+            raise ArgumentValueError(
+                f"'stream' is a stream of device {device}, and the kernel is launched on device "
+                f"{current}.\n  Hint: call inside 'with cupy.cuda.Device({device}):', or pass a "
+                f"stream of device {current}."
+            ) from failure
 
 
 class CudaModule:
@@ -529,6 +571,10 @@ _UNREGISTERED = 0  # cudaMemoryTypeUnregistered
 # makes the device's context current.
 _NO_CONTEXT = (3, 201, 709)
 
+# Invalid context, invalid handle: the stream may be one of another device.
+_WRONG_CONTEXT = (201, 400)
+_STREAM = 8  # the stream's index in the values of a launch, of each call
+
 
 # A kernel's parameters may take 4 KiB on every architecture, and more since Volta (CUDA 12.1).
 _MAX_PARAMETER_BYTES = 4096
@@ -537,6 +583,13 @@ _MOST_RAW_PARAMETER_BYTES = 32764
 
 def _empty(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
     return cupy.ndarray(tuple(shape), dtype, order=order)
+
+
+def _named_or_current(stream: int | None) -> int:
+    return int(cupy.cuda.get_current_stream().ptr) if stream is None else stream
+
+
+_retained: list[Any] = []  # what graphs read and nobody else holds
 
 
 # Scratch memory by device, stream and, for launches that are captured into a graph, the capture.

@@ -252,6 +252,9 @@ class HostBackend:
         """Return a context that does nothing: the host runs in order."""
         return nullcontext()
 
+    def retain(self, array: Any, stream: int | None) -> None:
+        """Do nothing: launches are done when they return."""
+
     def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
         """Return a copy of a structured scalar's bytes that is aligned."""
         memory = np.empty(record.nbytes + alignment, np.uint8)

@@ -29,6 +29,7 @@ from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
+from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key
 from kerneltk.launch.launcher_spec import Miss
 
@@ -363,8 +364,8 @@ class JitKernel(Decorated):
         shared_mem : int
             Dynamic shared memory of a block (bytes).
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are.
 
         Raises
         ------
@@ -529,7 +530,8 @@ class JitKernel(Decorated):
 _MOST_CONFIGURATIONS = 4096
 
 
-class Configured:
+@common_calls("configured")
+class Configured(Called):
     """A kernel with a grid and a block: what ``kernel[grid, block]`` is.
 
     Where it is kept for the next time, `given` is what stood in the brackets, `key` its
