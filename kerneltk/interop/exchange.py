@@ -35,9 +35,9 @@ class ExchangeLibrary(NamedTuple):
         Returns whether a kernel may write to an array.
     note_writes : callable
         Takes a list of arrays that a kernel has written to.
-    allocate : callable
+    maker : callable
         Takes a shape, a dtype, ``"C"`` or ``"F"`` and the number of a GPU, or None for host
-        memory; returns a new array there.
+        memory; returns a function without arguments that makes such an array there.
     layout : tuple of int or None
         Where arrays keep in memory what `is_lazy`, `storage` and `offset` return: the fields of
         `kerneltk.interop.torch_layout.TensorLayout`.
@@ -52,7 +52,7 @@ class ExchangeLibrary(NamedTuple):
     requires_grad: str
     may_write: Callable[[Any], bool]
     note_writes: Callable[[list[Any]], None]
-    allocate: Callable[..., Any]
+    maker: Callable[..., Callable[[], Any]]
     layout: tuple[int, ...] | None = None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -212,26 +212,22 @@ def _note_writes_by(torch: Any) -> Callable[[list[Any]], None]:
     return note_writes
 
 
-@lru_cache(maxsize=4096)
-def _steps(shape: tuple[int, ...], order: str) -> tuple[int, ...]:
-    """The strides of a new tensor, in elements."""
-    steps, step = [], 1
-    for extent in shape if order == "F" else reversed(shape):
-        steps.append(step)
-        step *= max(extent, 1)
-    return tuple(steps if order == "F" else reversed(steps))
+def _maker_by(torch: Any) -> Callable[..., Callable[[], Any]]:
+    """A function that returns what makes tensors of a kind, on a GPU or (None) in host memory."""
 
-
-def _allocate_by(torch: Any) -> Callable[..., Any]:
-    """A function that makes tensors, on the GPU of a number, or in host memory for None."""
-    empty, on_host = torch.empty_strided, torch.device("cpu")
-
-    def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], order: str, device: Any) -> Any:
+    def maker(
+        shape: tuple[int, ...], dtype: np.dtype[Any], order: str, device: int | None
+    ) -> Callable[[], Any]:
+        steps, step = [], 1
+        for extent in shape if order == "F" else reversed(shape):
+            steps.append(step)
+            step *= max(extent, 1)
+        where = torch.device("cpu") if device is None else torch.device("cuda", device)
+        in_order = tuple(steps if order == "F" else reversed(steps))
         wanted = torch_dtype(torch, dtype)
-        memory = on_host if device is None else device
-        return empty(shape, _steps(shape, order), dtype=wanted, device=memory)
+        return partial(torch.empty_strided, shape, in_order, dtype=wanted, device=where)
 
-    return allocate
+    return maker
 
 
 @lru_cache(maxsize=1)
@@ -252,7 +248,7 @@ def _tell_of_table(torch: Any) -> None:
             "requires_grad",
             lambda tensor: lock_of(tensor) is None,
             _note_writes_by(torch),
-            _allocate_by(torch),
+            _maker_by(torch),
             tensor_layout(torch),
         )
     )

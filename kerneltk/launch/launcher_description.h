@@ -28,6 +28,8 @@ struct path { /* attributes, one of the other */
     PyObject *names[3];
 };
 
+struct library;
+
 enum access_kind { BY_PATH, BY_OFFSET, BY_FUNCTION };
 
 struct access {
@@ -133,6 +135,9 @@ typedef struct {
     int64_t *limits;
     int64_t *words;
     struct shape known_shapes[KNOWN_SHAPES];
+    const struct library *makers_library; /* whose outputs `makers` make, on `makers_device` */
+    int64_t makers_device;
+    PyObject *makers; /* a tuple, or NULL */
 } Plan;
 
 static PyTypeObject *plan_type, *launcher_type;

@@ -38,7 +38,7 @@ struct library {
     int kind_count;
     const struct dl_table *table;
     PyObject *dtypes[DL_CODES][DL_SIZES]; /* by code and the logarithm of the size; None: there is none */
-    PyObject *dtype_of, *is_lazy, *storage, *offset, *requires_grad, *may_write, *note_writes, *allocate;
+    PyObject *dtype_of, *is_lazy, *storage, *offset, *requires_grad, *may_write, *note_writes, *maker;
     int has_layout;
     Py_ssize_t at_implementation, at_storage, at_size, at_first, at_keys; /* offsets in bytes */
     uint64_t lazy_keys;
@@ -262,7 +262,7 @@ static int note_writes(Launcher *l, struct call *c) {
 
 PyDoc_STRVAR(add_library_doc,
              "add_library(kinds, table, dtype_of, is_lazy, storage, offset, requires_grad, may_write, "
-             "note_writes, allocate, layout)\n--\n\nTake arrays of these types by a capsule of DLPack's exchange "
+             "note_writes, maker, layout)\n--\n\nTake arrays of these types by a capsule of DLPack's exchange "
              "table; whether this version of it is known. See `kerneltk.interop.exchange`.");
 
 static PyObject *add_library(PyObject *module, PyObject *args) {
@@ -271,7 +271,7 @@ static PyObject *add_library(PyObject *module, PyObject *args) {
     struct library new = {.kept = args};
     if (!PyArg_ParseTuple(args, "O!OOO!OOOOOOO", &PyTuple_Type, &kinds, &capsule, &new.dtype_of, &PyTuple_Type,
                           &new.is_lazy, &new.storage, &new.offset, &new.requires_grad, &new.may_write,
-                          &new.note_writes, &new.allocate, &layout))
+                          &new.note_writes, &new.maker, &layout))
         return NULL;
     if (layout != Py_None) {
         new.has_layout = 1;

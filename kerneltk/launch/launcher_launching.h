@@ -249,33 +249,66 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     return done ? 0 : -1;
 }
 
-/* Allocates an output by the library whose arrays the others are. */
-static enum step allocate_foreign(struct call *c, const Plan *p, PyObject *dtype, int is_on_host,
-                                  struct array *array) {
-    PyObject *device = is_on_host ? Py_NewRef(Py_None) : PyLong_FromLongLong(c->device), *made = NULL;
-    if (device)
-        made = PyObject_CallFunctionObjArgs(c->library->allocate, p->shape, dtype, p->order, device, NULL);
+/* What makes a plan's outputs where the arrays are a library's: a new reference. */
+static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
+    PyObject *makers = NULL;
+    LOCK(p);
+    if (p->makers && p->makers_library == c->library && p->makers_device == c->device)
+        makers = Py_NewRef(p->makers);
+    UNLOCK();
+    if (makers) return makers;
+    PyObject *device = l->is_numpy ? Py_NewRef(Py_None) : PyLong_FromLongLong(c->device), *before;
+    makers = device ? PyTuple_New(l->output_count) : NULL;
+    for (int k = 0; makers && k < l->output_count; ++k) {
+        PyObject *dtype = PyTuple_GET_ITEM(p->row, 11 + 2 * k);
+        PyObject *maker = PyObject_CallFunctionObjArgs(c->library->maker, p->shape, dtype, p->order, device, NULL);
+        if (!maker) {
+            Py_CLEAR(makers);
+            break;
+        }
+        PyTuple_SET_ITEM(makers, k, maker);
+    }
     Py_XDECREF(device);
-    struct dl_tensor tensor;
-    if (!own(c, made) || c->library->table->read(made, &tensor)) return FAILED;
-    array->object = made;
-    array->address = (uintptr_t)tensor.data + tensor.byte_offset;
+    if (!makers) return NULL;
+    LOCK(p);
+    before = p->makers;
+    p->makers = Py_NewRef(makers);
+    p->makers_library = c->library;
+    p->makers_device = c->device;
+    UNLOCK();
+    Py_XDECREF(before);
+    return makers;
+}
+
+/* Allocates outputs by the library whose arrays the others are. */
+static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
+    PyObject *makers = makers_of(l, c, p);
+    if (!own(c, makers)) return FAILED;
+    for (int k = 0; k < l->output_count; ++k) {
+        int index = l->outputs[k];
+        if (l->leaves[index].is_given) continue;
+        struct dl_tensor tensor;
+        PyObject *made = PyObject_CallNoArgs(PyTuple_GET_ITEM(makers, k));
+        if (!own(c, made) || c->library->table->read(made, &tensor)) return FAILED;
+        c->values[index] = made;
+        c->arrays[index].address = (uintptr_t)tensor.data + tensor.byte_offset;
+    }
     return GO;
 }
 
 /* Allocates the outputs that callers do not give. */
-static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
+static enum step allocate(Launcher *l, struct call *c, Plan *p) {
     Py_ssize_t at = 11;
+    int is_given = 1;
+    for (int k = 0; k < l->output_count; ++k) is_given &= l->leaves[l->outputs[k]].is_given;
+    if (is_given) return GO;
+    if (c->library) return allocate_foreign(l, c, p);
     for (int k = 0; k < l->output_count; ++k, at += 2) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
         PyObject *dtype = PyTuple_GET_ITEM(p->row, at), *made;
         struct array *array = &c->arrays[index];
-        if (c->library) {
-            enum step step = allocate_foreign(c, p, dtype, l->is_numpy, array);
-            if (step != GO) return step;
-            made = array->object;
-        } else if (p->extents) {
+        if (p->extents) {
             const int64_t *shape[3] = {p->extents, p->extents + p->ndim, p->extents + p->ndim};
             made = l->new_array(l->layout.kind, shape, dtype, Py_None);
             if (!own(c, made)) return FAILED;

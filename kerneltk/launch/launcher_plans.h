@@ -8,6 +8,7 @@ static int plan_traverse(Plan *p, visitproc visit, void *arg) {
     Py_VISIT(p->extra);
     Py_VISIT(p->dtypes);
     Py_VISIT(p->shapes);
+    Py_VISIT(p->makers);
     return 0;
 }
 
@@ -18,6 +19,7 @@ static void plan_dealloc(Plan *p) {
     Py_XDECREF(p->extra);
     Py_XDECREF(p->dtypes);
     Py_XDECREF(p->shapes);
+    Py_XDECREF(p->makers);
     PyMem_Free(p->content);
     free(p->spare);
     PyMem_Free(p->extents);

@@ -95,9 +95,9 @@ def note(written: list[Lent]) -> None:
         lent.written += 1
 
 
-def allocate(shape: tuple[int, ...], dtype: Any, order: str, device: Any) -> Lent:
+def maker(shape: tuple[int, ...], dtype: Any, order: str, device: Any) -> Callable[[], Lent]:
     assert device is None
-    return Lent(np.empty(shape, dtype, order))
+    return lambda: Lent(np.empty(shape, dtype, order))
 
 
 @cache
@@ -129,7 +129,7 @@ def lent_library() -> Any:
             "requires_grad",
             lambda lent: not lent.locked,
             note,
-            allocate,
+            maker,
         )
     )
     return table, newer, capsule
