@@ -236,8 +236,8 @@ class Graph:
         self._state = "failed"
         self._entered.__exit__(None, None, None)
         self._recorder.undisturbed = nullcontext
-        problem = "" if self._guard is None else self._guard.end()
-        if problem and (error is None or _is_of_library(error)):
+        problem = "" if self._guard is None else self._guard.end(error)
+        if problem:
             raise LaunchError(
                 f"{problem} while a graph was recorded: results have no values before the graph's "
                 "launch.\n  Hint: inside of the 'with' block leave nothing but launches of kernels."
@@ -630,11 +630,6 @@ class Graph:
             return f"<Graph, {'not recorded' if self._state == 'new' else self._state}>"
         launches = sum(len(binding.launches) for binding in self._bound)
         return f"<Graph of {len(self._bound)} calls, {launches} launches>"
-
-
-def _is_of_library(error: BaseException) -> bool:
-    """Whether an error may be what a library says of a stream that is captured."""
-    return isinstance(error, RuntimeError) and not isinstance(error, KernelToolkitError)
 
 
 def graph(**arrays: Any) -> Graph:

@@ -486,8 +486,10 @@ class Guard(Protocol):
     def paused(self) -> AbstractContextManager[Any]:
         """Return a context in which the library's current stream is what it was."""
 
-    def end(self) -> str:
-        """End it. Returns what was wrong, as a sentence without its end, or an empty string."""
+    def end(self, error: BaseException | None) -> str:
+        """End it. Returns what was wrong, as a sentence without its end; an empty string if nothing
+        was, or if it is `error`, which was raised, that tells.
+        """
 
 
 class DeviceBackend(Backend, Protocol):

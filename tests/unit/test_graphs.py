@@ -392,6 +392,11 @@ def test_work_of_cupys_own(gpu: DryGpu, driver: FakeGraphs) -> None:
     with pytest.raises(LaunchError, match="or a result was read, while a graph") as caught:
         recorded(call, synchronize)
     assert isinstance(caught.value.__cause__, RuntimeError)
+    driver.is_broken = False
+    with pytest.raises(LaunchError, match="or a result was read, while a graph"):
+        recorded(call, synchronize)
+    with pytest.raises(ZeroDivisionError):  # which is not about streams
+        recorded(call, lambda: 1 // 0)
     with pytest.raises(ArgumentTypeError):  # what is wrong with a call comes first
         recorded(lambda: kernel("x", 2.0))
     assert gpu.current["cupy"] == CUPY

@@ -226,18 +226,22 @@ class CaptureGuard:
         context: AbstractContextManager[Any] = stream_of(self._outer)
         return context
 
-    def end(self) -> str:
+    def end(self, error: BaseException | None) -> str:
         """Make CuPy's current stream what it was; returns what was done on the other one."""
         self._current.__exit__(None, None, None)
         result, graph = driver.cuStreamEndCapture(self._stream)
-        problem = ""
-        if result != _SUCCESS:
-            problem = "A stream was waited for, or a result was read,"
-        else:
-            result, _, count = driver.cuGraphGetNodes(graph, 0)
-            check(result, "Asking for a graph's nodes")
-            driver.cuGraphDestroy(graph)
-            if count:
-                problem = "CuPy did work of its own"
         driver.cuStreamDestroy(self._stream)
-        return problem
+        count = 0
+        if result == _SUCCESS:
+            _, _, count = driver.cuGraphGetNodes(graph, 0)
+            driver.cuGraphDestroy(graph)
+        if error is not None:
+            # CuPy refuses some of it by itself, and then the capture is whole.
+            is_refused = isinstance(error, RuntimeError) and "captur" in str(error)
+            return _WAITED if is_refused and not isinstance(error, LaunchError) else ""
+        if result != _SUCCESS:
+            return _WAITED
+        return "CuPy did work of its own" if count else ""
+
+
+_WAITED = "A stream was waited for, or a result was read,"
