@@ -89,7 +89,8 @@ def _torch(array: Any) -> Any:
 
 
 def _jax(array: Any) -> Any:
-    return imported("jax").numpy.asarray(array)
+    jax = imported("jax")
+    return jax.device_put(array, jax.devices("cpu")[0])  # also where JAX has a GPU
 
 
 _AT_ONCE = "none: done at the return"
@@ -200,7 +201,7 @@ def _traced() -> Any:
 
 
 def _deleted() -> Any:
-    x = imported("jax").numpy.ones(4)
+    x = _jax(np.ones(4, np.float32))
     x.delete()
     return x
 

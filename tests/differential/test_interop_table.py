@@ -363,7 +363,7 @@ def test_results_that_jax_would_round_are_refused() -> None:
     if jax.config.jax_enable_x64:
         pytest.skip("JAX has numbers of 64 bits here")
     wide = ElementwiseKernel("T x", "int64 y", "y = (long long)x << 40", "wide")
-    x = jax.numpy.asarray(VALUES)
+    x = jax.device_put(VALUES, jax.devices("cpu")[0])
     with pytest.raises(ArgumentTypeError, match=r"dtype 'int64'(.|\n)*'jax_enable_x64'"):
         wide(x)
     y = np.zeros(4, np.int64)
