@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import islice
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Never, cast
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from kerneltk.errors import (
 )
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.streams import stream_handle
-from kerneltk.launch.recording import Binding, RecordedCall, Recorder
+from kerneltk.launch.recording import Binding, RecordedCall, Recorder, settled
 
 __all__ = ["Graph", "graph"]
 
@@ -170,7 +170,8 @@ class Graph:
         self._thread = 0
         self._guard: Guard | None = None
         self._entered: Any = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # signals' handlers run in the midst of a launch
+        self._is_launching = False
         # By the values' indices in the calls.
         self._named: dict[str, list[_Use]] = {}
         self._arrays: dict[_Memory, list[_Use]] = {}
@@ -366,7 +367,7 @@ class Graph:
     def names(self) -> tuple[str, ...]:
         """The names by which :meth:`launch` replaces something, in alphabetical order."""
         found = []
-        for name in {*self._declared, *self._named}:
+        for name in {*self._declared, *self._named} - {"stream"}:  # names the stream
             try:
                 self._uses_of(name)
             except KernelToolkitError:
@@ -412,17 +413,29 @@ class Graph:
             raise LaunchError(f"The graph cannot be launched: {reason}.")
         handle = None if stream is None else stream_handle(stream)
         with self._lock:
-            if arguments or self._memories or self._is_stale:
-                self._rebind(arguments)
-            for tensor, address in self._addresses:
-                if tensor.data_ptr() != address:
-                    raise ArgumentValueError(
-                        "A tensor of the graph has other memory than when it was recorded."
-                    )
-            if self._executable is not None:
-                self._launch(self._executable, handle)
-            for note in self._notes:
-                note()
+            if self._is_launching:
+                raise LaunchError(
+                    "A graph cannot be launched while this thread launches it.\n"
+                    "  Hint: a signal's handler or a finalizer did: launch it after that."
+                )
+            self._is_launching = True
+            try:
+                self._launch_with(arguments, handle)
+            finally:
+                self._is_launching = False
+
+    def _launch_with(self, arguments: Mapping[str, Any], handle: int | None) -> None:
+        if arguments or self._memories or self._is_stale:
+            self._rebind(arguments)
+        for tensor, address in self._addresses:
+            if tensor.data_ptr() != address:
+                raise ArgumentValueError(
+                    "A tensor of the graph has other memory than when it was recorded."
+                )
+        if self._executable is not None:
+            self._launch(self._executable, handle)
+        for note in self._notes:
+            note()
 
     def _launch(self, executable: Executable, handle: int | None) -> None:
         backend = self._backend
@@ -566,8 +579,9 @@ class Graph:
                         f"'{replaced[memory][0]}' and '{name}' name the same array of the graph."
                     )
                 replaced[memory] = name, value
+            own = settled(value)  # another object where the caller can change it
             for use in uses:
-                changes.setdefault(use.call, {})[use.value] = value, new
+                changes.setdefault(use.call, {})[use.value] = own, new
         for old, (name, _) in replaced.items():
             other = self._overlapping(old, replaced)
             if other is not None:
@@ -624,6 +638,10 @@ class Graph:
                     f"'{name}' was recorded with {what} {was}, and the array that was given has "
                     f"{is_now}.{hint}"
                 )
+
+    def __reduce__(self) -> Never:
+        """Raise TypeError: a copy would launch what the other one's arguments changed."""
+        raise TypeError("A graph cannot be copied or pickled: record another one.")
 
     def __repr__(self) -> str:
         if self._state != "recorded":

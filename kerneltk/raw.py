@@ -24,7 +24,7 @@ from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.launch.called import Called, common_calls
-from kerneltk.launch.launch_config import as_extents, covering_grid
+from kerneltk.launch.launch_config import as_extents, covering_grid, unchanging
 
 __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
 
@@ -239,6 +239,10 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         if stream is not None:
             stream_handle(stream)
         recording = self._dispatcher.recording
+        grid, block = unchanging(grid), unchanging(block)
+
+        def by_value(values: tuple[Any, ...]) -> tuple[Any, ...]:
+            return recording.by_value(values, mode.get("backend"))
 
         def run(values: tuple[Any, ...]) -> None:
             launch = recording.variant(mode) if mode else recording.recent
@@ -247,7 +251,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         if not isinstance(args, tuple | list):
             return Recordable(self.name, (), args, 0, run)  # is refused
         names = self._dispatcher.parameter_names(len(args))
-        return Recordable(self.name, names, tuple(args), len(args), run)
+        return Recordable(self.name, names, tuple(args), len(args), run, by_value)
 
     # -- other ways to say the grid ------------------------------------------------------------
 

@@ -27,6 +27,9 @@ class Recordable(NamedTuple):
     run : callable
         Takes such values, or the inputs and the results behind them, and makes the call: its
         launches go to the thread's recorder instead of the device. Returns what the call returns.
+    by_value : callable or None
+        Takes the values, and returns them with numbers in place of NumPy's arrays that the kernel
+        takes for numbers. Raises as the call.
     """
 
     kernel: str
@@ -34,6 +37,7 @@ class Recordable(NamedTuple):
     values: tuple[Any, ...]
     inputs: int
     run: Callable[[tuple[Any, ...]], Any]
+    by_value: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
 
 
 class Recorder(Protocol):

@@ -107,6 +107,20 @@ class KernelDispatcher:
         names = [parameter.name for parameter in declared[:count]]
         return (*names, *[""] * (count - len(names)))
 
+    def by_value(self, args: tuple[Any, ...], wanted: BackendName | None) -> tuple[Any, ...]:
+        """Return the arguments, with numbers in place of NumPy's arrays that stand for numbers."""
+        if not any(isinstance(value, np.ndarray) and value.size <= _MOST_NUMBERS for value in args):
+            return args
+        chosen = self._adopt(args, wanted)[0]
+        parameters = self._program.kernel(chosen, self.name).signature.parameters
+        if len(parameters) != len(args):
+            return args  # is refused
+        kinds = [None if found.type is None else found.type.kind for found in parameters]
+        return tuple(
+            _numbers(value) if kind not in (None, "pointer") else value
+            for kind, value in zip(kinds, args, strict=True)
+        )
+
     def variant(self, words: dict[str, Any]) -> Callable[..., None]:
         """Return the last launcher of calls with these keywords, or a function that finds one."""
         try:
@@ -248,3 +262,13 @@ class KernelDispatcher:
         chosen = self._adopt(args, backend)[0]
         loaded = self._program.kernel(chosen, self.name)
         return chosen.suggest_block(loaded.function, shared)
+
+
+_MOST_NUMBERS = 4  # of a vector
+
+
+def _numbers(value: Any) -> Any:
+    """The numbers of one of NumPy's arrays; all else as it is."""
+    if not isinstance(value, np.ndarray) or value.size > _MOST_NUMBERS:
+        return value
+    return tuple(value) if value.ndim == 1 and value.dtype.kind != "V" else value.copy()[()]

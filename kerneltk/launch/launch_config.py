@@ -44,6 +44,11 @@ def covering_grid(threads: Iterable[int], block: Iterable[int]) -> tuple[int, ..
     return tuple(-(-want // have) for want, have in zip(threads, block, strict=True))
 
 
+def unchanging(extents: Any) -> Any:
+    """A grid or a block that its caller cannot change any more: a tuple in place of a list."""
+    return tuple(extents) if isinstance(extents, list) else extents
+
+
 def as_extents(value: Any, what: str, kernel: str, least: int = 1) -> tuple[int, int, int]:
     """A grid or a block, an int or a tuple of up to three, as three extents; messages call it
     `what`.

@@ -7,6 +7,8 @@ marshal. Then they launch nothing: the recorder takes the values and the block o
 
 from __future__ import annotations
 
+import copy
+import ctypes
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -130,6 +132,11 @@ class Recorder:
         """Record a call, and return its result, which has no values yet."""
         if self._call is not None:  # of a kernel that is made of others
             return recordable.run(recordable.values)
+        values = recordable.values
+        if recordable.by_value is not None:
+            with self.undisturbed():
+                values = recordable.by_value(values)
+        recordable = recordable._replace(values=tuple(map(settled, values)))
         call = RecordedCall(recordable)
         backend, device = self.backend, self.device
         try:
@@ -226,6 +233,31 @@ class Recorder:
         self._scratch.append((address, size, owner))
         self.has_allocated = True
         return address
+
+
+def settled(value: Any) -> Any:
+    """An argument that the caller cannot change any more, arrays excepted: what a kernel takes by
+    value has to be the same whenever the call is bound.
+    """
+    if isinstance(value, np.void):
+        return value.copy()
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, ctypes.Structure | ctypes._SimpleCData):
+        return type(value).from_buffer_copy(value)
+    if isinstance(value, list):
+        return [settled(item) for item in value]
+    if isinstance(value, tuple):
+        items = [settled(item) for item in value]
+        if all(item is given for item, given in zip(items, value, strict=True)):
+            return value
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        copied = copy.copy(value)
+        for field in dataclasses.fields(value):
+            object.__setattr__(copied, field.name, settled(getattr(value, field.name)))
+        return copied
+    return value
 
 
 def _flattened(result: Any) -> tuple[Any, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
+import pickle
 from itertools import count
 from typing import Any
 
@@ -11,8 +13,9 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk import ElementwiseKernel, ReductionKernel, jit
+from kerneltk import ElementwiseKernel, RawKernel, ReductionKernel, jit
 from kerneltk.backends.base import Function
+from kerneltk.backends.host.graphs import HostLaunches
 from kerneltk.core.recorders import recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, LaunchError, UnsupportedError
 from kerneltk.launch.recording import Recorder
@@ -106,6 +109,102 @@ def test_a_size_that_a_call_names() -> None:
         g.launch(r=array)
         np.testing.assert_array_equal(y, 2 * array[::-1])
         assert s == array.sum()
+
+
+class _Struct(ctypes.Structure):
+    _fields_ = (("a", ctypes.c_double), ("b", ctypes.c_double))
+
+
+def test_what_goes_by_value_is_as_it_was_recorded() -> None:
+    kernel = RawKernel(
+        "struct P { double a, b; };"
+        'extern "C" __global__ void by_value(P p, double2 d, int n, const double *x, double *y) {'
+        "  if (threadIdx.x < n) y[threadIdx.x] = p.a * d.x * x[threadIdx.x]; }",
+        "by_value",
+    )
+    x, y = np.ones(4), np.zeros(4)
+    records = np.array([(2, 1)], [("a", "f8"), ("b", "f8")])
+    structs: list[Any] = [records[0], records.reshape(())]
+    structs += [_Struct(2, 1), bytearray(_Struct(2, 1)), memoryview(bytearray(_Struct(2, 1)))]
+    for struct in structs:
+        records["a"] = 2
+        grid, n, pair = [1], np.array(4), np.ones(2)
+        with kerneltk.graph() as g:
+            kernel(grid, [4], (struct, pair, n, x, y))
+        grid[0], n[...], pair[:] = 0, 0, 7
+        if isinstance(struct, _Struct):
+            struct.a = 7
+        elif isinstance(struct, bytearray | memoryview):
+            struct[:] = bytes(_Struct(7, 1))
+        else:
+            struct["a"] = 7
+        for replaced in ({}, {"x": x + 1}, {"n": 4}):  # also where the call is bound again
+            g.launch(**replaced)
+            np.testing.assert_array_equal(y, 4 if "x" in replaced else 2)
+            y[:] = 0
+    new = records.copy()
+    for value in (3, 4):  # the same object, with other numbers
+        new["a"] = value
+        g.launch(p=new[0])
+        np.testing.assert_array_equal(y, value)
+    record = new[0]
+    for value in (5, 6):
+        record["a"] = value
+        g.launch(p=record)
+        np.testing.assert_array_equal(y, value)
+
+
+def test_dataclasses_are_as_they_were_recorded() -> None:
+    from dataclasses import dataclass
+
+    @dataclass
+    class Rates:
+        rate: float
+
+    @jit.rawkernel
+    def grow(rates, x, y):
+        i = jit.grid(1)
+        if i < x.size:
+            y[i] = rates[0].rate * x[i]
+
+    rates, y = Rates(2.0), np.zeros_like(X)
+    with kerneltk.graph() as g:
+        grow[1, 6]((rates,), X, y)
+    rates.rate = 3.0
+    g.launch(x=X + 1)
+    np.testing.assert_array_equal(y, 2 * (X + 1))
+
+
+def test_no_copies() -> None:
+    with kerneltk.graph() as g:
+        scale()(X, 2.0)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="A graph cannot be copied or pickled"):
+            copied(g)
+
+
+def test_a_parameter_called_stream() -> None:
+    kernel = ElementwiseKernel("T x, T stream", "T y", "y = stream * x", "streamed")
+    with kerneltk.graph() as g:
+        kernel(X, 2.0)
+    assert g.names == ("x", "y")
+
+
+def test_a_launch_in_the_midst_of_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kerneltk.graph() as g:
+        y = scale()(X, 2.0)
+    launch = HostLaunches.launch
+
+    def interrupted(self: HostLaunches, stream: int | None) -> None:
+        launch(self, stream)
+        g.launch(a=3.0)  # as a signal's handler may
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HostLaunches, "launch", interrupted)
+        with pytest.raises(LaunchError, match="while this thread launches it"):
+            g.launch()
+    g.launch()
+    np.testing.assert_array_equal(y, 2 * X)
 
 
 def test_calls_without_results() -> None:

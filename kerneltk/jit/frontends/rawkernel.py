@@ -30,7 +30,7 @@ from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
 from kerneltk.launch.called import Called, common_calls
-from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key
+from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key, unchanging
 from kerneltk.launch.launcher_spec import Miss
 
 # Methods load what reads and compiles the function: decorating it takes none of that.
@@ -397,6 +397,8 @@ class JitKernel(Decorated):
             self._launch_new(missed, grid, block, args, shared_mem, handle)
 
     def _recordable(self, grid: Any, block: Any, args: tuple[Any, ...], shared: Any) -> Recordable:
+        grid, block = unchanging(grid), unchanging(block)
+
         def run(values: tuple[Any, ...]) -> None:
             left = self._launcher.record_again(grid, block, values, shared)
             while left is not None:
