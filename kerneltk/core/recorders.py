@@ -6,8 +6,9 @@ empty dict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from threading import get_ident
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 
@@ -52,6 +53,9 @@ class Recorder(Protocol):
         """
 
 
+# A thread that ends before its recording does leaves its number to another thread, but not this.
+_own = threading.local()
+
 recorders: dict[int, Recorder] = {}
 """The recorders by the numbers of their threads. While there is one, calls are not made by the
 extension module: `kerneltk.launch.called.by_methods`.
@@ -60,4 +64,20 @@ extension module: `kerneltk.launch.called.by_methods`.
 
 def current_recorder() -> Recorder | None:
     """The calling thread's recorder, if it records."""
-    return recorders.get(get_ident())
+    recorder: Recorder | None = getattr(_own, "recorder", None)
+    return recorder if recorders.get(threading.get_ident()) is recorder else None
+
+
+@contextmanager
+def recording_by(recorder: Recorder) -> Iterator[None]:
+    """A context in which the calling thread, which records nothing yet, has a recorder."""
+    thread = threading.get_ident()
+    _own.recorder = recorders[thread] = recorder
+    try:
+        yield
+    finally:
+        # Another thread may run this, which drops what was never ended.
+        if recorders.get(thread) is recorder:
+            del recorders[thread]
+        if getattr(_own, "recorder", None) is recorder:
+            _own.recorder = None

@@ -13,7 +13,6 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import get_ident
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Never, cast
 
@@ -27,7 +26,7 @@ from kerneltk.backends.base import (
     ParameterBlock,
     RecordedLaunch,
 )
-from kerneltk.core.recorders import Recordable, current_recorder, recorders
+from kerneltk.core.recorders import Recordable, current_recorder, recording_by
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
 from kerneltk.launch.called import by_methods
 
@@ -116,15 +115,10 @@ class Recorder:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """A context in which this thread's calls come here. Raises LaunchError in another's."""
-        thread = get_ident()
-        if thread in recorders:
+        if current_recorder() is not None:
             raise LaunchError("This thread records a graph already.\n  Hint: graphs do not nest.")
-        with by_methods():  # which ask who records
-            recorders[thread] = self
-            try:
-                yield
-            finally:
-                del recorders[thread]
+        with by_methods(), recording_by(self):  # methods ask who records
+            yield
 
     # -- calls ---------------------------------------------------------------------------------
 

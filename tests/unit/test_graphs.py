@@ -6,6 +6,7 @@ import copy
 import ctypes
 import gc
 import pickle
+import threading
 from itertools import count
 from typing import Any
 
@@ -173,6 +174,34 @@ def test_dataclasses_are_as_they_were_recorded() -> None:
     rates.rate = 3.0
     g.launch(x=X + 1)
     np.testing.assert_array_equal(y, 2 * (X + 1))
+
+
+def test_a_thread_that_ends_before_its_recording() -> None:
+    entered: list[Any] = []
+    results: list[Any] = []
+
+    def enter() -> None:
+        graph = kerneltk.graph()
+        graph.__enter__()
+        entered.append(graph)
+
+    def call() -> None:
+        results.append(scale()(X, 2.0))
+
+    for run in (enter, call):  # the second thread mostly has the number of the first
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    np.testing.assert_array_equal(results[0], 2 * X)
+    with pytest.raises(LaunchError, match="in the thread in which it began"):
+        entered[0].__exit__(None, None, None)
+    with kerneltk.graph() as g:
+        entered.clear()  # ends that recording, and not this one
+        gc.collect()
+        y = scale()(X, 2.0)
+    g.launch()
+    np.testing.assert_array_equal(y, 2 * X)
+    assert not recorders
 
 
 def test_no_copies() -> None:
