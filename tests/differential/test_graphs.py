@@ -141,6 +141,26 @@ def test_replaced_numbers(backend: Backend) -> None:
     np.testing.assert_array_equal(backend.asnumpy(y), backend.asnumpy(x) * 3 + 7)
 
 
+def test_numbers_of_arrays_are_as_they_were_recorded(backend: Backend) -> None:
+    kernel = RawKernel(
+        "struct P { double a, b; };"
+        'extern "C" __global__ void by_value(P p, double2 d, int n, const double *x, double *y) {'
+        "  if (threadIdx.x < n) y[threadIdx.x] = p.a * d.x * x[threadIdx.x]; }",
+        "by_value",
+    )
+    x, y = backend.asarray(np.ones(4)), backend.asarray(np.zeros(4))
+    record, n = np.array([(2, 1)], [("a", "f8"), ("b", "f8")])[0], np.array(4)
+    with kerneltk.graph() as g:
+        kernel((1,), (4,), (record, (1.0, 1.0), n, x, y))
+    record["a"], n[...] = 7, 0
+    g.launch(x=backend.asarray(np.full(4, 3.0)))
+    np.testing.assert_array_equal(backend.asnumpy(y), 6)
+    for value in (5, 6):
+        record["a"] = value
+        g.launch(p=record)
+        np.testing.assert_array_equal(backend.asnumpy(y), value)
+
+
 def test_a_result_is_replaced_wherever_it_is_used(backend: Backend) -> None:
     x, other = backend.asarrays(values(6), values(7))
     with kerneltk.graph() as g:
