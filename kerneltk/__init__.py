@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TypingError,
         UnsupportedError,
     )
+    from kerneltk.fusion.decorator import fuse
     from kerneltk.operators.jax_op import jax_op
     from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
@@ -59,6 +60,7 @@ __all__ = [
     "TypingError",
     "UnsupportedError",
     "disassemble",
+    "fuse",
     "jax_op",
     "jit",
     "load",
@@ -77,6 +79,7 @@ _HOMES = {
     "Target": "core.artifacts",
     "TranslationUnit": "core.artifacts",
     "disassemble": "backends.disassembly",
+    "fuse": "fusion.decorator",
     "jax_op": "operators.jax_op",
     "load": "raw",
     "torch_op": "operators.torch_op",

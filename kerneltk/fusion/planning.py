@@ -1,0 +1,452 @@
+"""Roots of a trace -> kernels: what is computed together, and what is kept in memory between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kerneltk.fusion.body import Leaf, Operands, Steps, same_extents, shape_after, view_leaf
+from kerneltk.fusion.graph import (
+    Apply,
+    Cast,
+    Index,
+    Load,
+    Node,
+    Reduce,
+    Scalar,
+    Shape,
+    Slice,
+    View,
+    operands_of,
+)
+from kerneltk.fusion.kernels import (
+    FusedElementwise,
+    FusedReduction,
+    elementwise_definition,
+    elementwise_kernel,
+    reduction_definition,
+    reduction_kernel,
+)
+from kerneltk.fusion.trace import Trace
+
+
+@dataclass(slots=True)
+class Target:
+    """Where a value goes: to a new array of the plan, or into some elements of a known one."""
+
+    array: int
+    steps: Steps = ()
+    version: int = -1  # what is replaced; -1 for a new array
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the array is the plan's own."""
+        return self.version < 0
+
+
+@dataclass(slots=True)
+class Root:
+    """A value that the function returns or writes."""
+
+    node: Node
+    target: Target
+
+
+@dataclass(slots=True)
+class Step:
+    """One launch."""
+
+    kernel: FusedElementwise | FusedReduction
+    operands: Operands
+    targets: list[Target]
+    nodes: list[Node]
+    shape: Shape
+    allocates: bool = True
+    axes: tuple[int, ...] | None = None
+    replaced: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def leaves(self) -> Iterator[Leaf]:
+        """The arrays that it reads; those that were copied, as their copies."""
+        for leaf in self.operands.leaves.values():
+            copy = self.replaced.get((leaf.array, leaf.version))
+            yield leaf if copy is None else Leaf(copy, 0, leaf.steps, leaf.dtype, leaf.shape)
+
+
+@dataclass(slots=True)
+class Plan:
+    """The launches of a trace, in order, and how many arrays they know."""
+
+    steps: list[Step]
+    arrays: int
+    results: list[Leaf]
+    notes: list[Any] = field(default_factory=list)
+
+
+_WHOLE = Slice(None, None, None)
+
+
+def reachable(nodes: Sequence[Node]) -> list[Node]:
+    """All values that some are computed from, themselves included, operands first."""
+    seen: set[int] = set()
+    found: list[Node] = []
+    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(nodes)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            found.append(node)
+            continue
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        stack.append((node, True))
+        stack += [(operand, False) for operand in reversed(operands_of(node))]
+    return found
+
+
+class Planner:
+    """Makes the plan of one trace."""
+
+    def __init__(self, trace: Trace, name: str) -> None:
+        self._trace = trace
+        self._name = name
+        self._arrays = len(trace.sources)
+        self._kept: dict[int, Leaf] = {}  # values that are in memory, by identity
+        self._nodes: list[Node] = []
+        self._steps: list[Step] = []
+        self._aliases: dict[int, Leaf] = {}  # results that a reduction has already
+
+    def new_array(self) -> int:
+        """An array of the plan's own."""
+        self._arrays += 1
+        return self._arrays - 1
+
+    def kept(self, node: Node) -> Leaf | None:
+        """The array that holds a value already."""
+        if isinstance(node, Load):
+            return Leaf(node.array, node.version, (), node.dtype, node.shape)
+        return self._kept.get(id(node))
+
+    def _keep(self, node: Node, leaf: Leaf) -> None:
+        self._kept[id(node)] = leaf
+        self._nodes.append(node)
+
+    def plan(self, outputs: Sequence[Node]) -> Plan:
+        """The plan of all effects, in their order, and of the values that are returned."""
+        roots = [
+            Root(effect.value, Target(effect.array, effect.steps, effect.version))
+            for effect in self._trace.effects
+        ]
+        results: list[Leaf | None] = []
+        computed: dict[int, Leaf] = {}
+        for node in outputs:
+            leaf = self._plain_leaf(node)
+            if leaf is None:
+                leaf = computed.get(id(node))
+            if leaf is None:
+                target = Target(self.new_array())
+                leaf = computed[id(node)] = Leaf(target.array, 0, (), node.dtype, node.shape)
+                roots.append(Root(node, target))
+            results.append(leaf)
+        for segment in self._segments(roots):
+            self._segment(segment)
+        self._order_writes()
+        found = [self._aliases.get(leaf.array, leaf) for leaf in results if leaf is not None]
+        return Plan(self._steps, self._arrays, found)
+
+    def _plain_leaf(self, node: Node) -> Leaf | None:
+        """The array that a returned value is, or is a view of; None for one to compute."""
+        steps: Steps = ()
+        while isinstance(node, View):
+            steps = (node.step, *steps)
+            node = node.operand
+        if not isinstance(node, Load) or (node.version != self._trace.sources[node.array].version):
+            return None
+        shape = node.shape
+        for step in steps:
+            shape = shape_after(shape, step)
+        return Leaf(node.array, node.version, steps, node.dtype, shape)
+
+    # -- segments: what can be computed before something is written -----------------------------
+
+    def _segments(self, roots: Sequence[Root]) -> Iterator[list[Root]]:
+        segment: list[Root] = []
+        written: set[int] = set()
+        for root in roots:
+            loads = {n.array for n in reachable([root.node]) if isinstance(n, Load)
+                     and n.version > self._version_before(segment, n.array)}  # fmt: skip
+            target = root.target
+            if loads or (not target.is_new and target.array in written):
+                yield segment
+                segment, written = [], set()
+            segment.append(root)
+            if not target.is_new:
+                written.add(target.array)
+        if segment:
+            yield segment
+
+    def _version_before(self, segment: Sequence[Root], array: int) -> float:
+        """The last version of an array that a segment may read."""
+        versions = [
+            root.target.version
+            for root in segment
+            if root.target.array == array and not root.target.is_new
+        ]
+        return min(versions, default=float("inf"))
+
+    def _segment(self, roots: list[Root]) -> None:
+        self._reductions([root.node for root in roots])
+        groups: list[list[Root]] = []
+        for root in roots:
+            shape = self._target_shape(root)
+            for group in groups:
+                if same_extents(self._target_shape(group[0]), shape):
+                    group.append(root)
+                    break
+            else:
+                groups.append([root])
+        groups.sort(key=lambda group: any(not root.target.is_new for root in group))
+        for group in groups:
+            self._elementwise(group)
+
+    def _target_shape(self, root: Root) -> Shape:
+        target = root.target
+        if target.is_new:
+            return root.node.shape
+        shape = self._trace.sources[target.array].shape
+        for step in target.steps:
+            shape = shape_after(shape, step)
+        return shape
+
+    # -- elementwise -----------------------------------------------------------------------------
+
+    def _elementwise(self, roots: list[Root]) -> None:
+        left = []
+        for root in roots:
+            leaf = self._kept.get(id(root.node))
+            if leaf is not None and root.target.is_new:  # a reduction has it already
+                self._alias(root.target.array, leaf)
+            else:
+                left.append(root)
+        if not left:
+            return
+        shape = self._target_shape(left[0])
+        operands = Operands()
+        definition = elementwise_definition(
+            self._name, [root.node for root in left], shape, self.kept, operands
+        )
+        new = all(root.target.is_new for root in left)
+        covered = is_covered(shape, operands)
+        self._steps.append(
+            Step(
+                elementwise_kernel(definition),
+                operands,
+                [root.target for root in left],
+                [root.node for root in left],
+                shape,
+                new and covered,
+            )
+        )
+
+    def _alias(self, array: int, leaf: Leaf) -> None:
+        self._aliases[array] = leaf
+
+    # -- reductions ------------------------------------------------------------------------------
+
+    def _reductions(self, nodes: Sequence[Node]) -> None:
+        """Plan the reductions that some values need, by levels, those of one read together."""
+        order = [node for node in self._needed(nodes)]
+        levels: dict[int, int] = {}
+        groups: dict[Any, list[Reduce]] = {}
+        for node in order:
+            level = max((levels[id(o)] for o in operands_of(node) if id(o) in levels), default=0)
+            if isinstance(node, Reduce):
+                level += 1
+                shape = tuple(extent.expression for extent in node.operand.shape)
+                groups.setdefault((level, shape, node.axes), []).append(node)
+            levels[id(node)] = level
+        ranked = sorted(groups.items(), key=lambda item: item[0][0])
+        closed: dict[int, tuple[Any, str]] = {}
+        for key, group in ranked:
+            self._close(order, key, group, closed)
+        wanted = self._frontier(nodes, closed)
+        for key, group in ranked:
+            self._reduction(group, [node for node in wanted if closed[id(node)][0] == key])
+
+    def _needed(self, nodes: Sequence[Node]) -> list[Node]:
+        """What is to be computed for some values: all but what is in memory."""
+        seen: set[int] = set()
+        found: list[Node] = []
+        stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(nodes)]
+        while stack:
+            node, is_done = stack.pop()
+            if is_done:
+                found.append(node)
+                continue
+            if id(node) in seen or self.kept(node) is not None:
+                continue
+            seen.add(id(node))
+            stack.append((node, True))
+            stack += [(operand, False) for operand in reversed(operands_of(node))]
+        return found
+
+    def _close(
+        self, order: Sequence[Node], key: Any, group: list[Reduce], closed: dict[int, Any]
+    ) -> None:
+        """Mark what is computed from the totals of one group and from numbers alone."""
+        for node in group:
+            closed[id(node)] = key, "kept"
+        axes = group[0].axes
+        for node in order:
+            if id(node) in closed:
+                continue
+            if isinstance(node, View):
+                found = closed.get(id(node.operand))
+                if found == (key, "kept") and _squeezes(node, axes):
+                    closed[id(node)] = key, "squeezed"
+            elif isinstance(node, Apply | Cast):
+                forms = set()
+                for operand in operands_of(node):
+                    if isinstance(operand, Scalar):
+                        continue
+                    found = closed.get(id(operand))
+                    forms.add(found[1] if found is not None and found[0] == key else None)
+                if len(forms) == 1 and None not in forms:
+                    closed[id(node)] = key, forms.pop()
+
+    def _frontier(self, nodes: Sequence[Node], closed: dict[int, Any]) -> list[Node]:
+        """The values of totals that something else needs."""
+        seen: set[int] = set()
+        found: list[Node] = []
+        stack = list(nodes)
+        while stack:
+            node = stack.pop()
+            if id(node) in seen or self.kept(node) is not None:
+                continue
+            seen.add(id(node))
+            if id(node) in closed:
+                found.append(node)
+                stack += self._maps(node, closed)
+            else:
+                stack += operands_of(node)
+        return found
+
+    def _maps(self, node: Node, closed: dict[int, Any]) -> list[Node]:
+        """What the reductions behind a value of totals reduce."""
+        found: list[Node] = []
+        stack = [node]
+        while stack:
+            inner = stack.pop()
+            if isinstance(inner, Reduce):
+                found.append(inner.operand)
+            else:
+                stack += [o for o in operands_of(inner) if id(o) in closed]
+        return found
+
+    def _reduction(self, group: list[Reduce], results: list[Node]) -> None:
+        used = {id(n) for n in reachable(results)}
+        group = [node for node in group if id(node) in used]
+        if not group:
+            return
+        for part in _parts(group, results):
+            self._one_reduction(*part)
+
+    def _one_reduction(self, group: list[Reduce], results: list[Node]) -> None:
+        shape = group[0].operand.shape
+        axes = group[0].axes
+        operands = Operands()
+        definition = reduction_definition(self._name, group, results, self.kept, operands)
+        if not is_covered(shape, operands):
+            for node in {id(n.operand): n.operand for n in group}.values():
+                array = self.new_array()
+                self._elementwise([Root(node, Target(array))])
+                self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
+            operands = Operands()
+            definition = reduction_definition(self._name, group, results, self.kept, operands)
+        targets = []
+        outer = tuple(extent for k, extent in enumerate(shape) if k not in axes)
+        restored = Index(tuple(None if k in axes else _WHOLE for k in range(len(shape))))
+        for node in results:
+            array = self.new_array()
+            targets.append(Target(array))
+            leaf = Leaf(array, 0, (), node.dtype, outer)
+            if len(node.shape) != len(outer):
+                leaf = Leaf(array, 0, (restored,), node.dtype, node.shape)
+            self._keep(node, leaf)
+        self._steps.append(
+            Step(reduction_kernel(definition), operands, targets, list(results), shape, True, axes)
+        )
+
+    # -- order of writes -------------------------------------------------------------------------
+
+    def _order_writes(self) -> None:
+        """Copy what a later step reads of an array as it was before it is written to."""
+        place = 0
+        while place < len(self._steps):
+            step = self._steps[place]
+            for target in step.targets:
+                if target.is_new:
+                    continue
+                late = [
+                    (later, key)
+                    for later in self._steps[place + 1 :]
+                    for key in {(leaf.array, leaf.version) for leaf in later.leaves()}
+                    if key[0] == target.array and key[1] <= target.version
+                ]
+                if late:
+                    copy = self._copy_step(late[0][1][0], late[0][1][1])
+                    self._steps.insert(place, copy)
+                    place += 1
+                    for later, key in late:
+                        later.replaced[key] = copy.targets[0].array
+            place += 1
+
+    def _copy_step(self, array: int, version: int) -> Step:
+        source = self._trace.sources[array]
+        node = Load(source.dtype, source.shape, array, version)
+        operands = Operands()
+        definition = elementwise_definition(self._name, [node], source.shape, self.kept, operands)
+        target = Target(self.new_array())
+        return Step(elementwise_kernel(definition), operands, [target], [node], source.shape)
+
+
+def _parts(group: list[Reduce], results: list[Node]) -> Iterator[tuple[list[Reduce], list[Node]]]:
+    """Reductions of one read, as many as an accumulator holds: 128 bytes."""
+    most = 8
+    if len(group) <= most:
+        yield group, results
+        return
+    left = list(results)
+    while left:
+        part: list[Node] = []
+        needed: dict[int, Reduce] = {}
+        for node in list(left):
+            own = {id(n): n for n in reachable([node]) if isinstance(n, Reduce)}
+            own = {key: n for key, n in own.items() if any(n is g for g in group)}
+            if part and len(needed | own) > most:
+                continue
+            needed |= own
+            part.append(node)
+            left.remove(node)
+        yield list(needed.values()), part
+
+
+def _squeezes(node: View, axes: tuple[int, ...]) -> bool:
+    step = node.step
+    return (
+        isinstance(step, Index)
+        and len(step.items) == len(node.operand.shape)
+        and all(item == (0 if k in axes else _WHOLE) for k, item in enumerate(step.items))
+    )
+
+
+def is_covered(shape: Shape, operands: Operands) -> bool:
+    """Whether the arrays of a kernel, broadcast, have its shape."""
+    for back, extent in enumerate(reversed(shape), 1):
+        for leaf in operands.leaves.values():
+            own = view_leaf(leaf, ()).shape
+            if len(own) >= back and own[-back].expression == extent.expression:
+                break
+        else:
+            return False
+    return bool(operands.leaves)
