@@ -138,6 +138,7 @@ class Effect:
     steps: tuple[ViewStep, ...]
     value: Node
     version: int  # what it replaces
+    where: Snippet | None = field(default=None, compare=False)
 
 
 ONE = constant(1)

@@ -18,7 +18,7 @@ from kerneltk.fusion.graph import (
     ViewStep,
     is_known_one,
 )
-from kerneltk.fusion.symbols import Symbol, applied, constant
+from kerneltk.fusion.symbols import Symbol, applied, constant, has_argument
 from kerneltk.fusion.trace import (
     Storage,
     Trace,
@@ -173,6 +173,9 @@ class LazyNumber(_Operators):
     __int__ = __index__
 
     def __float__(self) -> float:
+        # What comes from integers and extents alone may be constant: it rarely changes.
+        if isinstance(self.symbol.value, int | np.integer) or not self._is_given:
+            return float(self.trace.guards.decide(float, self.symbol))
         raise unsupported(
             "A number that is an argument has no value while the function is traced.",
             "use NumPy's function of that name, such as 'np.sqrt' for 'math.sqrt'.",
@@ -182,6 +185,10 @@ class LazyNumber(_Operators):
         if isinstance(self.symbol.value, bool | np.bool_ | int | np.integer):
             return np.asarray(self.trace.guards.value(self.symbol))
         return super().__array__(*args, **kwargs)
+
+    @property
+    def _is_given(self) -> bool:
+        return has_argument(self.symbol.expression)
 
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))

@@ -64,7 +64,13 @@ class Step:
     shape: Shape
     allocates: bool = True
     axes: tuple[int, ...] | None = None
+    reduces: Sequence[Reduce] = ()
     replaced: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """What it is, for `explain`."""
+        return "reduction" if self.axes is not None else "elementwise"
 
     def leaves(self) -> Iterator[Leaf]:
         """The arrays that it reads; those that were copied, as their copies."""
@@ -374,7 +380,7 @@ class Planner:
                 leaf = Leaf(array, 0, (restored,), node.dtype, node.shape)
             self._keep(node, leaf)
         self._steps.append(
-            Step(reduction_kernel(definition), operands, targets, list(results), shape, True, axes)
+            Step(reduction_kernel(definition), operands, targets, list(results), shape, True, axes, group)
         )
 
     # -- order of writes -------------------------------------------------------------------------

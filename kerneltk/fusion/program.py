@@ -18,7 +18,7 @@ from kerneltk.fusion.body import Leaf, Steps
 from kerneltk.fusion.graph import Index, Shape, Transpose
 from kerneltk.fusion.kernels import FusedReduction
 from kerneltk.fusion.planning import Plan, Step, Target
-from kerneltk.fusion.symbols import Environment, Expression, Guards
+from kerneltk.fusion.symbols import Environment, Expression, Guards, has_argument
 from kerneltk.fusion.trace import Trace
 
 
@@ -73,7 +73,7 @@ class Program:
     @property
     def depends_on_numbers(self) -> bool:
         """Whether the trace decided something by the value of an argument."""
-        return any(map(_has_argument, self.trace.guards.conditions))
+        return any(map(has_argument, self.trace.guards.conditions))
 
     def fits(self, environment: Environment) -> bool:
         """Whether the trace is one of such a call."""
@@ -223,9 +223,3 @@ class Result:
         if self.leaf is None:
             return program.expression(self._expression)
         return program.leaf(self.leaf)
-
-
-def _has_argument(expression: Expression) -> bool:
-    if expression[0] == "call":
-        return any(map(_has_argument, expression[2]))
-    return bool(expression[0] == "argument")

@@ -33,6 +33,13 @@ def evaluated(expression: Expression, environment: Environment) -> Any:
     return expression[1](*(evaluated(operand, environment) for operand in expression[2]))
 
 
+def has_argument(expression: Expression) -> bool:
+    """Whether an expression depends on an argument that is a number."""
+    if expression[0] == "call":
+        return any(map(has_argument, expression[2]))
+    return bool(expression[0] == "argument")
+
+
 class Symbol(NamedTuple):
     """A number: where it comes from, and its value in the traced call."""
 

@@ -251,7 +251,7 @@ class Trace:
 
     def _store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
         source = self.sources[index]
-        self.effects.append(Effect(index, steps, value, source.version))
+        self.effects.append(Effect(index, steps, value, source.version, user_snippet()))
         source.version += 1
 
     def store_part(self, storage: Storage, steps: tuple[ViewStep, ...], value: Node) -> None:
