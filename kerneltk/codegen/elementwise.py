@@ -58,6 +58,9 @@ class ElementwiseDefinition(KernelDefinition):
     reduce_dims : bool
     no_return, return_tuple : bool
         Whether a call returns None; whether it returns a tuple even for one output.
+    work : int
+        How much work one element is, in elements: more than one where the body has a loop of its
+        own.
     """
 
     operation: str
@@ -66,6 +69,7 @@ class ElementwiseDefinition(KernelDefinition):
     after_loop: str = ""
     no_return: bool = False
     return_tuple: bool = False
+    work: int = 1
 
     in_place = True
     has_scratch = False
@@ -323,7 +327,7 @@ class ElementwiseSpecialization(Specialization):
             grid = math.prod((*layout.loop.shape[:-2], *_tiles(layout.loop.shape, side)))
             return grid, max(1, HOST_CHUNK // side**2) if on_host else 1
         if on_host:
-            return layout.loop.size, HOST_CHUNK
+            return layout.loop.size, max(1, HOST_CHUNK // self.definition.work)
         return -(-(layout.loop.size + layout.shift) // (layout.width * self.block)), 1
 
     def headers(self) -> set[str]:

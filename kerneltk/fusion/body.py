@@ -334,9 +334,22 @@ def _may_trap(node: Any) -> bool:
     return isinstance(node, ir.Call | ir.Assert | ir.Print)
 
 
-def facts_of(index: Sequence[str], outputs: Sequence[str], traps: bool) -> BodyFacts:
+def facts_of(
+    index: Sequence[str],
+    outputs: Sequence[str],
+    traps: bool,
+    *,
+    by_reference: bool = False,
+    loops: bool = False,
+) -> BodyFacts:
     """What a generated body observes."""
-    return BodyFacts(frozenset(index), overwritten=frozenset(outputs), traps=traps)
+    return BodyFacts(
+        frozenset(index),
+        overwritten=frozenset(outputs),
+        by_reference=by_reference,
+        loops=loops,
+        traps=traps,
+    )
 
 
 def same_extents(left: Shape, right: Shape) -> bool:

@@ -135,7 +135,7 @@ def _traffic(program: Program, step: Step) -> KernelTraffic:
     reads = _read(program, step)
     writes: list[tuple[str, int]] = []
     for target, node in zip(step.targets, step.nodes, strict=True):
-        shape = node.shape if step.axes is not None else step.shape
+        shape = node.shape if target.is_new else step.shape
         writes.append((_name(program, target.array), elements(shape) * node.dtype.itemsize))
     return KernelTraffic(
         step.kind,
@@ -161,7 +161,7 @@ def _floor(program: Program) -> int:
                 target.array < count and not program.trace.sources[target.array].is_local
             )
             if kept:
-                shape = node.shape if step.axes is not None else step.shape
+                shape = node.shape if target.is_new else step.shape
                 size = elements(shape) * node.dtype.itemsize
                 writes[target.array] = max(writes.get(target.array, 0), size)
     return sum(reads.values()) + sum(writes.values())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.body import Leaf, Operands, Steps, same_extents, shape_after, view_leaf
 from kerneltk.fusion.graph import (
     Apply,
@@ -28,6 +29,17 @@ from kerneltk.fusion.kernels import (
     reduction_definition,
     reduction_kernel,
 )
+from kerneltk.fusion.rows import (
+    Choice,
+    RowKernel,
+    RowWork,
+    Shaping,
+    is_reducible,
+    itemsizes,
+    row_definition,
+    row_kernel,
+)
+from kerneltk.fusion.symbols import applied, constant, product
 from kerneltk.fusion.trace import Trace
 
 
@@ -57,7 +69,7 @@ class Root:
 class Step:
     """One launch."""
 
-    kernel: FusedElementwise | FusedReduction
+    kernel: FusedElementwise | FusedReduction | RowKernel
     operands: Operands
     targets: list[Target]
     nodes: list[Node]
@@ -65,11 +77,14 @@ class Step:
     allocates: bool = True
     axes: tuple[int, ...] | None = None
     reduces: Sequence[Reduce] = ()
+    shaping: Shaping | None = None
     replaced: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
         """What it is, for `explain`."""
+        if self.shaping is not None:
+            return "rows"
         return "reduction" if self.axes is not None else "elementwise"
 
     def leaves(self) -> Iterator[Leaf]:
@@ -113,9 +128,10 @@ def reachable(nodes: Sequence[Node]) -> list[Node]:
 class Planner:
     """Makes the plan of one trace."""
 
-    def __init__(self, trace: Trace, name: str) -> None:
+    def __init__(self, trace: Trace, name: str, backend: Capabilities) -> None:
         self._trace = trace
         self._name = name
+        self._backend = backend
         self._arrays = len(trace.sources)
         self._kept: dict[int, Leaf] = {}  # values that are in memory, by identity
         self._nodes: list[Node] = []
@@ -201,6 +217,8 @@ class Planner:
         return min(versions, default=float("inf"))
 
     def _segment(self, roots: list[Root]) -> None:
+        if self._rows(roots):
+            return
         self._reductions([root.node for root in roots])
         groups: list[list[Root]] = []
         for root in roots:
@@ -223,6 +241,95 @@ class Planner:
         for step in target.steps:
             shape = shape_after(shape, step)
         return shape
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def _rows(self, roots: list[Root]) -> bool:
+        """Plan one kernel that reads rows once, if that is all that is wanted."""
+        work = self._row_work(roots)
+        if work is None:
+            return False
+        shape, guards = work.shape, self._trace.guards
+        definition, operands = row_definition(self._name, work, Shaping(1, 1, 1, 1), self.kept)
+        for root in roots:
+            target = root.target
+            for leaf in operands.leaves.values():
+                is_same = leaf.steps == target.steps and len(leaf.shape) == len(shape)
+                if not target.is_new and leaf.array == target.array and not is_same:
+                    return False
+        sizes = itemsizes(operands, shape)
+        if not sizes:
+            return False
+        rows = applied(product, *shape[:-1]) if len(shape) > 1 else constant(1)
+        choice = Choice(self._backend.walks_chunks, sizes)
+        shaping: Shaping | None = guards.decide(choice, rows, shape[-1])
+        if shaping is None:
+            return False
+        definition, operands = row_definition(self._name, work, shaping, self.kept)
+        by_node = {id(root.node): root.target for root in roots}
+        restored = Index((*(_WHOLE for _ in shape[:-1]), None))
+        for node in work.totals:
+            target = by_node[id(node)]
+            leaf = Leaf(target.array, 0, (), node.dtype, shape[:-1])
+            if len(node.shape) == len(shape):
+                leaf = Leaf(target.array, 0, (restored,), node.dtype, node.shape)
+                self._alias(target.array, leaf)
+            self._keep(node, leaf)
+        nodes = [*work.full, *work.totals]
+        self._steps.append(
+            Step(
+                row_kernel(definition), operands, [by_node[id(node)] for node in nodes], nodes,
+                shape, False, None, [n for n in work.order if isinstance(n, Reduce)], shaping,
+            )
+        )  # fmt: skip
+        return True
+
+    def _row_work(self, roots: list[Root]) -> RowWork | None:
+        order = self._needed([root.node for root in roots])
+        reduces = [node for node in order if isinstance(node, Reduce)]
+        if not reduces or not all(map(is_reducible, reduces)):
+            return None
+        shape = reduces[0].operand.shape
+        if not all(same_extents(node.operand.shape, shape) for node in reduces):
+            return None
+        if len({id(root.node) for root in roots}) != len(roots):
+            return None
+        closed: dict[int, tuple[Any, str]] = {}
+        self._close(order, "rows", reduces, closed)
+        full: list[Node] = []
+        totals: list[Node] = []
+        for root in roots:
+            if id(root.node) in closed and root.target.is_new:
+                totals.append(root.node)
+            elif same_extents(root.node.shape, shape) and same_extents(
+                self._target_shape(root), shape
+            ):
+                full.append(root.node)
+            else:
+                return None
+        frontier = {id(node) for node in totals}
+        holding: set[int] = {id(node) for node in reduces}  # what depends on a reduction
+        depth = 1
+        for node in order:
+            below = [o for o in operands_of(node) if id(o) in holding or id(o) in closed]
+            if not below:
+                continue
+            holding.add(id(node))
+            if id(node) in closed and not isinstance(node, Reduce):
+                continue
+            if isinstance(node, View):
+                return None  # a total would have to move with it
+            if isinstance(node, Reduce):
+                depth = 2
+            for operand in below:
+                if id(operand) in closed:
+                    if closed[id(operand)][1] != "kept":
+                        return None  # it is broadcast along rows, not down them
+                    frontier.add(id(operand))
+        if not full and depth == 1:
+            return None  # a reduction does it in one read
+        steps = [n for n in order if isinstance(n, Reduce) or id(n) in frontier]
+        return RowWork(shape, steps, full, totals)
 
     # -- elementwise -----------------------------------------------------------------------------
 
@@ -310,6 +417,8 @@ class Planner:
                 found = closed.get(id(node.operand))
                 if found == (key, "kept") and _squeezes(node, axes):
                     closed[id(node)] = key, "squeezed"
+                elif found == (key, "squeezed") and _restores(node, axes):
+                    closed[id(node)] = key, "kept"
             elif isinstance(node, Apply | Cast):
                 forms = set()
                 for operand in operands_of(node):
@@ -443,6 +552,13 @@ def _squeezes(node: View, axes: tuple[int, ...]) -> bool:
         isinstance(step, Index)
         and len(step.items) == len(node.operand.shape)
         and all(item == (0 if k in axes else _WHOLE) for k, item in enumerate(step.items))
+    )
+
+
+def _restores(node: View, axes: tuple[int, ...]) -> bool:
+    step = node.step
+    return isinstance(step, Index) and len(step.items) == len(node.shape) and all(
+        item == (None if k in axes else _WHOLE) for k, item in enumerate(step.items)
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.fusion.body import Leaf, Steps
+from kerneltk.fusion.body import Leaf, Steps, same_extents
 from kerneltk.fusion.graph import Index, Shape, Transpose
 from kerneltk.fusion.kernels import FusedReduction
 from kerneltk.fusion.planning import Plan, Step, Target
@@ -179,8 +179,18 @@ class Program:
             return
         given = []
         for target, node in zip(step.targets, step.nodes, strict=True):
-            given.append(self._given(target, node.dtype, step.shape))
+            shape = step.shape
+            if step.shaping is not None and not same_extents(node.shape, shape):
+                shape = shape[:-1]  # one element a row
+            given.append(self._given(target, node.dtype, shape))
         arguments += given
+        if step.shaping is not None:
+            rows = " * ".join(self.expression(e.expression) for e in step.shape[:-1]) or "1"
+            options = f"({rows} * {step.shaping.block}, {step.shaping.block})"
+            self._line(
+                f"{cache}[{len(arguments)}]({', '.join(arguments)}, None, {options})"
+            )
+            return
         self._line(f"{cache}[{len(arguments)}]({', '.join(arguments)})")
 
     def _given(self, target: Target, dtype: np.dtype[Any], shape: Shape) -> str:

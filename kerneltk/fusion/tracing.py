@@ -81,7 +81,7 @@ def finished(
         return value
 
     shape = collect(result)
-    plan = Planner(trace, name).plan([output.node for output in outputs])
+    plan = Planner(trace, name, backend.capabilities).plan([output.node for output in outputs])
 
     def placed(value: Any) -> Any:
         if isinstance(value, _Output):
