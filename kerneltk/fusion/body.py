@@ -311,6 +311,13 @@ class Preamble:
         emitter = Emitter(function.program)
         kind = function.program.kernel.result
         names = tuple(emitter.item_names(kind)) if isinstance(kind, Tuple) else ()
+        if not names:
+            # A loop with a call in it is no vector; compilers do not inline by themselves what is
+            # called in several places.
+            kinds = ", ".join(emitter.ctype(p.type) for p in function.program.kernel.parameters)
+            self._texts.append(
+                f"static __device__ __forceinline__ {emitter.ctype(kind)} {function.name}({kinds});"
+            )
         self._texts.append(emitter.program())
         self._headers.update(emitter.headers)
         nodes = [n for f in function.program.functions for n in ir.walk(*f.body)]

@@ -10,6 +10,8 @@ import numpy as np
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.errors import (
     ArgumentTypeError,
     SignatureError,
@@ -220,6 +222,46 @@ class Fused:
                 raise
             return explanation(self.name, None, own, str(error))
         return explanation(self.name, program, own)
+
+
+    def translation_units(
+        self, *args: Any, backend: BackendName = "cuda", **kwargs: Any
+    ) -> tuple[TranslationUnit, ...]:
+        """The sources that a call with such arguments compiles, without a GPU or any memory.
+
+        Parameters
+        ----------
+        *args, **kwargs : ArraySpec, array or number
+            As in a call.
+        backend : {"cuda", "host"}
+
+        Returns
+        -------
+        tuple of TranslationUnit
+            One a launch, in their order.
+
+        Raises
+        ------
+        UnsupportedError, ArgumentTypeError, ArgumentValueError
+            As a call does; also where a loop has no elements, which compiles nothing.
+
+        Examples
+        --------
+        >>> from kerneltk import ArraySpec, fuse
+        >>> @fuse
+        ... def normed(x):
+        ...     return x / x.sum(axis=-1, keepdims=True)
+        >>> [unit.entry for unit in normed.translation_units(ArraySpec.make("f4", (512, 1024)))]
+        ['normed']
+        """
+        from kerneltk.fusion.inspection import translation_units
+
+        values = (*args, *kwargs.values())
+        own = tuple(
+            value if isinstance(value, ArraySpec) else foreign_arrays.own_array(value)[1]
+            for value in values
+        )
+        return translation_units(self._function, self.name, own, tuple(kwargs), backend)
 
 
 def _kernel_name(function: Callable[..., Any]) -> str:

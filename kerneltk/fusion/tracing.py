@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
+from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.functions import arange
 from kerneltk.fusion.lazy import LazyArray, LazyNumber
 from kerneltk.fusion.operations import is_array
@@ -28,8 +29,11 @@ def traced(
     args: Sequence[Any],
     keywords: Sequence[str],
     backend: Backend,
+    target: Capabilities | None = None,
 ) -> Program:
-    """The program of a function for such arguments, the last of which have keywords."""
+    """The program of a function for such arguments, the last of which have keywords; planned for
+    another backend than that of the arrays, if `target` is given.
+    """
     trace = Trace()
     given: list[Any] = []
     arrays: dict[int, int] = {}
@@ -51,7 +55,7 @@ def traced(
     named = dict(zip(keywords, given[first:], strict=True))
     result = with_namespaces(function, trace)(*given[:first], **named)
     trace.finish()
-    return finished(trace, name, result, arrays, len(args), backend)
+    return finished(trace, name, result, arrays, len(args), backend, target)
 
 
 def finished(
@@ -61,6 +65,7 @@ def finished(
     arrays: dict[int, int],
     count: int,
     backend: Backend,
+    target: Capabilities | None = None,
 ) -> Program:
     """The program of a trace that has ended."""
     outputs: list[LazyArray] = []
@@ -81,7 +86,7 @@ def finished(
         return value
 
     shape = collect(result)
-    plan = Planner(trace, name, backend.capabilities).plan([output.node for output in outputs])
+    plan = Planner(trace, name, target or backend.capabilities).plan([output.node for output in outputs])
 
     def placed(value: Any) -> Any:
         if isinstance(value, _Output):
