@@ -88,6 +88,7 @@ class Guards:
 
     def __init__(self) -> None:
         self.conditions: dict[Expression, Any] = {}
+        self._equals: dict[Expression, Expression] = {}
 
     def value(self, symbol: Symbol) -> Any:
         """The value of a number, which later calls must share."""
@@ -99,6 +100,26 @@ class Guards:
         """What a function makes of numbers, in which later calls must agree."""
         return self.value(applied(function, *operands))
 
+    def canonical(self, symbol: Symbol) -> Symbol:
+        """The one of equal numbers that stands for all of them, by what the trace decided."""
+        return Symbol(self._canonical(symbol.expression), symbol.value)
+
+    def _canonical(self, expression: Expression) -> Expression:
+        if expression[0] == "call":
+            operands = tuple(map(self._canonical, expression[2]))
+            expression = ("call", expression[1], operands)
+        other = self._equals.get(expression)
+        return expression if other is None else self._canonical(other)
+
+    def note_equal(self, left: Symbol, right: Symbol) -> None:
+        """Remember that two numbers are equal wherever the guards hold."""
+        first, second = self._canonical(left.expression), self._canonical(right.expression)
+        if first != second:
+            # The shorter one stands for the other, so that none stands for itself in the end.
+            if _size(second) < _size(first):
+                first, second = second, first
+            self._equals[second] = first
+
     def hold(self, environment: Environment) -> bool:
         """Whether a call's arguments give the same values, of the same types."""
         for expression, value in self.conditions.items():
@@ -106,6 +127,13 @@ class Guards:
             if type(found) is not type(value) or not _same(found, value):
                 return False
         return True
+
+
+def _size(expression: Expression) -> int:
+    """How long an expression is; a constant is the shortest one."""
+    if expression[0] == "call":
+        return 2 + sum(map(_size, expression[2]))
+    return int(expression[0] != "constant")
 
 
 def _same(found: Any, value: Any) -> bool:
@@ -127,6 +155,7 @@ def broadcast_extent(guards: Guards, left: Symbol, right: Symbol) -> Symbol | No
     if left.expression == right.expression:
         return left
     if guards.decide(equal, left, right):
+        guards.note_equal(left, right)
         return left
     if guards.decide(is_one, left):
         return right

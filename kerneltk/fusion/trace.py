@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,10 +144,15 @@ class Trace:
 
     def same_shape(self, left: Shape, right: Shape) -> bool:
         """Whether two shapes are equal, in this call and in others that share the trace."""
-        return len(left) == len(right) and all(
-            a.expression == b.expression or self.guards.decide(equal, a, b)
-            for a, b in zip(left, right, strict=True)
-        )
+        if len(left) != len(right):
+            return False
+        for a, b in zip(left, right, strict=True):
+            if a.expression == b.expression:
+                continue
+            if not self.guards.decide(equal, a, b):
+                return False
+            self.guards.note_equal(a, b)
+        return True
 
     def is_one(self, extent: Symbol) -> bool:
         """Whether an axis has one element, in this call and in others that share the trace."""
@@ -260,6 +266,17 @@ class Trace:
         self._store(index, steps, value)
         source = self.sources[index]
         storage.node = Load(source.dtype, source.shape, index, source.version)
+
+    def name_equals(self, nodes: Sequence[Node]) -> None:
+        """Have equal extents be the same symbols, now that all of them are known."""
+
+        def canonical(shape: Shape) -> Shape:
+            return tuple(map(self.guards.canonical, shape))
+
+        for node in nodes:
+            object.__setattr__(node, "shape", canonical(node.shape))
+        for source in self.sources:
+            source.shape = canonical(source.shape)
 
     def finish(self) -> None:
         """Write what arguments hold by now."""

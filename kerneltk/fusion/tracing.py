@@ -15,7 +15,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.functions import arange
 from kerneltk.fusion.lazy import LazyArray, LazyNumber
 from kerneltk.fusion.operations import is_array
-from kerneltk.fusion.planning import Planner
+from kerneltk.fusion.planning import Planner, reachable
 from kerneltk.fusion.program import Program, Result
 from kerneltk.fusion.symbols import Symbol
 from kerneltk.fusion.trace import ArraySource, Trace, unsupported
@@ -86,7 +86,9 @@ def finished(
         return value
 
     shape = collect(result)
-    plan = Planner(trace, name, target or backend.capabilities).plan([output.node for output in outputs])
+    nodes = [output.node for output in outputs]
+    trace.name_equals(reachable([*nodes, *(effect.value for effect in trace.effects)]))
+    plan = Planner(trace, name, target or backend.capabilities).plan(nodes)
 
     def placed(value: Any) -> Any:
         if isinstance(value, _Output):
