@@ -161,9 +161,11 @@ class Fused:
                 self._unfused[key] = str(error)
                 return unfused, None
             programs.append(program)
-        if program.written and _overlaps(program, own, backend):
-            return unfused, program
         if program.written:
+            from kerneltk.fusion.memory import overlaps
+
+            if overlaps(program, own, backend):
+                return unfused, program
             _check_writable(program, own, backend)
         return program.run, program
 
@@ -324,28 +326,6 @@ def _unfused(function: Callable[..., Any], keywords: Sequence[str], *own: Any) -
     return function(*own[:first], **dict(zip(keywords, own[first:], strict=True)))
 
 
-def _extent_in_memory(array: Any, backend: Backend) -> tuple[int, int]:
-    """The first byte of an array, and the one behind its last."""
-    spec, address = backend.describe(array)
-    if 0 in spec.shape:
-        return address, address
-    low = sum(min(0, (n - 1) * s) for n, s in zip(spec.shape, spec.strides, strict=True))
-    high = sum(max(0, (n - 1) * s) for n, s in zip(spec.shape, spec.strides, strict=True))
-    return address + low, address + high + spec.dtype.itemsize
-
-
-def _overlaps(program: Any, own: Sequence[Any], backend: Backend) -> bool:
-    """Whether an array that is written to shares memory with another one of the function's."""
-    arrays = program.array_arguments(own)
-    extents = {number: _extent_in_memory(array, backend) for number, array in arrays.items()}
-    for number in program.written:
-        low, high = extents[number]
-        for other, (begin, end) in extents.items():
-            if other != number and begin < high and low < end:
-                return True
-    return False
-
-
 def _check_writable(program: Any, own: Sequence[Any], backend: Backend) -> None:
     arrays = program.array_arguments(own)
     for number in program.written:
@@ -388,12 +368,16 @@ def fuse(
     Returns
     -------
     Fused
-        Called as the function is.
+        Called as the function is. Without a function, a decorator that is also a block: ``with
+        fuse() as fused:`` records what is done to the arrays that ``fused(x, y)`` returns for `x`
+        and `y`, and computes it when the block ends.
 
     Raises
     ------
     SignatureError
         The name is no identifier.
+    ArgumentTypeError
+        What is decorated is no function.
 
     Examples
     --------
@@ -412,11 +396,35 @@ def fuse(
             raise SignatureError(f"'kernel_name' must be a str, not {kernel_name!r}.")
         check_name(kernel_name)
 
-    def decorate(decorated: Callable[..., Any]) -> Fused:
+    maker = _Maker(kernel_name, bool(fallback))
+    return maker if function is None else maker(function)
+
+
+class _Maker:
+    """``fuse`` with its options: a decorator, and a block of its own."""
+
+    def __init__(self, name: str | None, fallback: bool) -> None:
+        self._name = name
+        self._fallback = fallback
+        self._blocks: list[Any] = []
+
+    def __call__(self, decorated: Callable[..., Any]) -> Fused:
+        """Decorate a function."""
         if not callable(decorated):
             raise ArgumentTypeError(
                 f"'fuse' decorates a function, not an object of type '{type(decorated).__name__}'."
             )
-        return Fused(decorated, kernel_name, bool(fallback))
+        return Fused(decorated, self._name, self._fallback)
 
-    return decorate if function is None else decorate(function)
+    def __enter__(self) -> Any:
+        from kerneltk.fusion.block import Block
+
+        self._blocks.append(Block(self._name or "fused"))
+        return self._blocks[-1]
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        block = self._blocks.pop()
+        if kind is None:
+            block.end()
+        else:
+            block.abandon()

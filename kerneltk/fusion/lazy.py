@@ -268,7 +268,7 @@ for _name in ("neg", "pos", "abs", "invert"):
 class LazyArray(_Operators):
     """An array without elements: a value of the traced function, or a view of one."""
 
-    __slots__ = ("_nodes", "_shape", "steps", "storage", "trace")
+    __slots__ = ("__weakref__", "_nodes", "_shape", "_value", "steps", "storage", "trace")
     __hash__ = Lazy.__hash__
 
     def __init__(self, trace: Trace, storage: Storage, steps: tuple[ViewStep, ...] = ()) -> None:
@@ -280,6 +280,32 @@ class LazyArray(_Operators):
             shape = trace.step_shape(shape, step)
         self._shape = shape
         self._nodes: tuple[Node, Node] | None = None
+        if trace.block is not None:
+            trace.block.note(self)
+
+    # -- in a block: a value is computed when it is asked for ------------------------------------
+
+    def rebase(self, trace: Trace, storage: Storage) -> None:
+        """Go on as an array of another trace."""
+        self.trace, self.storage, self.steps = trace, storage, ()
+        self._shape = storage.node.shape
+        self._nodes = None
+
+    def become(self, value: Any) -> None:
+        """Be an array from now on."""
+        self._value = value
+        self.__class__ = ComputedArray
+
+    def _asked(self) -> Any:
+        """The array, where there is a value to ask for; None while a function is traced."""
+        block = self.trace.block
+        if block is None or self.trace.is_over:
+            return None
+        return block.value(self)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        found = self._asked()
+        return np.asarray(found) if found is not None else super().__array__(*args, **kwargs)
 
     __iadd__ = _in_place(np.add)
     __isub__ = _in_place(np.subtract)
@@ -355,46 +381,55 @@ class LazyArray(_Operators):
     # -- what it is not ------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
+        found = self._asked()
+        if found is not None:
+            return bool(found)
         raise unsupported(
             "The truth of an array is not known while the function is traced.",
             "write 'np.where(condition, x, y)' for 'if', and '&', '|', '~' for 'and', 'or', 'not'.",
         )
 
     def __iter__(self) -> Any:
+        found = self._asked()
+        if found is not None:
+            return iter(found)
         raise unsupported(
             "The elements of an array are not known while the function is traced.",
             "write one expression of whole arrays, or unpack 'x[0]', 'x[1]', ...",
         )
 
-    def _no_value(self, kind: str) -> NoReturn:
+    def _converted(self, kind: str, function: Any) -> Any:
+        found = self._asked()
+        if found is not None:
+            return function(found)
         raise unsupported(
             f"An array has no value that '{kind}' could return while the function is traced.",
             "leave it an array: 'x.astype(dtype)' converts one.",
         )
 
     def __float__(self) -> float:
-        self._no_value("float")
+        return float(self._converted("float", float))
 
     def __int__(self) -> int:
-        self._no_value("int")
+        return int(self._converted("int", int))
 
     def __index__(self) -> int:
-        self._no_value("int")
+        return int(self._converted("int", operator.index))
 
     def __complex__(self) -> complex:
-        self._no_value("complex")
+        return complex(self._converted("complex", complex))
 
     def item(self, *_: Any) -> Any:
-        """Refused: there is no value yet."""
-        self._no_value("item")
+        """The value, in a block; refused in a function."""
+        return self._converted("item", operator.methodcaller("item"))
 
     def tolist(self) -> Any:
-        """Refused: there is no value yet."""
-        self._no_value("tolist")
+        """The value, in a block; refused in a function."""
+        return self._converted("tolist", operator.methodcaller("tolist"))
 
     def get(self) -> Any:
-        """Refused: there is no value yet."""
-        self._no_value("get")
+        """The value, in a block; refused in a function."""
+        return self._converted("get", operator.methodcaller("get"))
 
     # -- methods that are functions ------------------------------------------------------------
 
@@ -512,6 +547,52 @@ class LazyArray(_Operators):
             return self
         return self.view_of(Broadcast(shape))
 
+
+def _plain(value: Any) -> Any:
+    """A value with arrays in place of those that a block has computed."""
+    if type(value) is ComputedArray:
+        return object.__getattribute__(value, "_value")
+    if isinstance(value, tuple | list):
+        return type(value)(map(_plain, value))
+    return value
+
+
+class ComputedArray(LazyArray):
+    """A lazy array whose block has ended: it stands for the array that it became."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "_value"):
+            return object.__getattribute__(self, name)
+        return getattr(object.__getattribute__(self, "_value"), name)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        options = {name: _plain(value) for name, value in kwargs.items()}
+        return getattr(ufunc, method)(*map(_plain, inputs), **options)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        options = {name: _plain(value) for name, value in kwargs.items()}
+        return function(*map(_plain, args), **options)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return np.asarray(self._value, *args, **kwargs)
+
+
+def _delegated(name: str) -> Any:
+    def method(self: ComputedArray, *args: Any) -> Any:
+        return getattr(self._value, name)(*map(_plain, args))
+
+    return method
+
+
+for _name in (
+    "bool", "iter", "float", "int", "index", "complex", "len", "getitem", "setitem", "repr",
+    "str",
+):  # fmt: skip
+    setattr(ComputedArray, f"__{_name}__", _delegated(f"__{_name}__"))
 
 _WHOLE = Slice(None, None, None)
 

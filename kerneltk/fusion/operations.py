@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.fusion.graph import Broadcast, Node, Scalar, View
-from kerneltk.fusion.lazy import LazyArray, LazyNumber, symbol_of
+from kerneltk.fusion.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.loops import function_key, resolved_loop
 from kerneltk.fusion.symbols import Symbol, applied, constant
 from kerneltk.fusion.trace import (
@@ -28,7 +28,7 @@ _CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
 def trace_of(*values: Any) -> Trace:
     """The trace that values belong to."""
     for value in values:
-        if isinstance(value, LazyArray | LazyNumber):
+        if isinstance(value, LazyArray | LazyNumber) and type(value) is not ComputedArray:
             if value.trace.is_over:
                 raise unsupported(
                     "A traced value is used after its function has ended.",
@@ -50,7 +50,11 @@ def is_array(value: Any) -> bool:
 
 def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
     """A value as an operand: an array, or a number that each call knows; raises for others."""
+    if type(value) is ComputedArray:
+        value = value._value
     if isinstance(value, LazyArray):
+        if value.trace is not trace:
+            raise unsupported("Values of two traces meet.", "keep them in one function or block.")
         return value
     symbol = symbol_of(value)
     if symbol is not None:

@@ -105,7 +105,8 @@ class Trace:
         Writes to parts of arrays, in the order of the program.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, block: Any = None) -> None:
+        self.block = block  # that records, if it is no function
         self.guards = Guards()
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
