@@ -8,13 +8,12 @@ from typing import Any
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError, render_message
-from kerneltk.fusion.lazy import LazyArray, LazyNumber
-from kerneltk.fusion.location import user_snippet
 from kerneltk.fusion.memory import overlaps
-from kerneltk.fusion.operations import is_array
-from kerneltk.fusion.symbols import Symbol
-from kerneltk.fusion.trace import ArraySource, Trace
-from kerneltk.fusion.tracing import NUMBERS, finished
+from kerneltk.fusion.start import HANDLERS, NUMBERS, finished
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
+from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.state import ArraySource, Trace
+from kerneltk.fusion.trace.symbols import Symbol
 
 
 class Block:
@@ -33,7 +32,7 @@ class Block:
         self._begin()
 
     def _begin(self) -> None:
-        self._trace = Trace(self)
+        self._trace = Trace(HANDLERS, self)
         self._given: list[Any] = []
         self._arrays: dict[int, int] = {}
 
@@ -119,9 +118,9 @@ class Block:
         self._adoption.check_writes(
             lambda key: key in written, lambda key: (f"array {key + 1}", None)
         )
-        for array in program.written:
-            own = self._given[program.argument(array)]
-            backend.check_usable(own, f"array {array + 1}", True)
+        for number in program.written:
+            own = self._given[program.argument(number)]
+            backend.check_usable(own, f"array {number + 1}", True)
         with self._adoption.launching(None):
             results = program.run(*self._given)
         return {id(array): (array, found) for array, found in zip(alive, results, strict=True)}

@@ -135,7 +135,7 @@ class Fused:
         self, own: tuple[Any, ...], keywords: tuple[str, ...], backend: Backend
     ) -> tuple[Callable[..., Any], Any]:
         """What runs a call, and its program; None for a function that is not fused."""
-        from kerneltk.fusion.symbols import Environment
+        from kerneltk.fusion.trace.symbols import Environment
 
         key = (keywords, tuple(_kind(value) for value in own), backend.capabilities.name)
         try:
@@ -151,7 +151,7 @@ class Fused:
         environment = Environment(own, _shapes(own))
         program = next((p for p in programs if p.fits(environment)), None)
         if program is None:
-            from kerneltk.fusion.tracing import traced
+            from kerneltk.fusion.start import traced
 
             try:
                 program = traced(self._function, self.name, own, keywords, backend)
@@ -215,7 +215,7 @@ class Fused:
         own = tuple(value for _, value in taken)
         owners = [backend for backend, _ in taken if backend is not None]
         backend = owners[0] if owners else foreign_arrays.default_backend()
-        from kerneltk.fusion.tracing import traced
+        from kerneltk.fusion.start import traced
 
         try:
             program = traced(self._function, self.name, own, tuple(kwargs), backend)
@@ -224,7 +224,6 @@ class Fused:
                 raise
             return explanation(self.name, None, own, str(error))
         return explanation(self.name, program, own)
-
 
     def translation_units(
         self, *args: Any, backend: BackendName = "cuda", **kwargs: Any
@@ -291,7 +290,7 @@ def _shapes(own: Sequence[Any]) -> list[Any]:
 
 def _shape_key(args: Sequence[Any]) -> Any:
     """What decides the program of a call; None where it is looked for each time."""
-    key = []
+    key: list[Any] = []
     for value in args:
         kind = type(value)
         if kind in _PLAIN:
@@ -309,7 +308,7 @@ def _shape_key(args: Sequence[Any]) -> Any:
 def _is_traced(values: Sequence[Any]) -> bool:
     import sys
 
-    module = sys.modules.get("kerneltk.fusion.lazy")
+    module = sys.modules.get("kerneltk.fusion.trace.lazy")
     return module is not None and any(isinstance(value, module.Lazy) for value in values)
 
 

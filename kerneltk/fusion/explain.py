@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kerneltk.errors import Snippet
-from kerneltk.fusion.body import Leaf, elements
-from kerneltk.fusion.planning import Step
-from kerneltk.fusion.program import Program
+from kerneltk.fusion.plan.body import Leaf, elements
+from kerneltk.fusion.plan.planner import Step
+from kerneltk.fusion.plan.program import Program
 
 
 @dataclass(frozen=True, slots=True)

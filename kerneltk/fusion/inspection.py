@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.backends.registry import backend_named, capabilities_of
 from kerneltk.core.arrays import c_strides
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.backends.registry import backend_named, capabilities_of
-from kerneltk.fusion.body import Leaf, same_extents
-from kerneltk.fusion.graph import Broadcast, Index, Transpose
-from kerneltk.fusion.kernels import FusedReduction
-from kerneltk.fusion.planning import Step
-from kerneltk.fusion.program import Program
-from kerneltk.fusion.symbols import Environment, evaluated
-from kerneltk.fusion.tracing import traced
+from kerneltk.fusion.plan.body import Leaf, same_extents
+from kerneltk.fusion.plan.kernels import FusedReduction
+from kerneltk.fusion.plan.planner import Step
+from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.start import traced
+from kerneltk.fusion.trace.graph import Broadcast, Index, Transpose
+from kerneltk.fusion.trace.symbols import Environment, evaluated
 
 
 def translation_units(
@@ -27,9 +27,7 @@ def translation_units(
     backend: BackendName,
 ) -> tuple[TranslationUnit, ...]:
     """One unit a launch, in their order."""
-    program = traced(
-        function, name, own, keywords, backend_named("host"), capabilities_of(backend)
-    )
+    program = traced(function, name, own, keywords, backend_named("host"), capabilities_of(backend))
     reader = _Reader(program, own)
     return tuple(reader.unit(step, backend) for step in program.plan.steps)
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.fusion.graph import Apply, Cast, Load, Node, Scalar
-from kerneltk.fusion.kernels import FusedElementwise
-from kerneltk.fusion.planning import reachable
-from kerneltk.fusion.program import Program
+from kerneltk.fusion.plan.kernels import FusedElementwise
+from kerneltk.fusion.plan.planner import reachable
+from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.trace.graph import Apply, Cast, Load, Node, Scalar
 
 
 @lru_cache(maxsize=512)
@@ -38,7 +38,7 @@ def make_shortcut(
         names[f"type{k}"] = type(value)
         if type(value) is backend.array_type:
             tests.append(f"a{k}.dtype is dtype{k}")
-            names[f"dtype{k}"] = value.dtype
+            names[f"dtype{k}"] = value.dtype  # type: ignore[attr-defined]
         elif isinstance(value, np.generic) or type(value) not in (bool, int, float, complex):
             return None
     passed = [program.leaf(leaf) for leaf in step.leaves()]

@@ -239,7 +239,7 @@ SHAPES: list[Program] = [
     lambda x, r, c, z, s, k: np.arange(0.5, 3.5, 0.5) + r,
     lambda x, r, c, z, s, k: np.arange(12)[::-2] * r,
     lambda x, r, c, z, s, k: (np.arange(6) * x).sum(axis=1),
-    lambda x, r, c, z, s, k: (np.arange(4)[:, None] + np.arange(6)),
+    lambda x, r, c, z, s, k: np.arange(4)[:, None] + np.arange(6),
     lambda x, r, c, z, s, k: np.arange(6).sum() + x.size,
     lambda x, r, c, z, s, k: x / x.shape[1],
     lambda x, r, c, z, s, k: x * k,
@@ -284,7 +284,7 @@ SHAPES: list[Program] = [
 ]
 
 
-# -- empty arrays and arrays without dimensions -------------------------------------------------------
+# -- empty arrays and arrays without dimensions ----------------------------------------------
 
 EMPTY: list[Program] = [
     lambda x, y, z: x + 1,
@@ -309,7 +309,7 @@ def _empty() -> Sequence[Any]:
     return np.zeros((4, 0), np.float32), np.array(4.0, np.float32), _random(3)
 
 
-# -- in place -----------------------------------------------------------------------------------------
+# -- in place --------------------------------------------------------------------------------
 
 
 def _add(x: Any, y: Any, r: Any) -> Any:
@@ -442,7 +442,15 @@ def in_place_arguments() -> Sequence[Any]:
 FAMILIES: list[Family] = [
     *(
         Family(f"arithmetic_{np.dtype(dtype).name}", _two(dtype), ARITHMETIC)
-        for dtype in (np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64, np.complex64)
+        for dtype in (
+            np.int8,
+            np.uint16,
+            np.int64,
+            np.float16,
+            np.float32,
+            np.float64,
+            np.complex64,
+        )
     ),
     Family("arithmetic_mixed", _two(np.int32, np.float32), ARITHMETIC),
     Family("arithmetic_signs", _two(np.int64, np.uint64), ARITHMETIC[:9]),

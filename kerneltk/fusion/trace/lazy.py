@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kerneltk.fusion.graph import (
+from kerneltk.errors import AxisError
+from kerneltk.fusion.trace.graph import (
     Broadcast,
     Index,
     Node,
@@ -16,16 +17,16 @@ from kerneltk.fusion.graph import (
     Slice,
     Transpose,
     ViewStep,
-    is_known_one,
 )
-from kerneltk.fusion.symbols import Symbol, applied, constant, has_argument
-from kerneltk.fusion.trace import (
+from kerneltk.fusion.trace.state import (
     Storage,
     Trace,
+    at_line,
     unsupported,
     wrong_type,
     wrong_value,
 )
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant, has_argument, product
 
 Binary = Callable[[Any, Any], Any]
 
@@ -35,18 +36,15 @@ class Lazy:
 
     __slots__ = ()
     __array_priority__ = 1000.0
+    trace: Trace
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from kerneltk.fusion.operations import call_ufunc
-
-        return call_ufunc(ufunc, method, inputs, kwargs)
+        return self.trace.handlers.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        from kerneltk.fusion.functions import call_function
-
-        return call_function(function, args, kwargs)
+        return self.trace.handlers.function(function, args, kwargs)
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise unsupported(
@@ -104,26 +102,26 @@ class _Operators(Lazy):
     __le__ = _operator(np.less_equal)[0]
     __gt__ = _operator(np.greater)[0]
     __ge__ = _operator(np.greater_equal)[0]
-    __eq__ = _operator(np.equal)[0]  # type: ignore[assignment]
-    __ne__ = _operator(np.not_equal)[0]  # type: ignore[assignment]
+    __eq__ = _operator(np.equal)[0]
+    __ne__ = _operator(np.not_equal)[0]
 
     def __pow__(self, other: Any) -> Any:
-        return np.power(self, other)  # type: ignore[call-overload]
+        return np.power(self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return np.power(other, self)  # type: ignore[call-overload]
+        return np.power(other, self)
 
     def __neg__(self) -> Any:
-        return np.negative(self)  # type: ignore[call-overload]
+        return np.negative(self)
 
     def __pos__(self) -> Any:
-        return np.positive(self)  # type: ignore[call-overload]
+        return np.positive(self)
 
     def __abs__(self) -> Any:
-        return np.absolute(self)  # type: ignore[call-overload]
+        return np.absolute(self)
 
     def __invert__(self) -> Any:
-        return np.invert(self)  # type: ignore[call-overload]
+        return np.invert(self)
 
     def __matmul__(self, other: Any) -> NoReturn:
         raise _matrix_product()
@@ -436,19 +434,17 @@ class LazyArray(_Operators):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        from kerneltk.fusion.functions import method_of
-
-        return method_of(self, name)
+        return self.trace.handlers.method(self, name)
 
     @property
     def real(self) -> Any:
         """The real parts."""
-        return self if self.dtype.kind != "c" else np.real(self)  # type: ignore[call-overload]
+        return self if self.dtype.kind != "c" else np.real(self)
 
     @property
     def imag(self) -> Any:
         """The imaginary parts."""
-        return np.imag(self)  # type: ignore[call-overload]
+        return np.imag(self)
 
     # -- views ---------------------------------------------------------------------------------
 
@@ -460,18 +456,16 @@ class LazyArray(_Operators):
         return self.view_of(*_index_steps(self, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from kerneltk.fusion.operations import assign
-
         steps = _index_steps(self, key)
-        assign(self.view_of(*steps) if steps else self, value)
+        self.trace.handlers.assign(self.view_of(*steps) if steps else self, value)
 
     @property
-    def T(self) -> LazyArray:
+    def T(self) -> LazyArray:  # noqa: N802 (NumPy's name)
         """The axes in reverse order."""
         return self.transpose()
 
     @property
-    def mT(self) -> LazyArray:
+    def mT(self) -> LazyArray:  # noqa: N802 (NumPy's name)
         """The last two axes exchanged."""
         if self.ndim < 2:
             raise wrong_value("'mT' needs an array of at least two dimensions.")
@@ -514,9 +508,6 @@ class LazyArray(_Operators):
 
     def axis(self, axis: Any) -> int:
         """An axis, counted from the front; raises for one that there is not."""
-        from kerneltk.errors import AxisError
-        from kerneltk.fusion.trace import at_line
-
         number = operator.index(axis)
         if not -self.ndim <= number < self.ndim:
             raise at_line(
@@ -548,12 +539,12 @@ class LazyArray(_Operators):
         return self.view_of(Broadcast(shape))
 
 
-def _plain(value: Any) -> Any:
+def _computed(value: Any) -> Any:
     """A value with arrays in place of those that a block has computed."""
     if type(value) is ComputedArray:
         return object.__getattribute__(value, "_value")
     if isinstance(value, tuple | list):
-        return type(value)(map(_plain, value))
+        return type(value)([_computed(item) for item in value])
     return value
 
 
@@ -568,14 +559,14 @@ class ComputedArray(LazyArray):
         return getattr(object.__getattribute__(self, "_value"), name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        options = {name: _plain(value) for name, value in kwargs.items()}
-        return getattr(ufunc, method)(*map(_plain, inputs), **options)
+        options = {name: _computed(value) for name, value in kwargs.items()}
+        return getattr(ufunc, method)(*map(_computed, inputs), **options)
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        options = {name: _plain(value) for name, value in kwargs.items()}
-        return function(*map(_plain, args), **options)
+        options = {name: _computed(value) for name, value in kwargs.items()}
+        return function(*map(_computed, args), **options)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return np.asarray(self._value, *args, **kwargs)
@@ -583,7 +574,7 @@ class ComputedArray(LazyArray):
 
 def _delegated(name: str) -> Any:
     def method(self: ComputedArray, *args: Any) -> Any:
-        return getattr(self._value, name)(*map(_plain, args))
+        return getattr(self._value, name)(*map(_computed, args))
 
     return method
 
@@ -599,8 +590,6 @@ _WHOLE = Slice(None, None, None)
 
 def size_of(shape: Shape) -> Symbol:
     """How many elements a shape has."""
-    from kerneltk.fusion.symbols import product
-
     return applied(product, *shape) if shape else constant(1)
 
 
@@ -659,8 +648,3 @@ def symbols_of(values: Sequence[Any]) -> list[Symbol] | None:
     """Numbers as symbols; None if one is no number."""
     found = [symbol_of(value) for value in values]
     return None if any(symbol is None for symbol in found) else found  # type: ignore[return-value]
-
-
-def is_one_known(extent: Symbol) -> bool:
-    """Whether an extent is one in every call."""
-    return is_known_one(extent)

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.fusion.body import Leaf, Steps, same_extents
-from kerneltk.fusion.graph import Index, Shape, Transpose
-from kerneltk.fusion.kernels import FusedReduction
-from kerneltk.fusion.planning import Plan, Step, Target
-from kerneltk.fusion.symbols import Environment, Expression, Guards, has_argument
-from kerneltk.fusion.trace import Trace
+from kerneltk.fusion.plan.body import Leaf, Steps, same_extents
+from kerneltk.fusion.plan.kernels import FusedReduction
+from kerneltk.fusion.plan.planner import Plan, Step, Target
+from kerneltk.fusion.trace.graph import Index, Shape, Transpose
+from kerneltk.fusion.trace.state import Trace
+from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
 
 
 @lru_cache(maxsize=512)
@@ -187,9 +187,7 @@ class Program:
         if step.shaping is not None:
             rows = " * ".join(self.expression(e.expression) for e in step.shape[:-1]) or "1"
             options = f"({rows} * {step.shaping.block}, {step.shaping.block})"
-            self._line(
-                f"{cache}[{len(arguments)}]({', '.join(arguments)}, None, {options})"
-            )
+            self._line(f"{cache}[{len(arguments)}]({', '.join(arguments)}, None, {options})")
             return
         self._line(f"{cache}[{len(arguments)}]({', '.join(arguments)})")
 

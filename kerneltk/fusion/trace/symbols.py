@@ -1,8 +1,8 @@
 """Numbers that a call knows before it launches anything: extents, and arguments that are numbers.
 
 A trace sees the value that a number has in the traced call, and keeps the expression that it came
-from. What the trace decides by a value becomes a guard: the trace is used again for every call whose
-arguments give the guards the same values.
+from. What the trace decides by a value becomes a guard: the trace is used again for every call
+whose arguments give the guards the same values.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.body_facts import BodyFacts
-from kerneltk.fusion.graph import (
+from kerneltk.fusion.trace.graph import (
     Apply,
     Broadcast,
     Cast,
@@ -30,8 +30,16 @@ from kerneltk.fusion.graph import (
     ViewStep,
     is_known_one,
 )
-from kerneltk.fusion.loops import SOURCE, SPAN, call_rule, new_builder, number
-from kerneltk.fusion.symbols import Expression, Symbol, applied, constant, product, slice_start
+from kerneltk.fusion.trace.loops import SOURCE, SPAN, call_rule, new_builder, number
+from kerneltk.fusion.trace.symbols import (
+    Expression,
+    Symbol,
+    applied,
+    constant,
+    product,
+    slice_start,
+    sliced_extent,
+)
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.codegen.translation_unit import ordered_headers
@@ -97,8 +105,6 @@ def view_leaf(leaf: Leaf, steps: Steps) -> Leaf:
 
 def shape_after(shape: Shape, step: ViewStep) -> Shape:
     """The shape of a view."""
-    from kerneltk.fusion.symbols import sliced_extent
-
     if isinstance(step, Transpose):
         return tuple(shape[axis] for axis in step.axes)
     if isinstance(step, Broadcast):

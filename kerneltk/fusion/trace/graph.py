@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kerneltk.errors import Snippet
-from kerneltk.fusion.symbols import Symbol, constant, is_one
+from kerneltk.fusion.trace.symbols import Symbol, constant, is_one
 
 Shape: TypeAlias = tuple[Symbol, ...]
 

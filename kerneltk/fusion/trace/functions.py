@@ -9,36 +9,35 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.graph import (
+from kerneltk.fusion.trace.graph import (
     Broadcast,
     Index,
     Node,
     Progression,
     Reduce,
-    Scalar,
     Shape,
     Slice,
     View,
     reduced_shape,
 )
-from kerneltk.fusion.lazy import LazyArray, LazyNumber, size_of, symbol_of
-from kerneltk.fusion.location import user_snippet
-from kerneltk.fusion.operations import (
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, size_of, symbol_of
+from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.operations import (
     _into,
     apply_ufunc,
     as_array,
     as_operand,
-    kind_of,
+    call_ufunc,
     new_array,
     node_of,
     promoted,
     trace_of,
 )
-from kerneltk.fusion.symbols import Symbol, applied, constant
-from kerneltk.fusion.trace import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant
 
 _WHOLE = Slice(None, None, None)
-_MISSING = np._NoValue  # type: ignore[attr-defined]
+_MISSING = np._NoValue
 _BOOL = np.dtype(bool)
 _INDEX = np.dtype(np.int64)
 
@@ -63,6 +62,15 @@ def _called(
             problem = str(error).split("() ", 1)[-1]  # of the call itself
             raise unsupported(f"'{name}' {problem}.", "leave it out.") from None
         raise
+
+
+def call_any_ufunc(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A call of a ufunc, or of one of its methods, with traced values."""
+    if method == "reduce":
+        return reduce_by_ufunc(ufunc, inputs, kwargs)
+    return call_ufunc(ufunc, method, inputs, kwargs)
 
 
 _HINTS = {
@@ -147,7 +155,7 @@ _UFUNCS = {
     "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum,
     "any": np.logical_or, "all": np.logical_and,
 }  # fmt: skip
-_KINDS = {ufunc: kind for kind, ufunc in _UFUNCS.items()}
+_KINDS: dict[Any, str] = {ufunc: kind for kind, ufunc in _UFUNCS.items()}
 _NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
@@ -326,7 +334,7 @@ def _skipping(kind: str) -> Callable[..., Any]:
                ) -> Any:  # fmt: skip
         array = as_array(trace_of(a), a)
         if array.dtype.kind in "fc":
-            is_nan = np.isnan(array)  # type: ignore[call-overload]
+            is_nan = np.isnan(array)
             array = _choose(np.logical_not(is_nan), array, _NEUTRAL[kind], array.dtype)
         return _plain(kind, array, axis, dtype, out, keepdims)
 
@@ -389,9 +397,8 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
             raise unsupported("Integers are not rounded to tens in a fused function.")
         else:
             factor = trace.scalar(constant(float(10 ** abs(digits))), node.dtype)
-            first, last = (np.multiply, np.true_divide)
-            if digits < 0:
-                first, last = last, first
+            order: tuple[Any, Any] = (np.multiply, np.true_divide)
+            first, last = order if digits > 0 else order[::-1]
             node = trace.apply(first, [node, factor], node.dtype)
             node = trace.apply(np.rint, [node], node.dtype)
             node = trace.apply(last, [node, factor], node.dtype)
@@ -467,7 +474,7 @@ def _nan_to_num(
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
     kind = array.dtype.type
-    found = _choose(np.logical_not(np.isnan(array)), array, kind(nan), array.dtype)  # type: ignore[call-overload]
+    found = _choose(np.logical_not(np.isnan(array)), array, kind(nan), array.dtype)
     found = _choose(np.not_equal(found, kind(np.inf)), found, kind(high), array.dtype)
     return _choose(np.not_equal(found, kind(-np.inf)), found, kind(low), array.dtype)
 
@@ -619,7 +626,7 @@ def _plain_name(name: str) -> Callable[..., Any]:
     return functools.partial(_plain, name)
 
 
-_VIEWS = {
+_VIEWS: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "permute_dims": _transpose, "squeeze": _array_method("squeeze"),
     "swapaxes": _array_method("swapaxes"), "expand_dims": _expand_dims, "moveaxis": _moveaxis,
     "flip": _flip, "flipud": lambda m: _flip(m, 0), "fliplr": lambda m: _flip(m, 1),

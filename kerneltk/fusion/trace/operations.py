@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.graph import Broadcast, Node, Scalar, View
-from kerneltk.fusion.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
-from kerneltk.fusion.loops import function_key, resolved_loop
-from kerneltk.fusion.symbols import Symbol, applied, constant
-from kerneltk.fusion.trace import (
+from kerneltk.fusion.trace.graph import Broadcast, Node, Scalar, View
+from kerneltk.fusion.trace.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
+from kerneltk.fusion.trace.loops import function_key, resolved_loop
+from kerneltk.fusion.trace.state import (
     Storage,
     Trace,
     unsupported,
     wrong_type,
     wrong_value,
 )
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant
 
 _COMPARISONS = frozenset(
     (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
@@ -35,7 +35,7 @@ def trace_of(*values: Any) -> Trace:
                     "return it from the function, and do not keep it elsewhere.",
                 )
             return value.trace
-    raise AssertionError("nothing is traced")
+    raise unsupported("A list of arrays is no operand of a fused function.", "give one array.")
 
 
 def is_array(value: Any) -> bool:
@@ -119,11 +119,7 @@ def new_array(trace: Trace, node: Node) -> LazyArray:
 def call_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """A call of a ufunc, or of one of its methods, with traced values."""
-    if method == "reduce":
-        from kerneltk.fusion.functions import reduce_by_ufunc
-
-        return reduce_by_ufunc(ufunc, inputs, kwargs)
+    """A call of a ufunc with traced values."""
     if method != "__call__":
         raise unsupported(f"'np.{ufunc.__name__}.{method}' is not fused.")
     options = dict(kwargs)
@@ -210,7 +206,48 @@ def apply_ufunc(
             f"'{ufunc.__name__}' is not fused.",
             "compute it outside of the function, and pass the result.",
         )
+    _check_power(trace, key, operands, nodes)
+    if key in _DIVISIONS and before[0].kind in "iu" and not _is_nonzero(nodes[1]):
+        return tuple(_divided(trace, key, nodes, kind, part) for part, kind in enumerate(after))
     return tuple(trace.apply(key, nodes, kind, part) for part, kind in enumerate(after))
+
+
+_DIVISIONS = (np.floor_divide, np.remainder, np.fmod, np.divmod)
+
+
+def _is_nonzero(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.symbol.is_constant and bool(node.symbol.value)
+
+
+def _divided(
+    trace: Trace, function: Any, nodes: Sequence[Node], dtype: np.dtype[Any], part: int
+) -> Node:
+    """A division of integers: by zero it is zero, as NumPy's, and no machine's."""
+    x, y = nodes
+    zero, one = (trace.scalar(constant(k), y.dtype) for k in (0, 1))
+    is_zero = trace.apply(np.equal, [y, zero], np.dtype(bool))
+    divisor = trace.apply(np.where, [is_zero, one, y], y.dtype)
+    found = trace.apply(function, [x, divisor], dtype, part)
+    nothing = trace.scalar(constant(0), dtype)
+    return trace.apply(np.where, [is_zero, nothing, found], dtype)
+
+
+def _check_power(
+    trace: Trace, key: Any, operands: Sequence[LazyArray | Symbol], nodes: Sequence[Node]
+) -> None:
+    """Refuse an integer to a negative number, as NumPy."""
+    if key is not np.power or nodes[0].dtype.kind not in "iu":
+        return
+    exponent = operands[1]
+    if not isinstance(exponent, LazyArray) and trace.guards.decide(_is_negative, exponent):
+        raise wrong_value(
+            "Integers to negative integer powers are not allowed.",
+            "convert the base: 'x.astype(float)'.",
+        )
+
+
+def _is_negative(value: Any) -> bool:
+    return bool(value < 0)
 
 
 def _beyond(trace: Trace, ufunc: np.ufunc, operands: Sequence[LazyArray | Symbol]) -> Node | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     KernelToolkitError,
+    ScalarOverflowError,
     UnsupportedError,
     render_message,
 )
-from kerneltk.fusion.graph import (
+from kerneltk.fusion.trace.graph import (
     Apply,
-    Broadcast,
     Cast,
     Effect,
     Index,
@@ -30,9 +30,9 @@ from kerneltk.fusion.graph import (
     View,
     ViewStep,
 )
-from kerneltk.fusion.location import user_snippet
-from kerneltk.fusion.loops import problem_of
-from kerneltk.fusion.symbols import (
+from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.loops import problem_of
+from kerneltk.fusion.trace.symbols import (
     Guards,
     Symbol,
     applied,
@@ -94,6 +94,17 @@ class Storage:
         self.is_taken = False  # whether its full value is to be written when the trace ends
 
 
+class Handlers(NamedTuple):
+    """What lazy values do when NumPy calls them: functions that stand above them are reached
+    through this table alone.
+    """
+
+    ufunc: Callable[[np.ufunc, str, tuple[Any, ...], dict[str, Any]], Any]
+    function: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+    method: Callable[[Any, str], Any]
+    assign: Callable[[Any, Any], None]
+
+
 class Trace:
     """The state of one trace.
 
@@ -105,7 +116,8 @@ class Trace:
         Writes to parts of arrays, in the order of the program.
     """
 
-    def __init__(self, block: Any = None) -> None:
+    def __init__(self, handlers: Handlers, block: Any = None) -> None:
+        self.handlers = handlers
         self.block = block  # that records, if it is no function
         self.guards = Guards()
         self.sources: list[ArraySource] = []
@@ -181,10 +193,8 @@ class Trace:
         if type(value) is int and dtype.kind in "iu":
             limits = np.iinfo(dtype)
             if not limits.min <= value <= limits.max:
-                from kerneltk.errors import ScalarOverflowError
-
                 raise at_line(
-                    ScalarOverflowError,  # type: ignore[arg-type]
+                    ScalarOverflowError,
                     f"Python integer {value} is out of bounds for {dtype}.",
                 )
         if given is not None and not np.can_cast(given, dtype, "safe"):
@@ -321,16 +331,3 @@ def steps_of(*steps: ViewStep) -> tuple[ViewStep, ...]:
             and all(isinstance(item, Slice) and item.is_whole for item in step.items)
         )
     )
-
-
-__all__ = [
-    "ArraySource",
-    "Broadcast",
-    "Storage",
-    "Trace",
-    "at_line",
-    "steps_of",
-    "unsupported",
-    "wrong_type",
-    "wrong_value",
-]

@@ -12,14 +12,22 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.fusion.functions import arange
-from kerneltk.fusion.lazy import LazyArray, LazyNumber
-from kerneltk.fusion.operations import is_array
-from kerneltk.fusion.planning import Planner, reachable
-from kerneltk.fusion.program import Program, Result
-from kerneltk.fusion.symbols import Symbol
-from kerneltk.fusion.trace import ArraySource, Trace, unsupported
+from kerneltk.fusion.plan.planner import Planner, reachable
+from kerneltk.fusion.plan.program import Program, Result
+from kerneltk.fusion.trace.functions import (
+    arange,
+    call_any_ufunc,
+    call_function,
+    filled,
+    method_of,
+    shape_from,
+)
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
+from kerneltk.fusion.trace.operations import assign, is_array
+from kerneltk.fusion.trace.state import ArraySource, Handlers, Trace, unsupported
+from kerneltk.fusion.trace.symbols import Symbol
 
+HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign)
 NUMBERS = (bool, int, float, complex, np.generic)
 
 
@@ -34,7 +42,7 @@ def traced(
     """The program of a function for such arguments, the last of which have keywords; planned for
     another backend than that of the arrays, if `target` is given.
     """
-    trace = Trace()
+    trace = Trace(HANDLERS)
     given: list[Any] = []
     arrays: dict[int, int] = {}
     for index, value in enumerate(args):
@@ -114,7 +122,7 @@ class _Output:
         self.index = index
 
 
-# -- the names that the function sees ---------------------------------------------------------------
+# -- the names that the function sees --------------------------------------------------------
 
 
 class Namespace:
@@ -187,8 +195,6 @@ def _make_arange(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str
 
 def _make_full(value: Any) -> Callable[..., Any]:
     def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from kerneltk.fusion.functions import filled, shape_from
-
         options = dict(kwargs)
         given = list(args)
         shape = given.pop(0) if given else options.pop("shape")

@@ -1,29 +1,28 @@
 """Kernels that read a row once: reductions along the last axis, and what is computed with their
 totals and the row's elements, while these are on chip.
 
-A row has a block of threads on a GPU, whose registers hold it, and one core on the host, whose cache
-does. Longer rows, and few of them, are left to kernels of one reduction each.
+A row has a block of threads on a GPU, whose registers hold it, and one core on the host, whose
+cache does. Longer rows, and few of them, are left to kernels of one reduction each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.body import Body, Kept, Leaf, Operands, Preamble, facts_of, view_leaf
-from kerneltk.fusion.graph import Node, Reduce, Shape, is_known_one
-from kerneltk.fusion.kernels import OPTIONS, total_of
-from kerneltk.fusion.loops import number
-from kerneltk.fusion.symbols import Symbol
+from kerneltk.fusion.plan.body import Body, Kept, Leaf, Operands, Preamble, facts_of, view_leaf
+from kerneltk.fusion.plan.kernels import OPTIONS, total_of
+from kerneltk.fusion.trace.graph import Node, Reduce, Shape, is_known_one
+from kerneltk.fusion.trace.loops import number
+from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.signature.parser import parse_signature
-
-import numpy as np
 
 _MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
 _MOST_REGISTER_BYTES = 256  # of a row's elements in each thread
@@ -56,7 +55,7 @@ class Choice:
         """The shaping; None where a row is better read several times."""
         together = sum(self._itemsizes)
         if self._on_chunks:
-            if not 16 <= length or length * together > _MOST_HOST_BYTES or rows < 8:
+            if not length >= 16 or length * together > _MOST_HOST_BYTES or rows < 8:
                 return None
             return Shaping(1, 1, 1, min(16384, 1 << (length - 1).bit_length()))
         vector = min(8, max(1, 16 // max(self._itemsizes)))
@@ -153,9 +152,9 @@ class _Writer:
         self.preamble.add(function)
         index = [f"_kt_c{d}" for d in range(len(shape) - 1)]
         index.append("_kt_row.place(_kt_k)" if in_row else "0")
-        arguments = [
-            self._argument(argument, in_row) for argument in function.arguments
-        ] + (index if function.index_ndim else [])
+        arguments = [self._argument(argument, in_row) for argument in function.arguments] + (
+            index if function.index_ndim else []
+        )
         return f"::{function.name}({', '.join(arguments)})"
 
     def _argument(self, name: str, in_row: bool) -> str:
@@ -176,7 +175,8 @@ class _Writer:
         self.statements.append(
             f"const {ctype} _kt_{found} = _kt_row.template reduce<{ctype}>(\n"
             f"    {total.neutral[0]},\n"
-            f"    [&](_kt_slots _kt_k) KERNELTK_INLINE -> {ctype} {{ return {total.mapped[0]}; }},\n"
+            f"    [&](_kt_slots _kt_k) KERNELTK_INLINE -> {ctype} "
+            f"{{ return {total.mapped[0]}; }},\n"
             f"    [](const {ctype}& a, const {ctype}& b) KERNELTK_INLINE -> {ctype} "
             f"{{ return {total.combined[0]}; }});"
         )

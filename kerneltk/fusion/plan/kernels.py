@@ -14,8 +14,8 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.body import Body, Kept, Operands, Preamble, facts_of
-from kerneltk.fusion.graph import Node, Reduce, Shape
+from kerneltk.fusion.plan.body import Body, Kept, Operands, Preamble, facts_of
+from kerneltk.fusion.trace.graph import Node, Reduce, Shape
 from kerneltk.reduction import ReductionKernel
 from kerneltk.signature.parser import parse_signature
 
@@ -228,7 +228,8 @@ def reduction_definition(
         name,
         text,
         OPTIONS,
-        *parts[:2],
+        parts[0],
+        parts[1],
         finish,
         parts[2],
         parse_accumulator(reduce_type, signature, text),

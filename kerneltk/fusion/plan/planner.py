@@ -7,8 +7,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.fusion.body import Leaf, Operands, Steps, same_extents, shape_after, view_leaf
-from kerneltk.fusion.graph import (
+from kerneltk.fusion.plan.body import Leaf, Operands, Steps, same_extents, shape_after, view_leaf
+from kerneltk.fusion.plan.kernels import (
+    FusedElementwise,
+    FusedReduction,
+    elementwise_definition,
+    elementwise_kernel,
+    reduction_definition,
+    reduction_kernel,
+)
+from kerneltk.fusion.plan.rows import (
+    Choice,
+    RowKernel,
+    RowWork,
+    Shaping,
+    is_reducible,
+    itemsizes,
+    row_definition,
+    row_kernel,
+)
+from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
     Index,
@@ -21,26 +39,8 @@ from kerneltk.fusion.graph import (
     View,
     operands_of,
 )
-from kerneltk.fusion.kernels import (
-    FusedElementwise,
-    FusedReduction,
-    elementwise_definition,
-    elementwise_kernel,
-    reduction_definition,
-    reduction_kernel,
-)
-from kerneltk.fusion.rows import (
-    Choice,
-    RowKernel,
-    RowWork,
-    Shaping,
-    is_reducible,
-    itemsizes,
-    row_definition,
-    row_kernel,
-)
-from kerneltk.fusion.symbols import applied, constant, product
-from kerneltk.fusion.trace import Trace
+from kerneltk.fusion.trace.state import Trace
+from kerneltk.fusion.trace.symbols import applied, constant, product
 
 
 @dataclass(slots=True)
@@ -368,7 +368,7 @@ class Planner:
 
     def _reductions(self, nodes: Sequence[Node]) -> None:
         """Plan the reductions that some values need, by levels, those of one read together."""
-        order = [node for node in self._needed(nodes)]
+        order = self._needed(nodes)
         levels: dict[int, int] = {}
         groups: dict[Any, list[Reduce]] = {}
         for node in order:
@@ -407,8 +407,8 @@ class Planner:
         self, order: Sequence[Node], key: Any, group: list[Reduce], closed: dict[int, Any]
     ) -> None:
         """Mark what is computed from the totals of one group and from numbers alone."""
-        for node in group:
-            closed[id(node)] = key, "kept"
+        for reduce in group:
+            closed[id(reduce)] = key, "kept"
         axes = group[0].axes
         for node in order:
             if id(node) in closed:
@@ -489,7 +489,16 @@ class Planner:
                 leaf = Leaf(array, 0, (restored,), node.dtype, node.shape)
             self._keep(node, leaf)
         self._steps.append(
-            Step(reduction_kernel(definition), operands, targets, list(results), shape, True, axes, group)
+            Step(
+                reduction_kernel(definition),
+                operands,
+                targets,
+                list(results),
+                shape,
+                True,
+                axes,
+                group,
+            )
         )
 
     # -- order of writes -------------------------------------------------------------------------
@@ -557,8 +566,10 @@ def _squeezes(node: View, axes: tuple[int, ...]) -> bool:
 
 def _restores(node: View, axes: tuple[int, ...]) -> bool:
     step = node.step
-    return isinstance(step, Index) and len(step.items) == len(node.shape) and all(
-        item == (None if k in axes else _WHOLE) for k, item in enumerate(step.items)
+    return (
+        isinstance(step, Index)
+        and len(step.items) == len(node.shape)
+        and all(item == (None if k in axes else _WHOLE) for k, item in enumerate(step.items))
     )
 
 
