@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 
 from kerneltk.errors import Snippet
 
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def _is_own(code: CodeType) -> bool:

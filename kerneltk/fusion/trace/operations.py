@@ -196,8 +196,13 @@ def apply_ufunc(
             None if dtype is None else np.dtype(dtype),
             casting,
         )
-    except TypeError as error:
-        raise wrong_type(f"{str(error).rstrip('.')}.") from None
+    except TypeError:
+        kinds = (kind_of(operand) for operand in operands)
+        names = [kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds]
+        raise wrong_type(
+            f"'{ufunc.__name__}' cannot be computed for {' and '.join(map(repr, names))}.",
+            "convert one of them: 'x.astype(dtype)'." if len(names) > 1 else "",
+        ) from None
     nodes = [node_of(trace, o, d) for o, d in zip(operands, before, strict=True)]
     if key is None and composed is not None:
         return (composed(trace, nodes),)

@@ -233,7 +233,7 @@ class Trace:
                 found.append(extent if item.is_whole else applied(sliced_extent, extent, *bounds))
             elif not self.guards.decide(_has_index, extent, constant(item)):
                 raise at_line(
-                    _IndexError,
+                    OutOfBoundsError,
                     f"Index {item} is out of bounds for axis {axis} with size {extent.value}.",
                 )
             axis += 1
@@ -297,7 +297,7 @@ class Trace:
                 self.flush(storage)
 
 
-class _IndexError(KernelToolkitError, IndexError):
+class OutOfBoundsError(ArgumentValueError, IndexError):
     """An index that an axis does not have."""
 
 
