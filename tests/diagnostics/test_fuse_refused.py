@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -18,10 +20,16 @@ def test_message(body: str, kind: str, message: str) -> None:
     with pytest.raises(kerneltk.KernelToolkitError) as caught:
         kerneltk.fuse(function_of(body))(*given)
     assert type(caught.value).__name__ == kind
-    assert str(caught.value) == message
+    assert _without_carets(str(caught.value)) == _without_carets(message)
+    if sys.version_info[:2] == (3, 11):  # others know other positions of some expressions
+        assert str(caught.value) == message
     np.testing.assert_array_equal(ARRAY, before)
     for value, copy in zip(given, copies, strict=True):  # nothing was half done
         np.testing.assert_array_equal(value, copy)
+
+
+def _without_carets(message: str) -> list[str]:
+    return [line for line in message.split("\n") if line.strip("^ ")]
 
 
 def test_many_are_pinned() -> None:
