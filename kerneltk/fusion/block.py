@@ -27,6 +27,7 @@ class Block:
     def __init__(self, name: str) -> None:
         self._name = name
         self._lazy: list[weakref.ref[LazyArray]] = []
+        self._numbers: list[weakref.ref[LazyNumber]] = []
         self._adoption = foreign_arrays.Adoption()
         self._backend: Backend | None = None
         self._begin()
@@ -93,6 +94,10 @@ class Block:
         """Remember a lazy array for as long as somebody else does."""
         self._lazy.append(weakref.ref(array))
 
+    def note_number(self, number: LazyNumber) -> None:
+        """Remember a lazy number for as long as somebody else does."""
+        self._numbers.append(weakref.ref(number))
+
     # -- values --------------------------------------------------------------------------------
 
     def value(self, array: LazyArray) -> Any:
@@ -127,8 +132,15 @@ class Block:
 
     def _go_on(self, values: dict[int, tuple[LazyArray, Any]]) -> None:
         """Record from here on, on top of the values."""
+        numbers = [number for ref in self._numbers if (number := ref()) is not None]
         self._begin()
-        self._lazy = []
+        self._lazy, self._numbers = [], []
+        for number in numbers:
+            value = number.symbol.value
+            number.trace = self._trace
+            number.symbol = Symbol(("argument", len(self._given)), value)
+            self._given.append(value)
+            self.note_number(number)
         sources: dict[int, Any] = {}
         for array, found in values.values():
             storage = sources.get(id(found))

@@ -32,7 +32,7 @@ def make_shortcut(
         return None
     (step,) = program.plan.steps
     tests = []
-    names: dict[str, Any] = {"otherwise": otherwise}
+    names: dict[str, Any] = {"otherwise": otherwise, "missing": object()}
     for k, value in enumerate(args):
         tests.append(f"type(a{k}) is type{k}")
         names[f"type{k}"] = type(value)
@@ -45,13 +45,15 @@ def make_shortcut(
     passed += [program.expression(s.expression) for s in step.operands.scalars.values()]
     assert isinstance(step.kernel, FusedElementwise)
     names["launchers"] = step.kernel._inline_cache
-    parameters = ", ".join(f"a{k}" for k in range(len(args)))
+    parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
+    given = "".join(f"a{k}, " for k in range(len(args)))
+    tests.append("not others")
     source = "\n".join(
         [
-            f"def call({parameters}):",
+            f"def call({parameters}*others):",
             f"    if {' and '.join(tests)}:",
             f"        return launchers[{len(passed)}]({', '.join(passed)})",
-            f"    return otherwise({parameters})",
+            f"    return otherwise(*(a for a in ({given}) if a is not missing), *others)",
         ]
     )
     exec(_compiled(source), names)

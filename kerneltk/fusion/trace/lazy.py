@@ -141,12 +141,14 @@ class LazyNumber(_Operators):
     computed from such. Each call computes it in Python.
     """
 
-    __slots__ = ("symbol", "trace")
+    __slots__ = ("__weakref__", "symbol", "trace")
     __hash__ = Lazy.__hash__
 
     def __init__(self, trace: Trace, symbol: Symbol) -> None:
         self.trace = trace
         self.symbol = symbol
+        if trace.block is not None:
+            trace.block.note_number(self)
 
     # Python's numbers stay Python's: NumPy's functions would make dtypes of them.
     def _by(self, function: Any, *others: Any, swapped: bool = False) -> Any:
@@ -584,6 +586,25 @@ for _name in (
     "str",
 ):  # fmt: skip
     setattr(ComputedArray, f"__{_name}__", _delegated(f"__{_name}__"))
+
+
+def _applied_to_values(function: Callable[..., Any], swapped: bool = False) -> Any:
+    if swapped:
+        return lambda self, other: function(_computed(other), _computed(self))
+    return lambda *operands: function(*map(_computed, operands))
+
+
+# As the arrays' own operators: other libraries' do not go through NumPy's ufuncs.
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_",
+    "xor", "matmul",
+):  # fmt: skip
+    _plain = _name.rstrip("_")
+    setattr(ComputedArray, f"__{_plain}__", _applied_to_values(getattr(operator, _name)))
+    setattr(ComputedArray, f"__r{_plain}__", _applied_to_values(getattr(operator, _name), True))
+    setattr(ComputedArray, f"__i{_plain}__", _applied_to_values(getattr(operator, f"i{_plain}")))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+    setattr(ComputedArray, f"__{_name}__", _applied_to_values(getattr(operator, _name)))
 
 _WHOLE = Slice(None, None, None)
 
