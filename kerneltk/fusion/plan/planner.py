@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.fusion.plan.body import Leaf, Operands, Steps, same_extents, shape_after, view_leaf
+from kerneltk.fusion.plan.body import Leaf, Operands, Steps, same_extents, shape_after
 from kerneltk.fusion.plan.kernels import (
     FusedElementwise,
     FusedReduction,
@@ -240,7 +240,10 @@ class Planner:
         shape = self._trace.sources[target.array].shape
         for step in target.steps:
             shape = shape_after(shape, step)
-        return shape
+        return self._canonical(shape)
+
+    def _canonical(self, shape: Shape) -> Shape:
+        return tuple(map(self._trace.guards.canonical, shape))
 
     # -- rows ------------------------------------------------------------------------------------
 
@@ -307,6 +310,16 @@ class Planner:
                 full.append(root.node)
             else:
                 return None
+        # A row's results are written one after the other, and a cache holds what was written: what
+        # is written in place comes last, and nothing behind it may read it.
+        targets = {id(root.node): root.target for root in roots}
+        full.sort(key=lambda node: not targets[id(node)].is_new)
+        written: set[int] = set()
+        for node in full:
+            if any(isinstance(n, Load) and n.array in written for n in reachable([node])):
+                return None
+            if not targets[id(node)].is_new:
+                written.add(targets[id(node)].array)
         frontier = {id(node) for node in totals}
         holding: set[int] = {id(node) for node in reduces}  # what depends on a reduction
         depth = 1
@@ -349,7 +362,7 @@ class Planner:
             self._name, [root.node for root in left], shape, self.kept, operands
         )
         new = all(root.target.is_new for root in left)
-        covered = is_covered(shape, operands)
+        covered = self._is_covered(shape, operands)
         self._steps.append(
             Step(
                 elementwise_kernel(definition),
@@ -471,7 +484,7 @@ class Planner:
         axes = group[0].axes
         operands = Operands()
         definition = reduction_definition(self._name, group, results, self.kept, operands)
-        if not is_covered(shape, operands):
+        if not self._is_covered(shape, operands):
             for node in {id(n.operand): n.operand for n in group}.values():
                 array = self.new_array()
                 self._elementwise([Root(node, Target(array))])
@@ -501,6 +514,17 @@ class Planner:
             )
         )
 
+    def _is_covered(self, shape: Shape, operands: Operands) -> bool:
+        """Whether the arrays of a kernel, broadcast, have its shape."""
+        shapes = [self._canonical(leaf.shape) for leaf in operands.leaves.values()]
+        for back, extent in enumerate(reversed(shape), 1):
+            for own in shapes:
+                if len(own) >= back and own[-back].expression == extent.expression:
+                    break
+            else:
+                return False
+        return bool(shapes)
+
     # -- order of writes -------------------------------------------------------------------------
 
     def _order_writes(self) -> None:
@@ -511,6 +535,15 @@ class Planner:
             for target in step.targets:
                 if target.is_new:
                     continue
+                key = target.array, target.version
+                if key not in step.replaced and any(
+                    (leaf.array, leaf.version) == key and leaf.steps != target.steps
+                    for leaf in step.leaves()
+                ):  # one copy, instead of one of each view that the result overlaps
+                    copy = self._copy_step(*key)
+                    self._steps.insert(place, copy)
+                    place += 1
+                    step.replaced[key] = copy.targets[0].array
                 late = [
                     (later, key)
                     for later in self._steps[place + 1 :]
@@ -571,15 +604,3 @@ def _restores(node: View, axes: tuple[int, ...]) -> bool:
         and len(step.items) == len(node.shape)
         and all(item == (None if k in axes else _WHOLE) for k, item in enumerate(step.items))
     )
-
-
-def is_covered(shape: Shape, operands: Operands) -> bool:
-    """Whether the arrays of a kernel, broadcast, have its shape."""
-    for back, extent in enumerate(reversed(shape), 1):
-        for leaf in operands.leaves.values():
-            own = view_leaf(leaf, ()).shape
-            if len(own) >= back and own[-back].expression == extent.expression:
-                break
-        else:
-            return False
-    return bool(operands.leaves)

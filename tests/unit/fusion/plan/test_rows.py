@@ -73,6 +73,25 @@ def test_layouts(layout: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-6)
 
 
+def test_what_is_written_in_place_is_read_before() -> None:
+    def program(x: Any, y: Any) -> Any:
+        share = x / x.sum(axis=1, keepdims=True)
+        x += share
+        return share * 2, share + y
+
+    def exchange(x: Any, y: Any) -> Any:
+        total = x.sum(axis=1, keepdims=True)
+        x[...], y[...] = y / total, x / total
+
+    for function in (program, exchange):
+        arrays = [np.random.default_rng(k).random((64, 300)) for k in (3, 4)]
+        copies = [array.copy() for array in arrays]
+        found, wanted = kerneltk.fuse(function)(*arrays), function(*copies)
+        pairs = [*zip(arrays, copies, strict=True), *zip(found or (), wanted or (), strict=True)]
+        for one, other in pairs:
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
 def test_one_trace_serves_rows_of_similar_lengths() -> None:
     fused = kerneltk.fuse(softmax)
     for shape in ((64, 300), (64, 400), (16, 512)):
