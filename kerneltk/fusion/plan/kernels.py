@@ -15,7 +15,7 @@ from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.plan.body import Body, Kept, Operands, Preamble, facts_of
-from kerneltk.fusion.trace.graph import Node, Reduce, Shape
+from kerneltk.fusion.trace.graph import Apply, Node, Reduce, Shape, View
 from kerneltk.reduction import ReductionKernel
 from kerneltk.signature.parser import parse_signature
 
@@ -169,6 +169,57 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
     )
 
 
+def online_total(node: Reduce, name: str, largest: str) -> Total:
+    """The sum of exponentials relative to the largest value, which field `largest` has: both in one
+    read, by what is known so far (Milakov, Gimelshein: Online normalizer calculation for softmax,
+    2018).
+    """
+    ctype = describe(node.dtype).ctype
+    a, b, top_a, top_b = f"a.{name}", f"b.{name}", f"a.{largest}", f"b.{largest}"
+
+    def rescaled(own: str, top: str, other: str) -> str:
+        return f"({other} <= {top} ? {own} : {own} * ::exp({top} - {other}))"
+
+    return Total(
+        ((ctype, name),),
+        (f"{ctype_cast(ctype)}(1)",),
+        (f"{rescaled(a, top_a, top_b)} + {rescaled(b, top_b, top_a)}",),
+        (f"{ctype_cast(ctype)}(0)",),
+        # An infinity less an infinity is no number, and then the sum is none.
+        f"({a} + ({top_a} - {top_a}))",
+    )
+
+
+def largest_of(node: Reduce) -> Reduce | None:
+    """The reduction that gives the largest value, if a reduction is the sum of exponentials
+    relative to it: ``exp(x - x.max()).sum()``.
+    """
+    power = node.operand
+    if node.kind != "sum" or not isinstance(power, Apply) or power.function is not np.exp:
+        return None
+    apart = power.operands[0]
+    if not isinstance(apart, Apply) or apart.function is not np.subtract:
+        return None
+    value, top = apart.operands
+    while isinstance(top, View) and isinstance(top.operand, View):  # squeezed and restored
+        if len(top.shape) != len(top.operand.operand.shape):
+            return None
+        top = top.operand.operand
+    # Without the first axes it is broadcast as with them.
+    if isinstance(top, View) and node.axes == tuple(range(len(node.axes))):
+        top = top.operand
+    is_it = (
+        isinstance(top, Reduce)
+        and top.kind == "max"
+        and top.axes == node.axes
+        and top.operand is value
+        and node.dtype == top.dtype
+        and node.dtype.kind == "f"
+        and node.dtype.itemsize >= 4
+    )
+    return top if is_it and isinstance(top, Reduce) else None
+
+
 def reduction_definition(
     name: str, reduces: Sequence[Reduce], results: Sequence[Node], kept: Kept, operands: Operands
 ) -> ReductionDefinition:
@@ -181,6 +232,11 @@ def reduction_definition(
     alone = len(reduces) == 1 and reduces[0].kind not in ("argmin", "argmax")
     index_ndim = 0
     for k, node in enumerate(reduces):
+        largest = largest_of(node)
+        if largest is not None and any(largest is other for other in reduces):
+            place = next(j for j, other in enumerate(reduces) if other is largest)
+            totals.append(online_total(node, f"t{k}", f"t{place}"))
+            continue
         body = Body(f"_kt_map{k}", operands, kept, shape)
         function = body.finished([body.value(node.operand)])
         preamble.add(function)

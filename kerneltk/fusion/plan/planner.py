@@ -13,6 +13,7 @@ from kerneltk.fusion.plan.kernels import (
     FusedReduction,
     elementwise_definition,
     elementwise_kernel,
+    largest_of,
     reduction_definition,
     reduction_kernel,
 )
@@ -388,6 +389,8 @@ class Planner:
             level = max((levels[id(o)] for o in operands_of(node) if id(o) in levels), default=0)
             if isinstance(node, Reduce):
                 level += 1
+                if largest_of(node) is not None:
+                    level -= 1  # in one read with the largest value
                 shape = tuple(extent.expression for extent in node.operand.shape)
                 groups.setdefault((level, shape, node.axes), []).append(node)
             levels[id(node)] = level
@@ -466,7 +469,8 @@ class Planner:
         while stack:
             inner = stack.pop()
             if isinstance(inner, Reduce):
-                found.append(inner.operand)
+                largest = largest_of(inner)
+                found.append(inner.operand if largest is None else largest.operand)
             else:
                 stack += [o for o in operands_of(inner) if id(o) in closed]
         return found
