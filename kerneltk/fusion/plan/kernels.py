@@ -176,14 +176,12 @@ def online_total(node: Reduce, name: str, largest: str) -> Total:
     """
     ctype = describe(node.dtype).ctype
     a, b, top_a, top_b = f"a.{name}", f"b.{name}", f"a.{largest}", f"b.{largest}"
-
-    def rescaled(own: str, top: str, other: str) -> str:
-        return f"({other} <= {top} ? {own} : {own} * ::exp({top} - {other}))"
-
+    # Equal infinities are no distance: they are also what an empty total begins with.
+    scale = f"({top_a} == {top_b} ? {ctype_cast(ctype)}(1) : ::exp(-::fabs({top_a} - {top_b})))"
     return Total(
         ((ctype, name),),
         (f"{ctype_cast(ctype)}(1)",),
-        (f"{rescaled(a, top_a, top_b)} + {rescaled(b, top_b, top_a)}",),
+        (f"({top_a} >= {top_b} ? {a} + {b} * {scale} : {a} * {scale} + {b})",),
         (f"{ctype_cast(ctype)}(0)",),
         # An infinity less an infinity is no number, and then the sum is none.
         f"({a} + ({top_a} - {top_a}))",
@@ -221,9 +219,16 @@ def largest_of(node: Reduce) -> Reduce | None:
 
 
 def reduction_definition(
-    name: str, reduces: Sequence[Reduce], results: Sequence[Node], kept: Kept, operands: Operands
+    name: str,
+    reduces: Sequence[Reduce],
+    results: Sequence[Node],
+    kept: Kept,
+    operands: Operands,
+    online: bool,
 ) -> ReductionDefinition:
-    """One reduction of some values, and what is computed of the totals alone."""
+    """One reduction of some values, and what is computed of the totals alone; `online` lets sums
+    of exponentials be totalled with the largest value that they are relative to.
+    """
     preamble = Preamble()
     totals: list[Total] = []
     shape = reduces[0].operand.shape
@@ -232,7 +237,7 @@ def reduction_definition(
     alone = len(reduces) == 1 and reduces[0].kind not in ("argmin", "argmax")
     index_ndim = 0
     for k, node in enumerate(reduces):
-        largest = largest_of(node)
+        largest = largest_of(node) if online else None
         if largest is not None and any(largest is other for other in reduces):
             place = next(j for j, other in enumerate(reduces) if other is largest)
             totals.append(online_total(node, f"t{k}", f"t{place}"))

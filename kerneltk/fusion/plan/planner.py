@@ -139,6 +139,14 @@ class Planner:
         self._steps: list[Step] = []
         self._aliases: dict[int, Leaf] = {}  # results that a reduction has already
 
+    @property
+    def is_online(self) -> bool:
+        """Whether computing more is cheaper than another read. On CPU cores it is not."""
+        return not self._backend.walks_chunks
+
+    def _largest_of(self, node: Reduce) -> Reduce | None:
+        return largest_of(node) if self.is_online else None
+
     def new_array(self) -> int:
         """An array of the plan's own."""
         self._arrays += 1
@@ -389,7 +397,7 @@ class Planner:
             level = max((levels[id(o)] for o in operands_of(node) if id(o) in levels), default=0)
             if isinstance(node, Reduce):
                 level += 1
-                if largest_of(node) is not None:
+                if self._largest_of(node) is not None:
                     level -= 1  # in one read with the largest value
                 shape = tuple(extent.expression for extent in node.operand.shape)
                 groups.setdefault((level, shape, node.axes), []).append(node)
@@ -469,7 +477,7 @@ class Planner:
         while stack:
             inner = stack.pop()
             if isinstance(inner, Reduce):
-                largest = largest_of(inner)
+                largest = self._largest_of(inner)
                 found.append(inner.operand if largest is None else largest.operand)
             else:
                 stack += [o for o in operands_of(inner) if id(o) in closed]
@@ -487,14 +495,18 @@ class Planner:
         shape = group[0].operand.shape
         axes = group[0].axes
         operands = Operands()
-        definition = reduction_definition(self._name, group, results, self.kept, operands)
+        definition = reduction_definition(
+            self._name, group, results, self.kept, operands, self.is_online
+        )
         if not self._is_covered(shape, operands):
             for node in {id(n.operand): n.operand for n in group}.values():
                 array = self.new_array()
                 self._elementwise([Root(node, Target(array))])
                 self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
             operands = Operands()
-            definition = reduction_definition(self._name, group, results, self.kept, operands)
+            definition = reduction_definition(
+                self._name, group, results, self.kept, operands, self.is_online
+            )
         targets = []
         outer = tuple(extent for k, extent in enumerate(shape) if k not in axes)
         restored = Index(tuple(None if k in axes else _WHOLE for k in range(len(shape))))
