@@ -439,6 +439,43 @@ def in_place_arguments() -> Sequence[Any]:
     return _random(5, 7), _random(5, 7, low=0.25, high=1.5), _random(7)
 
 
+# -- rows and columns that are long enough for kernels that keep rows on chip ---------------------
+
+
+def _softmax(x: Any, axis: int) -> Any:
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def _logsumexp(x: Any, axis: int) -> Any:
+    top = x.max(axis, keepdims=True)
+    return np.log(np.exp(x - top).sum(axis, keepdims=True)) + top
+
+
+def _layernorm(x: Any, w: Any, axis: int) -> Any:
+    apart = x - x.mean(axis, keepdims=True)
+    return apart / np.sqrt(x.var(axis, keepdims=True) + 1e-5) * w
+
+
+# One program a family: each is a kernel of its own.
+LONG: dict[str, Program] = {
+    "softmax_rows": lambda x, w: _softmax(x, 1),
+    "softmax_columns": lambda x, w: _softmax(x, 0),
+    "logsumexp_rows": lambda x, w: _logsumexp(x, 1)[:, 0],
+    "logsumexp_columns": lambda x, w: _logsumexp(x, 0),
+    "layernorm_rows": lambda x, w: (_layernorm(x, w, 1), x.max(1)),
+    "layernorm_columns": lambda x, w: _layernorm(x, w, 0),
+    "rmsnorm_rows": lambda x, w: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w,
+    "masked_rows": lambda x, w: np.where((x > 1).any(1, keepdims=True), x, w),
+    "strided_rows": lambda x, w: _softmax(x[::-1, ::-1], 1),
+    "indexed_rows": lambda x, w: (x * np.arange(x.shape[1])).sum(1, keepdims=True) + x,
+}
+
+
+def _long(shape: tuple[int, int], dtype: Any) -> Callable[[], Sequence[Any]]:
+    return lambda: (_random(*shape, dtype=dtype), _random(shape[1], dtype=dtype))
+
+
 FAMILIES: list[Family] = [
     *(
         Family(f"arithmetic_{np.dtype(dtype).name}", _two(dtype), ARITHMETIC)
@@ -471,6 +508,10 @@ FAMILIES: list[Family] = [
         Family(f"complex_{np.dtype(dtype).name}", _two(dtype), COMPLEX)
         for dtype in (np.complex64, np.complex128)
     ),
+    *(Family(name, _long((160, 1028), np.float32), [program]) for name, program in LONG.items()),
+    Family("rows_float16", _long((130, 4100), np.float16), [LONG["rmsnorm_rows"]]),
+    Family("rows_float64", _long((130, 301), np.float64), [LONG["softmax_rows"]]),
+    Family("rows_complex64", _long((130, 512), np.complex64), [LONG["rmsnorm_rows"]]),
     Family("shapes", _shaped, SHAPES),
     Family("empty", _empty, EMPTY),
 ]

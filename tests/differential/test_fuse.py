@@ -18,6 +18,17 @@ from tests.differential.fuse_programs import (
     in_place_arguments,
 )
 
+# Every second family is exhaustive; those of their own kind are not.
+FEWER = [
+    pytest.param(
+        family,
+        marks=pytest.mark.exhaustive
+        if number % 2 and family.name not in ("shapes", "empty", "boolean")
+        else (),
+    )
+    for number, family in enumerate(FAMILIES)
+]
+
 # Units of the last place, relative: sums of a few dozen elements, and functions of some of them.
 _TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 4e-6, "float64": 1e-13,
               "complex64": 1e-5, "complex128": 1e-13}  # fmt: skip
@@ -42,9 +53,12 @@ def same(found: Any, wanted: Any, backend: Any, where: str) -> None:
     tolerance = _TOLERANCE.get(expected.dtype.name, 0)
     if expected.dtype == np.float16:
         plain, expected = plain.astype(np.float32), expected.astype(np.float32)
+    # Of a sum that cancels, the error is one of what was added.
+    size = float(np.max(np.abs(expected), initial=0, where=np.isfinite(expected)))
     np.testing.assert_allclose(
-        plain, expected, rtol=tolerance, atol=tolerance, equal_nan=True, err_msg=where
-    )
+        plain, expected, rtol=tolerance, atol=tolerance * max(1.0, size * (size > 100)),
+        equal_nan=True, err_msg=where,
+    )  # fmt: skip
 
 
 def source(function: Any) -> str:
@@ -52,7 +66,7 @@ def source(function: Any) -> str:
     return inspect.getsource(function).strip()
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
+@pytest.mark.parametrize("family", FEWER, ids=lambda family: family.name)
 def test_program(backend: Any, family: Family) -> None:
     def every(*args: Any) -> list[Any]:
         return [program(*args) for program in family.programs]
