@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from kerneltk.fusion.decorator import fuse
+    from kerneltk.graphs import Graph, graph
     from kerneltk.operators.jax_op import jax_op
     from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
@@ -45,6 +46,7 @@ __all__ = [
     "CompileError",
     "DivisionError",
     "ElementwiseKernel",
+    "Graph",
     "KernelToolkitError",
     "LaunchError",
     "NoSuchKernelError",
@@ -61,6 +63,7 @@ __all__ = [
     "UnsupportedError",
     "disassemble",
     "fuse",
+    "graph",
     "jax_op",
     "jit",
     "load",
@@ -72,6 +75,7 @@ __all__ = [
 _HOMES = {
     "ArraySpec": "core.arrays",
     "ElementwiseKernel": "elementwise",
+    "Graph": "graphs",
     "ObjectCode": "core.artifacts",
     "RawKernel": "raw",
     "RawModule": "raw",
@@ -80,6 +84,7 @@ _HOMES = {
     "TranslationUnit": "core.artifacts",
     "disassemble": "backends.disassembly",
     "fuse": "fusion.decorator",
+    "graph": "graphs",
     "jax_op": "operators.jax_op",
     "load": "raw",
     "torch_op": "operators.torch_op",

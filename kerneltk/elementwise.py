@@ -9,8 +9,10 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
+from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import call_arguments
+from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
@@ -18,6 +20,7 @@ from kerneltk.signature.parser import parse_signature
 __all__ = ["ElementwiseKernel"]
 
 
+@common_calls("by count")
 class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     """A kernel that evaluates C++ statements for every element of its arguments.
 
@@ -153,8 +156,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         size : int, optional
             Number of elements, if and only if every array is raw.
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host has none.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host has none.
         block_size : int, optional
             Threads of a block on a GPU; chosen if not given.
         backend : {"host", "cuda"}, optional
@@ -181,6 +184,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         DivisionError
             On the host, the operation divided an integer by zero.
         """
+        if recorders and (recorder := current_recorder()) is not None:
+            return recorder.call(self._recordable(args, kwargs))
         if kwargs:
             return self._call(args, kwargs)
         try:
@@ -196,6 +201,18 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         options = call_arguments.read_options(kwargs)
         args = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
         return self._dispatcher.dispatch(args, options.stream, options.plan_key, options.backend)
+
+    def _recordable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recordable:
+        options = call_arguments.read_options(kwargs)
+        values = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
+        recording, count = self._dispatcher.recording, len(values)
+
+        def run(values: tuple[Any, ...]) -> Any:
+            # Results of an earlier call have the size.
+            own = options if len(values) == count else options._replace(size=None)
+            return recording.dispatch(values, None, own.plan_key, own.backend)
+
+        return Recordable(self.name, self._parameter_names, values, self.nin, run)
 
     # -- what was made ------------------------------------------------------------------------
 

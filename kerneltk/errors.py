@@ -95,7 +95,7 @@ class BackendUnavailableError(KernelToolkitError, RuntimeError):
 
 
 class LaunchError(KernelToolkitError, RuntimeError):
-    """The driver or the host runtime refused a launch."""
+    """The driver or the host runtime refused a launch, or a graph is not to be launched."""
 
 
 class SourceError(KernelToolkitError, ValueError):
@@ -103,7 +103,9 @@ class SourceError(KernelToolkitError, ValueError):
 
 
 class UnsupportedError(KernelToolkitError, NotImplementedError):
-    """A decorated function uses something of Python that kernels do not have."""
+    """A decorated function uses something of Python that kernels do not have; or a call cannot be
+    part of a graph.
+    """
 
 
 class TypingError(KernelToolkitError, TypeError):

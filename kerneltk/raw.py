@@ -11,6 +11,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
 from kerneltk.core.compile_log import written_to
+from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.files import read_programs, template_argument
@@ -22,6 +23,7 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import as_extents, covering_grid
 
 __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
@@ -53,7 +55,8 @@ class _MadeFromSource:
         return self._program.source.compiler if isinstance(self._program, RawProgram) else "nvrtc"
 
 
-class RawKernel(_MadeFromSource, FunctionAttributes):
+@common_calls("on grid")
+class RawKernel(Called, _MadeFromSource, FunctionAttributes):
     """A kernel from CUDA C++ source.
 
     Called with CuPy arrays it is compiled by NVRTC and runs on the current GPU; called with NumPy
@@ -194,8 +197,8 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
         shared_mem : int
             Dynamic shared memory of a block (bytes).
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host runs at once.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host runs at once.
         cooperative, programmatic : bool
             Whether all blocks are resident at once; whether the grid may begin while the one
             before it ends.
@@ -223,16 +226,36 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
             The launch failed, or on the host: a barrier that not all threads reach, an access
             outside of memory, a failed assertion.
         """
+        if recorders and (recorder := current_recorder()) is not None:
+            recorder.call(self._recordable(grid, block, args, shared_mem, stream, mode))
+            return
         handle = stream if stream is None else stream_handle(stream)
         run = self._dispatcher.variant(mode) if mode else self._dispatcher.recent
         run(grid, block, args, shared_mem, handle)
+
+    def _recordable(
+        self, grid: Any, block: Any, args: Any, shared: Any, stream: Any, mode: dict[str, Any]
+    ) -> Recordable:
+        if stream is not None:
+            stream_handle(stream)
+        recording = self._dispatcher.recording
+
+        def run(values: tuple[Any, ...]) -> None:
+            launch = recording.variant(mode) if mode else recording.recent
+            launch(grid, block, values, shared, None)
+
+        if not isinstance(args, tuple | list):
+            return Recordable(self.name, (), args, 0, run)  # is refused
+        names = self._dispatcher.parameter_names(len(args))
+        return Recordable(self.name, names, tuple(args), len(args), run)
 
     # -- other ways to say the grid ------------------------------------------------------------
 
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         """Return a function of the kernel's arguments: ``kernel[grid, block](x, y, n)``.
 
-        As in numba, the configuration is ``grid, block[, stream[, shared_mem]]``.
+        As in numba, the configuration is ``grid, block[, stream[, shared_mem]]``. The function also
+        takes what :meth:`__call__` does by keyword, which decides.
         """
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise ArgumentValueError(
@@ -244,7 +267,7 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
         shared = rest[1] if len(rest) > 1 else 0
 
         def launch(*args: Any, **words: Any) -> None:
-            self(grid, block, args, shared_mem=shared, stream=stream, **words)
+            self(grid, block, args, **{"shared_mem": shared, "stream": stream, **words})
 
         return launch
 
@@ -257,6 +280,11 @@ class RawKernel(_MadeFromSource, FunctionAttributes):
             Threads along x, y and z.
         block : int or tuple of int, optional
             Threads of a block; by default chosen by the occupancy calculator, along x.
+
+        Returns
+        -------
+        callable
+            Takes the arguments, and by keyword what :meth:`__call__` does, such as ``stream``.
 
         Examples
         --------

@@ -17,6 +17,7 @@ from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
+from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -24,6 +25,7 @@ from kerneltk.errors import (
     SignatureError,
 )
 from kerneltk.launch import call_arguments
+from kerneltk.launch.called import common_calls
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter, Signature
@@ -36,6 +38,7 @@ _OPTIONS = ("axis", "keepdims", "out", "where", "size", "stream", "backend")
 _MASK = Parameter("_kt_where", np.dtype(bool), "bool")
 
 
+@common_calls("reduces")
 class ReductionKernel(ExpressionKernel[ReductionDefinition]):
     """A kernel that maps every element and reduces the results along axes.
 
@@ -206,8 +209,8 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         keepdims : bool
             Whether the outputs keep the reduced axes, with one element along each.
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are. The host has none.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are. The host has none.
         where : array of bool, optional
             Which elements count; broadcast to the inputs' shape. Needs an identity.
         size : int, optional
@@ -237,6 +240,8 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         DivisionError
             On the host, an expression divided an integer by zero.
         """
+        if recorders and (recorder := current_recorder()) is not None:
+            return recorder.call(self._recordable(args, out, axis, keepdims, stream, where, named))
         # What most calls are has a short way.
         count = len(args)
         if (
@@ -257,7 +262,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             return run(*args)
         return run(*args, None, (axis, bool(keepdims), None))
 
-    def _call(
+    def _recordable(
         self,
         args: tuple[Any, ...],
         out: Any,
@@ -266,16 +271,46 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         stream: Any,
         where: Any,
         named: dict[str, Any],
-    ) -> Any:
+    ) -> Recordable:
+        dispatcher, values, _, plan_key, backend = self._prepared(
+            args, out, axis, keepdims, stream, where, named
+        )
+        names, inputs = self._parameter_names, self.nin
+        if dispatcher is not self._dispatcher:
+            names, inputs = (*names[:inputs], "where", *names[inputs:]), inputs + 1
+        recording = dispatcher.recording
+
+        def run(values: tuple[Any, ...]) -> Any:
+            return recording.dispatch(values, None, plan_key, backend)
+
+        return Recordable(self.name, names, values, inputs, run)
+
+    def _call(self, *call: Any) -> Any:
+        dispatcher, *prepared = self._prepared(*call)
+        return dispatcher.dispatch(*prepared)
+
+    def _prepared(
+        self,
+        args: tuple[Any, ...],
+        out: Any,
+        axis: Any,
+        keepdims: bool,
+        stream: Any,
+        where: Any,
+        named: dict[str, Any],
+    ) -> tuple[Dispatcher, tuple[Any, ...], int | None, Any, BackendName | None]:
+        """What a call is dispatched by, and with: its arguments in the parameters' order, a mask
+        between inputs and outputs, the stream's handle, what plans depend on, and the backend.
+        """
         taken: dict[str, Any] = {"stream": stream}
         taken |= {name: named.pop(name) for name in ("size", "backend") if name in named}
         options = call_arguments.read_options(taken)
         args = self._arranged(args, out, named)
         plan_key = _plan_key(axis, keepdims, options.size)
         if _counts_all(where):
-            return self._dispatcher.dispatch(args, options.stream, plan_key, options.backend)
+            return self._dispatcher, args, options.stream, plan_key, options.backend
         args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
-        return self._masked.dispatch(args, options.stream, plan_key, options.backend)
+        return self._masked, args, options.stream, plan_key, options.backend
 
     def _arranged(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the parameters' order, `out` among them."""
@@ -304,7 +339,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             return bool(where)
         if isinstance(where, type | np.dtype) and np.dtype(where) == np.bool_:
             return where  # stands for one in a description
-        own = where if isinstance(where, ArraySpec) else foreign_arrays.own_array(where)[1]
+        try:
+            own = where if isinstance(where, ArraySpec) else foreign_arrays.own_array(where)[1]
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise foreign_arrays.named_error(error, "where", None) from error.__cause__
         dtype = getattr(own, "dtype", None)
         if dtype != np.bool_:
             raise ArgumentTypeError(

@@ -23,6 +23,8 @@ from kerneltk.core.arrays import byte_extent
 
 # Which kind of launcher a test has does not depend on how long the other takes to compile.
 os.environ.setdefault("KERNELTK_LAUNCHER", "compiled")
+# Each process of JAX would take most of the GPU's memory, and say on stderr that it could not.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 # Times say nothing of an example: compilers and other test processes share the machine.
 hypothesis.settings.register_profile("kerneltk", deadline=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,6 +119,11 @@ class ArrayAccess:
         The address of a structured scalar; None if kernels cannot use that memory.
     layout : callable or None
         Returns where all that is in memory, or None where that is not known.
+    new_array_function : callable or None
+        Returns the address of a C function that makes arrays in the order of C, of their class, a
+        C++ vector of extents, a dtype and None; or 0.
+    dlpack_devices : (int, int)
+        DLPack's numbers of the kinds of memory that the backend's arrays are in; 0 for none.
     lend : callable
         Takes a structured scalar, an alignment (bytes) and a stream or None; returns an array with
         a copy of its bytes, for a kernel on that stream, by default the current one.
@@ -138,6 +143,8 @@ class ArrayAccess:
     allocate_memory: Callable[[int], Any] | None = None
     record: Access | None = None
     layout: Callable[[], ArrayLayout | None] | None = None
+    new_array_function: Callable[[], int] | None = None
+    dlpack_devices: tuple[int, int] = (0, 0)
 
 
 class Bound(NamedTuple):
@@ -182,6 +189,8 @@ class LaunchCall:
     current_stream : callable or None
         Returns the stream where a call names none; its handle is ``ptr``. None where there are no
         streams.
+    stream_function : callable or None
+        Returns the address of ``intptr_t f(void)``, which returns that handle, or 0.
     current_device : callable or None
         Returns the current device's number; None where there is one.
     scratch_for : callable or None
@@ -209,6 +218,7 @@ class LaunchCall:
     is_late: bool = False
     errors: tuple[type[Exception], ...] = ()
     current_stream: Callable[[], Any] | None = None
+    stream_function: Callable[[], int] | None = None
     current_device: Callable[[], int] | None = None
     scratch_for: Callable[[int, int], int] | None = None
     head_format: str = ""
@@ -216,6 +226,48 @@ class LaunchCall:
     note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
     native: Callable[[Callable[..., Any]], int] | None = None
     kept: Any = None
+
+
+class RecordedLaunch(NamedTuple):
+    """A launch that is part of a graph.
+
+    Parameters
+    ----------
+    call : LaunchCall
+        How the kernel is launched.
+    launch : callable
+        What `call` launches by.
+    values : tuple
+        The values of the launch, those of the call's arguments; the stream's is not its own.
+    block : ParameterBlock
+        The block of parameters, which no other launch has.
+    note : callable or None
+        Called before each launch.
+    """
+
+    call: LaunchCall
+    launch: Callable[..., Any]
+    values: tuple[Any, ...]
+    block: ParameterBlock
+    note: Callable[[], None] | None
+
+
+class Executable(Protocol):
+    """The launches of a graph, which are launched together."""
+
+    def update(self, index: int, launch: RecordedLaunch) -> bool:
+        """Replace a launch; False where that takes a new executable."""
+
+    def launch(self, stream: int | None) -> None:
+        """Launch all, in order, behind earlier launches of this executable and its predecessors.
+        Raises LaunchError.
+        """
+
+    @property
+    def drain(self) -> Callable[[], None]:
+        """A function that waits for the launches of this executable and its predecessors, and does
+        not refer to one.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +329,7 @@ class ParameterBlock(NamedTuple):
     """
 
     memory: Any
-    address: int
+    address: Any
     owner: Any
     offsets: tuple[int, ...] = ()
 
@@ -363,6 +415,11 @@ class Backend(Compiler, Protocol):
     def stream_context(self, stream: int | None) -> AbstractContextManager[Any]:
         """Return a context in which memory is allocated and used in a stream's order."""
 
+    def retain(self, array: Any, stream: int | None) -> None:
+        """Keep an array that a call has made for itself until no launch on a stream (None is the
+        current one) reads it any more, where dropping it is too early.
+        """
+
     def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:
         """Return an argument buffer whose constant part is filled in."""
 
@@ -405,9 +462,33 @@ class Backend(Compiler, Protocol):
         way.
         """
 
+    def executable(
+        self, launches: Sequence[RecordedLaunch], before: Executable | None
+    ) -> Executable:
+        """Return an executable of a graph's launches; what was launched `before` comes first."""
+
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
         """Handle a launch that raised or returned `failure`: repeat it where that helps, or raise
         LaunchError.
+        """
+
+
+class Guard(Protocol):
+    """Keeps a library's own work out of a recording: it cannot be part of the graph, and would read
+    results that have no values yet.
+    """
+
+    def begin(self) -> None:
+        """From now on the library's work on its current stream is an error. Raises LaunchError
+        where that stream is captured already.
+        """
+
+    def paused(self) -> AbstractContextManager[Any]:
+        """Return a context in which the library's current stream is what it was."""
+
+    def end(self, error: BaseException | None) -> str:
+        """End it. Returns what was wrong, as a sentence without its end; an empty string if nothing
+        was, or if it is `error`, which was raised, that tells.
         """
 
 
@@ -427,3 +508,19 @@ class DeviceBackend(Backend, Protocol):
 
     def owner_of(self, array: Any) -> Any:
         """Return the owner of the memory of an array that was allocated in such a context."""
+
+    def graph_scratch(self, size: int) -> tuple[int, Any]:
+        """Return the address of `size` bytes for the launches of one graph, the counters in front
+        being zero, and their owner.
+        """
+
+    def guard(self) -> Guard:
+        """Return what keeps the library's own work out of a recording."""
+
+    def current_handle(self) -> int:
+        """Return the handle of the library's current stream."""
+
+    def settle(self, streams: Iterable[int]) -> None:
+        """Wait for all work of these streams, by their handles: memory that is allocated in their
+        order is nobody else's afterwards. Raises LaunchError where one is captured.
+        """

@@ -8,6 +8,7 @@ kind of array.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,10 +20,12 @@ from kerneltk.backends.base import Backend, DeviceBackend
 from kerneltk.backends.registry import backend_named as backend_named
 from kerneltk.backends.registry import backend_of as backend_of
 from kerneltk.backends.registry import default_backend as default_backend
+from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import (
     MISSING,
+    DlpackArray,
     attempt,
     cuda_memory,
     dlpack_device,
@@ -112,17 +115,18 @@ def import_array(value: Any) -> Imported | None:
         return Imported(np.asarray(value), _unchanged)
     if torch_tensors.is_tensor(value):
         return _import_tensor(value)
+    if _root(value) in _JAX:
+        return _import_jax(value)
     interface = member(value, "__cuda_array_interface__", MISSING)
     # Without a word on streams in the one protocol, the other orders them.
     says_stream = not isinstance(interface, dict) or "stream" in interface
-    if interface is not MISSING and says_stream and _root(value) not in _JAX:
+    if interface is not MISSING and says_stream:
         return _import_cuda(value, interface)
     kind = dlpack_device(value)
     if kind in _CUDA_DEVICES:
         return _import_dlpack(value)
     if kind in _HOST_DEVICES:
-        # NumPy's own conversion knows JAX's dtypes.
-        take = np.asarray if _root(value) in _JAX else _host_backend().from_dlpack
+        take = _host_backend().from_dlpack
         return Imported(attempt(value, "__dlpack__", lambda: take(value)), _converter_for(value))
     if interface is not MISSING:
         return _import_cuda(value, interface)
@@ -151,7 +155,7 @@ def _import_tensor(tensor: Any) -> Imported:
     array = _cuda_backend().wrap(memory, device)
     # What stands for a lazy view was computed in torch's order, and is nobody's afterwards.
     is_copy = memory.owner is not tensor
-    home = Home(_TORCH.current_stream(device), device, _TORCH, asked=is_copy)
+    home = Home(_TORCH.current_stream(device), device, _TORCH, asked=is_copy, copied=is_copy)
     return Imported(array, _to_torch, home, lock, note)
 
 
@@ -174,13 +178,71 @@ def _import_cuda(value: Any, interface: Any) -> Imported:
 
 def _import_dlpack(value: Any) -> Imported:
     backend = _cuda_backend()
-    array = attempt(value, "__dlpack__", lambda: backend.from_dlpack(value))
+    exporter = DlpackArray(value)  # CuPy's arrays do not say that they are read-only
+    array = attempt(value, "__dlpack__", lambda: backend.from_dlpack(exporter))
     own = backend.home(array)  # the stream that the producer's work was ordered before
     home = Home(own.stream, own.device, asked=True, kept=array)
+    return Imported(
+        array, _converter_for(value), home, _READ_ONLY if exporter.is_read_only else None
+    )
+
+
+def _import_jax(value: Any) -> Imported | None:
+    """An array of JAX, or a buffer that JAX's FFI gives to a callback, which alone may be written
+    to and is one of no other library's.
+    """
+    tracer = getattr(getattr(sys.modules.get("jax"), "core", None), "Tracer", ())
+    if isinstance(value, tracer):
+        raise ArgumentTypeError(
+            "An array that JAX traces has no elements yet.\n"
+            "  Hint: make the kernel a function of JAX: 'kerneltk.jax_op(kernel)'."
+        )
+    if attempt(value, "is_deleted", getattr(value, "is_deleted", bool)):
+        raise ArgumentValueError(
+            "An array of JAX's has no memory: it was deleted, or given away ('donate_argnums')."
+        )
+    kind = dlpack_device(value)
+    if kind is None:
+        return None
+    is_buffer = isinstance(getattr(value, "writeable", None), bool)
+    converter = _unchanged if is_buffer else _to_jax
     lock = None
-    if _root(value) in _JAX:
-        lock = "it is JAX's, whose arrays never change", "pass a copy: 'cupy.array(y)'."
-    return Imported(array, _converter_for(value), home, lock)
+    if not is_buffer:
+        copied = "numpy" if kind in _HOST_DEVICES else "cupy"
+        lock = "it is JAX's, whose arrays never change", f"pass a copy: '{copied}.array(y)'."
+    elif not value.writeable:
+        lock = "it is an input of JAX's", "write to an output."
+    if kind in _HOST_DEVICES:
+        # NumPy's own conversion knows JAX's dtypes.
+        array = attempt(value, "__array__", lambda: np.asarray(value))
+        return Imported(array, converter, lock=lock)
+    if kind not in _CUDA_DEVICES:
+        raise _out_of_reach(value)
+    found = _import_dlpack(value)
+    home = found.home
+    if is_buffer and home is not None:
+        home = Home(
+            home.stream,
+            home.device,
+            unknown=f"The stream of an object of type '{type(value).__name__}' is not known.\n"
+            "  Hint: pass 'stream=ctx.stream', of the callback's first argument.",
+        )
+    return Imported(found.array, converter, home, lock)
+
+
+NameOf = Callable[[Any], tuple[str, Snippet | None]]
+"""The name of the parameter that an argument is for, and where it is declared."""
+
+
+def named_error(
+    error: ArgumentTypeError | ArgumentValueError, name: str, snippet: Snippet | None
+) -> ArgumentTypeError | ArgumentValueError:
+    """The same error with the parameter's name, which who reads an array or a dtype does not
+    know.
+    """
+    sentence, _, hint = str(error).partition("\n  Hint: ")
+    sentence = f"The argument for '{name}' cannot be taken: {sentence[:1].lower()}{sentence[1:]}"
+    return type(error)(render_message(sentence, *([snippet] if snippet else []), hint=hint))
 
 
 def own_array(value: Any) -> tuple[Backend | None, Any]:
@@ -205,13 +267,18 @@ class Adoption:
         self._own_on_gpu: Any = None
 
     def take(
-        self, value: Any, key: Any, *, keep_subclasses: bool = False
+        self,
+        value: Any,
+        key: Any,
+        name_of: NameOf | None = None,
+        *,
+        keep_subclasses: bool = False,
     ) -> tuple[Backend | None, Any]:
         """Return the backend that takes a value as an array, and the array as its own; None and the
         value itself if it is no array. Raises as :func:`import_array`.
 
-        `key` is what the array is called in :meth:`check_writes`. With `keep_subclasses` an
-        instance of a subclass of NumPy's class stays one.
+        `key` is what the array is called in :meth:`check_writes`; `name_of` is that of messages.
+        With `keep_subclasses` an instance of a subclass of NumPy's class stays one.
         """
         own = backend_of(value)
         if own is not None and (
@@ -223,7 +290,12 @@ class Adoption:
                 self._own_on_gpu = value
             self._given.append((value, value))
             return own, value
-        imported = import_array(value)
+        try:
+            imported = import_array(value)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            if name_of is None:
+                raise
+            raise named_error(error, *name_of(key)) from error.__cause__
         if imported is None:
             return None, value
         self._imports.append((key, imported))
@@ -232,11 +304,7 @@ class Adoption:
             self._homes.append(imported.home)
         return backend_of(imported.array), imported.array
 
-    def check_writes(
-        self,
-        is_written: Callable[[Any], bool],
-        name_of: Callable[[Any], tuple[str, Snippet | None]],
-    ) -> None:
+    def check_writes(self, is_written: Callable[[Any], bool], name_of: NameOf) -> None:
         """Raise ArgumentValueError for an array that is written to and must not be. Both functions
         take an array's key; `name_of` returns the parameter's name and where it is declared.
         """
@@ -252,13 +320,20 @@ class Adoption:
             if imported.note_write is not None:
                 self._notes.append(imported.note_write)
 
+    @property
+    def streams(self) -> set[int]:
+        """The handles of the streams on which the arrays' work is queued."""
+        return {home.stream for home in self._homes}
+
     @contextmanager
     def launching(self, stream: int | None) -> Iterator[int | None]:
         """A context for a launch, with the handle of the stream that it goes to.
 
         Where the call names none, it is the current stream of the library whose arrays they are; of
-        several libraries' all are ordered before and after the launch.
+        several libraries' all are ordered before and after the launch. A thread that records keeps
+        what the arrays were made into: nothing is written to them yet.
         """
+        recorder = current_recorder() if recorders else None
         if not self._homes:
             yield stream
         else:
@@ -268,6 +343,9 @@ class Adoption:
                 homes.append(backend.home(self._own_on_gpu))
             with backend.ordered(homes, stream) as handle:
                 yield handle
+        if recorder is not None:
+            recorder.adopted([imported.array for _, imported in self._imports], self._notes)
+            return
         for note in self._notes:
             note()
 
@@ -296,10 +374,7 @@ _JAX = ("jax", "jaxlib")
 
 
 def _converter_for(value: Any) -> Caller:
-    root = _root(value)
-    if root in _JAX:
-        return _to_jax
-    return _to_numba if root == "numba" else _unchanged
+    return _to_numba if _root(value) == "numba" else _unchanged
 
 
 def _to_torch(array: Any) -> Any:
@@ -313,6 +388,12 @@ def _to_torch(array: Any) -> Any:
 def _to_jax(array: Any) -> Any:
     import jax  # type: ignore[import-not-found,unused-ignore]
 
+    if jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype:  # JAX would change the numbers
+        raise ArgumentTypeError(
+            f"A result of dtype '{array.dtype}' cannot be given back as JAX's array: JAX has that "
+            "only with its option 'jax_enable_x64'.\n"
+            "  Hint: declare a dtype of 32 bits, or set the option."
+        )
     if isinstance(array, np.ndarray) and array.dtype.kind == "V":  # one that NumPy has not
         return jax.numpy.asarray(array)
     return attempt(array, "__dlpack__", lambda: jax.numpy.from_dlpack(array))
@@ -321,8 +402,9 @@ def _to_jax(array: Any) -> Any:
 def _to_numba(array: Any) -> Any:
     from numba import cuda  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
+    # The array is bound to the launch's stream; by default numba would wait for the work as well.
     return attempt(
         array,
         "__cuda_array_interface__",
-        lambda: cuda.as_cuda_array(array),  # type: ignore[no-untyped-call,unused-ignore]
+        lambda: cuda.as_cuda_array(array, sync=False),  # type: ignore[no-untyped-call,unused-ignore]
     )

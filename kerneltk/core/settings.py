@@ -39,7 +39,7 @@ class Settings:
     launcher : str
         What launches kernels (``KERNELTK_LAUNCHER``): ``python`` for functions in Python that are
         written for each kind of call, ``compiled`` for those of the extension module, which is
-        waited for, on GPUs too; empty for the extension module on the host where it is there.
+        waited for; empty for the extension module where it is there.
     nvcc_environment : str
         What nvcc takes from the environment by itself (``NVCC_CCBIN``, ``NVCC_PREPEND_FLAGS``,
         ``NVCC_APPEND_FLAGS``), as one string; empty where that is nothing.

@@ -19,8 +19,9 @@ from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.launcher import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
-from kerneltk.errors import ArgumentTypeError
+from kerneltk.errors import ArgumentTypeError, Snippet
 from kerneltk.launch.launch_config import as_extents
+from kerneltk.launch.recording import recording_backend
 
 
 def _is_array(value: Any) -> bool:
@@ -67,6 +68,8 @@ class KernelDispatcher:
         How it is launched where a call says nothing else.
     checks : bool
         Whether launches check their arguments.
+    records : bool
+        Whether launches go to the thread's recorder, and not to the device.
 
     Attributes
     ----------
@@ -75,9 +78,15 @@ class KernelDispatcher:
     """
 
     def __init__(
-        self, program: RawProgram | BinaryProgram, name: str, mode: LaunchMode, checks: bool
+        self,
+        program: RawProgram | BinaryProgram,
+        name: str,
+        mode: LaunchMode,
+        checks: bool,
+        records: bool = False,
     ) -> None:
         self.name = name
+        self._records = records
         self.mode = mode
         self.checks = _checked_flag(name, "checks", checks)
         self._program = program
@@ -86,6 +95,17 @@ class KernelDispatcher:
         self.recent: Callable[..., None] = functools.partial(
             self._dispatch, _NO_WORDS, mode, self.checks, None
         )
+
+    @functools.cached_property
+    def recording(self) -> KernelDispatcher:
+        """A dispatcher of the same kernel for launches that are recorded."""
+        return KernelDispatcher(self._program, self.name, self.mode, self.checks, records=True)
+
+    def parameter_names(self, count: int) -> tuple[str, ...]:
+        """The names of `count` parameters; empty where no source shows them."""
+        declared = self._program.declared_parameters(self.name)
+        names = [parameter.name for parameter in declared[:count]]
+        return (*names, *[""] * (count - len(names)))
 
     def variant(self, words: dict[str, Any]) -> Callable[..., None]:
         """Return the last launcher of calls with these keywords, or a function that finds one."""
@@ -144,6 +164,8 @@ class KernelDispatcher:
             self._check_writes(adoption, chosen)
         if run is None:
             loaded = self._program.kernel(chosen, self.name)
+            if self._records:
+                loaded = replace(loaded, backend=recording_backend(chosen))
             mistyped = functools.partial(self._dispatch, slot, mode, checks, backend)
             run = make_launcher(loaded, values, mode, checks, mistyped)
             self._launchers[key] = run
@@ -181,7 +203,7 @@ class KernelDispatcher:
         owners: dict[int, Backend] = {}
         adoption = foreign_arrays.Adoption()
         for index, argument in enumerate(args):
-            own, value = adoption.take(argument, index)
+            own, value = adoption.take(argument, index, self._declared_name)
             is_scalar = isinstance(argument, np.ndarray) and argument.ndim == 0
             if own is not None and not is_scalar:
                 owners[index] = own
@@ -195,6 +217,11 @@ class KernelDispatcher:
                 f"{chosen.capabilities.location}."
             )
         return chosen, tuple(values), adoption
+
+    def _declared_name(self, index: int) -> tuple[str, Snippet | None]:
+        """The name of a parameter, or its number where the source does not show it."""
+        declared = self._program.declared_parameters(self.name)[index : index + 1]
+        return (declared[0].name, declared[0].snippet) if declared else (f"#{index + 1}", None)
 
     def _backend_of(self, owners: dict[int, Backend]) -> Backend | None:
         """Return the backend of the arrays among the arguments, by their indices in the call.

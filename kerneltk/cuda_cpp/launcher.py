@@ -106,7 +106,8 @@ def make_launcher(
         if passing.is_array:
             guards = guards_of(parameter, written[k], backend.arrays) if checks else ()
             dtype = value.dtype if checks else None
-            argument = Argument(kind, "address", guards=guards, dtype=dtype)
+            is_written = checks and written[k]
+            argument = Argument(kind, "address", is_written, guards=guards, dtype=dtype)
         elif passing.convert is None:
             argument = Argument(kind, "number")
         else:

@@ -7,6 +7,7 @@ package, which has the foreign one as its cause.
 
 from __future__ import annotations
 
+import ctypes
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -224,3 +225,47 @@ def dlpack_device(value: Any) -> int | None:
     if not isinstance(device, tuple | list) or len(device) != 2:
         raise _unreadable(value, name, f"it returns {_shown(device)}")
     return attempt(value, name, lambda: int(device[0]))
+
+
+class DlpackArray:
+    """Another library's array, as who imports it by DLPack sees it.
+
+    Attributes
+    ----------
+    is_read_only : bool
+        Whether the library has said, when it was imported, that nobody may write to it.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self.is_read_only = False
+
+    def __dlpack_device__(self) -> Any:
+        """The device, as the library has it."""
+        return self._value.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The library's capsule."""
+        capsule = self._value.__dlpack__(**options)
+        self.is_read_only = _is_read_only(capsule)
+        return capsule
+
+
+_VERSIONED = b"dltensor_versioned"  # capsules of DLPack 1.0 and later, which have flags
+_FLAGS_OFFSET = 8 + 2 * ctypes.sizeof(ctypes.c_void_p)  # behind a version, a context and a function
+_READ_ONLY_FLAG = 1
+
+
+def _is_read_only(capsule: Any) -> bool:
+    if not _capsule_is_valid(capsule, _VERSIONED):
+        return False
+    flags = ctypes.c_uint64.from_address(_capsule_pointer(capsule, _VERSIONED) + _FLAGS_OFFSET)
+    return bool(flags.value & _READ_ONLY_FLAG)
+
+
+_capsule_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)

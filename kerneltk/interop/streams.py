@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,11 +13,14 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.mapped import is_mapped
 
 _HINT = (
-    "\n  Hint: pass a stream of CuPy, torch or numba, an object with '__cuda_stream__', or a "
-    "stream's handle."
+    "\n  Hint: pass a stream of CuPy, torch, numba or cuda.core, an object with '__cuda_stream__', "
+    "or a stream's handle."
 )
 _LIBRARIES = frozenset(("cuda", "cupy", "kerneltk", "numba", "torch"))
 _NAMED = 3  # handles below are CUDA's names of the default streams
+_LEGACY = 1  # another name of 0
+_PROTOCOL = "__cuda_stream__"
+_HANDLES = frozenset(("cuda.CUstream", "cuda.cudaStream_t"))  # of cuda.bindings
 
 
 def stream_handle(stream: Any) -> int:
@@ -26,21 +30,13 @@ def stream_handle(stream: Any) -> int:
     Parameters
     ----------
     stream : object
-        With ``ptr`` (CuPy's), ``cuda_stream`` (torch's) or ``__cuda_stream__``, or a handle.
+        With ``ptr`` (CuPy's), ``cuda_stream`` (torch's) or ``__cuda_stream__`` (numba's,
+        `cuda.core`'s, ``CUstream`` and ``cudaStream_t`` of `cuda.bindings`), or a handle: an
+        integer, as JAX's FFI gives it, or a ``ctypes.c_void_p``.
     """
-    given = stream
     is_known, is_other = _known(stream)
-    names = ("cuda_stream",) if is_other else ("ptr", "cuda_stream")
     try:
-        for name in names:
-            found = getattr(stream, name, None)
-            if found is not None:
-                given = found
-                break
-        else:
-            protocol = getattr(stream, "__cuda_stream__", None)
-            if protocol is not None:
-                given = protocol()[1]
+        given = stream if is_other or isinstance(stream, type) else _told(stream)
     except Exception as error:
         raise ArgumentTypeError(
             f"The stream, an object of type '{type(stream).__name__}', does not tell its handle: "
@@ -56,7 +52,33 @@ def stream_handle(stream: Any) -> int:
         raise ArgumentValueError(
             f"'stream' must be a stream, and none has the handle {handle}.{_HINT}"
         )
-    return handle
+    return 0 if handle == _LEGACY else handle
+
+
+def _told(stream: Any) -> Any:
+    """What an object says is its handle; the object itself where it says nothing of a stream."""
+    if isinstance(stream, int | np.integer):
+        return stream
+    if isinstance(stream, ctypes.c_void_p):
+        return stream.value or 0  # NULL is the default stream
+    for name in ("ptr", "cuda_stream"):
+        found = getattr(stream, name, None)
+        # Arrays may have a ``ptr`` as well.
+        if found is not None and getattr(stream, "__cuda_array_interface__", None) is None:
+            return found
+    protocol = getattr(stream, _PROTOCOL, None)
+    if protocol is not None:
+        version, handle = protocol() if callable(protocol) else protocol
+        if version != 0:
+            raise ValueError(f"version {version!r} of '{_PROTOCOL}' is not known")
+        return handle
+    # Older versions have no protocol.
+    kinds = {
+        f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(stream).__mro__
+    }
+    if kinds & _HANDLES:
+        return int(stream)
+    return _told(stream.handle) if "numba.Stream" in kinds else stream
 
 
 def _known(value: object) -> tuple[bool, bool]:
@@ -115,6 +137,10 @@ class Home:
         Whether the array's protocol asks for this order, whatever stream a call names.
     kept : object
         What must live until the launch is done; None if the array's own library sees to that.
+    copied : bool
+        Whether the array is a copy that was just made on `stream`, and is dropped after the call.
+    unknown : str
+        Why nobody knows the stream, where the call has to name it.
     """
 
     stream: int
@@ -122,3 +148,5 @@ class Home:
     library: Library | None = None
     asked: bool = False
     kept: Any = None
+    copied: bool = False
+    unknown: str = ""

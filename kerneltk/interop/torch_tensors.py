@@ -7,8 +7,9 @@ float8, refuse tensors that require a gradient, and name no stream.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,19 @@ import numpy as np
 from kerneltk.core.arrays import byte_extent
 from kerneltk.core.dtypes import bfloat16
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.interop import exchange
 from kerneltk.interop.protocols import Memory, attempt
+from kerneltk.interop.torch_layout import tensor_layout
 
 
 def is_tensor(value: Any) -> bool:
     """Return whether a value is a tensor of torch."""
     torch = sys.modules.get("torch")
     kind = getattr(torch, "Tensor", None)
-    return kind is not None and isinstance(value, kind)
+    if kind is None or not isinstance(value, kind):
+        return False
+    _tell_of_table(torch)
+    return True
 
 
 def device_of(tensor: Any) -> tuple[str, int]:
@@ -41,6 +47,12 @@ def memory_of(tensor: Any) -> Memory:
 
 
 def _memory_of(tensor: Any) -> Memory:
+    if getattr(tensor, "is_nested", False):
+        raise ArgumentTypeError(
+            "A nested tensor cannot be passed to a kernel.\n"
+            "  Hint: pass 'torch.nested.to_padded_tensor(x, 0)', or its values and offsets as "
+            "arguments."
+        )
     if tensor.layout is not sys.modules["torch"].strided:
         raise ArgumentTypeError(
             f"A tensor of layout '{tensor.layout}' cannot be passed to a kernel.\n"
@@ -72,19 +84,19 @@ def dtype_of(tensor: Any) -> np.dtype[Any]:
     if name == "bfloat16":
         return bfloat16()
     if name.startswith("float8_"):
-        try:
-            import ml_dtypes
-        except ImportError:
-            found = None
-        else:
-            found = getattr(ml_dtypes, name, None)
+        found = _float8(name)
         if found is None:
             raise ArgumentTypeError(
                 f"A tensor of dtype '{tensor.dtype}' needs the package 'ml_dtypes', which defines "
                 "that for NumPy.\n  Hint: install 'ml_dtypes', or pass 'x.view(torch.uint8)'."
             )
-        dtype: np.dtype[Any] = np.dtype(found)
-        return dtype
+        return found
+    if getattr(tensor, "is_quantized", False):
+        raise ArgumentTypeError(
+            f"A quantized tensor, of dtype '{tensor.dtype}', cannot be passed to a kernel.\n"
+            "  Hint: pass 'x.int_repr()', with scale and zero point as arguments, or "
+            "'x.dequantize()'."
+        )
     if name not in _SAME_NAMES:
         raise ArgumentTypeError(
             f"A tensor of dtype '{tensor.dtype}' cannot be passed to a kernel: NumPy has no such "
@@ -99,6 +111,16 @@ _SAME_NAMES = frozenset((
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",
 ))  # fmt: skip
+
+
+def _float8(name: str) -> np.dtype[Any] | None:
+    """A dtype of `ml_dtypes`; None if that is not installed, or has none of that name."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    found = getattr(ml_dtypes, name, None)
+    return None if found is None else np.dtype(found)
 
 
 def lock_of(tensor: Any) -> tuple[str, str] | None:
@@ -161,6 +183,75 @@ def new_tensor(
     """Return a tensor in a block of memory that `TorchLibrary` allocated; strides in bytes."""
     steps = [step // dtype.itemsize for step in strides]
     return block.view(torch_dtype(sys.modules["torch"], dtype)).as_strided(shape, steps)
+
+
+# -- the C exchange table --------------------------------------------------------------------------
+
+
+def _named_dtype(code: int, bits: int) -> np.dtype[Any] | None:
+    name = exchange.dtype_name(code, bits)
+    if name == "bfloat16":
+        return bfloat16()
+    if name is not None and name.startswith("float8_"):
+        return _float8(name)
+    return np.dtype(name) if name in _SAME_NAMES else None
+
+
+def _note_writes_by(torch: Any) -> Callable[[list[Any]], None]:
+    """A function that counts writes to tensors."""
+    # What torch's public function calls takes half as long.
+    increment = getattr(torch._C, "_increment_version", torch.autograd.graph.increment_version)
+
+    def note_writes(tensors: list[Any]) -> None:
+        try:
+            increment(tensors)
+        except (RuntimeError, TypeError):  # one was made in inference mode, and counts nothing
+            for tensor in tensors:
+                note_write(tensor)
+
+    return note_writes
+
+
+def _maker_by(torch: Any) -> Callable[..., Callable[[], Any]]:
+    """A function that returns what makes tensors of a kind, on a GPU or (None) in host memory."""
+
+    def maker(
+        shape: tuple[int, ...], dtype: np.dtype[Any], order: str, device: int | None
+    ) -> Callable[[], Any]:
+        steps, step = [], 1
+        for extent in shape if order == "F" else reversed(shape):
+            steps.append(step)
+            step *= max(extent, 1)
+        where = torch.device("cpu") if device is None else torch.device("cuda", device)
+        in_order = tuple(steps if order == "F" else reversed(steps))
+        wanted = torch_dtype(torch, dtype)
+        return partial(torch.empty_strided, shape, in_order, dtype=wanted, device=where)
+
+    return maker
+
+
+@lru_cache(maxsize=1)
+def _tell_of_table(torch: Any) -> None:
+    """Tell who reads tables of torch's, if it has one."""
+    kind = torch.Tensor
+    table = getattr(kind, "__dlpack_c_exchange_api__", None)
+    if table is None:
+        return
+    exchange.tell_of(
+        exchange.ExchangeLibrary(
+            (kind, torch.nn.Parameter),
+            table,
+            _named_dtype,
+            (kind.is_neg, kind.is_conj),
+            kind.untyped_storage,
+            kind.storage_offset,
+            "requires_grad",
+            lambda tensor: lock_of(tensor) is None,
+            _note_writes_by(torch),
+            _maker_by(torch),
+            tensor_layout(torch),
+        )
+    )
 
 
 class TorchLibrary:

@@ -24,8 +24,9 @@
 #define MOST_KNOWN 4096  /* plans, by what arrays are */
 #define MOST_HELD (64ll << 20) /* bytes of blocks that they may keep */
 #define KNOWN_SHAPES 4   /* of launches, in a plan */
-#define ARRANGEMENT 2 /* of descriptions: another number for other ones */
+#define ARRANGEMENT 6 /* of descriptions: another number for other ones */
 #define VARYING (-1)
+#define LEGACY_STREAM 1 /* CUDA's handle of the default stream, as 0 is */
 #define QUIET (1ll << 62) /* see `kerneltk.backends.base` */
 
 #ifdef Py_BEGIN_CRITICAL_SECTION
@@ -128,7 +129,8 @@ static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, Py
     if (step == GO) {
         Plan *p;
         step = find_plan(l, &c, extra, &p);
-        elsewhere = l->unplanned;
+        /* Python plans for the backend's own arrays. */
+        elsewhere = c.library ? l->dispatch : l->unplanned;
         if (step == GO) {
             step = p->is_slow ? SLOW : launch_by(l, &c, p, NULL, stream, &result);
             Py_DECREF(p);
@@ -242,6 +244,8 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
     Py_RETURN_NONE;
 }
 
+#include "launcher_calls.h"
+
 /* ---- the types ---- */
 
 #include "launcher_making.h"
@@ -348,6 +352,9 @@ static PyObject *numpy_fields(PyObject *module, PyObject *object) {
 }
 
 static PyMethodDef module_methods[] = {
+    {"add_library", add_library, METH_VARARGS, add_library_doc},
+    {"call_methods", call_methods, METH_O, call_methods_doc},
+    {"call_by_kind", call_by_kind, METH_O, call_by_kind_doc},
     {"numpy_fields", numpy_fields, METH_O, numpy_fields_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -366,6 +373,13 @@ static int prepare_module(PyObject *module) {
         {&str_view, "view"},     {&str_u2, "u2"},               {&str_real, "real"},
         {&str_imag, "imag"},     {&str_configure, "configure"}, {&str_C, "C"},
         {&str_new_buffer, "new_buffer"}, {&str_arguments, "arguments"}, {&str_large_grid, "large grid"},
+        {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},
+        {&str_recent, "recent"}, {&str_launcher, "_launcher"}, {&str_run, "run"},
+        {&str_count, "_count"}, {&str_own_grid, "_grid"}, {&str_own_block, "_block"},
+        {&str_own_shared, "_shared"}, {&str_own_stream, "_stream"}, {&str_kernel, "_kernel"},
+        {&str_launch_new, "_launch_new"}, {&str_shortcut, "_shortcut"},
+        {&str_shortcut_out, "_shortcut_out"}, {&str_is_raw, "_is_raw"}, {&str_out, "out"},
+        {&str_call, "__call__"}, {&str_call_kind, "_call_kind"},
     };
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         if (!(*names[k].name = PyUnicode_InternFromString(names[k].value))) return -1;
@@ -376,7 +390,9 @@ static int prepare_module(PyObject *module) {
     if (!struct_type) return -1;
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
-    if (!plan_type || !launcher_type) return -1;
+    called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);
+    if (!plan_type || !launcher_type || !called_type) return -1;
+    if (PyModule_AddObjectRef(module, "Called", (PyObject *)called_type)) return -1;
     if (PyModule_AddIntMacro(module, ARRANGEMENT)) return -1;
     return PyModule_AddObjectRef(module, "Launcher", (PyObject *)launcher_type);
 }

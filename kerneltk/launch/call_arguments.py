@@ -12,7 +12,7 @@ from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop.streams import stream_handle
 from kerneltk.launch.launch_config import is_size
 from kerneltk.signature.parameters import NO_DEFAULT, Signature
@@ -164,8 +164,16 @@ def import_arrays(
     adoption = foreign_arrays.Adoption()
     chosen: Backend | None = None
     first = 0
+    parameters = signature.parameters
+
+    def named(index: int) -> tuple[str, Snippet | None]:
+        name = parameters[index].name
+        if name.startswith("_kt_"):  # a mask's, which is the call's word
+            return name.removeprefix("_kt_"), None
+        return name, signature.snippet(index)
+
     for index, argument in enumerate(args):
-        own, value = adoption.take(argument, index)
+        own, value = adoption.take(argument, index, named)
         if own is None:
             _check_number(signature, index, value)
         elif chosen is None:
@@ -184,11 +192,7 @@ def import_arrays(
         values.append(value)
     if chosen is None:
         chosen = foreign_arrays.backend_named(backend)
-    parameters = signature.parameters
-    adoption.check_writes(
-        lambda index: not parameters[index].is_const,
-        lambda index: (parameters[index].name, signature.snippet(index)),
-    )
+    adoption.check_writes(lambda index: not parameters[index].is_const, named)
     return tuple(values), chosen, adoption
 
 

@@ -29,6 +29,8 @@ from kerneltk.backends.base import (
 )
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
+from kerneltk.interop import exchange
+from kerneltk.launch.called import built_module
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
 
 _NAME = "kerneltk.launch._launcher"
@@ -45,7 +47,6 @@ _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
 _MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
 _NUMBERS = (int, float, complex, np.generic)
 _VARYING = -1
-_ARRANGEMENT = 2  # of the descriptions; the module's own is the same
 
 
 class _Loader:
@@ -92,7 +93,10 @@ class _Loader:
             found = _built() or _compiled_here(only_made)
             if found is None and only_made:
                 return False
-            self._module = found if found is None or _reads_numpy(found) else None
+            if found is not None and _reads_numpy(found):
+                add_library = found.add_library
+                exchange.read_by(lambda library: add_library(*library))
+                self._module = found
         except (BackendUnavailableError, CompileError):  # launchers are written in Python then
             pass
         except BaseException:
@@ -106,12 +110,7 @@ def _built() -> ModuleType | None:
     """The module that was built with the package, and knows the same descriptions."""
     if get_settings().host_sanitizers:
         return None
-    try:
-        from kerneltk.launch import _launcher  # type: ignore[attr-defined]
-    except ImportError:
-        return None
-    module: ModuleType = _launcher
-    return module if getattr(module, "ARRANGEMENT", None) == _ARRANGEMENT else None
+    return built_module()
 
 
 def _compiled_here(only_made: bool) -> ModuleType | None:
@@ -269,6 +268,7 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         spec.has_scratch and call.scratch_for is not None,
         spec.entry == "loop" and call.current_device is not None,
         -1 if spec.device is None or call.current_device is None else spec.device,
+        arrays.dlpack_devices,
         spec.returns,
         tuple(map(_leaf, leaves)),
         nodes,
@@ -286,6 +286,10 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         _layout(arrays, kinds),
         _path(address) if isinstance(address, str) else address,
         (call.current_stream, call.current_device, call.scratch_for, launching.native),
+        (
+            0 if call.stream_function is None else call.stream_function(),
+            0 if arrays.new_array_function is None else arrays.new_array_function(),
+        ),
         (arrays.allocate, arrays.allocate_memory, launching.launch, launching.failed),
     )
 

@@ -22,6 +22,7 @@ from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.launch import call_arguments
 from kerneltk.launch.plan import Plan, loop_launcher
+from kerneltk.launch.recording import recording_backend
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
@@ -58,6 +59,8 @@ class Dispatcher:
         What an argument that takes the call over is told it was.
     codes : dict, optional
         Where the sources are remembered, if another dispatcher's are to be there, too.
+    records : bool
+        Whether its launches go to the thread's recorder, and not to the device.
 
     Attributes
     ----------
@@ -73,9 +76,11 @@ class Dispatcher:
         definition: KernelDefinition,
         kernel: object = None,
         codes: dict[tuple[np.dtype[Any], ...], str] | None = None,
+        records: bool = False,
     ) -> None:
         self._definition = definition
         self._kernel = kernel
+        self._records = records
         self._nin = len(definition.signature.inputs)
         self._nargs = len(definition.signature.parameters)
         self._launchers: dict[tuple[type, ...], _Launcher] = {}
@@ -84,6 +89,11 @@ class Dispatcher:
         self.inline_cache: list[Run] = [
             functools.partial(self._first, count) for count in range(self._nargs + 1)
         ]
+
+    @functools.cached_property
+    def recording(self) -> Dispatcher:
+        """A dispatcher of the same kernel for calls that are recorded."""
+        return Dispatcher(self._definition, self._kernel, self.codes, records=True)
 
     def _first(self, count: int, *args: Any) -> Any:
         """Stand for a launcher of so many arguments before there is one."""
@@ -115,7 +125,7 @@ class Dispatcher:
         values, own, adoption = call_arguments.import_arrays(
             self._definition.signature, args, backend
         )
-        launcher = self._launcher(values, own)
+        launcher = self._launcher(values, recording_backend(own) if self._records else own)
         with adoption.launching(stream) as handle:
             if launcher.plans:
                 result = launcher.run(*values, handle, options)
@@ -153,7 +163,7 @@ class Dispatcher:
             row = launcher.plans[key] = plan.row()
         if any(launcher.is_array):  # other types do not tell the backend
             self.inline_cache[len(args)] = launcher.run
-        return launcher.run(*_apart(launcher, args, row, stream), stream, options)
+        return launcher.run(*self._apart(launcher, args, row, stream), stream, options)
 
     # -- plans ------------------------------------------------------------------------------
 
@@ -208,8 +218,30 @@ class Dispatcher:
                         hint="pass a copy.",
                     )
                 )
-            with backend.stream_context(stream):
-                copies[index] = copy_array(args[index])
+            copies[index] = self._copied(backend, args[index], stream)
+        return _replaced(args, copies)
+
+    def _copied(self, backend: Backend, array: Any, stream: int | None) -> Any:
+        """A copy of an array for a launch on a stream, after which nobody needs it. It is made as
+        launches are: a recorded one is made at each launch of the graph.
+        """
+        if self._records:
+            return _copier().recording.dispatch((array,), None, None)
+        with backend.stream_context(stream):
+            copy = copy_array(array)
+            backend.retain(copy, stream)
+        return copy
+
+    def _apart(
+        self, launcher: _Launcher, args: tuple[Any, ...], row: tuple[Any, ...], stream: int | None
+    ) -> tuple[Any, ...]:
+        """Copy the inputs that an output overlaps, as the launcher's plan tells."""
+        backend, pairs, copies = launcher.backend, launcher.overlaps, {}
+        limits = iter(row[len(row) - 3 * len(pairs) :])
+        for (k, j), low, high, same in zip(pairs, limits, limits, limits, strict=False):
+            distance = backend.describe(args[j])[1] - backend.describe(args[k])[1]
+            if k not in copies and low < distance < high and (same or distance):
+                copies[k] = self._copied(backend, args[k], stream)
         return _replaced(args, copies)
 
     def _plan(self, launcher: _Launcher, resolved: Resolved, options: Any) -> Plan:
@@ -309,20 +341,6 @@ def copy_array(array: Any) -> Any:
 def _replaced(args: tuple[Any, ...], values: dict[int, Any]) -> tuple[Any, ...]:
     """The arguments with some of them replaced; `args` itself where there are none."""
     return tuple(values.get(k, own) for k, own in enumerate(args)) if values else args
-
-
-def _apart(
-    launcher: _Launcher, args: tuple[Any, ...], row: tuple[Any, ...], stream: int | None
-) -> tuple[Any, ...]:
-    """Copy the inputs that an output overlaps, as the launcher's plan tells."""
-    backend, pairs, copies = launcher.backend, launcher.overlaps, {}
-    limits = iter(row[len(row) - 3 * len(pairs) :])
-    for (k, j), low, high, same in zip(pairs, limits, limits, limits, strict=False):
-        distance = backend.describe(args[j])[1] - backend.describe(args[k])[1]
-        if k not in copies and low < distance < high and (same or distance):
-            with backend.stream_context(stream):
-                copies[k] = copy_array(args[k])
-    return _replaced(args, copies)
 
 
 def _packs_equal(kind: type, dtype: np.dtype[Any]) -> bool:

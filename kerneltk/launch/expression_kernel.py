@@ -19,6 +19,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import NotCompiledError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.call_description import CallDescription
+from kerneltk.launch.called import Called
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
@@ -31,7 +32,7 @@ def given(path: str, doc: str) -> Any:
     return property(attrgetter(f"_definition.{path}"), doc=doc)
 
 
-class ExpressionKernel(ABC, Generic[D]):
+class ExpressionKernel(Called, ABC, Generic[D]):
     """The base of the kernels from expressions.
 
     Attributes
@@ -74,6 +75,10 @@ class ExpressionKernel(ABC, Generic[D]):
         signature = self._definition.signature
         kind = type(self).__name__
         return f"<{kind} {self.name}({signature.in_text}) -> ({signature.out_text})>"
+
+    @property
+    def _parameter_names(self) -> tuple[str, ...]:
+        return tuple(parameter.name for parameter in self._definition.signature.parameters)
 
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:

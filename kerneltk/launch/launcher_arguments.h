@@ -5,6 +5,8 @@
 struct array {
     PyObject *object, *memory, *dtype; /* borrowed */
     uintptr_t address;
+    const int64_t *shape, *strides; /* of an array of another library: in elements */
+    int ndim, device, itemsize;
 };
 
 struct call {
@@ -16,14 +18,20 @@ struct call {
     int word_count;
     PyObject *dtypes[MOST_LEAVES];
     int dtype_count;
-    unsigned alignment;
+    const struct library *library; /* whose arrays they are; NULL for the backend's own */
+    int64_t device;                /* of these arrays, or -1 */
+    int has_own;                   /* whether there are arrays of the backend's own */
 };
 
 /* What a step says: go on, an exception is set, do it in Python, another launcher's, no plan. */
 enum step { GO, FAILED, SLOW, MISSED };
 
 /* The rest of it is written before it is read: it takes pages. */
-static void begin_call(struct call *c) { c->owned_count = c->word_count = c->dtype_count = 0; }
+static void begin_call(struct call *c) {
+    c->owned_count = c->word_count = c->dtype_count = c->has_own = 0;
+    c->library = NULL;
+    c->device = -1;
+}
 
 static int own(struct call *c, PyObject *object) {
     if (!object) return 0;
@@ -183,8 +191,11 @@ static enum step read_by_attributes(Launcher *l, struct call *c, const struct le
     return GO;
 }
 
+#include "launcher_exchange.h"
+
 /* Reads where an array lies and, where there are plans, what it is. */
 static enum step read_array(Launcher *l, struct call *c, int index) {
+    if (c->library) return read_foreign(l, c, index);
     const struct leaf *leaf = &l->leaves[index];
     struct array *array = &c->arrays[index];
     PyObject *object = array->object = c->values[index];
@@ -223,9 +234,23 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     return GO;
 }
 
+/* Whether an argument is an array of another library's instead of the backend's own. All of a call are
+ * of one: several libraries' work has to be ordered. */
+static int is_foreign(Launcher *l, struct call *c, const struct node *node, PyObject *value) {
+    if (node->leaf < 0 || l->leaves[node->leaf].marshal != ADDRESS || !l->dlpack_devices[0]) return 0;
+    const struct library *library = library_of(Py_TYPE(value));
+    if (!library || (c->library && c->library != library)) return 0;
+    c->library = library;
+    return 1;
+}
+
 /* Takes an argument apart; a type that differs is for another launcher. */
 static enum step take(Launcher *l, struct call *c, const struct node *node, PyObject *value) {
-    if ((PyObject *)Py_TYPE(value) != node->type) return MISSED;
+    if ((PyObject *)Py_TYPE(value) != node->type) {
+        if (!is_foreign(l, c, node, value)) return MISSED;
+    } else if (node->leaf >= 0) {
+        c->has_own |= l->leaves[node->leaf].marshal == ADDRESS;
+    }
     if (node->leaf >= 0) {
         c->values[node->leaf] = value;
         return GO;
@@ -257,6 +282,7 @@ static enum step call_for_number(PyObject *function, int64_t *number) {
 static enum step read_arguments(Launcher *l, struct call *c) {
     unsigned every = 0;
     int read = 0;
+    if (c->library && c->has_own) return MISSED;
     for (int k = 0; k < l->leaf_count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
         if (leaf->marshal == ADDRESS && leaf->is_given) {
@@ -275,6 +301,7 @@ static enum step read_arguments(Launcher *l, struct call *c) {
         int64_t device;
         enum step step = call_for_number(l->current_device, &device);
         if (step != GO) return step;
+        if (c->library && device != c->device) return MISSED;
         if (!add_word(c, device)) return SLOW;
     }
     if (!read || !every) return add_word(c, 0) ? GO : SLOW;
@@ -308,6 +335,13 @@ static PyObject *shape_of_numpy(const Py_ssize_t *numbers, int count) {
 
 static int append_array(Launcher *l, struct call *c, int index, PyObject *list) {
     PyObject *object = c->values[index];
+    if (c->library) {
+        const struct array *array = &c->arrays[index];
+        int has_no_strides = l->contiguous.count && is_contiguous(array, 0);
+        return !PyList_Append(list, array->dtype) && append_new(list, shape_of_foreign(array, 0)) &&
+               append_new(list, has_no_strides ? Py_NewRef(Py_True) : shape_of_foreign(array, 1)) &&
+               (!l->device_path.count || append_new(list, PyLong_FromLong(array->device)));
+    }
     if (l->is_numpy) {
         const struct numpy_array *known = (const struct numpy_array *)object;
         return !PyList_Append(list, known->descr) &&
@@ -345,7 +379,8 @@ static PyObject *make_key(Launcher *l, struct call *c, PyObject *extra) {
     for (int k = 0; k < l->leaf_count && l->writable.count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
         if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written) continue;
-        if (!append_new(list, follow(c->values[k], &l->writable))) goto done;
+        PyObject *writable = c->library ? Py_NewRef(Py_True) : follow(c->values[k], &l->writable);
+        if (!append_new(list, writable)) goto done;
     }
     for (int k = 0; k < l->leaf_count; ++k)
         if (l->leaves[k].marshal == BYTES)

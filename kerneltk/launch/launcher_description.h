@@ -28,6 +28,8 @@ struct path { /* attributes, one of the other */
     PyObject *names[3];
 };
 
+struct library;
+
 enum access_kind { BY_PATH, BY_OFFSET, BY_FUNCTION };
 
 struct access {
@@ -79,6 +81,7 @@ typedef struct {
     int current_device_in_key, arguments, leaf_count, packed_count, head_count, value_count;
     int overlap_count, output_count;
     int64_t device; /* -1 for none */
+    int dlpack_devices[2]; /* DLPack's numbers of where the backend's arrays are; 0 for none */
     struct node *nodes;
     struct leaf leaves[MOST_LEAVES];
     int packed[MOST_LEAVES], outputs[MOST_LEAVES];
@@ -88,6 +91,12 @@ typedef struct {
     struct access address;
     struct layout layout;
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
+    intptr_t (*stream_function)(void); /* what `current_stream` says, or NULL */
+    PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
+    struct {
+        int64_t device, size;
+        uintptr_t address;
+    } scratch; /* of the default stream, which is not captured; memory for scratch is kept for good */
     PyObject *resolve; /* returns the address of what launches, or 0 */
     uintptr_t native;
     int is_resolved;
@@ -113,6 +122,8 @@ typedef struct {
     int is_slow, code_count, pointer_count, word_count, next_shape;
     int64_t function, grid, chunk, block, scratch;
     PyObject *shape, *order, *shapes;
+    int64_t *extents; /* of an array in the order of C that a launch allocates, or NULL */
+    Py_ssize_t ndim;
     Py_ssize_t size; /* of a block; scratch memory that is in it begins as zeros, too */
     char *content;   /* of a new block, up to `filled` bytes; the others are zeros */
     Py_ssize_t filled;
@@ -124,6 +135,9 @@ typedef struct {
     int64_t *limits;
     int64_t *words;
     struct shape known_shapes[KNOWN_SHAPES];
+    const struct library *makers_library; /* whose outputs `makers` make, on `makers_device` */
+    int64_t makers_device;
+    PyObject *makers; /* a tuple, or NULL */
 } Plan;
 
 static PyTypeObject *plan_type, *launcher_type;

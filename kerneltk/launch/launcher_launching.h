@@ -249,15 +249,75 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     return done ? 0 : -1;
 }
 
+/* What makes a plan's outputs where the arrays are a library's: a new reference. */
+static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
+    PyObject *makers = NULL;
+    LOCK(p);
+    if (p->makers && p->makers_library == c->library && p->makers_device == c->device)
+        makers = Py_NewRef(p->makers);
+    UNLOCK();
+    if (makers) return makers;
+    PyObject *device = l->is_numpy ? Py_NewRef(Py_None) : PyLong_FromLongLong(c->device), *before;
+    makers = device ? PyTuple_New(l->output_count) : NULL;
+    for (int k = 0; makers && k < l->output_count; ++k) {
+        PyObject *dtype = PyTuple_GET_ITEM(p->row, 11 + 2 * k);
+        PyObject *maker = PyObject_CallFunctionObjArgs(c->library->maker, p->shape, dtype, p->order, device, NULL);
+        if (!maker) {
+            Py_CLEAR(makers);
+            break;
+        }
+        PyTuple_SET_ITEM(makers, k, maker);
+    }
+    Py_XDECREF(device);
+    if (!makers) return NULL;
+    LOCK(p);
+    before = p->makers;
+    p->makers = Py_NewRef(makers);
+    p->makers_library = c->library;
+    p->makers_device = c->device;
+    UNLOCK();
+    Py_XDECREF(before);
+    return makers;
+}
+
+/* Allocates outputs by the library whose arrays the others are. */
+static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
+    PyObject *makers = makers_of(l, c, p);
+    if (!own(c, makers)) return FAILED;
+    for (int k = 0; k < l->output_count; ++k) {
+        int index = l->outputs[k];
+        if (l->leaves[index].is_given) continue;
+        struct dl_tensor tensor;
+        PyObject *made = PyObject_CallNoArgs(PyTuple_GET_ITEM(makers, k));
+        if (!own(c, made) || c->library->table->read(made, &tensor)) return FAILED;
+        c->values[index] = made;
+        c->arrays[index].address = (uintptr_t)tensor.data + tensor.byte_offset;
+    }
+    return GO;
+}
+
 /* Allocates the outputs that callers do not give. */
-static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
+static enum step allocate(Launcher *l, struct call *c, Plan *p) {
     Py_ssize_t at = 11;
+    int is_given = 1;
+    for (int k = 0; k < l->output_count; ++k) is_given &= l->leaves[l->outputs[k]].is_given;
+    if (is_given) return GO;
+    if (c->library) return allocate_foreign(l, c, p);
     for (int k = 0; k < l->output_count; ++k, at += 2) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
         PyObject *dtype = PyTuple_GET_ITEM(p->row, at), *made;
         struct array *array = &c->arrays[index];
-        if (!l->allocate_memory) {
+        if (p->extents) {
+            const int64_t *shape[3] = {p->extents, p->extents + p->ndim, p->extents + p->ndim};
+            made = l->new_array(l->layout.kind, shape, dtype, Py_None);
+            if (!own(c, made)) return FAILED;
+            PyObject *memory = FIELD(PyObject *, made, l->layout.memory);
+            if ((PyObject *)Py_TYPE(memory) == l->layout.memory_kind)
+                array->address = FIELD(uintptr_t, memory, l->layout.address);
+            else if (!read_address(&l->address, memory, &array->address))
+                return FAILED;
+        } else if (!l->allocate_memory) {
             made = PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, p->order, NULL);
             if (!own(c, made)) return FAILED;
             if (l->is_numpy)
@@ -283,10 +343,17 @@ static enum step allocate(Launcher *l, struct call *c, const Plan *p) {
     return GO;
 }
 
-static int find_stream(Launcher *l, PyObject *given, uintptr_t *stream) {
+static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintptr_t *stream) {
     *stream = 0;
     if (given != Py_None) return as_address(given, stream);
     if (!l->current_stream) return 1;
+    if (c->library) return foreign_stream(c, l->dlpack_devices[0], stream);
+    if (l->stream_function) {
+        intptr_t current = l->stream_function();
+        if (current == -1 && PyErr_Occurred()) return 0;
+        *stream = (uintptr_t)current;
+        return 1;
+    }
     PyObject *current = PyObject_CallNoArgs(l->current_stream);
     PyObject *handle = current ? PyObject_GetAttr(current, str_ptr) : NULL;
     Py_XDECREF(current);
@@ -296,9 +363,27 @@ static int find_stream(Launcher *l, PyObject *given, uintptr_t *stream) {
     return done;
 }
 
+/* Whether scratch memory of the default stream was taken before; takes it then. */
+static int knows_scratch(Launcher *l, int64_t device, int64_t size, int64_t *scratch) {
+    int is_known;
+    LOCK(l);
+    is_known = l->scratch.device == device && size <= l->scratch.size;
+    if (is_known) *scratch = (int64_t)l->scratch.address;
+    UNLOCK();
+    return is_known;
+}
+
 static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *scratch) {
     *scratch = 0;
     if (!size) return 1;
+    int64_t device = 0;
+    int is_default = stream <= LEGACY_STREAM;
+    if (is_default && l->current_device) {
+        enum step step = call_for_number(l->current_device, &device);
+        if (step == FAILED) return 0;
+        is_default = step == GO;
+    }
+    if (is_default && knows_scratch(l, device, size, scratch)) return 1;
     PyObject *handle = PyLong_FromUnsignedLongLong(stream), *bytes = PyLong_FromLongLong(size);
     PyObject *found = NULL;
     if (handle && bytes) found = PyObject_CallFunctionObjArgs(l->scratch_for, handle, bytes, NULL);
@@ -308,6 +393,13 @@ static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *sc
     int done = found && as_address(found, &address);
     Py_XDECREF(found);
     *scratch = (int64_t)address;
+    if (done && is_default) {
+        LOCK(l);
+        l->scratch.device = device;
+        l->scratch.size = size;
+        l->scratch.address = address;
+        UNLOCK();
+    }
     return done;
 }
 
@@ -352,6 +444,8 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     struct launch launch = {.plan = p};
     enum step step = check_arrays(l, c, p);
     if (step != GO) return step;
+    /* What is allocated for another stream than the library's is ordered by Python. */
+    if (c->library && stream != Py_None && l->output_count) return MISSED;
     if (l->is_grid) {
         step = find_shape(p, shape[0], shape[1], shape[2], launch.shape);
         if (step != GO) return step;
@@ -359,7 +453,7 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
         step = allocate(l, c, p);
         if (step != GO) return step;
     }
-    if (!find_stream(l, stream, &launch.stream)) return slowly();
+    if (!find_stream(l, c, stream, &launch.stream)) return slowly();
     int64_t scratch = 0;
     if (l->takes_scratch && !find_scratch(l, launch.stream, p->scratch, &scratch)) return FAILED;
     _Alignas(64) char small[STACK_BLOCK];
@@ -375,6 +469,7 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     else if (launch_now(l, &launch))
         step = FAILED;
     if (block != small) give_block(p, block, step == GO);
+    if (step == GO && c->library && !note_writes(l, c)) step = FAILED;
     if (step == GO && !(*result = result_of(l, c))) step = FAILED;
     return step;
 }

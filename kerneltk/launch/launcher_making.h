@@ -96,19 +96,21 @@ static PyObject *or_null(PyObject *object) { return object == Py_None ? NULL : o
 /* Launcher(kept): a tuple of what follows, which `kerneltk.launch.compiled` arranges. */
 static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *words) {
     PyObject *nodes, *leaves, *packed, *head, *values, *overlaps, *outputs, *paths, *calls, *functions;
+    unsigned long long stream_function, new_array;
     PyObject *address, *layout, *bound, *plans, *dispatch, *unplanned, *make_slow;
     int is_grid, is_numpy, takes_scratch, key_has_device;
     const char *returns;
     long long device;
+    int devices[2];
     if (words && PyDict_GET_SIZE(words)) {
         PyErr_SetString(PyExc_TypeError, "a launcher takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "ppppLsO!O!O!O!O!O!O!O!OOO!O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
-                          &key_has_device, &device, &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
+    if (!PyArg_ParseTuple(args, "ppppL(ii)sO!O!O!O!O!O!O!O!OOO!(KK)O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
+                          &key_has_device, &device, &devices[0], &devices[1], &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
                           &nodes, &PyTuple_Type, &packed, &PyTuple_Type, &head, &PyTuple_Type, &values,
                           &PyTuple_Type, &overlaps, &PyTuple_Type, &outputs, &PyTuple_Type, &paths,
-                          &layout, &address, &PyTuple_Type, &calls, &PyTuple_Type, &functions, &bound, &plans,
+                          &layout, &address, &PyTuple_Type, &calls, &stream_function, &new_array, &PyTuple_Type, &functions, &bound, &plans,
                           &dispatch, &unplanned, &make_slow))
         return NULL;
     if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
@@ -126,6 +128,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->takes_scratch = takes_scratch;
     l->current_device_in_key = key_has_device;
     l->device = device;
+    memcpy(l->dlpack_devices, devices, sizeof devices);
     l->returns_none = !strcmp(returns, "none");
     l->returns_tuple = !strcmp(returns, "tuple");
     l->leaf_count = (int)PyTuple_GET_SIZE(leaves);
@@ -171,6 +174,8 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         l->address.kind = BY_FUNCTION;
         l->address.function = address;
     }
+    l->stream_function = (intptr_t(*)(void))(uintptr_t)stream_function;
+    l->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
     l->current_stream = or_null(PyTuple_GET_ITEM(calls, 0));
     l->current_device = or_null(PyTuple_GET_ITEM(calls, 1));
     l->scratch_for = or_null(PyTuple_GET_ITEM(calls, 2));

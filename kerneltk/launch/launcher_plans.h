@@ -8,6 +8,7 @@ static int plan_traverse(Plan *p, visitproc visit, void *arg) {
     Py_VISIT(p->extra);
     Py_VISIT(p->dtypes);
     Py_VISIT(p->shapes);
+    Py_VISIT(p->makers);
     return 0;
 }
 
@@ -18,8 +19,10 @@ static void plan_dealloc(Plan *p) {
     Py_XDECREF(p->extra);
     Py_XDECREF(p->dtypes);
     Py_XDECREF(p->shapes);
+    Py_XDECREF(p->makers);
     PyMem_Free(p->content);
     free(p->spare);
+    PyMem_Free(p->extents);
     PyMem_Free(p->codes);
     PyMem_Free(p->pointers);
     PyMem_Free(p->numbers);
@@ -184,6 +187,15 @@ static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct
         p->shape = PyTuple_GET_ITEM(row, 8);
         p->order = PyTuple_GET_ITEM(row, 9);
         at = 11 + 2 * l->output_count;
+        if (!PyUnicode_Check(p->order)) goto unknown;
+        if (l->new_array && l->has_layout && PyUnicode_Compare(p->order, str_C) == 0) {
+            if (!PyTuple_Check(p->shape)) goto unknown;
+            p->ndim = PyTuple_GET_SIZE(p->shape);
+            p->extents = PyMem_Calloc((size_t)p->ndim + 1, sizeof *p->extents);
+            if (!p->extents) goto failed;
+            for (Py_ssize_t k = 0; k < p->ndim; ++k)
+                if (!number_at(p->shape, k, &p->extents[k])) goto unknown;
+        }
     }
     if (!block || !read_block(p, block) || !read_packer(p, packer)) goto unknown;
     /* The rest: extents, then three limits an overlap. */
@@ -313,7 +325,9 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         if (array->address & leaf->address_unit) return SLOW;
         if (leaf->guards & DENSE) {
             int dense;
-            if (l->is_numpy)
+            if (c->library)
+                dense = is_contiguous(array, 0) || is_contiguous(array, 1);
+            else if (l->is_numpy)
                 dense = ((const struct numpy_array *)object)->flags & (C_CONTIGUOUS | F_CONTIGUOUS);
             else if (l->has_layout && FIELD(char, object, l->layout.contiguous))
                 dense = 1;
@@ -321,19 +335,21 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
                 dense = is_true(object, &l->dense);
             if (dense <= 0) return slowly();
         }
-        if (leaf->guards & WRITABLE) {
+        if (leaf->guards & WRITABLE && !c->library) {
             int writable = l->is_numpy ? ((const struct numpy_array *)object)->flags & WRITEABLE
                                        : is_true(object, &l->writable);
             if (writable <= 0) return slowly();
         }
-        if (leaf->guards & ON_DEVICE) {
+        if (leaf->guards & ON_DEVICE && !c->library) {
             PyObject *device = follow(array->memory, &l->device_path);
             if (!device) return slowly();
             long long number = PyLong_AsLongLong(device);
             Py_DECREF(device);
             if (number != l->device) return slowly();
         }
-        if (leaf->bytes_unit) {
+        if (leaf->bytes_unit && c->library) {
+            if ((uint64_t)bytes_of(array) % (leaf->bytes_unit + 1)) return SLOW;
+        } else if (leaf->bytes_unit) {
             PyObject *bytes = PyObject_GetAttr(object, str_nbytes);
             if (!bytes) return slowly();
             long long number = PyLong_AsLongLong(bytes);

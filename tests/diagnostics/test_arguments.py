@@ -259,13 +259,19 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "masked array": (
         lambda: K(np.ma.array(X), X, 1),
         TYPE,
-        "A masked array has no place for its mask in a kernel.\n"
+        "The argument for 'x' cannot be taken: a masked array has no place for its mask in a "
+        "kernel.\n"
+        "  in_params: T x, T w, float32 a\n"
+        "             ^^^\n"
         "  Hint: pass 'x.filled(value)', or data and mask as two arguments.",
     ),
     "other device": (
         lambda: K(X, OnOtherDevice(), 1),
         TYPE,
-        "An array of type 'OnOtherDevice' is on a device that kernels do not reach.",
+        "The argument for 'w' cannot be taken: an array of type 'OnOtherDevice' is on a device "
+        "that kernels do not reach.\n"
+        "  in_params: T x, T w, float32 a\n"
+        "                  ^^^",
     ),
     "out of range": (
         lambda: SMALL(300, X),

@@ -398,7 +398,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         ArgumentTypeError,
         """
         'stream' must be a stream, not an object of type 'str'.
-          Hint: pass a stream of CuPy, torch or numba, an object with '__cuda_stream__', or a stream's handle.
+          Hint: pass a stream of CuPy, torch, numba or cuda.core, an object with '__cuda_stream__', or a stream's handle.
         """,
     ),
     "a class decorated": (

@@ -114,7 +114,10 @@ CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
     ),
     "masked array": (
         lambda: SUM(np.ma.array(X)), TYPE,
-        "A masked array has no place for its mask in a kernel.\n"
+        "The argument for 'x' cannot be taken: a masked array has no place for its mask in a "
+        "kernel.\n"
+        "  in_params: T x\n"
+        "             ^^^\n"
         "  Hint: pass 'x.filled(value)', or data and mask as two arguments.",
     ),
     "shapes": (
@@ -146,7 +149,7 @@ CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
     "stream": (
         lambda: SUM(X, stream="s"), TYPE,
         "'stream' must be a stream, not an object of type 'str'.\n  Hint: pass a stream of CuPy, "
-        "torch or numba, an object with '__cuda_stream__', or a stream's handle.",
+        "torch, numba or cuda.core, an object with '__cuda_stream__', or a stream's handle.",
     ),
     "out of range": (
         lambda: SCALED(X, 300), ScalarOverflowError,

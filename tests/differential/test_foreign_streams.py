@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gc
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from kerneltk import (
     ArgumentValueError,
     ElementwiseKernel,
     KernelToolkitError,
+    LaunchError,
     RawKernel,
     ReductionKernel,
     jit,
@@ -23,17 +23,12 @@ from kerneltk import (
 )
 
 from ..unit.front_ends import each_front_end, reduction, size_of_output
+from .interop_cases import STREAMS, VALUES, cuda_core, imported
 
 pytestmark = pytest.mark.gpu
 
 CYCLES = 100_000_000  # some 50 ms of a GPU: work that comes too early is seen
 SCALE = "y = a * x"
-
-
-def imported(name: str) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what other libraries do at their import
-        return pytest.importorskip(name)
 
 
 @pytest.fixture(scope="module")
@@ -417,6 +412,404 @@ def test_arrays_of_jax(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernel(x, 2.0).astype("float32").tolist() == [2] * 8
     with pytest.raises(ArgumentValueError, match="JAX's, whose arrays never change"):
         kernel(x, 2.0, x)
+
+
+# -- each library, each front-end, each kind of stream -------------------------------------------
+#
+# Arrays are written by work that a stream has yet to do. A launch that goes to any other stream, or
+# is not ordered with this one, reads them before that.
+
+SPIN = r"""
+extern "C" __global__ void spin(long long cycles) {
+    const long long begin = clock64();
+    while (clock64() - begin < cycles) {}
+}
+"""
+
+
+class Late:
+    """Arrays whose elements a stream writes after a long while.
+
+    Parameters
+    ----------
+    stream : cupy.cuda.Stream
+        One that does not wait for the default stream.
+    """
+
+    def __init__(self, cupy: Any, stream: Any) -> None:
+        self._cupy, self.stream = cupy, stream
+        self._spin = cupy.RawKernel(SPIN, "spin")
+        self._spin((1,), (1,), (np.int64(1),))  # it is compiled before anything is raced
+        self._values = cupy.asarray(VALUES)
+        self._done = cupy.cuda.Event(disable_timing=True)
+        cupy.cuda.Device().synchronize()
+
+    def write(self, *aliases: Any) -> None:
+        """Let the stream write the values, after some 50 ms."""
+        with self.stream:
+            self._spin((1,), (1,), (np.int64(CYCLES),))
+        for alias in aliases:
+            self._cupy.cuda.runtime.memcpyAsync(
+                alias.data.ptr, self._values.data.ptr, alias.nbytes, 3, self.stream.ptr
+            )  # from device to device
+        self._done.record(self.stream)
+
+    def is_pending(self) -> bool:
+        """Whether the arrays are still to be written."""
+        return not self._done.done
+
+
+class Foreign(NamedTuple):
+    """A library's way to make an array, and to say where its work is queued.
+
+    `make` returns an array of zeros and CuPy's in the same memory. `given` returns the array as it
+    is passed after work on a stream; `on` a context in which the library's current stream is that.
+    """
+
+    make: Callable[[int], tuple[Any, Any]]
+    given: Callable[[Any, Any], Any]
+    on: Callable[[Any], Any]
+
+
+class ExporterOfDlpack:
+    """Has DLPack, and orders its work on a stream before the consumer's."""
+
+    def __init__(self, alias: Any, stream: Any) -> None:
+        self._alias, self._stream = alias, stream
+
+    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
+        with self._stream:
+            return self._alias.__dlpack__(stream=stream, **options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._alias.__dlpack_device__()
+
+
+def foreign(name: str, cupy: Any) -> Foreign:
+    """Return a library by its name; skips where it is missing."""
+
+    def of_cupy(size: int) -> tuple[Any, Any]:
+        made = cupy.zeros(size, "f")
+        return made, made
+
+    if name == "cupy":
+        return Foreign(of_cupy, lambda array, stream: array, lambda stream: stream)
+    if name == "interface":
+        return Foreign(
+            of_cupy,
+            lambda array, stream: Exporter(array, stream=stream.ptr),
+            lambda stream: nullcontext(),
+        )
+    if name == "dlpack":
+        return Foreign(of_cupy, ExporterOfDlpack, lambda stream: nullcontext())
+    if name == "torch":
+        torch = imported("torch")
+
+        def of_torch(size: int) -> tuple[Any, Any]:
+            made = torch.zeros(size, device="cuda")
+            return made, cupy.asarray(made)
+
+        return Foreign(
+            of_torch,
+            lambda array, stream: array,
+            lambda stream: torch.cuda.stream(torch.cuda.ExternalStream(stream.ptr)),
+        )
+    numba = imported("numba.cuda")
+
+    def of_numba(size: int) -> tuple[Any, Any]:
+        made = numba.to_device(np.zeros(size, np.float32))
+        return made, cupy.asarray(made)
+
+    return Foreign(
+        of_numba,
+        lambda array, stream: array.bind(numba.external_stream(stream.ptr)),
+        lambda stream: nullcontext(),
+    )
+
+
+LIBRARIES = ("cupy", "torch", "numba", "interface", "dlpack")
+each_library = pytest.mark.parametrize("library", LIBRARIES)
+
+
+def reference(make: Any, cupy: Any) -> Any:
+    """Return what a launch writes, for NumPy's arrays."""
+    want = np.zeros(size_of_output(make), np.float32)
+    make()(VALUES, want)
+    assert want.any()
+    return want
+
+
+@pytest.mark.filterwarnings("ignore")
+@each_front_end
+@each_library
+def test_a_launch_goes_where_the_librarys_work_goes(library: str, make: Any, cupy: Any) -> None:
+    launch, want, size = make(), reference(make, cupy), size_of_output(make)
+    own = foreign(library, cupy)
+    late = Late(cupy, cupy.cuda.Stream(non_blocking=True))
+    for is_raced in (False, True):  # everything is loaded before it is raced
+        x, x_alias = own.make(4)
+        y, y_alias = own.make(size)
+        cupy.cuda.Device().synchronize()
+        if is_raced:
+            late.write(x_alias)
+        with own.on(late.stream):
+            launch(own.given(x, late.stream), own.given(y, late.stream))
+        if is_raced:
+            assert late.is_pending()  # the launch waited for nothing
+        cupy.cuda.Device().synchronize()
+    np.testing.assert_array_equal(y_alias.get(), want)
+
+
+OWNERS = {"torch": "torch", "numba": "numba"}  # of results; all others' are CuPy's
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in allocating() if name != "along an axis"])
+@each_library
+def test_results_are_of_the_librarys_kind(library: str, name: str, cupy: Any) -> None:
+    own, stream = foreign(library, cupy), cupy.cuda.Stream(non_blocking=True)
+    late = Late(cupy, stream)
+    call = allocating()[name]
+    want = call(cupy.asarray(VALUES)).get()
+    y: Any = None
+    for is_raced in (False, True):
+        y = None  # its memory is the next one's
+        x, alias = own.make(4)
+        cupy.cuda.Device().synchronize()
+        if is_raced:
+            late.write(alias)
+        with own.on(stream):
+            y = call(own.given(x, stream))
+        if is_raced:
+            assert late.is_pending()
+        cupy.cuda.Device().synchronize()
+    assert type(y).__module__.partition(".")[0] == OWNERS.get(library, "cupy")
+    np.testing.assert_array_equal(cupy.asarray(y).get(), want)
+
+
+@pytest.mark.filterwarnings("ignore")
+@each_front_end
+def test_numbas_arrays_without_a_stream(make: Any, cupy: Any) -> None:
+    launch, want = make(), reference(make, cupy)
+    own = foreign("numba", cupy)
+    late = Late(cupy, cupy.cuda.Stream.null)
+    for _ in range(2):
+        x, x_alias = own.make(4)
+        y, y_alias = own.make(size_of_output(make))
+        cupy.cuda.Device().synchronize()
+        late.write(x_alias)
+        with cupy.cuda.Stream(non_blocking=True):  # CuPy's current stream is not numba's
+            launch(x, y)
+        cupy.cuda.Device().synchronize()
+    np.testing.assert_array_equal(y_alias.get(), want)
+
+
+@pytest.mark.filterwarnings("ignore")
+@each_front_end
+@pytest.mark.parametrize("kind", STREAMS)
+def test_a_stream_of_each_kind(kind: str, make: Any, cupy: Any) -> None:
+    launch, want, size = make(), reference(make, cupy), size_of_output(make)
+    late = Late(cupy, cupy.cuda.Stream(non_blocking=True))
+    given = STREAMS[kind](late.stream)
+    for library in ("cupy", "torch") if kind in ("CuPy's", "torch's", "`int`") else ("cupy",):
+        own = foreign(library, cupy)
+        for is_raced in (False, True):
+            x, x_alias = own.make(4)
+            y, y_alias = own.make(size)
+            cupy.cuda.Device().synchronize()
+            if is_raced:
+                late.write(x_alias)
+            launch(x, y, stream=given)
+            if is_raced:
+                assert late.is_pending()
+            cupy.cuda.Device().synchronize()
+        np.testing.assert_array_equal(y_alias.get(), want)
+
+
+PAIRS = [(a, b) for a in LIBRARIES for b in LIBRARIES if a != b]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_mixed_libraries_wait_for_each_other(first: str, second: str, cupy: Any) -> None:
+    """Of two arrays each is written late by its own library; the output is read by either."""
+    kernel = ElementwiseKernel("T x, T w", "T y, T z", "y = x + w; z = x + 2 * w", "both")
+    own, other = foreign(first, cupy), foreign(second, cupy)
+    left, right = (Late(cupy, cupy.cuda.Stream(non_blocking=True)) for _ in range(2))
+    copies = [cupy.zeros(4, "f") for _ in range(2)]
+    for is_raced in (False, True):
+        (x, x_alias), (y, y_alias) = own.make(4), own.make(4)
+        (w, w_alias), (z, z_alias) = other.make(4), other.make(4)
+        cupy.cuda.Device().synchronize()
+        if is_raced:
+            left.write(x_alias)
+            right.write(w_alias)
+        with own.on(left.stream), other.on(right.stream):
+            kernel(
+                own.given(x, left.stream),
+                other.given(w, right.stream),
+                own.given(y, left.stream),
+                other.given(z, right.stream),
+            )
+        # What each library does next comes after the launch: it reads one output each, and writes
+        # to its input.
+        for late, output, copy, given in (
+            (left, y_alias, copies[0], x_alias), (right, z_alias, copies[1], w_alias),
+        ):  # fmt: skip
+            move = cupy.cuda.runtime.memcpyAsync
+            if "dlpack" not in (first, second):  # which orders earlier work alone
+                move(copy.data.ptr, output.data.ptr, copy.nbytes, 3, late.stream.ptr)
+                cupy.cuda.runtime.memsetAsync(given.data.ptr, 0, given.nbytes, late.stream.ptr)
+        cupy.cuda.Device().synchronize()
+    np.testing.assert_array_equal(y_alias.get(), 2 * VALUES)
+    np.testing.assert_array_equal(z_alias.get(), 3 * VALUES)
+    if "dlpack" not in (first, second):
+        np.testing.assert_array_equal(copies[0].get(), 2 * VALUES)
+        np.testing.assert_array_equal(copies[1].get(), 3 * VALUES)
+
+
+# -- captures of each library ---------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+@each_front_end
+@pytest.mark.parametrize("library", ["cupy", "numba", "interface"])
+def test_captures_of_cupy_hold_launches(library: str, make: Any, cupy: Any) -> None:
+    launch, want = make(), reference(make, cupy)
+    own, stream = foreign(library, cupy), cupy.cuda.Stream(non_blocking=True)
+    x, x_alias = own.make(4)
+    y, y_alias = own.make(size_of_output(make))
+    given = own.given(x, stream), own.given(y, stream)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        stream.begin_capture()
+        launch(*given, stream=stream)
+        graph = stream.end_capture()
+    cupy.cuda.Device().synchronize()
+    assert not y_alias.get().any()  # it was captured, and not run
+    x_alias.set(VALUES)
+    cupy.cuda.Device().synchronize()
+    graph.launch(stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(y_alias.get(), want)
+
+
+@each_front_end
+def test_captures_of_cuda_core_hold_launches(make: Any, cupy: Any) -> None:
+    core = cuda_core()
+    launch, want = make(), reference(make, cupy)
+    device = core.Device()
+    device.set_current()
+    stream = device.create_stream()
+    x, y = cupy.zeros(4, "f"), cupy.zeros(size_of_output(make), "f")
+    cupy.cuda.Device().synchronize()
+    builder = stream.create_graph_builder()
+    builder.begin_building()
+    launch(x, y, stream=builder)
+    graph = builder.end_building().complete()
+    stream.sync()
+    assert not y.get().any()
+    x.set(VALUES)
+    cupy.cuda.Device().synchronize()
+    graph.launch(stream)
+    stream.sync()
+    np.testing.assert_array_equal(y.get(), want)
+
+
+def test_copies_in_a_capture_stay_the_graphs(cupy: Any) -> None:
+    kernel, stream = scale(), cupy.cuda.Stream(non_blocking=True)
+    x = cupy.zeros(100_001, "f")
+    kernel(x[:-1], 2.0, x[1:])
+    cupy.cuda.Device().synchronize()
+    with stream:
+        stream.begin_capture()
+        kernel(x[:-1], 2.0, x[1:])  # by a copy of the input, which overlaps the output
+        graph = stream.end_capture()
+        others = [cupy.full(100_000, -1, "f") for _ in range(16)]  # what the copy's memory is not
+        x[...] = cupy.arange(100_001, dtype="f")
+        graph.launch(stream)
+    stream.synchronize()
+    want = np.arange(100_001, dtype=np.float32)
+    want[1:] = 2 * want[:-1].copy()
+    np.testing.assert_array_equal(x.get(), want)
+    assert all((other == -1).all() for other in others)
+
+
+def test_what_a_capture_cannot_hold(torch: Any, cupy: Any) -> None:
+    kernel, stream = scale(), cupy.cuda.Stream(non_blocking=True)
+    out = cupy.zeros(4, "F")
+    lazy = torch.tensor([1 + 2j] * 4, device="cuda").conj()
+    kernel(lazy, 2, out)
+    kernel(ExporterOfDlpack(out, stream), 2, out)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        stream.begin_capture()
+        with pytest.raises(LaunchError, match="lazy view of other numbers cannot be captured"):
+            kernel(lazy, 2, out)
+        with pytest.raises(LaunchError, match="by '__dlpack__' cannot be captured into a graph"):
+            kernel(ExporterOfDlpack(out, stream), 2, out)
+        kernel(out, 2, out)  # the capture goes on
+        graph = stream.end_capture()
+    graph.launch(stream)
+    stream.synchronize()
+    assert (out == 8 * (1 - 2j)).all()
+
+
+# -- JAX's own -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def jax(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> Any:
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    found = imported("jax")
+    if found.default_backend() != "gpu":
+        pytest.skip("JAX has no GPU here")
+    return found
+
+
+def counted(jax: Any, x: Any) -> Any:
+    """Add one 3,000 times, which takes a while and gives an exact result."""
+    return jax.lax.fori_loop(0, 3000, lambda i, v: v + 1, x)
+
+
+@pytest.mark.filterwarnings("ignore")
+@each_front_end
+def test_pending_arrays_of_jax(make: Any, jax: Any, cupy: Any) -> None:
+    launch, size = make(), size_of_output(make)
+    start = jax.numpy.asarray(VALUES - 3000)
+    compute = jax.jit(lambda x: counted(jax, x))
+    want = reference(make, cupy)
+    for _ in range(2):
+        y = cupy.zeros(size, "f")
+        cupy.cuda.Device().synchronize()
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            launch(compute(start), y)
+            stream.synchronize()
+        np.testing.assert_array_equal(y.get(), want)
+
+
+@pytest.mark.filterwarnings("ignore")
+@each_front_end
+def test_jaxs_ffi(make: Any, jax: Any, cupy: Any) -> None:
+    ffi = pytest.importorskip("jax.experimental.buffer_callback")
+    launch, size = make(), size_of_output(make)
+    want, said = reference(make, cupy), []
+    launch(cupy.zeros(4, "f"), cupy.zeros(size, "f"))
+
+    def callback(context: Any, y: Any, x: Any) -> None:
+        try:
+            launch(x, y)
+        except ArgumentValueError as error:
+            said.append(str(error))
+        launch(x, y, stream=context.stream)
+
+    call = ffi.buffer_callback(callback, jax.ShapeDtypeStruct((size,), np.float32))
+    program = jax.jit(lambda x: call(counted(jax, x)) + 1)
+    for _ in range(2):
+        found = program(jax.numpy.asarray(VALUES - 3000))
+        np.testing.assert_array_equal(np.asarray(found), want + 1)
+    assert len(said) == 2
+    assert "pass 'stream=ctx.stream'" in said[0]
 
 
 # -- dtypes and gradients ------------------------------------------------------------------------

@@ -104,6 +104,25 @@ def test_threads_on_their_own_devices() -> None:
     assert not wrong
 
 
+def test_a_stream_of_another_device_is_refused_by_name() -> None:
+    import cupy
+
+    axpb = kerneltk.ElementwiseKernel("T x, T a, T b", "T y", "y = a * x + b")
+    raw = kerneltk.RawKernel(AXPY, "axpy")
+    with cupy.cuda.Device(1):
+        stream = cupy.cuda.Stream(non_blocking=True)
+    x, y = on(0)
+    said = r"'stream' is a stream of device 1, and the kernel is launched on device 0\."
+    with cupy.cuda.Device(0):
+        for given in (stream, stream.ptr):
+            with pytest.raises(ArgumentValueError, match=said):
+                axpb(x, 2, 1, y, stream=given)
+            with pytest.raises(ArgumentValueError, match=said):
+                raw(4, 256, (1000, 2, x, y), stream=given)
+        raw(4, 256, (1000, 2, x, y))
+        np.testing.assert_array_equal(y.get(), 2 * x.get() + 1)
+
+
 def test_host_arrays_are_still_refused() -> None:
     kernel = kerneltk.RawKernel(AXPY, "axpy")
     x, y = on(1)

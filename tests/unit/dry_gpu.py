@@ -67,6 +67,7 @@ class DryGpu:
         patch.setattr(cupy.cuda, "Device", self._device)
         patch.setattr(cupy.cuda, "Event", lambda **options: SimpleNamespace(ptr=1, done=True))
         patch.setattr(cupy.cuda, "get_current_stream", self._current_stream)
+        patch.setattr(backend, "current_stream_function", lambda: 0)
         patch.setattr(cupy.cuda.driver, "launchKernel", self._launch)
         patch.setattr(streams, "stream_of", self._within)
         patch.setattr(streams, "_kept", deque())

@@ -16,7 +16,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
-from kerneltk.launch import launchers
+from kerneltk.launch import called, launchers
 from kerneltk.signature.parser import parse_signature
 
 from .test_architecture import MODULES, imports_of
@@ -189,7 +189,8 @@ def test_calls_go_the_documented_way(
     listed_first, listed_repeated = documented(heading)
     parse_signature.cache_clear()  # other tests may have read the same parameters
     call = make()
-    first, repeated = trace(call), trace(call)
+    with called.by_methods():
+        first, repeated = trace(call), trace(call)
 
     rest = iter([step.entry for step in first])
     for number, (_, functions) in enumerate(listed_first, 1):

@@ -10,7 +10,7 @@ import itertools
 import math
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -23,23 +23,27 @@ from cupy.cuda.compiler import CompileException
 
 from kerneltk.backends.base import (
     ArrayAccess,
+    Executable,
     Function,
     GridLimits,
     LaunchCall,
     LaunchMode,
     LaunchValue,
     ParameterBlock,
+    RecordedLaunch,
     make_block,
     record_bytes,
 )
 from kerneltk.backends.cuda import compilers, nvrtc, streams
 from kerneltk.backends.cuda.array_layout import array_layout
+from kerneltk.backends.cuda.cupy_functions import current_stream_function, new_array_function
+from kerneltk.backends.cuda.graphs import CaptureGuard, GraphLaunches
+from kerneltk.backends.cuda.status import CudaLaunchError, check
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 from kerneltk.core.capabilities import COUNTERS
-from kerneltk.core.settings import get_settings
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -67,31 +71,6 @@ class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
             "cuda", self.source, "", self.options, name=self.name, compiler=self.backend
         )
         return type(self), (CompileError(str(self), self.source, self.log), unit)
-
-
-class CudaLaunchError(LaunchError, cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
-    """The driver refused something, with this status. Also CuPy's ``CUDADriverError``."""
-
-    def __init__(self, message: str, status: int) -> None:
-        RuntimeError.__init__(self, message)
-        self.status = status
-
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to make it again; CuPy's class is made from the status alone."""
-        return type(self), (str(self), self.status)
-
-
-def _check(result: Any, what: str) -> None:
-    if result != driver.CUresult.CUDA_SUCCESS:
-        _, name = driver.cuGetErrorName(result)
-        _, reason = driver.cuGetErrorString(result)
-        raise CudaLaunchError(
-            f"{what} failed: {(name or b'').decode()}, {(reason or b'unknown error').decode()}.",
-            int(result),
-        )
 
 
 @cache
@@ -129,10 +108,10 @@ class CudaBackend:
             device="device_id" if several else "",
             allocate_memory=cupy.cuda.alloc,
             layout=array_layout,
+            new_array_function=new_array_function,
+            dlpack_devices=(2, 13),  # kDLCUDA, kDLCUDAManaged
         )
         self._device = cupy.cuda.runtime.getDevice if several else None
-        # On GPUs compiled launchers are for who asks for them.
-        self._native = _driver_function if get_settings().launcher == "compiled" else None
         extents: tuple[LaunchValue, ...] = ("grid", "chunk", 1, "block", 1, 1, 0)
         self.loop_call = LaunchCall(
             cupy.cuda.driver.launchKernel,
@@ -140,9 +119,10 @@ class CudaBackend:
             self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError,),
             current_stream=cupy.cuda.get_current_stream,
+            stream_function=current_stream_function,
             current_device=self._device,
             scratch_for=_scratch_for,
-            native=self._native,
+            native=_driver_function,
         )
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
@@ -177,9 +157,9 @@ class CudaBackend:
         with relaxed_capture():
             result, module = driver.cuModuleLoadData(code.code)
             if result != driver.CUresult.CUDA_SUCCESS:
-                _check(result, "Loading the compiled kernel")
+                check(result, "Loading the compiled kernel")
             result, function = driver.cuModuleGetFunction(module, code.entry.encode())
-            _check(result, f"Finding the kernel '{code.entry}' in its module")
+            check(result, f"Finding the kernel '{code.entry}' in its module")
         return Function(int(function), module)
 
     def load_module(self, code: ObjectCode) -> CudaModule:
@@ -187,7 +167,7 @@ class CudaBackend:
         _bind_context()
         with relaxed_capture():
             result, module = driver.cuModuleLoadData(code.code)
-            _check(result, "Loading the module")
+            check(result, "Loading the module")
         return CudaModule(module)
 
     def device_key(self) -> int:
@@ -220,8 +200,16 @@ class CudaBackend:
 
     def from_dlpack(self, value: Any) -> Any:
         """Return a view of another library's device array, by DLPack: the library's work on it
-        comes before what CuPy's current stream does next.
+        comes before what CuPy's current stream does next. Raises LaunchError while that is
+        captured: a graph cannot wait for such work.
         """
+        if is_capturing(_named_or_current(None)):
+            raise LaunchError(
+                "An array that is taken by '__dlpack__' cannot be captured into a graph: its "
+                "library makes CuPy's current stream wait for it.\n"
+                "  Hint: pass 'cupy.asarray(x)', made before the capture and kept as long as the "
+                "graph."
+            )
         return cupy.from_dlpack(value)
 
     def wrap(self, memory: Memory, device: int | None = None) -> Any:
@@ -270,8 +258,23 @@ class CudaBackend:
         """Return a context in which memory is allocated and used in a stream's order."""
         return nullcontext() if stream is None else stream_of(stream)
 
+    def retain(self, array: Any, stream: int | None) -> None:
+        """Keep an array for good if a stream is captured: the graph may be launched at any time.
+
+        Otherwise its memory goes to others in the stream's order.
+        """
+        if is_capturing(_named_or_current(stream)):
+            _retained.append(array)
+
     def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
-        """Return a copy of a structured scalar's bytes."""
+        """Return a copy of a structured scalar's bytes; raises LaunchError while the stream is
+        captured, since the scalar has its value at each launch.
+        """
+        if is_capturing(_named_or_current(stream)):
+            raise LaunchError(
+                "A record that a kernel takes by its address cannot be captured into a graph.\n"
+                "  Hint: pass an array of one record, 'cupy.array([record])'."
+            )
         with self.stream_context(stream):
             return cupy.array(record_bytes(record))
 
@@ -288,6 +291,40 @@ class CudaBackend:
                 f"{_MAX_PARAMETER_BYTES}.\n  Hint: put some of the arguments into an array."
             )
         return _with_pointers(make_block(size, offset, constants), (0,))
+
+    # -- graphs --------------------------------------------------------------------------------
+
+    def graph_scratch(self, size: int) -> tuple[int, Any]:
+        """Return the address of memory for the launches of one graph, and its owner."""
+        memory = _cleared_memory(size)
+        return int(memory.ptr), memory
+
+    def guard(self) -> CaptureGuard:
+        """Return what keeps CuPy's own work out of a recording."""
+        _bind_context()
+        return CaptureGuard()
+
+    def executable(
+        self, launches: Sequence[RecordedLaunch], before: Executable | None
+    ) -> GraphLaunches:
+        """Return a graph's launches as an executable graph of the driver's."""
+        _bind_context()
+        return GraphLaunches(launches, before)
+
+    def current_handle(self) -> int:
+        """Return the handle of CuPy's current stream."""
+        return int(cupy.cuda.get_current_stream().ptr)
+
+    def settle(self, handles: Iterable[int]) -> None:
+        """Wait for all work of these streams."""
+        for handle in handles:
+            if is_capturing(handle):
+                raise LaunchError(
+                    "The graph needs memory, which must not be allocated while its stream is "
+                    "captured.\n  Hint: record it, and launch it once so, before the capture."
+                )
+            with relaxed_capture():
+                cupy.cuda.runtime.streamSynchronize(handle)
 
     # -- raw kernels ---------------------------------------------------------------------------
 
@@ -308,8 +345,9 @@ class CudaBackend:
             self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError, LaunchError),
             current_stream=cupy.cuda.get_current_stream,
+            stream_function=current_stream_function,
             current_device=self._device,
-            native=self._native,
+            native=_driver_function,
         )
 
     def make_parameters(self, size: int, offsets: Sequence[int]) -> ParameterBlock:
@@ -345,7 +383,7 @@ class CudaBackend:
     def set_attribute(self, function: Function, name: str, value: int) -> None:
         """Set an attribute; raises LaunchError where the driver refuses it."""
         (result,) = driver.cuFuncSetAttribute(function.handle, _ATTRIBUTES[name], value)
-        _check(result, f"Setting '{name}' to {value}")
+        check(result, f"Setting '{name}' to {value}")
 
     def parameter_places(self, function: Function) -> tuple[tuple[int, int], ...] | None:
         """Return offset and size (bytes) of each parameter; None where the driver is older than
@@ -365,7 +403,7 @@ class CudaBackend:
     def suggest_block(self, function: Function, shared: int) -> int:
         """Return the block for which most threads are resident (the occupancy calculator's)."""
         result, _, block = driver.cuOccupancyMaxPotentialBlockSize(function.handle, None, shared, 0)
-        _check(result, "Asking for the occupancy")
+        check(result, "Asking for the occupancy")
         return int(block)
 
     def check_address(self, address: int) -> str:
@@ -388,7 +426,10 @@ class CudaBackend:
         return cupy.cuda.MemoryPointer(memory, 0)
 
     def launch_failed(self, failure: Any, launch: Any, arguments: tuple[Any, ...]) -> None:
-        """Retry once where this thread has no context yet; raise otherwise."""
+        """Retry once where this thread has no context yet; raise otherwise.
+
+        A stream of another device is found here, so that launches do not ask for it.
+        """
         if getattr(failure, "status", None) in _NO_CONTEXT:
             _bind_context()
             try:
@@ -396,10 +437,22 @@ class CudaBackend:
                 return
             except cupy.cuda.driver.CUDADriverError as second:
                 failure = second
+        if getattr(failure, "status", None) in _WRONG_CONTEXT:
+            self._check_stream(arguments[_STREAM], failure)
         if isinstance(failure, LaunchError):
             raise failure
         status = int(getattr(failure, "status", 0))
         raise CudaLaunchError(f"The launch failed: {failure}.", status) from failure
+
+    def _check_stream(self, stream: int, failure: BaseException) -> None:
+        """Raise ArgumentValueError for a stream of another device than the current one."""
+        device, current = streams.device_of(stream), self.device_key()
+        if device not in (None, current):
+            raise ArgumentValueError(
+                f"'stream' is a stream of device {device}, and the kernel is launched on device "
+                f"{current}.\n  Hint: call inside 'with cupy.cuda.Device({device}):', or pass a "
+                f"stream of device {current}."
+            ) from failure
 
 
 class CudaModule:
@@ -411,13 +464,13 @@ class CudaModule:
     def function(self, symbol: str) -> Function:
         """Return an entry point."""
         result, function = driver.cuModuleGetFunction(self._handle, symbol.encode())
-        _check(result, f"Finding the kernel '{symbol}' in its module")
+        check(result, f"Finding the kernel '{symbol}' in its module")
         return Function(int(function), self._handle)
 
     def variable(self, symbol: str) -> tuple[int, int]:
         """Return a variable's address and size (bytes)."""
         result, address, size = driver.cuModuleGetGlobal(self._handle, symbol.encode())
-        _check(result, f"Finding the variable '{symbol}' in its module")
+        check(result, f"Finding the variable '{symbol}' in its module")
         return int(address), int(size)
 
 
@@ -509,7 +562,7 @@ def _launch_extended(
     config.attrs = attributes
     config.numAttrs = len(attributes)
     (result,) = driver.cuLaunchKernelEx(config, function, parameters, 0)
-    _check(result, "The launch")
+    check(result, "The launch")
 
 
 _UNREGISTERED = 0  # cudaMemoryTypeUnregistered
@@ -517,6 +570,10 @@ _UNREGISTERED = 0  # cudaMemoryTypeUnregistered
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that
 # makes the device's context current.
 _NO_CONTEXT = (3, 201, 709)
+
+# Invalid context, invalid handle: the stream may be one of another device.
+_WRONG_CONTEXT = (201, 400)
+_STREAM = 8  # the stream's index in the values of a launch, of each call
 
 
 # A kernel's parameters may take 4 KiB on every architecture, and more since Volta (CUDA 12.1).
@@ -526,6 +583,13 @@ _MOST_RAW_PARAMETER_BYTES = 32764
 
 def _empty(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
     return cupy.ndarray(tuple(shape), dtype, order=order)
+
+
+def _named_or_current(stream: int | None) -> int:
+    return int(cupy.cuda.get_current_stream().ptr) if stream is None else stream
+
+
+_retained: list[Any] = []  # what graphs read and nobody else holds
 
 
 # Scratch memory by device, stream and, for launches that are captured into a graph, the capture.
@@ -567,11 +631,7 @@ def _thread_number() -> int:
 def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -> int:
     older = _scratch.get(key)
     if captured:
-        # The memory is cleared now, not by the graph.
-        with relaxed_capture(), cupy.cuda.Stream(non_blocking=True) as other:
-            memory = streams.lasting_memory(size)
-            memory.memset_async(0, 4 * COUNTERS, other)
-            other.synchronize()
+        memory = _cleared_memory(size)  # now, not by the graph
     else:
         # Twice as much as before, for what comes next, too.
         size = max(-(-size // _SCRATCH_STEP) * _SCRATCH_STEP, 2 * older[1] if older else 0)
@@ -587,10 +647,19 @@ def _new_scratch(key: tuple[int, ...], stream: int, size: int, captured: bool) -
 _SCRATCH_STEP = 1 << 20
 
 
+def _cleared_memory(size: int) -> Any:
+    """Memory whose counters are zero already, whatever is captured meanwhile."""
+    with relaxed_capture(), cupy.cuda.Stream(non_blocking=True) as other:
+        memory = streams.lasting_memory(size)
+        memory.memset_async(0, 4 * COUNTERS, other)
+        other.synchronize()
+    return memory
+
+
 def _capture_number(stream: int) -> int:
     """Return the number of the capture that a stream takes part in."""
     result, _, number, *_ = driver.cuStreamGetCaptureInfo(stream)
-    _check(result, "Asking a stream for its capture")
+    check(result, "Asking a stream for its capture")
     return int(number)
 
 

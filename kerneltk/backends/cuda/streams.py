@@ -15,11 +15,13 @@ from typing import Any
 import cupy
 from cuda.bindings import driver
 
-from kerneltk.errors import LaunchError
+from kerneltk.errors import ArgumentValueError, LaunchError
 from kerneltk.interop.streams import Home, Library, stream_handle, stream_in_brackets
 
 _runtime = cupy.cuda.runtime
-_LEGACY = 1  # CUDA's name of the default stream, as a handle; 0 is the same one
+# CUDA's names of default streams, as handles; 0 is the legacy one, too.
+_LEGACY = 1
+_PER_THREAD = 2
 
 
 class _Handle:
@@ -62,6 +64,23 @@ def is_capturing(stream: int) -> bool:
     """Return whether a stream is being captured into a graph."""
     # The legacy default stream cannot be captured, and asking it while another one is fails.
     return stream > _LEGACY and bool(_runtime.streamIsCapturing(stream))
+
+
+def device_of(stream: int) -> int | None:
+    """Return the number of a stream's device; None if it is the current one, whichever that is, or
+    the driver knows no such stream.
+    """
+    if stream <= _PER_THREAD:
+        return None
+    done = driver.CUresult.CUDA_SUCCESS
+    result, context, *_ = driver.cuStreamGetCtx(stream)
+    if result != done or driver.cuCtxPushCurrent(context)[0] != done:
+        return None
+    try:
+        result, device = driver.cuCtxGetDevice()
+    finally:
+        driver.cuCtxPopCurrent()
+    return int(device) if result == done else None
 
 
 @contextmanager
@@ -124,8 +143,11 @@ def _as_launch_errors() -> Iterator[None]:
 def _chosen(homes: Sequence[Home], stream: int | None, device: int) -> tuple[int, list[Home]]:
     """Return the stream to launch on, and those that are to be ordered with it."""
     if stream is not None:
-        asking = [home for home in homes if home.asked]
-        return stream, _others(asking, stream, device)
+        others = _others([home for home in homes if home.asked], stream, device)
+        return stream, _captured(others) if others and is_capturing(stream) else others
+    for home in homes:
+        if home.unknown:
+            raise ArgumentValueError(home.unknown)
     first = next((home for home in homes if home.library is not None), homes[0])
     chosen = first.stream
     if first.device != device:
@@ -135,12 +157,26 @@ def _chosen(homes: Sequence[Home], stream: int | None, device: int) -> tuple[int
     if others:
         # Work of the past cannot come before what a graph does: it is ordered by who launches
         # the graph. So only streams that are captured, too, are ordered.
-        captured = [home for home in others if is_capturing(home.stream)]
         if is_capturing(chosen):
-            return chosen, captured
-        if captured:
-            return captured[0].stream, _others(captured, captured[0].stream, device)
+            return chosen, _captured(others)
+        joined = next((home.stream for home in others if is_capturing(home.stream)), None)
+        if joined is not None:
+            return joined, _captured(_others(homes, joined, device))
     return chosen, others
+
+
+def _captured(homes: Sequence[Home]) -> list[Home]:
+    """Return those whose streams are captured, too; raises LaunchError for a copy that was made
+    outside of the graph: it would be gone when the graph is launched.
+    """
+    captured = [home for home in homes if is_capturing(home.stream)]
+    if any(home.copied for home in homes if home not in captured):
+        raise LaunchError(
+            "A tensor that is a lazy view of other numbers cannot be captured into a graph of "
+            "another library: its elements are computed outside of that.\n"
+            "  Hint: pass 'x.resolve_conj().resolve_neg()', and keep it as long as the graph."
+        )
+    return captured
 
 
 def _others(homes: Sequence[Home], stream: int, device: int) -> list[Home]:

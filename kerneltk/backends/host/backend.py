@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from kerneltk.backends.base import (
     ArrayAccess,
     BlocksOf,
     Bound,
+    Executable,
     Function,
     GridLimits,
     LaunchCall,
     LaunchMode,
     LaunchValue,
     ParameterBlock,
+    RecordedLaunch,
     make_block,
     record_bytes,
 )
@@ -33,6 +35,9 @@ from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, Translati
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
+
+if TYPE_CHECKING:
+    from kerneltk.backends.host.graphs import HostLaunches
 
 # The address is the first member after the object's head in NumPy's public structs, of arrays and
 # of structured scalars. Reading it there takes 0.15 us, `__array_interface__` 1 us.
@@ -170,6 +175,7 @@ class HostBackend:
             self.take_back,
             writable="flags.writeable",
             record=_RECORD_OFFSET if reads_records else record_address,
+            dlpack_devices=(1, 3),  # kDLCPU, kDLCUDAHost
         )
 
     @cached_property
@@ -246,6 +252,9 @@ class HostBackend:
         """Return a context that does nothing: the host runs in order."""
         return nullcontext()
 
+    def retain(self, array: Any, stream: int | None) -> None:
+        """Do nothing: launches are done when they return."""
+
     def lend(self, record: np.void, alignment: int, stream: int | None) -> Any:
         """Return a copy of a structured scalar's bytes that is aligned."""
         memory = np.empty(record.nbytes + alignment, np.uint8)
@@ -261,6 +270,14 @@ class HostBackend:
     def make_buffer(self, size: int, offset: int, constants: bytes) -> ParameterBlock:
         """Return an argument buffer whose constant part is filled in."""
         return make_block(size, offset, constants)
+
+    def executable(
+        self, launches: Sequence[RecordedLaunch], before: Executable | None
+    ) -> HostLaunches:
+        """Return the launches of a graph."""
+        from kerneltk.backends.host.graphs import HostLaunches  # only who makes graphs needs it
+
+        return HostLaunches(launches)
 
     # -- raw kernels ---------------------------------------------------------------------------
 

@@ -279,6 +279,40 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
     return end_launch(&l);
 }
 
+/* ---- the launches of a graph ---- */
+
+enum { PLAIN_LAUNCH, GRID_LAUNCH, COOPERATIVE_LAUNCH };
+
+struct recorded_launch {
+    kernel_function function;
+    const void *args;
+    long long total, grain;
+    int threads, kind;
+};
+
+#define WITHOUT_PYTHON 50000000 /* nanoseconds: signals' handlers in Python wait so long */
+
+/* Makes launches [first, count), in order. Returns how many are done if it ends early, so that
+ * Python can handle signals; else `count`. Where one fails it returns that one's index, and what the
+ * launch returned in `failure`, which is 0 otherwise. */
+EXPORT int kt_launch_recorded(const struct recorded_launch *all, int first, int count,
+                              int *failure) {
+    int64_t begin = nanoseconds();
+    *failure = 0;
+    for (int k = first; k < count; ++k) {
+        const struct recorded_launch *l = &all[k];
+        if (l->kind == PLAIN_LAUNCH)
+            *failure = kt_launch(l->function, l->args, l->total, l->grain, l->threads);
+        else if (l->kind == GRID_LAUNCH)
+            *failure = kt_launch_grid(l->function, l->args, l->total, l->grain, l->threads);
+        else
+            *failure = kt_launch_cooperative(l->function, l->args, l->total);
+        if (*failure) return k;
+        if (nanoseconds() - begin > WITHOUT_PYTHON) return k + 1;
+    }
+    return count;
+}
+
 /* Limits how long a launch of a grid may take; 0 is no limit. */
 EXPORT void kt_set_time_limit(long long milliseconds) {
     long long limit = milliseconds < 0 ? 0 : milliseconds;

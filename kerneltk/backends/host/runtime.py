@@ -345,6 +345,17 @@ _LAUNCH_ARGUMENTS = (
 )
 
 
+@cache
+def launch_recorded() -> Callable[[int, int, int, int], int]:
+    """Return ``launch(entries_address, first, count, failure_address)``, which makes a graph's
+    launches from the first on; `kerneltk.backends.host.graphs` has the entries. It returns `count`,
+    or less where it ended early: the index of the one that failed, if what is at `failure_address`
+    is not 0, or of the next.
+    """
+    arguments = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+    return _foreign(_ready(), "kt_launch_recorded", ctypes.c_int, *arguments)  # type: ignore[no-any-return]
+
+
 def __getattr__(name: str) -> Any:
     # They become ordinary globals when they are first asked for: a call then costs no lookup.
     if name not in _LAUNCHES:

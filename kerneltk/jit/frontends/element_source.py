@@ -24,6 +24,7 @@ from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.launch.marshalling import is_array
+from kerneltk.launch.called import common_calls
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.parser import parse_signature
 
@@ -250,6 +251,7 @@ def result_types(kind: Type) -> tuple[Number, ...]:
 # -- its kernel ---------------------------------------------------------------------------------
 
 
+@common_calls("by count")
 class TypedKernel(ElementwiseKernel):
     """A kernel whose function returns numbers."""
 

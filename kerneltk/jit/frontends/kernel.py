@@ -21,6 +21,8 @@ from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.dtypes import describe
+from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
@@ -29,16 +31,19 @@ from kerneltk.jit.frontends.shortcuts import make_shortcut
 from kerneltk.jit.ir.types import Array, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.call_description import CallDescription
+from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import is_size
 
 # A call loads what compiles the function: decorating it takes none of that.
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.element_source import TypedKernel
 
-_OPTIONS = ("shape", "size", "stream", "block_size", "backend")
+_SHAPES = ("shape", "size")
+_OPTIONS = (*_SHAPES, "stream", "block_size", "backend")
 
 
-class ElementKernel(Decorated):
+@common_calls("shortcut")
+class ElementKernel(Called, Decorated):
     """A function of one element, or of one index, that runs on whole arrays.
 
     Made by :func:`kernel`. Arguments are broadcast against each other, outputs are allocated.
@@ -108,12 +113,33 @@ class ElementKernel(Decorated):
         ArgumentTypeError, ArgumentValueError
             Arguments of other kinds, or shapes that do not go together.
         """
+        if recorders and (recorder := current_recorder()) is not None:
+            return recorder.call(self._recordable(args, out, named))
         if not named and len(args) == len(self._is_raw):
             if out is None:
                 return self._shortcut(*args)
             if type(out) is not tuple:
                 return self._shortcut_out(*args, out)
         return self._call(args, out, named)
+
+    def _recordable(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Recordable:
+        options = {key: named.pop(key) for key in _OPTIONS if key in named}
+        values, count = self._bound(args, named), len(self._definition.parameters)
+        stream = options.pop("stream", None)
+        if stream is not None:
+            stream_handle(stream)
+        if out is not None:
+            values = (*values, *(out if isinstance(out, tuple) else (out,)))
+        is_given = len(values) > count
+
+        def run(values: tuple[Any, ...]) -> Any:
+            outputs = values[count:] or None
+            words = dict(options)
+            if outputs and not is_given:  # results of an earlier call, whose shape is known
+                words = {key: value for key, value in options.items() if key not in _SHAPES}
+            return self._call(values[:count], outputs, words)
+
+        return Recordable(self.name, self._definition.parameters, values, count, run)
 
     def _other(self, *args: Any) -> Any:
         return self._call(args, None, {})
@@ -131,14 +157,15 @@ class ElementKernel(Decorated):
             outputs = out if isinstance(out, tuple) else (out,)
         # Other libraries' arrays have dtypes and shapes of their own kinds, or none.
         adoption = foreign_arrays.Adoption()
-        own = tuple(adoption.take(arg, k)[1] for k, arg in enumerate(args))
-        own_outputs = tuple(adoption.take(out, None)[1] for out in outputs)
+        own = tuple(adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args))
+        own_outputs = tuple(adoption.take(out, None, self._named)[1] for out in outputs)
         for value in own_outputs:
             if foreign_arrays.backend_of(value) is None:
                 raise ArgumentTypeError(
                     f"'out' of kernel '{self.name}' must be an array or a tuple of arrays, and "
                     f"has an object of type '{type(value).__name__}'."
                 )
+        adoption.check_writes(lambda index: index is None, self._named)
         small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
         backend = next((owner.capabilities for owner in owners if owner is not None), None)
@@ -153,13 +180,14 @@ class ElementKernel(Decorated):
         if known is None:
             known = self._typed[key] = self._specialized(own, own_outputs, small, backend)
         adoption.check_writes(*self._writes(known[0], own))
+        is_plain = not options and len(outputs) < 2 and small
         stream = options.pop("stream", None)
         with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
             if handle is not None:
                 options["stream"] = Handle(handle)
             result = known[0].made(adoption.give_back(self._run(*known, own, own_outputs, options)))
-        if not options and len(outputs) < 2 and small:
-            self._keep_shortcut(known, args, outputs)
+        if is_plain:
+            self._keep_shortcut(known, (*args, *outputs), (*own, *own_outputs), len(outputs))
         return result
 
     def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -174,31 +202,37 @@ class ElementKernel(Decorated):
     def _writes(
         self, typed: TypedKernel, args: Sequence[Any]
     ) -> tuple[Callable[[Any], bool], Callable[[Any], tuple[str, Snippet | None]]]:
-        """Return a test of arguments for being written to (None is an output), and their names."""
+        """Return a test of arguments for being written to (outputs, None, were asked before), and
+        their names.
+        """
         left = iter(typed.in_params)
         written = [arg is not None and not next(left).is_const for arg in args]
-        paths = self._definition.paths
+        return lambda index: index is not None and written[index], self._named
 
-        def named(index: int | None) -> tuple[str, Snippet | None]:
-            return ("out", None) if index is None else (paths[index].name, paths[index].snippet)
-
-        return lambda index: index is None or written[index], named
+    def _named(self, index: int | None) -> tuple[str, Snippet | None]:
+        """The name of a parameter and where it is declared; None is an output."""
+        if index is None:
+            return "out", None
+        path = self._definition.paths[index]
+        return path.name, path.snippet
 
     def _keep_shortcut(
         self,
         known: tuple[TypedKernel, tuple[np.dtype[Any], ...], int],
-        args: tuple[Any, ...],
-        outputs: tuple[Any, ...],
+        given: tuple[Any, ...],
+        own: tuple[Any, ...],
+        outputs: int,
     ) -> None:
-        owners = [foreign_arrays.backend_of(value) for value in (*args, *outputs)]
+        owners = [foreign_arrays.backend_of(value) for value in own]
         backend = next((owner for owner in owners if owner is not None), None)
         if backend is None:
             return
         typed, dtypes, ndim = known
         made = make_shortcut(
-            (*args, *outputs),
+            given,
+            own,
             self._is_raw,
-            len(outputs),
+            outputs,
             ndim,
             dtypes,
             backend,
@@ -365,6 +399,10 @@ class ElementKernel(Decorated):
             )
         dtypes = tuple(kind.dtype for kind in found)
         for index, (array, dtype) in enumerate(zip(outputs, dtypes, strict=False)):
+            try:
+                describe(array.dtype)
+            except ArgumentTypeError as error:
+                raise foreign_arrays.named_error(error, "out", None) from None
             if not np.can_cast(dtype, array.dtype, "same_kind"):
                 raise ArgumentTypeError(
                     f"Result {index + 1} of kernel '{self.name}' has dtype '{dtype}', and the "

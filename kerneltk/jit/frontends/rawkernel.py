@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import checked_options
+from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -28,6 +29,7 @@ from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
+from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key
 from kerneltk.launch.launcher_spec import Miss
 
@@ -362,8 +364,8 @@ class JitKernel(Decorated):
         shared_mem : int
             Dynamic shared memory of a block (bytes).
         stream : optional
-            A stream of CuPy, torch or numba, or a handle; if not given, the current one of the
-            library whose arrays they are.
+            A stream of any library, or a handle; if not given, the current one of the library
+            whose arrays they are.
 
         Raises
         ------
@@ -386,10 +388,22 @@ class JitKernel(Decorated):
             )
         args = self._complete(tuple(args), {})
         handle = None if stream is None else stream_handle(stream)
+        if recorders and (recorder := current_recorder()) is not None:
+            recorder.call(self._recordable(grid, block, args, shared_mem))
+            return
         run = self._launcher.run
         missed = "arguments" if run is None else run(grid, block, args, shared_mem, handle)
         if missed is not None:
             self._launch_new(missed, grid, block, args, shared_mem, handle)
+
+    def _recordable(self, grid: Any, block: Any, args: tuple[Any, ...], shared: Any) -> Recordable:
+        def run(values: tuple[Any, ...]) -> None:
+            left = self._launcher.record_again(grid, block, values, shared)
+            while left is not None:
+                arguments = self._arguments(left, values)
+                left = self._launcher.record(arguments, grid, block, shared)
+
+        return Recordable(self.name, self._definition.parameters, args, len(args), run)
 
     def _launch_new(
         self,
@@ -403,12 +417,15 @@ class JitKernel(Decorated):
         """Launch what the last launcher has missed; the kernel is compiled if need be."""
         left: Miss | None = missed
         while left is not None:
-            arguments = arguments_of(
-                args, self._definition.paths, is_64bit_grid=left == "large grid"
-            )
-            if not self._launcher.knows(arguments):
-                self._launcher.add(arguments, self._compiled(arguments))
+            arguments = self._arguments(left, args)
             left = self._launcher.launch(arguments, grid, block, shared, stream)
+
+    def _arguments(self, missed: Miss, args: tuple[Any, ...]) -> Arguments:
+        """The arguments of a launch, for which there is a kernel then."""
+        arguments = arguments_of(args, self._definition.paths, is_64bit_grid=missed == "large grid")
+        if not self._launcher.knows(arguments):
+            self._launcher.add(arguments, self._compiled(arguments))
+        return arguments
 
     def _complete(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the parameters' order, defaults filled in."""
@@ -513,7 +530,8 @@ class JitKernel(Decorated):
 _MOST_CONFIGURATIONS = 4096
 
 
-class Configured:
+@common_calls("configured")
+class Configured(Called):
     """A kernel with a grid and a block: what ``kernel[grid, block]`` is.
 
     Where it is kept for the next time, `given` is what stood in the brackets, `key` its
@@ -541,6 +559,10 @@ class Configured:
         """Launch the kernel with these arguments."""
         if named or len(args) != self._count:
             args = self._kernel._complete(args, named)
+        if recorders and (recorder := current_recorder()) is not None:
+            call = self._kernel._recordable(self._grid, self._block, args, self._shared)
+            recorder.call(call)
+            return
         run = self._launcher.run
         missed = (
             "arguments"

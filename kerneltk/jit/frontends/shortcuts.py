@@ -22,6 +22,7 @@ def _compiled(source: str) -> CodeType:
 
 
 def make_shortcut(
+    passed_args: Sequence[Any],
     args: Sequence[Any],
     raw: Sequence[bool],
     given: int,
@@ -32,19 +33,28 @@ def make_shortcut(
     otherwise: Callable[..., Any],
 ) -> Callable[..., Any] | None:
     """``call(*arguments, *outputs)`` for arguments of these types, which calls `typed`, or
-    `otherwise` with arguments of other types; None where a call has to look more closely: other
-    libraries' arrays, shapes that depend on each other.
+    `otherwise` with arguments of other types; None where a call has to look more closely: at other
+    libraries' arrays that are more than elements to it, at shapes that depend on each other.
 
-    The last of `args` are the `given` outputs. `raw` tells which arguments the function takes
-    whole, `dtypes` are those of the outputs. The index that the function asks for has `index_ndim`
-    dimensions; the arrays have less than 2**31 elements.
+    `args` are `passed_args` as the backend's own. The last of them are the `given` outputs. `raw`
+    tells which arguments the function takes whole, `dtypes` are those of the outputs. The index
+    that the function asks for has `index_ndim` dimensions; the arrays have less than 2**31
+    elements.
     """
     count = len(args) - given
     arrays = [isinstance(arg, backend.array_type) for arg in args]
-    # Other libraries' arrays are taken over first; a NumPy scalar only looks like one.
+    # A NumPy scalar only looks like an array.
     for arg in args:
         is_array = hasattr(arg, "dtype") and not isinstance(arg, np.generic)
         if is_array and type(arg) is not backend.array_type:
+            return None
+    # Of other libraries' arrays no more is asked than their types and dtypes; where launchers take
+    # them as they are, that is worth while.
+    foreign = [type(arg) for own, arg in zip(args, passed_args, strict=True) if own is not arg]
+    if foreign and (any(raw) or index_ndim > 1):
+        return None
+    for kind in foreign:
+        if not (hasattr(kind, "__dlpack_c_exchange_api__") and hasattr(kind, "dtype")):
             return None
     by_element = [k for k in range(count) if arrays[k] and not raw[k]]
     whole = [k for k in range(count) if arrays[k] and raw[k]]
@@ -93,8 +103,8 @@ def make_shortcut(
         "otherwise": otherwise,
         "typed": typed,
         "empty": backend.empty,
-        **{f"type{k}": type(arg) for k, arg in enumerate(args)},
-        **{f"dtype{k}": args[k].dtype for k, is_array in enumerate(arrays) if is_array},
+        **{f"type{k}": type(arg) for k, arg in enumerate(passed_args)},
+        **{f"dtype{k}": passed_args[k].dtype for k, is_array in enumerate(arrays) if is_array},
         **{
             f"contiguous{k}": args[k].flags.c_contiguous
             for k, is_array in enumerate(arrays)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.errors import ArgumentTypeError
+from kerneltk.errors import ArgumentTypeError, Snippet
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit, may_have_equal_shape
 from kerneltk.jit.ir.types import Array, Type
 from kerneltk.jit.launch.marshalling import (
@@ -54,7 +54,12 @@ def arguments_of(
     """
     adoption = foreign_arrays.Adoption()
     found: list[_Found] = []
-    values = tuple(_adopted(value, k, (), found, adoption) for k, value in enumerate(args))
+
+    def named(way: tuple[Any, ...]) -> tuple[str, Snippet | None]:
+        path = paths[way[0]].at(*way[1:])
+        return path.name, path.snippet
+
+    values = tuple(_adopted(value, k, (), found, adoption, named) for k, value in enumerate(args))
     backend = found[0].backend if found else foreign_arrays.default_backend()
     for other in found:
         if other.backend.name != backend.name:
@@ -90,10 +95,11 @@ def _adopted(
     path: tuple[int | str, ...],
     found: list[_Found],
     adoption: foreign_arrays.Adoption,
+    name_of: foreign_arrays.NameOf,
 ) -> Any:
     """A value with the arrays in it as a backend's own, which are listed in `found`."""
     # A subclass lies in memory as its base does.
-    own, value = adoption.take(value, (argument, *path), keep_subclasses=True)
+    own, value = adoption.take(value, (argument, *path), name_of, keep_subclasses=True)
     if own is not None:
         found.append(_Found(own, value, argument, path))
         return value
@@ -101,7 +107,9 @@ def _adopted(
     if names is None:
         return value
     items = list(items_of(value, names))
-    adopted = tuple(_adopted(item, argument, (*path, key), found, adoption) for key, item in items)
+    adopted = tuple(
+        _adopted(item, argument, (*path, key), found, adoption, name_of) for key, item in items
+    )
     if all(new is old for new, (_, old) in zip(adopted, items, strict=True)):
         return value
     return rebuilt(value, adopted)

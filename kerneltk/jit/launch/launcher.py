@@ -27,6 +27,7 @@ from kerneltk.jit.launch.marshalling import (
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Miss, Structure
 from kerneltk.launch.launchers import LauncherTemplate
+from kerneltk.launch.recording import recording_backend
 
 MAX_PLANS = 4096
 """Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
@@ -210,14 +211,29 @@ class Launcher:
         nothing.
     """
 
-    __slots__ = ("_launchers", "_name", "_plans", "_variants", "run")
+    __slots__ = ("_launchers", "_name", "_plans", "_recording", "_variants", "run")
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._variants: dict[Any, _Variant] = {}
         self._launchers: dict[Any, _Bound] = {}
         self._plans: dict[Any, dict[Any, tuple[Any, ...]]] = {}
+        self._recording: Launcher | None = None
         self.run: Callable[..., Miss | None] | None = None
+
+    def record(self, arguments: Arguments, grid: Any, block: Any, shared: Any = 0) -> Miss | None:
+        """As :meth:`launch`, with a launch that goes to the thread's recorder."""
+        if self._recording is None:
+            self._recording = Launcher(self._name)
+        known = self._variants[arguments.key].kernel
+        recorded = arguments._replace(backend=recording_backend(arguments.backend))
+        self._recording.add(recorded, known)
+        return self._recording.launch(recorded, grid, block, shared)
+
+    def record_again(self, grid: Any, block: Any, args: Any, shared: Any = 0) -> Miss | None:
+        """As :meth:`record` by the last launcher that recorded, if it is for such arguments."""
+        run = None if self._recording is None else self._recording.run
+        return "arguments" if run is None else run(grid, block, args, shared, None)
 
     def knows(self, arguments: Arguments) -> bool:
         """Whether there is a kernel for such arguments."""
@@ -225,7 +241,8 @@ class Launcher:
 
     def add(self, arguments: Arguments, kernel: CompiledKernel) -> None:
         """Take the kernel for such arguments; of two threads' the first."""
-        self._variants.setdefault(arguments.key, _Variant(self._name, kernel, arguments))
+        if arguments.key not in self._variants:
+            self._variants.setdefault(arguments.key, _Variant(self._name, kernel, arguments))
 
     def launch(
         self, arguments: Arguments, grid: Any, block: Any, shared: Any = 0, stream: Any = None

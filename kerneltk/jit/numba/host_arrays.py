@@ -21,7 +21,7 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.core.arrays import byte_extent, dense_strides_like, extents_of
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
-from kerneltk.interop.streams import stream_handle
+from kerneltk.interop.streams import stream_handle, stream_in_brackets
 
 # -- the cores of this machine as a device --------------------------------------------------------
 
@@ -31,6 +31,7 @@ class HostArray(np.ndarray[Any, Any]):
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> np.ndarray[Any, Any]:
         """Return a copy, in `ary` if that is given: an array of the same shape and dtype."""
+        _check_stream(stream)
         if ary is None:
             return np.array(self, order="K", subok=False)
         _check_like(ary, self)
@@ -39,6 +40,7 @@ class HostArray(np.ndarray[Any, Any]):
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy an array of the same shape and dtype into this one."""
+        _check_stream(stream)
         given = np.asarray(ary)
         _check_like(given, self)
         self[...] = given
@@ -50,6 +52,12 @@ class HostArray(np.ndarray[Any, Any]):
     def is_f_contiguous(self) -> bool:
         """Return whether elements lie in columns, without gaps."""
         return self.flags.f_contiguous
+
+
+def _check_stream(stream: Any) -> None:
+    """Raise for what is no stream; one has nothing to do here, where work is done at once."""
+    if stream_in_brackets(stream) is not None:
+        stream_handle(stream)
 
 
 def _check_like(given: Any, own: Any) -> None:
@@ -82,6 +90,7 @@ class HostEvent:
 
     def record(self, stream: Any = 0) -> None:
         """Take the time."""
+        _check_stream(stream)
         self._time = time.perf_counter_ns()
 
     def synchronize(self) -> None:
@@ -93,6 +102,7 @@ class HostEvent:
 
     def wait(self, stream: Any = 0) -> None:
         """Return: what was before it is done."""
+        _check_stream(stream)
 
     def elapsed_time(self, evtend: HostEvent) -> float:
         """Return the time from this event to `evtend` (milliseconds), if both were recorded."""
@@ -136,6 +146,7 @@ class HostLibrary:
         self, shape: Any, dtype: Any, strides: Sequence[int] | None, order: str, stream: Any
     ) -> HostArray:
         """Allocate an array."""
+        _check_stream(stream)
         if strides is None:
             return np.empty(shape, dtype, order).view(HostArray)  # type: ignore[call-overload, no-any-return]
         extents = extents_of(shape)
@@ -144,6 +155,7 @@ class HostLibrary:
 
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy, in `to` if that is given."""
+        _check_stream(stream)
         if to is not None:
             self.adopted(to).copy_to_device(value, stream)
             return to

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk import ElementwiseKernel, RawKernel, RawModule, ReductionKernel, jit
 from kerneltk.backends import registry
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
@@ -44,6 +45,20 @@ def test_elementwise_into_a_given_array(third: Any) -> None:
     x, y = third.asarray(X.reshape(64, 64).T), third.asarray(np.zeros((64, 64), np.float32))
     assert AXPY(x, 1, y) is y
     np.testing.assert_array_equal(y, x + np.arange(4096).reshape(64, 64))
+
+
+def test_a_graph(third: Any) -> None:
+    x = third.asarray(X)
+    with kerneltk.graph(x=x) as g:
+        y = AXPY(x, 2)
+        total = TOTAL(y)
+    assert on_third(third, y, total)
+    for array in (x, third.asarray(X + 1)):
+        g.launch(x=array)
+        np.testing.assert_array_equal(y, 2 * np.asarray(array) + np.arange(4096))
+        np.testing.assert_allclose(total, y.sum(dtype=np.float64), rtol=1e-6)
+    with pytest.raises(ArgumentTypeError, match="'x' was recorded in"):
+        g.launch(x=X)
 
 
 def test_elementwise_with_a_raw_array(third: Any) -> None:

@@ -7,8 +7,10 @@ a real one.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from types import SimpleNamespace
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,11 +26,12 @@ from kerneltk import (
     ReductionKernel,
     jit,
 )
+from kerneltk.backends.cuda.backend import CudaBackend
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 
 from ..dry_gpu import CUPY, TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
 from ..fake_torch import Tensor
-from ..front_ends import each_front_end, size_of_output
+from ..front_ends import each_front_end, elementwise, raw, rawkernel, size_of_output
 
 # -- what a stream may be ------------------------------------------------------------------------
 
@@ -56,8 +59,87 @@ def test_streams_of_all_kinds_have_a_handle() -> None:
     assert stream_handle(SimpleNamespace(ptr=NAMED)) == NAMED
     assert stream_handle(SimpleNamespace(cuda_stream=NAMED)) == NAMED
     assert stream_handle(Protocol(NAMED)) == NAMED
-    for handle in (0, 1, 2, np.int64(2), NAMED):
+    for handle in (0, 2, np.int64(2), NAMED):
         assert stream_handle(handle) == handle
+    assert stream_handle(1) == 0  # both are CUDA's names of the default stream
+    assert stream_handle(ctypes.c_void_p(NAMED)) == NAMED
+    assert stream_handle(ctypes.c_void_p()) == 0
+    # An attribute, as older versions of libraries have it.
+    assert stream_handle(SimpleNamespace(__cuda_stream__=(0, NAMED))) == NAMED
+
+
+def library_streams() -> dict[str, Callable[[], list[tuple[Any, int]]]]:
+    """Streams of libraries that can be made without a GPU, with their handles."""
+
+    def of_cupy() -> list[tuple[Any, int]]:
+        cupy = pytest.importorskip("cupy")
+        return [(cupy.cuda.Stream.null, 0), (cupy.cuda.Stream.ptds, 2)]
+
+    def of_bindings() -> list[tuple[Any, int]]:
+        driver = pytest.importorskip("cuda.bindings.driver")
+        runtime = pytest.importorskip("cuda.bindings.runtime")
+        return [(driver.CUstream(NAMED), NAMED), (runtime.cudaStream_t(NAMED), NAMED),
+                (driver.CUstream(0), 0), (runtime.cudaStream_t(2), 2)]  # fmt: skip
+
+    def of_core() -> list[tuple[Any, int]]:
+        core = pytest.importorskip("cuda.core")
+        if not hasattr(core, "LEGACY_DEFAULT_STREAM"):
+            pytest.skip("this version of cuda.core has no names of the default streams")
+        return [(core.Stream.from_handle(NAMED), NAMED), (core.LEGACY_DEFAULT_STREAM, 0),
+                (core.PER_THREAD_DEFAULT_STREAM, 2)]  # fmt: skip
+
+    def of_numba() -> list[tuple[Any, int]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what numba does at its import
+            numba = pytest.importorskip("numba.cuda.cudadrv.driver")
+        return [(numba.Stream(handle), handle) for handle in (NAMED, 0, 2)]
+
+    return {"cupy": of_cupy, "bindings": of_bindings, "core": of_core, "numba": of_numba}
+
+
+@pytest.mark.parametrize("library", library_streams())
+def test_streams_of_libraries(library: str) -> None:
+    for stream, handle in library_streams()[library]():
+        assert stream_handle(stream) == handle
+
+
+def test_a_stream_that_was_closed() -> None:
+    core = pytest.importorskip("cuda.core")
+    if not hasattr(core, "Stream"):
+        pytest.skip("this version of cuda.core has no streams by this name")
+    stream = core.Stream.from_handle(NAMED)
+    stream.close()
+    with pytest.raises(ArgumentTypeError, match="does not tell its handle"):
+        stream_handle(stream)
+
+
+def test_older_libraries_have_no_protocol() -> None:
+    class CUstream:
+        def __int__(self) -> int:
+            return NAMED
+
+    class Stream:
+        handle = ctypes.c_void_p(NAMED)
+
+    for kind, module in ((CUstream, "cuda.bindings.driver"), (Stream, "numba.cuda.cudadrv.driver")):
+        with pytest.raises(ArgumentTypeError, match="not an object of type"):
+            stream_handle(kind())
+        kind.__module__ = module
+        assert stream_handle(kind()) == NAMED
+
+
+def test_each_way_to_launch_takes_a_stream(gpu: DryGpu) -> None:  # noqa: F811
+    kernel = RawKernel(
+        'extern "C" __global__ void copy(const float* x, float* y) { y[0] = x[0]; }', "copy"
+    )
+    stream, other = SimpleNamespace(ptr=NAMED), SimpleNamespace(ptr=2)
+    x, y = gpu.array(1), gpu.array(1)
+    kernel(1, 1, (x, y), stream=stream)
+    kernel[1, 1, stream](x, y)
+    kernel[1, 1](x, y, stream=stream)
+    kernel[1, 1, other](x, y, stream=stream)  # what the call names decides
+    kernel.over(1, 1)(x, y, stream=stream)
+    assert launches(gpu) == [NAMED] * 5
 
 
 def test_zero_in_brackets_is_the_current_stream() -> None:
@@ -87,6 +169,18 @@ NO_STREAMS = {
     "a property that raises": (Raising(), ArgumentTypeError, "ZeroDivisionError: here"),
     "a protocol of something else": (
         SimpleNamespace(__cuda_stream__=lambda: 5), ArgumentTypeError, "does not tell its handle",
+    ),
+    "a protocol of the future": (
+        SimpleNamespace(__cuda_stream__=lambda: (1, NAMED)), ArgumentTypeError,
+        "version 1 of '__cuda_stream__' is not known",
+    ),
+    "a class": (Protocol, ArgumentTypeError, "not an object of type 'type'"),
+    "an array": (
+        SimpleNamespace(ptr=NAMED, __cuda_array_interface__={}), ArgumentTypeError,
+        "not an object of type 'SimpleNamespace'",
+    ),
+    "a pointer to nowhere": (
+        ctypes.c_void_p(12345), ArgumentValueError, "none has the handle 12345",
     ),
 }  # fmt: skip
 
@@ -241,6 +335,54 @@ def test_numbas_arrays_go_to_numbas_stream(gpu: DryGpu) -> None:  # noqa: F811
     assert order(gpu) == [("launch", 0)]
 
 
+def test_what_is_ordered_with_a_stream_that_a_call_names(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import cupy
+
+    class Exporter:
+        def __dlpack__(self, **options: Any) -> Any:
+            raise AssertionError("CuPy asks for it")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 2, 0  # kDLCUDA
+
+    monkeypatch.setattr(cupy, "from_dlpack", lambda value: gpu.array(4))
+    lazy = gpu.tensor(4)
+    lazy.is_lazy = True
+    twice = make_elementwise()
+    for x, own in ((lazy, TORCH), (Exporter(), CUPY), (ByInterface(4, stream=7), 7)):
+        y = gpu.array(4)
+        gpu.log.clear()
+        twice(x, y, stream=NAMED)
+        found = order(gpu)
+        assert found[:5] == [
+            ("record", own), ("wait", NAMED), ("launch", NAMED), ("record", NAMED), ("wait", own),
+        ]  # fmt: skip
+        assert found[5:] in ([], [("record", NAMED)])  # the event until which an array is kept
+    gpu.log.clear()
+    twice(gpu.tensor(4), y, stream=NAMED)  # the caller's work, as of all other arrays
+    assert order(gpu) == [("launch", NAMED)]
+
+
+def test_results_for_numbas_arrays_are_not_waited_for(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Device(ByInterface):
+        pass
+
+    Device.__module__ = "numba.cuda.devicearray"
+    numba: Any = ModuleType("numba")
+    numba.cuda = SimpleNamespace(as_cuda_array=lambda array, sync: (array, sync))
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    array, sync = make_elementwise()(Device(4, stream=7))
+    assert array.shape == (4,)
+    assert not sync
+    assert order(gpu) == [("launch", 7)]
+
+
 def test_arrays_of_libraries_that_see_no_stream_are_kept_until_the_launch_is_done(
     gpu: DryGpu,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -259,6 +401,105 @@ def test_arrays_of_libraries_that_see_no_stream_are_kept_until_the_launch_is_don
     pending.done = True
     twice(given[0], given[1])
     assert [values for _, values in streams._kept] == [given[:2]]
+
+
+def test_a_stream_of_another_device_is_refused_by_name(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import cupy
+
+    from kerneltk.backends.cuda import streams
+
+    class WrongContextError(cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
+        def __init__(self) -> None:
+            RuntimeError.__init__(self, "invalid resource handle")
+            self.status = 400
+
+        __str__ = RuntimeError.__str__
+
+    def refuse(arguments: Any) -> None:
+        raise WrongContextError
+
+    gpu.at_launch = refuse
+    for make in (elementwise, raw, rawkernel):
+        launch = make()
+        monkeypatch.setattr(streams, "device_of", lambda stream: 1 if stream == NAMED else None)
+        with pytest.raises(
+            ArgumentValueError,
+            match=r"'stream' is a stream of device 1, and the kernel is launched on device 0\.",
+        ) as caught:
+            launch(gpu.array(4), gpu.array(size_of_output(make)), stream=NAMED)
+        assert isinstance(caught.value.__cause__, WrongContextError)
+        monkeypatch.setattr(streams, "device_of", lambda stream: 0)
+        with pytest.raises(LaunchError, match="invalid resource handle"):
+            launch(gpu.array(4), gpu.array(size_of_output(make)), stream=NAMED)
+
+
+def test_copies_in_a_capture_are_kept_for_the_graph(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from kerneltk.backends.cuda import backend
+
+    kept: list[Any] = []
+    monkeypatch.setattr(backend, "_retained", kept)
+    x = gpu.array(9)
+    for capturing, stream, wanted in (
+        (set(), None, 0), ({CUPY}, None, 1), ({CUPY}, NAMED, 1), ({NAMED}, NAMED, 2),
+    ):  # fmt: skip
+        gpu.capturing = capturing
+        gpu.log.clear()
+        make_elementwise()(x[:-1], x[1:], stream=stream)
+        copying, launched = launches(gpu)
+        assert copying == launched == (stream or CUPY)
+        assert len(kept) == wanted
+
+
+def test_a_record_by_its_address_is_not_captured(gpu: DryGpu) -> None:  # noqa: F811
+    import cupy
+
+    backend = CudaBackend()
+    record = np.zeros(1, "i4,i4")[0]
+    gpu.capturing = {CUPY, NAMED}
+    for stream in (None, NAMED):
+        with pytest.raises(LaunchError, match="cannot be captured into a graph"):
+            backend.lend(record, 8, stream)
+    with pytest.raises(LaunchError, match="by '__dlpack__' cannot be captured into a graph"):
+        backend.from_dlpack(cupy.ndarray(4, "f"))
+
+
+def test_read_only_arrays_by_dlpack_are_not_written(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import cupy
+
+    memory = np.zeros(4, np.float32)
+
+    class Exporter:
+        def __dlpack__(self, **options: Any) -> Any:
+            return memory.__dlpack__(max_version=options.get("max_version"))
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 2, 0  # kDLCUDA
+
+    def from_dlpack(value: Any) -> Any:
+        given.append(value.__dlpack__(stream=1, **words))
+        return gpu.array(4)
+
+    given: list[Any] = []
+    words: dict[str, Any] = {}
+    monkeypatch.setattr(cupy, "from_dlpack", from_dlpack)
+    twice = make_elementwise()
+    twice(gpu.array(4), Exporter())
+    words["max_version"] = 1, 0
+    twice(gpu.array(4), Exporter())
+    memory.flags.writeable = False
+    with pytest.raises(ArgumentValueError, match="'y' is written, but it is read-only"):
+        twice(gpu.array(4), Exporter())
+    twice(Exporter(), gpu.array(4))
+    assert len(given) == 4
 
 
 # -- captures ------------------------------------------------------------------------------------
@@ -352,6 +593,25 @@ def test_results_for_cupys_arrays_are_cupys(gpu: DryGpu) -> None:  # noqa: F811
     y = make_elementwise()(gpu.array(4))
     assert type(y) is cupy.ndarray
     assert allocations(gpu) == [("cupy", CUPY)]
+    gpu.log.clear()
+    make_elementwise()(gpu.array(4), stream=NAMED)  # in the order of the current stream, as CuPy
+    assert allocations(gpu) == [("cupy", CUPY)]
+    assert launches(gpu) == [NAMED]
+    gpu.log.clear()
+    x = gpu.array(9)
+    make_elementwise()(x[:-1], x[1:], stream=NAMED)  # the copy of what overlaps, in the launch's
+    assert allocations(gpu) == [("cupy", NAMED)]
+
+
+def test_results_for_other_arrays_are_cupys_in_the_launchs_order(gpu: DryGpu) -> None:  # noqa: F811
+    import cupy
+
+    for options, wanted in (({}, 7), ({"stream": NAMED}, NAMED)):
+        gpu.log.clear()
+        y = make_elementwise()(ByInterface(4, stream=7), **options)
+        assert type(y) is cupy.ndarray
+        assert allocations(gpu) == [("cupy", wanted)]
+        assert launches(gpu) == [wanted]
 
 
 def test_copies_of_overlapping_tensors_are_torchs_memory(gpu: DryGpu) -> None:  # noqa: F811

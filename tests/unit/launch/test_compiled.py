@@ -666,7 +666,7 @@ def test_large_blocks_are_used_again_and_bounded() -> None:
     assert scratch > 1 << 16
     before = resident_bytes()
     for _ in range(300):
-        x.dtype = np.dtype("f4", metadata={"n": object()})
+        x = x.view(np.dtype("f4", metadata={"n": object()}))
         total(x, axis=0)
     assert resident_bytes() - before < 96 << 20
 

@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 import pytest
+from cuda.bindings import driver
 
 from kerneltk.backends.cuda import streams
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, LaunchError
@@ -76,6 +77,58 @@ def test_only_streams_that_are_captured_are_ordered_with_one_that_is(capturing: 
     assert chosen(*homes) == (20, [40])
 
 
+def test_a_stream_that_is_named_and_captured_waits_for_no_work_of_the_past(
+    capturing: set[int],
+) -> None:
+    homes = Home(20, 0, asked=True), Home(30, 0, asked=True)
+    capturing.add(7)
+    assert chosen(*homes, stream=7) == (7, [])
+    capturing.add(30)
+    assert chosen(*homes, stream=7) == (7, [30])
+
+
+def test_a_copy_that_no_graph_holds_is_not_captured(capturing: set[int]) -> None:
+    copied = Home(20, 0, TORCHS, asked=True, copied=True)
+    assert chosen(copied, stream=7) == (7, [20])
+    assert chosen(copied, Home(30, 0)) == (20, [30])
+    capturing.add(20)  # torch's own graph has the copy
+    assert chosen(copied) == (20, [])
+    capturing.clear()
+    capturing.update((7, 30))
+    for call in (lambda: chosen(copied, stream=7), lambda: chosen(copied, Home(30, 0))):
+        with pytest.raises(LaunchError, match="lazy view of other numbers cannot be captured"):
+            call()
+
+
+def test_a_stream_that_nobody_knows_has_to_be_named(capturing: set[int]) -> None:
+    home = Home(20, 0, unknown="The stream is not known.")
+    assert chosen(home, stream=7) == (7, [])
+    for homes in ([home], [Home(30, 0, TORCHS), home]):
+        with pytest.raises(ArgumentValueError, match="not known"):
+            chosen(*homes)
+
+
+def driver_with(device: int | None) -> Any:
+    """A driver whose streams are all of one device; None knows no stream."""
+    done = driver.CUresult.CUDA_SUCCESS
+    failed = driver.CUresult.CUDA_ERROR_INVALID_HANDLE
+    return SimpleNamespace(
+        CUresult=driver.CUresult,
+        cuStreamGetCtx=lambda stream: (failed, None) if device is None else (done, "context"),
+        cuCtxPushCurrent=lambda context: (done,),
+        cuCtxGetDevice=lambda: (done, driver.CUdevice(device)),
+        cuCtxPopCurrent=lambda: (done, None),
+    )
+
+
+def test_a_streams_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "driver", driver_with(3))
+    assert streams.device_of(4096) == 3
+    assert [streams.device_of(stream) for stream in (0, 1, 2)] == [None] * 3
+    monkeypatch.setattr(streams, "driver", driver_with(None))
+    assert streams.device_of(4096) is None
+
+
 def test_a_launch_joins_a_capture(capturing: set[int]) -> None:
     homes = Home(20, 0, TORCHS), Home(30, 0, TORCHS), Home(40, 0)
     capturing.update((30, 40))
@@ -107,8 +160,8 @@ def test_what_is_given_as_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: current)
     assert streams.own_stream(None) is current
     assert streams.own_stream(0) is current
-    for handle in (1, 2, np.int64(2)):
-        assert streams.own_stream(handle).ptr == handle
+    for handle, wanted in ((1, 0), (2, 2), (np.int64(2), 2)):
+        assert streams.own_stream(handle).ptr == wanted
     with pytest.raises(ArgumentTypeError, match="must be a stream"):
         streams.own_stream("s")
     with pytest.raises(ArgumentValueError, match="none has the handle"):

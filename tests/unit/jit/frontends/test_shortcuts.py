@@ -25,6 +25,7 @@ def shortcut(
 ) -> Callable[..., Any] | None:
     return make_shortcut(
         args,
+        args,
         raw or [False] * len(args),
         given,
         index_ndim,

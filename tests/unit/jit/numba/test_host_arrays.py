@@ -92,6 +92,22 @@ def test_whose_an_array_is() -> None:
     assert HOST.is_array(HOST.adopted(X))
 
 
+@pytest.mark.parametrize("stream", ["s", 1.5, True])
+def test_what_is_no_stream_is_refused(stream: Any) -> None:
+    array = HOST.empty(3, np.float32, None, "C", 0)
+    event = HOST.event(timing=True)
+    for call in (
+        lambda: HOST.empty(3, np.float32, None, "C", stream),
+        lambda: HOST.copied(array, True, None, stream),
+        lambda: array.copy_to_host(stream=stream),
+        lambda: array.copy_to_device(array, stream),
+        lambda: event.record(stream),
+        lambda: event.wait(stream),
+    ):
+        with pytest.raises(ArgumentTypeError, match="'stream' must be a stream"):
+            call()
+
+
 def test_streams_and_events() -> None:
     with HOST.stream().auto_synchronize() as stream:
         assert isinstance(stream, HostStream)

@@ -1,0 +1,109 @@
+"""Libraries whose arrays compiled launchers read by DLPack's C exchange table.
+
+Each is told of once, by who first takes an array of it; whoever reads tables asks to be told.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class ExchangeLibrary(NamedTuple):
+    """A library's table, and what the table does not say of its arrays.
+
+    Parameters
+    ----------
+    kinds : tuple of type
+        The arrays' types; subclasses are others.
+    table : capsule
+        ``__dlpack_c_exchange_api__`` of these types.
+    dtype_of : callable
+        Takes DLPack's code and a number of bits; returns a dtype, None if NumPy has none.
+    is_lazy : tuple of callable
+        Each returns whether an array's memory holds other numbers than its elements. Asked of
+        floating-point numbers only.
+    storage, offset : callable or None
+        Return what owns an array's memory, which has a method ``nbytes``, and the number of
+        elements in front of the first one. None where an array cannot outlive its memory.
+    requires_grad : str
+        The attribute that is true if `may_write` is to be asked.
+    may_write : callable
+        Returns whether a kernel may write to an array.
+    note_writes : callable
+        Takes a list of arrays that a kernel has written to.
+    maker : callable
+        Takes a shape, a dtype, ``"C"`` or ``"F"`` and the number of a GPU, or None for host
+        memory; returns a function without arguments that makes such an array there.
+    layout : tuple of int or None
+        Where arrays keep in memory what `is_lazy`, `storage` and `offset` return: the fields of
+        `kerneltk.interop.torch_layout.TensorLayout`.
+    """
+
+    kinds: tuple[type, ...]
+    table: Any
+    dtype_of: Callable[[int, int], np.dtype[Any] | None]
+    is_lazy: tuple[Callable[[Any], bool], ...]
+    storage: Callable[[Any], Any] | None
+    offset: Callable[[Any], int] | None
+    requires_grad: str
+    may_write: Callable[[Any], bool]
+    note_writes: Callable[[list[Any]], None]
+    maker: Callable[..., Callable[[], Any]]
+    layout: tuple[int, ...] | None = None
+
+
+Reader = Callable[[ExchangeLibrary], object]
+
+_lock = threading.Lock()
+_libraries: list[ExchangeLibrary] = []
+_readers: list[Reader] = []
+
+
+def tell_of(library: ExchangeLibrary) -> None:
+    """Tell all readers, and those to come, of a library; once for each."""
+    with _lock:
+        _libraries.append(library)
+        readers = list(_readers)
+    for reader in readers:
+        reader(library)
+
+
+def read_by(reader: Reader) -> None:
+    """Tell a reader of all libraries that are known, and of those to come."""
+    with _lock:
+        _readers.append(reader)
+        known = list(_libraries)
+    for library in known:
+        reader(library)
+
+
+_CODES = {0: "int", 1: "uint", 2: "float", 5: "complex"}
+# Of the versions of DLPack that have floating-point numbers of eight bits.
+_FLOAT8 = {
+    7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn",
+    11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu",
+}  # fmt: skip
+_BFLOAT, _BOOL = 4, 6
+
+
+def dtype_name(code: int, bits: int) -> str | None:
+    """The name of the dtype for DLPack's code and a number of bits; None where there is none.
+
+    Parameters
+    ----------
+    code : int
+        Of ``DLDataTypeCode``.
+    bits : int
+        Of one element.
+    """
+    if code in _CODES:
+        return f"{_CODES[code]}{bits}"
+    if code == _BFLOAT and bits == 16:
+        return "bfloat16"
+    if code == _BOOL and bits == 8:
+        return "bool"
+    return _FLOAT8.get(code) if bits == 8 else None

@@ -1,0 +1,84 @@
+"""The base of kernels' classes, by which their common calls go to a launcher without a detour.
+
+It is the extension module's where that was built with the package. Else calls are Python's own,
+with the same results.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+ARRANGEMENT = 6
+"""Of what this package and the module tell each other; the module's own is the same."""
+
+CallKind = Literal["by count", "reduces", "on grid", "configured", "shortcut"]
+"""How a common call finds what launches: in a list by the number of arguments; the same, with one
+output as the keyword `out`; as the dispatcher's last launcher, for a grid, a block and a tuple of
+arguments; as the launcher's, with the grid and block that the object has; as the last shortcut.
+"""
+
+_KINDS = ("by count", "reduces", "on grid", "configured", "shortcut")  # the order of C's
+
+
+def built_module() -> ModuleType | None:
+    """The extension module that was built with the package, if it is of the same arrangement."""
+    try:
+        from kerneltk.launch import _launcher  # type: ignore[attr-defined]
+    except ImportError:
+        return None
+    module: ModuleType = _launcher
+    return module if getattr(module, "ARRANGEMENT", None) == ARRANGEMENT else None
+
+
+_module = built_module()
+
+if TYPE_CHECKING or _module is None:
+
+    class Called:
+        """The base of kernels' classes."""
+
+        __slots__ = ()
+        _call_kind: ClassVar[int]
+
+else:
+    Called = _module.Called
+
+C = TypeVar("C", bound=type[Any])
+
+
+def common_calls(kind: CallKind) -> Callable[[C], C]:
+    """Decorate a subclass of `Called` whose method ``__call__`` does what the kind says."""
+
+    def decorate(decorated: C) -> C:
+        decorated._call_kind = _KINDS.index(kind)
+        if _module is not None:
+            _module.call_by_kind(decorated)
+        return decorated
+
+    return decorate
+
+
+_users = 0
+_counting = threading.Lock()
+
+
+@contextmanager
+def by_methods() -> Iterator[None]:
+    """A context in which the calls of all threads are those of the classes' methods."""
+    _count(1)
+    try:
+        yield
+    finally:
+        _count(-1)
+
+
+def _count(more: int) -> None:
+    global _users
+    with _counting:
+        _users += more
+        if _module is not None:
+            _module.call_methods(_users > 0)

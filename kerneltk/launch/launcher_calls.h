@@ -1,0 +1,247 @@
+/* Calls of kernels' objects: the common ones go to a launcher, without a tuple of arguments and without a
+ * frame of Python's. A part of _launcher.c.
+ *
+ * `Called` is the base of a kernel's class, which has its method `__call__` as any other. What is common is
+ * called as that method would; for all else it is called.
+ */
+
+enum call_kind { BY_COUNT, REDUCES, ON_GRID, CONFIGURED, SHORTCUT, CALL_KINDS };
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+} Called;
+
+static PyTypeObject *called_type;
+static PyObject *str_inline_cache, *str_nin, *str_dispatcher, *str_recent, *str_launcher, *str_run;
+static PyObject *str_count, *str_own_grid, *str_own_block, *str_own_shared, *str_own_stream, *str_kernel;
+static PyObject *str_launch_new, *str_shortcut, *str_shortcut_out, *str_is_raw, *str_out;
+static PyObject *str_call, *str_call_kind;
+static int are_by_methods; /* whether all calls are those of the methods */
+
+/* Whether `out` is the only keyword. */
+static int is_out(PyObject *names) {
+    return PyTuple_GET_SIZE(names) == 1 && PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), str_out) == 0;
+}
+
+/* A kernel whose launchers are in a list by the number of arguments. */
+static enum step call_by_count(enum call_kind kind, PyObject *kernel, PyObject *const *args, Py_ssize_t count,
+                               PyObject *names, PyObject **result) {
+    PyObject *runs;
+    Py_ssize_t given = count;
+    if (names) {
+        PyObject *out = args[count];
+        if (kind != REDUCES || !is_out(names) || out == Py_None || PyTuple_Check(out) ||
+            PyList_Check(out))
+            return SLOW;
+        ++given;
+    }
+    runs = PyObject_GetAttr(kernel, str_inline_cache);
+    if (!runs) return slowly();
+    Py_ssize_t most = PyList_CheckExact(runs) ? PyList_GET_SIZE(runs) - 1 : -1;
+    int is_known = given <= most;
+    if (is_known && kind == REDUCES && (names || given != most)) {
+        int64_t inputs = -1;
+        PyObject *number = PyObject_GetAttr(kernel, str_nin);
+        if (number) inputs = PyLong_AsLongLong(number);
+        Py_XDECREF(number);
+        is_known = inputs == count && (!names || most == inputs + 1);
+    }
+    PyObject *run = is_known ? Py_NewRef(PyList_GET_ITEM(runs, given)) : NULL;
+    Py_DECREF(runs);
+    if (!run) return slowly();
+    *result = PyObject_Vectorcall(run, args, (size_t)given, NULL);
+    Py_DECREF(run);
+    return *result ? GO : FAILED;
+}
+
+/* A kernel that is called with a grid, a block and a tuple of arguments. */
+static enum step call_on_grid(PyObject *kernel, PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject **result) {
+    if (names || count != 3) return SLOW;
+    PyObject *dispatcher = PyObject_GetAttr(kernel, str_dispatcher);
+    PyObject *run = dispatcher ? PyObject_GetAttr(dispatcher, str_recent) : NULL;
+    Py_XDECREF(dispatcher);
+    if (!run) return slowly();
+    *result = PyObject_Vectorcall(run, args, 3, NULL);
+    Py_DECREF(run);
+    return *result ? GO : FAILED;
+}
+
+/* A kernel in Python with a grid and a block. */
+static enum step call_configured(PyObject *own, PyObject *const *args, Py_ssize_t count, PyObject *names,
+                                 PyObject **result) {
+    PyObject *launcher, *run, *tuple = NULL, *missed = NULL;
+    PyObject *given[5] = {NULL};
+    if (names) return SLOW;
+    PyObject *number = PyObject_GetAttr(own, str_count);
+    Py_ssize_t parameters = number ? PyLong_AsSsize_t(number) : -1;
+    Py_XDECREF(number);
+    if (parameters != count) return slowly();
+    launcher = PyObject_GetAttr(own, str_launcher);
+    run = launcher ? PyObject_GetAttr(launcher, str_run) : NULL;
+    Py_XDECREF(launcher);
+    if (!run || run == Py_None) {
+        Py_XDECREF(run);
+        return slowly();
+    }
+    enum step step = FAILED;
+    PyObject *names_of_given[5] = {str_own_grid, str_own_block, NULL, str_own_shared, str_own_stream};
+    for (int k = 0; k < 5; ++k) {
+        given[k] = names_of_given[k] ? PyObject_GetAttr(own, names_of_given[k])
+                                     : (tuple = given_tuple(args, parameters));
+        if (!given[k]) goto done;
+    }
+    missed = PyObject_Vectorcall(run, given, 5, NULL);
+    if (missed && missed != Py_None) {
+        PyObject *kernel = PyObject_GetAttr(own, str_kernel);
+        PyObject *done = kernel ? PyObject_CallMethodObjArgs(kernel, str_launch_new, missed, given[0], given[1],
+                                                             tuple, given[3], given[4], NULL)
+                                : NULL;
+        Py_XDECREF(kernel);
+        Py_SETREF(missed, done);
+        if (missed) Py_SETREF(missed, Py_NewRef(Py_None));
+    }
+    *result = missed;
+    step = missed ? GO : FAILED;
+done:
+    for (int k = 0; k < 5; ++k) Py_XDECREF(given[k]);
+    Py_DECREF(run);
+    return step;
+}
+
+/* A function of elements, which has a shortcut for its last kinds of arguments. */
+static enum step call_function(PyObject *kernel, PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject **result) {
+    if (names && (!is_out(names) || args[count] == Py_None || PyTuple_CheckExact(args[count]))) return SLOW;
+    PyObject *raw = PyObject_GetAttr(kernel, str_is_raw);
+    Py_ssize_t parameters = raw && PyTuple_Check(raw) ? PyTuple_GET_SIZE(raw) : -1;
+    Py_XDECREF(raw);
+    if (parameters != count) return slowly();
+    PyObject *run = PyObject_GetAttr(kernel, names ? str_shortcut_out : str_shortcut);
+    if (!run) return slowly();
+    *result = PyObject_Vectorcall(run, args, (size_t)(count + (names != NULL)), NULL);
+    Py_DECREF(run);
+    return *result ? GO : FAILED;
+}
+
+/* Calls the class's method. */
+static PyObject *call_method(PyObject *kernel, PyObject *const *args, size_t nargsf, PyObject *names) {
+    PyObject *method = PyObject_GetAttr((PyObject *)Py_TYPE(kernel), str_call);
+    if (!method) return NULL;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf), words = names ? PyTuple_GET_SIZE(names) : 0;
+    PyObject **all = PyMem_Malloc(sizeof *all * (size_t)(count + words + 1));
+    PyObject *result = NULL;
+    if (all) {
+        all[0] = kernel;
+        memcpy(all + 1, args, sizeof *all * (size_t)(count + words));
+        result = PyObject_Vectorcall(method, all, (size_t)count + 1, names);
+        PyMem_Free(all);
+    } else {
+        PyErr_NoMemory();
+    }
+    Py_DECREF(method);
+    return result;
+}
+
+static PyObject *call_kernel(enum call_kind kind, PyObject *kernel, PyObject *const *args, size_t nargsf,
+                             PyObject *names) {
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    PyObject *result = NULL, *words = names && PyTuple_GET_SIZE(names) ? names : NULL;
+    enum step step = SLOW;
+    if (!__atomic_load_n(&are_by_methods, __ATOMIC_ACQUIRE)) {
+        switch (kind) {
+        case ON_GRID: step = call_on_grid(kernel, args, count, words, &result); break;
+        case CONFIGURED: step = call_configured(kernel, args, count, words, &result); break;
+        case SHORTCUT: step = call_function(kernel, args, count, words, &result); break;
+        default: step = call_by_count(kind, kernel, args, count, words, &result);
+        }
+    }
+    if (step == GO || step == FAILED) return result;
+    return call_method(kernel, args, nargsf, names);
+}
+
+#define CALL_AS(name, kind)                                                                              \
+    static PyObject *name(PyObject *kernel, PyObject *const *args, size_t nargsf, PyObject *names) {     \
+        return call_kernel(kind, kernel, args, nargsf, names);                                           \
+    }
+CALL_AS(vectorcall_by_count, BY_COUNT)
+CALL_AS(vectorcall_reduces, REDUCES)
+CALL_AS(vectorcall_on_grid, ON_GRID)
+CALL_AS(vectorcall_configured, CONFIGURED)
+CALL_AS(vectorcall_shortcut, SHORTCUT)
+#undef CALL_AS
+
+static const vectorcallfunc calls[CALL_KINDS] = {
+    vectorcall_by_count, vectorcall_reduces, vectorcall_on_grid, vectorcall_configured, vectorcall_shortcut,
+};
+
+/* ---- the type ---- */
+
+static PyObject *called_new(PyTypeObject *type, PyObject *args, PyObject *words) {
+    (void)args, (void)words; /* the class's own `__init__` reads them */
+    PyObject *number = PyObject_GetAttr((PyObject *)type, str_call_kind);
+    if (!number) return NULL;
+    long kind = PyLong_AsLong(number);
+    Py_DECREF(number);
+    if (kind < 0 || kind >= CALL_KINDS) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no such kind of calls");
+        return NULL;
+    }
+    Called *made = (Called *)type->tp_alloc(type, 0);
+    if (made) made->vectorcall = calls[kind];
+    return (PyObject *)made;
+}
+
+static void called_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef called_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Called, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(called_doc, "The base of kernels' classes; `kerneltk.launch.called` has it.");
+
+static PyType_Slot called_slots[] = {
+    {Py_tp_doc, (void *)called_doc},
+    {Py_tp_new, called_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_dealloc, called_dealloc},
+    {Py_tp_members, called_members},
+    {0, NULL},
+};
+
+static PyType_Spec called_spec = {
+    "kerneltk.launch._launcher.Called", sizeof(Called), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
+    called_slots,
+};
+
+PyDoc_STRVAR(call_by_kind_doc,
+             "call_by_kind(type)\n--\n\nLet calls of a class's objects be by their kind, which calls its "
+             "`__call__` for what is not common. A subclass with a `__call__` of its own has its calls as "
+             "ever.");
+
+static PyObject *call_by_kind(PyObject *module, PyObject *type) {
+    (void)module;
+    if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, called_type)) {
+        PyErr_SetString(PyExc_TypeError, "no subclass of 'Called'");
+        return NULL;
+    }
+    /* Python leaves the flag out where a class in Python has `__call__`, which might say another thing. */
+    ((PyTypeObject *)type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    PyType_Modified((PyTypeObject *)type);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(call_methods_doc, "call_methods(whether)\n--\n\nLet all calls of all kernels be those of their methods, or no longer.");
+
+static PyObject *call_methods(PyObject *module, PyObject *whether) {
+    (void)module;
+    int is_true = PyObject_IsTrue(whether);
+    if (is_true < 0) return NULL;
+    __atomic_store_n(&are_by_methods, is_true, __ATOMIC_RELEASE);
+    Py_RETURN_NONE;
+}

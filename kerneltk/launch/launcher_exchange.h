@@ -1,0 +1,298 @@
+/* Reads arrays of other libraries by DLPack's C exchange table. A part of _launcher.c.
+ *
+ * A library that has the table says by it where an array lies and on which stream its work is queued,
+ * in less time than one attribute takes. What the table does not say (lazy views, freed storage,
+ * gradients) is read of memory where that is known, or asked of the library's own functions, which
+ * `kerneltk.interop.exchange` has.
+ */
+
+/* ---- DLPack ---- */
+
+struct dl_tensor {
+    void *data;
+    int32_t device_type, device_id, ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides; /* in elements */
+    uint64_t byte_offset;
+};
+
+struct dl_table {
+    uint32_t major, minor;
+    const struct dl_table *older;
+    void *allocate, *take, *give;
+    int (*read)(void *object, struct dl_tensor *tensor);
+    int (*current_stream)(int device_type, int32_t device, void **stream);
+};
+
+enum { DL_MAJOR = 1, DL_FLOAT = 2, DL_COMPLEX = 5, DL_CODES = 32, DL_SIZES = 5 };
+
+/* ---- libraries ---- */
+
+#define MOST_LIBRARIES 4
+#define MOST_KINDS 4
+
+struct library {
+    PyObject *kept; /* what is not counted below belongs to it */
+    PyTypeObject *kinds[MOST_KINDS];
+    int kind_count;
+    const struct dl_table *table;
+    PyObject *dtypes[DL_CODES][DL_SIZES]; /* by code and the logarithm of the size; None: there is none */
+    PyObject *dtype_of, *is_lazy, *storage, *offset, *requires_grad, *may_write, *note_writes, *maker;
+    int has_layout;
+    Py_ssize_t at_implementation, at_storage, at_size, at_first, at_keys; /* offsets in bytes */
+    uint64_t lazy_keys;
+};
+
+/* They are never forgotten: `library_count` is written last. */
+static struct library libraries[MOST_LIBRARIES];
+static int library_count;
+
+static const struct library *library_of(PyTypeObject *kind) {
+    int count = __atomic_load_n(&library_count, __ATOMIC_ACQUIRE);
+    for (int k = 0; k < count; ++k)
+        for (int j = 0; j < libraries[k].kind_count; ++j)
+            if (libraries[k].kinds[j] == kind) return &libraries[k];
+    return NULL;
+}
+
+/* The dtype of NumPy's for DLPack's, or None: a borrowed reference that lasts; NULL with an exception. */
+static PyObject *dtype_for(const struct library *library, const struct dl_tensor *tensor) {
+    int bytes = tensor->bits / 8, size = 0;
+    while (1 << size < bytes) ++size;
+    if (tensor->lanes != 1 || tensor->bits != 8 << size || tensor->code >= DL_CODES || size >= DL_SIZES)
+        return Py_None;
+    PyObject **at = (PyObject **)&library->dtypes[tensor->code][size];
+    PyObject *known = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    if (known) return known;
+    PyObject *found = PyObject_CallFunction(library->dtype_of, "ii", tensor->code, tensor->bits);
+    if (!found) return NULL;
+    if (__atomic_compare_exchange_n(at, &known, found, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return found;
+    Py_DECREF(found); /* another thread's */
+    return known;
+}
+
+/* Whether an array's memory holds other numbers than its elements; -1 with an exception. */
+static int is_lazy(const struct library *library, PyObject *object, int code) {
+    if (library->has_layout) {
+        const void *implementation = FIELD(const void *, object, library->at_implementation);
+        return (FIELD(uint64_t, implementation, library->at_keys) & library->lazy_keys) != 0;
+    }
+    if (code != DL_FLOAT && code != DL_COMPLEX) return 0;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(library->is_lazy); ++k) {
+        PyObject *found = PyObject_CallOneArg(PyTuple_GET_ITEM(library->is_lazy, k), object);
+        int result = found ? PyObject_IsTrue(found) : -1;
+        Py_XDECREF(found);
+        if (result) return result;
+    }
+    return 0;
+}
+
+static int call_method_for_number(PyObject *object, PyObject *name, int64_t *number) {
+    PyObject *found = PyObject_CallMethodNoArgs(object, name);
+    if (!found) return 0;
+    *number = PyLong_AsLongLong(found);
+    Py_DECREF(found);
+    return !(*number == -1 && PyErr_Occurred());
+}
+
+/* Whether the storage of an array ends before its elements do, as it does where it was freed; -1 with
+ * an exception. */
+static int is_beyond(const struct library *library, const struct array *array) {
+    if (library->storage == Py_None) return 0;
+    int64_t last = 0, owned, first;
+    for (int k = 0; k < array->ndim; ++k) {
+        if (!array->shape[k]) return 0;
+        last += array->strides[k] > 0 ? (array->shape[k] - 1) * array->strides[k] : 0;
+    }
+    if (library->has_layout) {
+        const void *implementation = FIELD(const void *, array->object, library->at_implementation);
+        owned = FIELD(int64_t, FIELD(const void *, implementation, library->at_storage), library->at_size);
+        first = FIELD(int64_t, implementation, library->at_first);
+        return (first + last + 1) * array->itemsize > owned;
+    }
+    PyObject *storage = PyObject_CallOneArg(library->storage, array->object);
+    if (!storage) return -1;
+    int done = call_method_for_number(storage, str_nbytes, &owned);
+    Py_DECREF(storage);
+    PyObject *offset = done ? PyObject_CallOneArg(library->offset, array->object) : NULL;
+    if (!offset) return -1;
+    first = PyLong_AsLongLong(offset);
+    Py_DECREF(offset);
+    if (first == -1 && PyErr_Occurred()) return -1;
+    return (first + last + 1) * array->itemsize > owned;
+}
+
+/* Whether a kernel may write to an array; -1 with an exception. */
+static int may_write(const struct library *library, PyObject *object) {
+    PyObject *required = PyObject_GetAttr(object, library->requires_grad);
+    int is_required = required ? PyObject_IsTrue(required) : -1;
+    Py_XDECREF(required);
+    if (is_required <= 0) return is_required < 0 ? -1 : 1;
+    PyObject *found = PyObject_CallOneArg(library->may_write, object);
+    int result = found ? PyObject_IsTrue(found) : -1;
+    Py_XDECREF(found);
+    return result;
+}
+
+/* ---- arrays ---- */
+
+/* Whether the elements lie in the order of C (or Fortran), without gaps. */
+static int is_contiguous(const struct array *array, int is_fortran) {
+    int64_t step = 1;
+    for (int k = 0; k < array->ndim; ++k)
+        if (!array->shape[k]) return 1;
+    for (int k = 0; k < array->ndim; ++k) {
+        int axis = is_fortran ? k : array->ndim - 1 - k;
+        if (array->shape[axis] != 1 && array->strides[axis] != step) return 0;
+        step *= array->shape[axis];
+    }
+    return 1;
+}
+
+static int64_t bytes_of(const struct array *array) {
+    int64_t bytes = array->itemsize;
+    for (int k = 0; k < array->ndim; ++k) bytes *= array->shape[k];
+    return bytes;
+}
+
+/* What a library's function raised is said by the launch in Python, which asks the library again. */
+static enum step missed(void) {
+    PyErr_Clear();
+    return MISSED;
+}
+
+/* Adds what plans depend on, as it is added for the backend's own arrays. */
+static enum step add_foreign(Launcher *l, struct call *c, const struct leaf *leaf, const struct array *array) {
+    int nd = array->ndim, size = array->itemsize;
+    if (c->word_count + 2 * nd + 5 > MOST_WORDS) return MISSED;
+    int64_t *word = &c->words[c->word_count];
+    *word++ = (int64_t)(uintptr_t)array->dtype;
+    c->dtypes[c->dtype_count++] = array->dtype;
+    *word++ = nd;
+    if (l->is_numpy) {
+        for (int k = 0; k < nd; ++k) {
+            *word++ = array->shape[k];
+            *word++ = array->strides[k] * size;
+        }
+    } else {
+        for (int k = 0; k < nd; ++k) *word++ = array->shape[k];
+        if (l->contiguous.count && is_contiguous(array, 0)) {
+            *word++ = -1;
+        } else {
+            *word++ = nd;
+            for (int k = 0; k < nd; ++k) *word++ = array->strides[k] * size;
+        }
+        if (l->device_path.count) *word++ = array->device;
+        if (leaf->is_written && l->writable.count) *word++ = 1;
+    }
+    c->word_count = (int)(word - c->words);
+    return GO;
+}
+
+/* As read_array, for an array of the call's library. */
+static enum step read_foreign(Launcher *l, struct call *c, int index) {
+    const struct library *library = c->library;
+    const struct leaf *leaf = &l->leaves[index];
+    struct array *array = &c->arrays[index];
+    struct dl_tensor tensor;
+    array->object = c->values[index];
+    if (library->table->read(array->object, &tensor)) return missed();
+    if (tensor.device_type != l->dlpack_devices[0] && tensor.device_type != l->dlpack_devices[1]) return MISSED;
+    if (tensor.ndim && !tensor.strides) return MISSED;
+    if (l->device >= 0 && tensor.device_id != l->device) return MISSED;
+    if (c->device >= 0 && tensor.device_id != c->device) return MISSED;
+    c->device = tensor.device_id;
+    array->dtype = dtype_for(library, &tensor);
+    if (!array->dtype || array->dtype == Py_None) return missed();
+    array->address = (uintptr_t)tensor.data + tensor.byte_offset;
+    array->shape = tensor.shape;
+    array->strides = tensor.strides;
+    array->ndim = tensor.ndim;
+    array->device = tensor.device_id;
+    array->itemsize = tensor.bits / 8;
+    if (!tensor.data && bytes_of(array)) return MISSED; /* wrapped, or without memory */
+    if (is_lazy(library, array->object, tensor.code) || is_beyond(library, array)) return missed();
+    if (leaf->is_written && may_write(library, array->object) <= 0) return missed();
+    return l->has_plans ? add_foreign(l, c, leaf, array) : GO;
+}
+
+static PyObject *shape_of_foreign(const struct array *array, int are_strides) {
+    PyObject *tuple = PyTuple_New(array->ndim);
+    for (int k = 0; tuple && k < array->ndim; ++k) {
+        PyObject *number = PyLong_FromLongLong(are_strides ? array->strides[k] * array->itemsize
+                                                           : array->shape[k]);
+        if (!number) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, k, number);
+    }
+    return tuple;
+}
+
+/* The stream that the library's work is queued on: of the arrays, there is at least one. */
+static int foreign_stream(const struct call *c, int device_type, uintptr_t *stream) {
+    void *found = NULL;
+    if (c->library->table->current_stream(device_type, (int32_t)c->device, &found)) return 0;
+    *stream = (uintptr_t)found;
+    return 1;
+}
+
+/* Tells the library of arrays that were written to. */
+static int note_writes(Launcher *l, struct call *c) {
+    PyObject *written = NULL;
+    for (int k = 0; k < l->leaf_count; ++k) {
+        const struct leaf *leaf = &l->leaves[k];
+        if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written) continue;
+        if (!written && !(written = PyList_New(0))) return 0;
+        if (PyList_Append(written, c->values[k])) {
+            Py_DECREF(written);
+            return 0;
+        }
+    }
+    if (!written) return 1;
+    PyObject *done = PyObject_CallOneArg(c->library->note_writes, written);
+    Py_DECREF(written);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
+/* ---- making them known ---- */
+
+PyDoc_STRVAR(add_library_doc,
+             "add_library(kinds, table, dtype_of, is_lazy, storage, offset, requires_grad, may_write, "
+             "note_writes, maker, layout)\n--\n\nTake arrays of these types by a capsule of DLPack's exchange "
+             "table; whether this version of it is known. See `kerneltk.interop.exchange`.");
+
+static PyObject *add_library(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *kinds, *capsule, *layout;
+    struct library new = {.kept = args};
+    if (!PyArg_ParseTuple(args, "O!OOO!OOOOOOO", &PyTuple_Type, &kinds, &capsule, &new.dtype_of, &PyTuple_Type,
+                          &new.is_lazy, &new.storage, &new.offset, &new.requires_grad, &new.may_write,
+                          &new.note_writes, &new.maker, &layout))
+        return NULL;
+    if (layout != Py_None) {
+        new.has_layout = 1;
+        if (!PyArg_ParseTuple(layout, "nnnnnK", &new.at_implementation, &new.at_storage, &new.at_size,
+                              &new.at_first, &new.at_keys, &new.lazy_keys))
+            return NULL;
+    }
+    if (PyTuple_GET_SIZE(kinds) > MOST_KINDS || library_count == MOST_LIBRARIES) Py_RETURN_FALSE;
+    new.table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    if (!new.table) return NULL;
+    while (new.table && new.table->major != DL_MAJOR) new.table = new.table->older;
+    if (!new.table || !new.table->read || !new.table->current_stream) Py_RETURN_FALSE;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kinds); ++k) {
+        if (!PyType_Check(PyTuple_GET_ITEM(kinds, k))) {
+            PyErr_SetString(PyExc_TypeError, "kinds are types");
+            return NULL;
+        }
+        new.kinds[new.kind_count++] = (PyTypeObject *)PyTuple_GET_ITEM(kinds, k);
+    }
+    Py_INCREF(args);
+    libraries[library_count] = new;
+    __atomic_store_n(&library_count, library_count + 1, __ATOMIC_RELEASE);
+    Py_RETURN_TRUE;
+}

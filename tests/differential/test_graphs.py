@@ -1,0 +1,390 @@
+"""Graphs of launches, on both backends: a launch of a graph is as the calls one after another."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import ElementwiseKernel, RawKernel, RawModule, ReductionKernel, jit, load
+from kerneltk.jit import cuda
+
+from ..conftest import Backend
+
+N = 1000
+SCALE = ElementwiseKernel("T x, T a", "T y", "y = a * x", "scale")
+TOTAL = ReductionKernel("T v", "T s", "v", "a + b", "s = a", "0", "total")
+CODE = r"""
+extern "C" __global__ void add(float* p, const float* q, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) p[i] += q[i];
+}
+"""
+ADD = RawKernel(CODE, "add")
+
+
+@jit.rawkernel
+def shift(z, b):
+    i = jit.grid(1)
+    if i < z.size:
+        z[i] += b
+
+
+@jit.kernel
+def mixed(u, w):
+    return u - w / 2
+
+
+@jit.kernel
+def index_of(r):
+    i = jit.index(1)
+    return r[i] + i
+
+
+@cuda.jit
+def negate(m):
+    i = cuda.grid(1)
+    if i < m.size:
+        m[i] = -m[i]
+
+
+GRID, BLOCK = 8, 128
+
+
+def program(x: Any, out: Any, a: float = 3.0, b: float = 1.5) -> tuple[Any, ...]:
+    """A call of each front-end, each of which reads what those before it wrote."""
+    y = SCALE(x, a)
+    ADD(GRID, BLOCK, (y, x, N))
+    shift[GRID, BLOCK](y, b)
+    u = mixed(y, x)
+    negate[GRID, BLOCK](u)
+    v = index_of(u)
+    total = TOTAL(v)
+    rows = TOTAL(v.reshape(10, 100), axis=1)
+    SCALE(v, 2.0, out)
+    return y, u, v, total, rows
+
+
+def values(seed: int, n: int = N) -> Any:
+    return np.random.default_rng(seed).integers(-9, 9, n).astype(np.float32)
+
+
+def eager(backend: Backend, x: Any, *scalars: float) -> list[Any]:
+    out = backend.xp.empty_like(x)
+    results = program(x, out, *scalars)
+    return [backend.asnumpy(array).copy() for array in (*results, out)]
+
+
+def assert_same(backend: Backend, results: Any, want: list[Any]) -> None:
+    for array, expected in zip(results, want, strict=True):
+        np.testing.assert_array_equal(backend.asnumpy(array), expected)
+
+
+@pytest.fixture
+def recorded(backend: Backend) -> Any:
+    """A graph of the program: its input, which is declared, itself, and its results."""
+    x = backend.asarray(values(1))
+    out = backend.xp.empty_like(x)
+    with kerneltk.graph(x=x) as g:
+        results = (*program(x, out), out)
+    return x, g, results
+
+
+def test_a_graph_is_as_its_calls(backend: Backend, recorded: Any) -> None:
+    x, g, results = recorded
+    want = eager(backend, x)
+    for _ in range(3):
+        g.launch()
+        assert_same(backend, results, want)
+    x += 1
+    g.launch()
+    assert_same(backend, results, eager(backend, x))
+
+
+def test_nothing_runs_while_it_is_recorded(backend: Backend) -> None:
+    x = backend.asarray(values(2))
+    before = backend.asnumpy(x).copy()
+    with kerneltk.graph() as g:
+        shift[GRID, BLOCK](x, 1.0)
+        ADD(GRID, BLOCK, (x, x, N))
+    np.testing.assert_array_equal(backend.asnumpy(x), before)
+    g.launch()
+    np.testing.assert_array_equal(backend.asnumpy(x), 2 * (before + 1))
+
+
+def test_replaced_arrays_are_for_one_launch(backend: Backend, recorded: Any) -> None:
+    x, g, results = recorded
+    want = eager(backend, x)
+    for seed in (3, 4):
+        other = backend.asarray(values(seed))
+        g.launch(x=other)
+        assert_same(backend, results, eager(backend, other))
+    g.launch()
+    assert_same(backend, results, want)
+
+
+def test_replaced_numbers(backend: Backend) -> None:
+    x = backend.asarray(values(5))
+    with kerneltk.graph() as g:
+        y = SCALE(x, 3.0)
+        shift[GRID, BLOCK](y, 1.0)
+    for a, b in ((2.0, 0.5), (4, 1), (3.0, 1.0)):
+        g.launch(a=a, b=b)
+        np.testing.assert_array_equal(backend.asnumpy(y), backend.asnumpy(x) * a + b)
+    g.launch(b=7.0)
+    np.testing.assert_array_equal(backend.asnumpy(y), backend.asnumpy(x) * 3 + 7)
+
+
+def test_a_result_is_replaced_wherever_it_is_used(backend: Backend) -> None:
+    x, other = backend.asarrays(values(6), values(7))
+    with kerneltk.graph() as g:
+        y = SCALE(x, 2.0)
+        shift[GRID, BLOCK](y, 1.0)
+        s = TOTAL(y)
+    g.launch()
+    y[:] = 0
+    g.launch(y=other)
+    want = 2 * backend.asnumpy(x) + 1
+    np.testing.assert_array_equal(backend.asnumpy(other), want)
+    np.testing.assert_array_equal(backend.asnumpy(y), 0)
+    assert float(s) == want.sum()
+
+
+@pytest.mark.parametrize("offset", [1, 2, 3])
+def test_other_alignment(backend: Backend, recorded: Any, offset: int) -> None:
+    """What is recorded for arrays at multiples of 16 bytes assumes that of them."""
+    x, g, results = recorded
+    other = backend.xp.zeros(N + offset, np.float32)[offset:]
+    other[:] = backend.asarray(values(8))
+    g.launch(x=other)
+    assert_same(backend, results, eager(backend, other))
+    g.launch()
+    assert_same(backend, results, eager(backend, x))
+
+
+def test_unaligned_inputs_are_copied_at_each_launch(backend: Backend) -> None:
+    kernel = ElementwiseKernel("raw T x", "T y", "y = x[n - 1 - i]", "reversed")
+    x, y = backend.asarray(values(9)), backend.xp.empty(N, np.float32)
+    with kerneltk.graph(x=x) as g:
+        kernel(x, y)
+    memory = backend.xp.zeros(4 * N + 1, np.uint8)
+    odd = memory[1:].view(np.float32)
+    for seed in (10, 11):
+        given = values(seed)
+        memory[1:] = backend.xp.asarray(given.view(np.uint8))
+        g.launch(x=odd)
+        np.testing.assert_array_equal(backend.asnumpy(y), given[::-1])
+    g.launch()
+    np.testing.assert_array_equal(backend.asnumpy(y), values(9)[::-1])
+
+
+def test_overlaps_are_copied_at_each_launch(backend: Backend) -> None:
+    memory = backend.asarray(values(12, N + 1))
+    x, y = memory[:-1], memory[1:]
+    with kerneltk.graph() as g:
+        SCALE(x, 2.0, y)
+    for _ in range(2):
+        want = 2 * backend.asnumpy(memory)[:-1]
+        g.launch()
+        np.testing.assert_array_equal(backend.asnumpy(memory)[1:], want)
+    # With arrays that do not overlap nothing is copied, and with others it is.
+    free = backend.asarray(values(13))
+    g.launch(x=free, y=backend.xp.empty(N, np.float32), a=1.0)
+    again = backend.asarray(values(14, N + 1))
+    want = 3 * backend.asnumpy(again)[:-1]
+    g.launch(x=again[:-1], y=again[1:], a=3.0)
+    np.testing.assert_array_equal(backend.asnumpy(again)[1:], want)
+
+
+def test_a_result_as_an_argument_of_the_next_launch(backend: Backend) -> None:
+    """The result and the argument are one array then, and the two are used in turn."""
+    x, y = backend.asarray(values(15)), backend.xp.empty(N, np.float32)
+    with kerneltk.graph(x=x, y=y) as g:
+        SCALE(x, 2.0, y)
+    want = backend.asnumpy(x).copy()
+    for _ in range(3):
+        g.launch(x=x, y=y)
+        want = 2 * want
+        np.testing.assert_array_equal(backend.asnumpy(y), want)
+        x, y = y, x
+    g.launch(x=x, y=x)
+    np.testing.assert_array_equal(backend.asnumpy(x), 2 * want)
+
+
+def test_results_and_temporaries_are_the_graphs(backend: Backend) -> None:
+    x = backend.asarray(values(16))
+    with kerneltk.graph() as g:
+        y = SCALE(SCALE(x, 2.0), 3.0)
+    want = 6 * backend.asnumpy(x)
+    gc.collect()
+    kept = [SCALE(x, float(k)) for k in range(20)]  # whose memory is not the graph's
+    copies = [backend.asnumpy(array).copy() for array in kept]
+    g.launch()
+    np.testing.assert_array_equal(backend.asnumpy(y), want)
+    del g, x
+    gc.collect()
+    np.testing.assert_array_equal(backend.asnumpy(y), want)
+    for array, copy in zip(kept, copies, strict=True):
+        np.testing.assert_array_equal(backend.asnumpy(array), copy)
+
+
+LARGE = 1 << 20
+
+
+def test_scratch_memory_is_the_graphs(backend: Backend) -> None:
+    """A large total has scratch memory, which eager calls have as well."""
+    x = backend.asarray(np.ones(LARGE, np.float32))
+    other = backend.asarray(np.full(LARGE, 2, np.float32))
+    with kerneltk.graph() as g:
+        first = TOTAL(x)
+        second = TOTAL(other)
+        maximum = TOTAL(x.reshape(16, -1), axis=0)
+    for _ in range(3):
+        eager_total = TOTAL(other)
+        g.launch()
+        assert float(first) == float(second) / 2 == float(eager_total) / 2 == LARGE
+        np.testing.assert_array_equal(backend.asnumpy(maximum), 16)
+
+
+def test_launches_of_two_threads_follow_each_other(backend: Backend) -> None:
+    x = backend.asarray(np.ones(LARGE, np.float32))
+    with kerneltk.graph() as g:
+        shift[LARGE // 128, 128](x, 1.0)
+        s = TOTAL(x)
+
+    def work() -> None:
+        if backend.name == "cuda":
+            with backend.xp.cuda.Stream(non_blocking=True) as stream:
+                for _ in range(5):
+                    g.launch()
+                stream.synchronize()
+        else:
+            for _ in range(5):
+                g.launch()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert float(s) == 16 * LARGE
+
+
+def test_another_thread_is_not_recorded(backend: Backend) -> None:
+    x = backend.asarray(values(17))
+    found = []
+    with kerneltk.graph() as g:
+        SCALE(x, 2.0)
+        thread = threading.Thread(target=lambda: found.append(backend.asnumpy(SCALE(x, 3.0))))
+        thread.start()
+        thread.join()
+    assert repr(g) == "<Graph of 1 calls, 1 launches>"
+    np.testing.assert_array_equal(found[0], 3 * backend.asnumpy(x))
+
+
+def test_modules_and_files(backend: Backend, tmp_path: Any) -> None:
+    file = tmp_path / "add.cu"
+    file.write_text(CODE)
+    module, loaded = RawModule(code=CODE), load(file)
+    p, q = backend.asarray(values(18)), backend.asarray(values(19))
+    before, step = backend.asnumpy(p).copy(), backend.asnumpy(q)
+    with kerneltk.graph() as g:
+        module.get_function("add")((GRID,), (BLOCK,), (p, q, N))
+        loaded.add.over(N)(p, q, N)
+        loaded.add[GRID, BLOCK](p, q, N)
+    g.launch()
+    np.testing.assert_array_equal(backend.asnumpy(p), before + 3 * step)
+    g.launch(n=10)
+    np.testing.assert_array_equal(backend.asnumpy(p)[:10], (before + 6 * step)[:10])
+    np.testing.assert_array_equal(backend.asnumpy(p)[10:], (before + 3 * step)[10:])
+
+
+def test_masks_defaults_and_several_outputs(backend: Backend) -> None:
+    both = ElementwiseKernel("T x, T w = 2", "T y, T z", "y = x + w; z = x - w", "both")
+    x = backend.asarray(values(20))
+    mask = x > 0
+    with kerneltk.graph() as g:
+        y, z = both(x)
+        s = TOTAL(x, where=mask)
+        empty = both(x[:0])
+    assert len(empty) == 2
+    g.launch(w=3.0)
+    given = backend.asnumpy(x)
+    np.testing.assert_array_equal(backend.asnumpy(y), given + 3)
+    np.testing.assert_array_equal(backend.asnumpy(z), given - 3)
+    assert float(s) == given[given > 0].sum()
+    g.launch(where=~mask)
+    assert float(s) == given[given <= 0].sum()
+
+
+def test_a_cooperative_launch(backend: Backend) -> None:
+    kernel = RawKernel(
+        r"""
+        #include <cooperative_groups.h>
+        extern "C" __global__ void steps(int* x) {
+            int i = blockIdx.x;
+            x[i] += 1;
+            cooperative_groups::this_grid().sync();
+            if (i == 0) x[4] = x[0] + x[1] + x[2] + x[3];
+        }
+        """,
+        "steps",
+        enable_cooperative_groups=True,
+    )
+    x, other = backend.xp.zeros(5, np.int32), backend.xp.ones(5, np.int32)
+    with kerneltk.graph() as g:
+        kernel(4, 1, (x,))
+        kernel(4, 1, (x,))
+    g.launch()
+    assert backend.asnumpy(x).tolist() == [2, 2, 2, 2, 8]
+    g.launch(x=other)
+    assert backend.asnumpy(other).tolist() == [3, 3, 3, 3, 12]
+
+
+def test_a_call_that_fails_is_not_recorded(backend: Backend) -> None:
+    x = backend.asarray(values(21))
+    with kerneltk.graph() as g:
+        y = SCALE(x, 2.0)
+        with pytest.raises(kerneltk.ArgumentValueError):
+            SCALE(x, 2.0, backend.xp.empty(3, np.float32))
+        with pytest.raises(kerneltk.ArgumentTypeError):
+            ADD(1, 1, (y, x))
+    assert repr(g) == "<Graph of 1 calls, 1 launches>"
+    g.launch()
+    np.testing.assert_array_equal(backend.asnumpy(y), 2 * backend.asnumpy(x))
+
+
+def host_time(action: Callable[[], object], settle: Callable[[], object]) -> float:
+    """The least host time of several (seconds)."""
+    times = []
+    for _ in range(20):
+        settle()
+        begin = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - begin)
+    settle()
+    return min(times)
+
+
+def test_host_time_of_a_launch(backend: Backend) -> None:
+    x, y = backend.asarray(values(22)), backend.xp.empty(N, np.float32)
+
+    def calls() -> None:
+        for _ in range(100):
+            SCALE(x, 2.0, y)
+
+    calls()
+    with kerneltk.graph() as g:
+        calls()
+    g.launch()
+    settle: Callable[[], object] = int
+    if backend.name == "cuda":
+        settle = backend.xp.cuda.get_current_stream().synchronize
+    ratio = host_time(g.launch, settle) / host_time(calls, settle)
+    assert ratio <= (0.15 if backend.name == "cuda" else 1)

@@ -1,0 +1,200 @@
+"""Calls of kernels do what their classes' `__call__` does, whichever way they go."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import jit
+from kerneltk.jit.frontends.kernel import ElementKernel
+from kerneltk.jit.frontends.rawkernel import Configured
+from kerneltk.launch import called
+
+needs_module = pytest.mark.skipif(
+    called._module is None, reason="the extension module was not built with the package"
+)
+CODE = """extern "C" __global__ void plus(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] + 1; }"""
+X = np.arange(12, dtype=np.float32)
+
+
+@jit.rawkernel
+def doubled(x, y, n):  # type: ignore[no-untyped-def]
+    i = jit.grid(1)
+    if i < n:
+        y[i] = 2 * x[i]
+
+
+@jit.kernel
+def added(x, y):  # type: ignore[no-untyped-def]
+    return x + y
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        result = call()
+    except Exception as error:
+        return type(error), str(error)
+    return type(result), repr(result)
+
+
+def calls() -> list[Callable[[], Any]]:
+    """Calls of every kind of kernel: with every number and kind of arguments, wrong ones too."""
+    scaled = kerneltk.ElementwiseKernel("T x, T a = 2", "T y", "y = x * a", "scaled_calls")
+    total = kerneltk.ReductionKernel(
+        "T x, T a = 1", "T y", "x * a", "a + b", "y = a", "0", "sum_calls"
+    )
+    pair = kerneltk.ReductionKernel(
+        "T x", "T y, T z", "x", "a + b", "y = a; z = -a", "0", "two_calls"
+    )
+    plus = kerneltk.RawKernel(CODE, "plus")
+    y, one, x2 = np.zeros_like(X), np.zeros((), np.float32), X.reshape(3, 4)
+    grid: Any = doubled[1, 32]
+
+    def kept(call: Callable[[], Any], array: Any) -> Callable[[], Any]:
+        def both() -> Any:
+            array[...] = 0
+            return call(), array.tolist()
+
+        return both
+
+    return [
+        lambda: scaled(X), lambda: scaled(X, 3), kept(lambda: scaled(X, 3, y), y), lambda: scaled(),
+        lambda: scaled(X, a=4), lambda: scaled(x=X), lambda: scaled(X, 3, y, y),
+        lambda: scaled(X, out=y), lambda: scaled(X, size=3), lambda: scaled("x"),
+        lambda: scaled(*[X] * 9),
+        lambda: total(X), lambda: total(X, 2), lambda: total(x2, 2, axis=1), lambda: total(),
+        kept(lambda: total(X, 2, out=one), one), kept(lambda: total(X, 2, one), one),
+        kept(lambda: total(X, out=one), one), lambda: total(X, out=None),
+        lambda: total(X, out=(one,)),
+        lambda: total(X, out=[one]), lambda: total(X, 2, one, out=one), lambda: total(X, 2, out=y),
+        lambda: total(X, 2, one, one), lambda: total(X, other=3), lambda: total(X, 2, out=3),
+        lambda: pair(X), lambda: pair(X, out=one), lambda: pair(X, out=(one, one.copy())),
+        kept(lambda: plus((1,), (32,), (X, y, 12)), y), lambda: plus(1, 32, (X, y, 12)),
+        lambda: plus(1, 32, [X, y, 12]), lambda: plus(1, 32, (X, y)), lambda: plus(1, 32, 5),
+        lambda: plus(1, 32), lambda: plus(1, 32, (X, y, 12), 3),
+        lambda: plus(grid=1, block=32, args=(X, y, 12)),
+        lambda: plus(1, 32, (X, y, 12), shared_mem=64), lambda: plus(1, 32, (X, y, 12), wrong=1),
+        lambda: plus(0, 32, (X, y, 12)), lambda: plus(1, 32, args=(X, y, 12)),
+        kept(lambda: grid(X, y, 12), y), lambda: grid(X, y), lambda: grid(X, y, n=12),
+        lambda: grid(), lambda: grid(X, y, 12, 13), lambda: grid(X, "y", 12),
+        kept(lambda: grid(X, y, np.int64(12)), y), lambda: added(X, X), lambda: added(X, 1),
+        kept(lambda: added(X, X, out=y), y), lambda: added(X), lambda: added(X, y=X),
+        lambda: added(X, X, out=(y,)), lambda: added(X, X, out=None),
+        lambda: added(X, X, X), lambda: added(X, X, out=3), lambda: added(X, X, other=3),
+    ]  # fmt: skip
+
+
+def test_both_ways_are_the_same() -> None:
+    shorter = [[outcome(call) for _ in range(3)] for call in calls()]
+    with called.by_methods():
+        by_method = [[outcome(call) for _ in range(3)] for call in calls()]
+    for k, (one, other) in enumerate(zip(shorter, by_method, strict=True)):
+        assert one == other, k
+
+
+def frames_of(call: Callable[[], Any]) -> list[str]:
+    """The names of the functions in Python that a call calls."""
+    names: list[str] = []
+
+    def note(frame: Any, event: str, argument: object) -> None:
+        names.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return names
+
+
+@needs_module
+def test_common_calls_have_no_frame_of_the_methods() -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 3", "frames")
+    raw, x, y = kerneltk.RawKernel(CODE, "plus"), X, X.copy()
+    grid: Any = doubled[1, 32]
+    kinds: list[Callable[[], Any]] = [
+        lambda: kernel(x), lambda: raw(1, 32, (x, y, 12)), lambda: grid(x, y, 12),
+        lambda: added(x, x),
+    ]  # fmt: skip
+    for call in kinds:
+        call(), call()
+        assert "__call__" not in frames_of(call)
+    with called.by_methods():
+        assert "__call__" in frames_of(kinds[0])
+
+
+def test_subclasses_have_their_own_calls() -> None:
+    class Plain(kerneltk.ElementwiseKernel):
+        pass
+
+    class Own(kerneltk.ElementwiseKernel):
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return "own", super().__call__(*args, **kwargs).tolist()
+
+    plain = Plain("T x", "T y", "y = x + 5", "plain_subclass")
+    own = Own("T x", "T y", "y = x + 5", "own_subclass")
+    for _ in range(3):
+        assert plain(X[:2]).tolist() == [5, 6]
+        assert own(X[:2]) == ("own", [5, 6])
+    Plain.__call__ = lambda self, *args: "set"  # type: ignore[method-assign,assignment]
+    assert plain(X) == "set"
+
+
+def test_kernels_are_copied_and_pickled() -> None:
+    kernels = [
+        kerneltk.ElementwiseKernel("T x", "T y", "y = x + 7", "pickled_calls"),
+        kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "pickled_sum"),
+    ]
+    for kernel in kernels:
+        expected = kernel(X).tolist()
+        for again in (pickle.loads(pickle.dumps(kernel)), copy.copy(kernel), copy.deepcopy(kernel)):
+            assert [again(X).tolist() for _ in range(2)] == [expected] * 2
+    raw = pickle.loads(pickle.dumps(kerneltk.RawKernel(CODE, "plus")))
+    y = np.zeros_like(X)
+    raw(1, 32, (X, y, 12))
+    assert y.tolist() == (X + 1).tolist()
+
+
+def test_errors_leave_no_reference() -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 9", "counted_calls")
+    raw, y = kerneltk.RawKernel(CODE, "plus"), np.zeros_like(X)
+    grid: Any = doubled[1, 32]
+
+    def every() -> None:
+        for call in (
+            lambda: kernel(X), lambda: kernel(X, y), lambda: kernel(X, wrong=1),
+            lambda: kernel("x"), lambda: raw(1, 32, (X, y, 12)), lambda: raw(1, 32, (X, y)),
+            lambda: grid(X, y, 12),
+            lambda: grid(X, y, None), lambda: added(X, X), lambda: added(X, y, out=y),
+        ):  # fmt: skip
+            outcome(call)
+
+    every()
+    every()
+    objects = (kernel, raw, grid, added, X, y, kernel._inline_cache, raw._dispatcher)
+    before = [sys.getrefcount(one) for one in objects]
+    for _ in range(100):
+        every()
+    assert all(abs(sys.getrefcount(o) - b) < 20 for o, b in zip(objects, before, strict=True))
+
+
+@needs_module
+def test_classes_that_are_called_so() -> None:
+    for kind in (
+        kerneltk.ElementwiseKernel, kerneltk.ReductionKernel, kerneltk.RawKernel, Configured,
+        ElementKernel,
+    ):  # fmt: skip
+        assert issubclass(kind, called.Called)
+        assert kind.__call__.__doc__
+    with pytest.raises(TypeError, match="no subclass"):
+        called._module.call_by_kind(int)  # type: ignore[union-attr]
+    with pytest.raises(AttributeError, match="_call_kind"):
+        called.Called()

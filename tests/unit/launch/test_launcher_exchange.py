@@ -1,0 +1,361 @@
+"""Compiled launchers take arrays of other libraries by their exchange tables, as the launch in
+Python does, or they leave them to it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import jit
+from kerneltk.core.settings import get_settings
+from kerneltk.interop import exchange
+from kerneltk.launch import compiled
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELTK_LAUNCHER", "compiled")
+    get_settings.cache_clear()
+    if compiled.launcher_class() is None:
+        pytest.skip("no compiled launchers here")
+
+
+# -- a library that is made here -------------------------------------------------------------------
+
+
+class DlTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )  # fmt: skip
+
+
+class Table(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+        ("older", ctypes.c_void_p), ("allocate", ctypes.c_void_p), ("take", ctypes.c_void_p),
+        ("give", ctypes.c_void_p), ("read", ctypes.c_void_p), ("stream", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+
+
+class Lent:
+    """NumPy's memory as another library's array."""
+
+    refused: str = ""
+    is_lazy = requires_grad = locked = False
+    device_type, lanes, owned, first = 1, 1, 1 << 40, 0
+
+    def __init__(self, array: Any) -> None:
+        self.array = np.asarray(array)
+        self.written = 0
+        steps = [step // self.array.itemsize for step in self.array.strides]
+        self.shape = (ctypes.c_int64 * (self.array.ndim + 1))(*self.array.shape)
+        self.steps = (ctypes.c_int64 * (self.array.ndim + 1))(*steps)
+
+    def __dlpack__(self, **words: Any) -> Any:
+        return self.array.__dlpack__(**words)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DlTensor))
+def read_lent(lent: Lent, tensor: Any) -> int:
+    if lent.refused:
+        raise RuntimeError(lent.refused)  # ctypes prints it
+    array, out = lent.array, tensor.contents
+    out.data, out.device_type, out.device = array.ctypes.data - 8, lent.device_type, 0
+    out.byte_offset, out.ndim, out.lanes = 8, array.ndim, lent.lanes
+    out.code, out.bits = _CODES[array.dtype.kind], 8 * array.itemsize
+    out.shape, out.strides = ctypes.addressof(lent.shape), ctypes.addressof(lent.steps)
+    return 0
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.c_void_p)
+def no_stream(*_: Any) -> int:
+    return 1
+
+
+def note(written: list[Lent]) -> None:
+    for lent in written:
+        lent.written += 1
+
+
+def maker(shape: tuple[int, ...], dtype: Any, order: str, device: Any) -> Callable[[], Lent]:
+    assert device is None
+    return lambda: Lent(np.empty(shape, dtype, order))
+
+
+@cache
+def lent_library() -> Any:
+    """Make the library known, for good."""
+
+    def named(code: int, bits: int) -> Any:
+        name = exchange.dtype_name(code, bits)
+        return None if name is None else np.dtype(name)
+
+    table = Table(1, 0, None, None, None, None)
+    table.read = ctypes.cast(read_lent, ctypes.c_void_p)
+    table.stream = ctypes.cast(no_stream, ctypes.c_void_p)
+    newer = Table(2, 0, ctypes.addressof(table))  # of a version that is not known here
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+    )
+    capsule = new(ctypes.addressof(newer), b"dlpack_exchange_api", None)
+    exchange.tell_of(
+        exchange.ExchangeLibrary(
+            (Lent,),
+            capsule,
+            named,
+            (lambda lent: lent.is_lazy,),
+            lambda lent: SimpleNamespace(nbytes=lambda: lent.owned),
+            lambda lent: lent.first,
+            "requires_grad",
+            lambda lent: not lent.locked,
+            note,
+            maker,
+        )
+    )
+    return table, newer, capsule
+
+
+@pytest.fixture
+def lent() -> type[Lent]:
+    lent_library()
+    return Lent
+
+
+def is_fast(result: Any) -> bool:
+    """Whether a compiled launcher has allocated a result: other launches give NumPy's arrays."""
+    return isinstance(result, Lent)
+
+
+def test_a_repeated_call_is_the_launchers(lent: type[Lent]) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "scaled_lent")
+    x = lent(np.arange(12, dtype=np.float32).reshape(3, 4))
+    first, second = kernel(x, 2), kernel(x, 2)
+    assert [is_fast(first), is_fast(second)] == [False, True]
+    assert second.array.tolist() == first.tolist() == (2 * x.array).tolist()
+
+
+def test_a_plan_is_shared_with_the_backends_own_arrays(lent: type[Lent]) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "shared_plan")
+    x = np.arange(6, dtype=np.int16)
+    for array in (x, x.reshape(2, 3), x.reshape(2, 3).T, x[::-1], x[::2]):
+        kernel(array)
+        assert is_fast(kernel(lent(array)))
+        assert kernel(lent(array)).array.tolist() == (array + 1).tolist()
+    assert not is_fast(kernel(lent(x[1:])))  # of another shape
+    assert is_fast(kernel(lent(x[1:])))
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"is_lazy": True}, {"owned": 47}, {"first": 1 << 40}, {"lanes": 2}, {"device_type": 99},
+    ],
+)  # fmt: skip
+def test_what_the_table_does_not_say_is_asked(lent: type[Lent], spoilt: dict[str, Any]) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = -x", "negated_lent")
+    x = lent(np.arange(12, dtype=np.float32))
+    kernel(x)
+    assert is_fast(kernel(x))
+    for name, value in spoilt.items():
+        setattr(x, name, value)
+    assert not is_fast(kernel(x))
+
+
+def test_writes(lent: type[Lent]) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 2 * x", "doubled_lent")
+    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
+    kernel(x, y)
+    assert kernel(x, y) is y
+    assert (y.written, x.written) == (1, 0)  # the first call is Python's, which knows no such note
+    assert y.array.tolist() == [0, 2, 4, 6, 8]
+    y.requires_grad = True
+    kernel(x, y)
+    assert y.written == 2
+    y.locked = True
+    kernel(x, y)  # by Python, which takes the array by another protocol
+    assert y.written == 2
+
+
+def test_raw_kernels(lent: type[Lent]) -> None:
+    code = """extern "C" __global__ void twice(const float* x, float* y, int n) {
+        const int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i]; }"""
+    kernel = kerneltk.RawKernel(code, "twice")
+    x, y = lent(np.arange(64, dtype=np.float32)), lent(np.zeros(64, np.float32))
+    for times in range(3):
+        kernel((1,), (64,), (x, y, 64))
+        assert y.written == times
+        assert y.array.tolist() == (2 * x.array).tolist()
+        y.array[:] = 0
+    for wrong in (np.zeros(64), np.zeros(128, np.float32)[::2], np.zeros(3, np.uint8)):
+        with pytest.raises(kerneltk.KernelToolkitError, match="'y'"):
+            kernel((1,), (64,), (x, lent(wrong), 64))
+
+
+def test_functions(lent: type[Lent]) -> None:
+    @jit.rawkernel
+    def twice(x, y, n):  # type: ignore[no-untyped-def]
+        i = jit.grid(1)
+        if i < n:
+            y[i] = 2 * x[i]
+
+    @jit.kernel
+    def added(x, y):  # type: ignore[no-untyped-def]
+        return x + y
+
+    x, y = lent(np.arange(64, dtype=np.float32)), lent(np.zeros(64, np.float32))
+    for _ in range(3):
+        twice[1, 64](x, y, 64)
+        assert y.array.tolist() == (2 * x.array).tolist()
+        y.array[:] = 0
+    assert y.written == 2
+    results = [np.asarray(added(x, x.array)) for _ in range(2)]  # of both kinds: Python orders them
+    assert all(result.tolist() == (2 * x.array).tolist() for result in results)
+
+
+def test_libraries_are_not_mixed(lent: type[Lent]) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x, T y", "T z", "z = x + y", "mixed_lent")
+    x = np.arange(5.0)
+    for given in ((x, x), (lent(x), lent(x)), (x, lent(x)), (lent(x), x), (x, lent(x))):
+        result = kernel(*given)
+        assert is_fast(result) == all(isinstance(one, Lent) for one in given)
+        assert np.asarray(result.array if is_fast(result) else result).tolist() == (x + x).tolist()
+
+
+def test_nothing_leaks(lent: type[Lent]) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 3 * x", "counted_lent")
+    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
+    wrong = lent(np.arange(5.0))
+    wrong.is_lazy = True
+    for _ in range(3):
+        kernel(x, y), kernel(x), kernel(wrong)
+    objects = (x, y, x.array, y.array, np.dtype(np.float64), wrong)
+    before = [sys.getrefcount(one) for one in objects]
+    for _ in range(500):
+        kernel(x, y), kernel(x), kernel(wrong)
+    after = [sys.getrefcount(one) for one in objects]
+    assert all(abs(a - b) < 50 for a, b in zip(after, before, strict=True))
+
+
+def test_bad_tables_are_not_taken(lent: type[Lent]) -> None:
+    module = compiled._loader.module()
+    assert module is not None
+    nothing = (None,) * 2
+    with pytest.raises(ValueError, match="PyCapsule"):
+        module.add_library((Lent,), object(), None, (), *nothing, "", None, None, None, None)
+    with pytest.raises(TypeError):
+        module.add_library((Lent,))
+
+
+# -- torch's tensors -------------------------------------------------------------------------------
+
+
+def tensor_programs(torch: Any) -> list[Callable[[], Any]]:
+    """Calls of every front-end with tensors of all sorts."""
+    scaled = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "scaled_tensor")
+    summed = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "summed_tensor")
+    shifted = kerneltk.ElementwiseKernel("raw T x, int64 n", "T y", "y = x[i % n]", "raw_tensor")
+    code = """extern "C" __global__ void plus(const float* x, float* y, int n) {
+        const int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] + 1; }"""
+    plus = kerneltk.RawKernel(code, "plus")
+    x = torch.arange(24, dtype=torch.float32).reshape(4, 6)
+    z = torch.view_as_complex(x.reshape(4, 3, 2).clone())
+    freed, shrunk = torch.ones(8), torch.ones(8)
+    view = freed[4:]
+    freed.untyped_storage().resize_(0)
+    shrunk.untyped_storage().resize_(8)
+    with torch.inference_mode():
+        inferred = torch.ones(3)
+    inputs = [
+        x, x.T, x[::2], x[1:, 1:], x[:0], x[:, 0], x[0, 0], x.double(), x.half(), x.int(), x > 3,
+        x.to(torch.uint8), x.expand(2, 4, 6), x.clone().requires_grad_(), torch.nn.Parameter(x),
+        z, z.conj(), z.mH, z.conj().imag, z.imag, inferred, freed, view, shrunk,
+        x.to_sparse(), x.to("meta"), torch.zeros(2, 0, 3), torch.ones(1, 5, 1).expand(3, 5, 2),
+    ]  # fmt: skip
+
+    def into(y: Any) -> Callable[[], Any]:
+        def call() -> Any:
+            before = y._version
+            scaled(x, 2.0, y)
+            return y.detach().clone(), y._version - before
+
+        return call
+
+    outputs = [
+        torch.empty(4, 6), torch.empty(6, 4).T, torch.empty(4, 6, requires_grad=True),
+        torch.empty(4, 12)[:, ::2], torch.empty(4, 6, dtype=torch.float64), torch.empty(3),
+        torch.empty(4, 6).expand(2, 4, 6)[0], torch.empty(1, 6).expand(4, 6),
+    ]  # fmt: skip
+    programs: list[Callable[[], Any]] = [lambda t=t: scaled(t, 2) for t in inputs]
+    programs += [lambda t=t: summed(t) for t in inputs]
+    programs += [lambda t=t: summed(t, axis=0) for t in (x, x.T, x[1:], z, z.conj())]
+    programs += [lambda t=t: shifted(t, 3, size=7) for t in (x[0], z[0], z[0].conj())]
+    programs += [into(y) for y in outputs]
+
+    def raw(source: Any, target: Any) -> Callable[[], Any]:
+        def call() -> Any:
+            plus((1,), (32,), (source, target, 24))
+            return target.clone()
+
+        return call
+
+    targets = [torch.zeros(24), torch.zeros(4, 6), torch.zeros(48)[::2], torch.zeros(24).double()]
+    programs += [raw(x, y) for y in targets]
+    programs += [raw(x.T, torch.zeros(24)), raw(x.clone().requires_grad_(), torch.zeros(24))]
+    programs.append(raw(x, torch.zeros(24, requires_grad=True)))
+
+    def unrecorded() -> Any:
+        y = torch.zeros(24, requires_grad=True)
+        with torch.no_grad():
+            plus((1,), (32,), (x, y, 24))
+        return y.detach().clone(), y._version
+
+    def transformed() -> Any:
+        return torch.vmap(lambda row: scaled(row, 2))(x)
+
+    return [*programs, unrecorded, transformed]
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        result = call()
+    except Exception as error:
+        return type(error).__name__, str(error)
+    results = result if isinstance(result, tuple) else (result,)
+    return [
+        (type(r).__name__, str(r.dtype), tuple(r.shape), r.stride(), repr(r.tolist()))
+        if hasattr(r, "stride")
+        else r
+        for r in results
+    ]
+
+
+def test_tensors_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    outcomes = []
+    for mode in ("python", "compiled"):
+        monkeypatch.setenv("KERNELTK_LAUNCHER", mode)
+        get_settings.cache_clear()
+        programs = tensor_programs(torch)
+        outcomes.append([[outcome(call) for _ in range(3)] for call in programs])
+    for k, (in_python, by_launcher) in enumerate(zip(*outcomes, strict=True)):
+        assert by_launcher == in_python, k

@@ -1,0 +1,440 @@
+"""Graphs: names, what replaced arguments cost, and the way to the driver's graphs on a dry GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import ElementwiseKernel, ReductionKernel, jit
+from kerneltk.backends.base import Function
+from kerneltk.core.recorders import recorders
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, LaunchError, UnsupportedError
+from kerneltk.launch.recording import Recorder
+
+from .dry_gpu import CUPY, TORCH, DryGpu
+from .dry_gpu import gpu as gpu
+from .fake_graphs import FakeGraphs
+from .fake_graphs import driver as driver
+from .front_ends import each_front_end, size_of_output
+
+SIDE = 77
+X = np.arange(6, dtype=np.float32)
+
+
+def scale() -> ElementwiseKernel:
+    return ElementwiseKernel("T x, T a", "T y", "y = a * x", "scale")
+
+
+def total() -> ReductionKernel:
+    return ReductionKernel("T v", "T s", "v", "a + b", "s = a", "0", "total")
+
+
+# -- names ---------------------------------------------------------------------------------------
+
+
+def test_names() -> None:
+    kernel, y = scale(), np.empty_like(X)
+    with kerneltk.graph(w=X) as g:
+        kernel(X, 2.0, y)
+        kernel(y, 3.0)
+    assert g.names == ("w",)  # what x, a and y are is different in the two calls
+    other = X + 1
+    g.launch(w=other)
+    np.testing.assert_array_equal(y, 2 * other)
+
+
+def test_results_of_functions_of_elements_are_called_out() -> None:
+    @jit.kernel
+    def halves(u):
+        return u / 2, -u
+
+    with kerneltk.graph() as g:
+        a, b = halves(X)
+    assert g.names == ("u",)
+    g.launch()
+    np.testing.assert_array_equal(a, X / 2)
+    np.testing.assert_array_equal(b, -X)
+    with kerneltk.graph() as g:
+        halves(X, out=(a, a))
+    assert g.names == ("out", "u")
+
+
+def test_a_result_with_fields() -> None:
+    from dataclasses import dataclass
+
+    @dataclass
+    class Pair:
+        low: float
+        high: float
+
+    @jit.kernel
+    def pair(u, d):
+        return Pair(u - d, u + d)
+
+    with kerneltk.graph() as g:
+        found = pair(X, 1.0)
+    g.launch(d=2.0)
+    np.testing.assert_array_equal(found.low, X - 2)
+    np.testing.assert_array_equal(found.high, X + 2)
+
+
+def test_a_shape_that_a_call_names() -> None:
+    @jit.kernel
+    def ramp(step):
+        return jit.index(1) * step
+
+    with kerneltk.graph() as g:
+        y = ramp(2.0, shape=(5,))
+    for step in (2.0, 3.0):
+        g.launch(step=step)
+        np.testing.assert_array_equal(y, np.arange(5) * step)
+
+
+def test_a_size_that_a_call_names() -> None:
+    kernel = ElementwiseKernel("raw T r, T a", "T y", "y = r[n - 1 - i] * a", "reversed")
+    count = ReductionKernel("raw T r", "T s", "r[_j]", "a + b", "s = a", "0", "count")
+    with kerneltk.graph() as g:
+        y = kernel(X, 2.0, size=6)
+        s = count(X, size=6)
+    for array in (X, X + 1):
+        g.launch(r=array)
+        np.testing.assert_array_equal(y, 2 * array[::-1])
+        assert s == array.sum()
+
+
+def test_calls_without_results() -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = x", "quiet", no_return=True)
+    with kerneltk.graph() as g:
+        assert kernel(X) is None
+    g.launch(x=X + 1)
+
+
+# -- what a launch costs -------------------------------------------------------------------------
+
+
+def test_only_calls_that_change_are_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound: list[str] = []
+    own = Recorder.bind
+
+    def bind(self: Any, call: Any, values: Any) -> Any:
+        bound.append(call.recordable.kernel)
+        return own(self, call, values)
+
+    monkeypatch.setattr(Recorder, "bind", bind)
+    kernel, sums = scale(), total()
+    with kerneltk.graph(x=X) as g:
+        sums(kernel(X, 2.0))
+    other = X + 1
+    for arguments, want in (({}, 0), ({"x": other}, 1), ({"x": other}, 0), ({}, 0), ({}, 0)):
+        bound.clear()
+        g.launch(**arguments)
+        assert bound == ["scale"] * want
+
+
+def test_a_launch_that_is_refused_changes_nothing() -> None:
+    kernel, other = scale(), X + 1
+    with kerneltk.graph(x=X) as g:
+        y = kernel(X, 2.0)
+    with pytest.raises(kerneltk.KernelToolkitError):
+        g.launch(x=other, a="two")
+    g.launch()
+    np.testing.assert_array_equal(y, 2 * X)
+    assert not recorders
+
+
+def test_an_interrupted_change_is_not_launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, other = scale(), X + 1
+    with kerneltk.graph(x=X) as g:
+        y = kernel(X, 2.0)
+        z = kernel(X, 3.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(g, "_note_others", lambda numbers: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            g.launch(x=other)
+    g.launch()
+    np.testing.assert_array_equal(y, 2 * X)
+    np.testing.assert_array_equal(z, 3 * X)
+
+
+# -- tensors -------------------------------------------------------------------------------------
+
+
+def test_tensors_on_the_host() -> None:
+    torch = pytest.importorskip("torch")
+    x, weight = torch.arange(4.0), torch.ones(4, requires_grad=True)
+    kernel = ElementwiseKernel("T x, T w", "T y", "y = x * w", "product")
+    out = torch.zeros(4)
+    with kerneltk.graph(weight=weight) as g:
+        y = kernel(x, weight)
+        kernel(y, x, out)
+    assert isinstance(y, torch.Tensor)
+    version = out._version
+    g.launch()
+    assert y.tolist() == x.tolist()
+    assert out.tolist() == (x * x).tolist()
+    assert out._version > version
+    other = torch.full((4,), 2.0)
+    g.launch(weight=other)
+    assert y.tolist() == (2 * x).tolist()
+    x.set_(torch.ones(4).untyped_storage(), 0, (4,))
+    with pytest.raises(ArgumentValueError, match="A tensor of the graph has other memory"):
+        g.launch()
+
+
+def test_lazy_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    z = torch.ones(4, dtype=torch.complex64)
+    with (
+        pytest.raises(UnsupportedError, match="has its numbers in new memory each time"),
+        kerneltk.graph(),
+    ):
+        scale()(z.conj(), 2.0)
+
+
+# -- a dry GPU -----------------------------------------------------------------------------------
+
+
+@each_front_end
+def test_every_front_end_is_recorded(make: Any, gpu: DryGpu, driver: FakeGraphs) -> None:
+    launch, size = make(), size_of_output(make)
+    x, y, other = gpu.array(4), gpu.array(size), gpu.array(4)
+    with kerneltk.graph(x=x, y=y) as g:
+        launch(x, y)
+        assert not gpu.launches
+    assert len(gpu.launches) == 1  # in the capture
+    assert gpu.launches[0][8] in driver.captured
+    assert driver.log == [("destroy graph",), ("instantiate", 1), ("settle", CUPY)]
+    driver.log.clear()
+    g.launch()
+    g.launch(stream=SIDE_STREAM)
+    assert driver.log == [("launch", CUPY), ("launch", SIDE), ("record", SIDE)]
+    driver.log.clear()
+    g.launch(x=other)
+    g.launch(x=other)
+    g.launch()
+    kinds = [entry[:2] for entry in driver.log]
+    assert kinds == [
+        ("set", 0), ("launch", CUPY), ("launch", CUPY), ("set", 0), ("launch", CUPY),
+    ]  # fmt: skip
+    assert len(gpu.launches) == 1
+
+
+class _Stream:
+    cuda_stream = SIDE
+
+
+_Stream.__module__ = "kerneltk.tests"  # whose handles are taken as they are
+SIDE_STREAM = _Stream()
+
+
+def addresses_in(parameters: Any, size: int) -> bytes:
+    """The first parameter's bytes, of a node's parameters."""
+    first = ctypes.c_void_p.from_address(parameters.kernelParams).value
+    assert first
+    return ctypes.string_at(first, size)
+
+
+def test_a_replaced_array_reaches_the_node(gpu: DryGpu, driver: FakeGraphs) -> None:
+    @jit.rawkernel
+    def fill(z, value):
+        z[0] = value
+
+    x, y = gpu.array(4), gpu.array(4)
+    with kerneltk.graph() as g:
+        fill[3, 32](x, 1.0)
+    g.launch(z=y)
+    (_, _, parameters), *_ = [entry for entry in driver.log if entry[0] == "set"]
+    assert addresses_in(parameters, 8) == y.data.ptr.to_bytes(8, "little")
+    assert (parameters.gridDimX, parameters.gridDimY, parameters.blockDimX) == (3, 1, 32)
+    g.launch()
+    parameters = driver.log[-2][2]
+    assert addresses_in(parameters, 8) == x.data.ptr.to_bytes(8, "little")
+
+
+def test_another_alignment_takes_another_function(
+    gpu: DryGpu,
+    driver: FakeGraphs,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from kerneltk.backends.cuda.backend import CudaBackend
+
+    numbers = count(1)
+    monkeypatch.setattr(CudaBackend, "load", lambda own, code: Function(next(numbers)))
+    kernel = scale()
+    x, y, memory = gpu.array(4096), gpu.array(4096), gpu.array(4097)
+    with kerneltk.graph(x=x) as g:
+        kernel(x, 2.0, y)
+    assert gpu.launches[-1][0] == 1
+    g.launch(x=memory[1:])
+    assert [int(entry[2].func) for entry in driver.log if entry[0] == "set"] == [2]
+    g.launch()
+    assert [int(entry[2].func) for entry in driver.log if entry[0] == "set"] == [2, 1]
+
+
+def test_more_launches_take_another_executable(gpu: DryGpu, driver: FakeGraphs) -> None:
+    kernel, memory = scale(), gpu.array(101)
+    x, y = gpu.array(100), gpu.array(100)
+    with kerneltk.graph() as g:
+        kernel(x, 2.0, y)
+    g.launch(stream=SIDE_STREAM)
+    driver.log.clear()
+    front, behind = memory[:-1], memory[1:]
+    g.launch(x=front, y=behind)  # overlap: the input is copied first
+    assert driver.log == [
+        ("settle", CUPY),
+        ("instantiate", 2),
+        ("destroy",),
+        ("destroy graph",),
+        ("wait", CUPY),
+        ("launch", CUPY),
+    ]
+    driver.log.clear()
+    g.launch(x=front, y=behind)
+    assert driver.log == [("launch", CUPY)]
+    g.launch()
+    assert ("instantiate", 1) in driver.log
+
+
+def test_nodes_that_cannot_be_changed(gpu: DryGpu, driver: FakeGraphs) -> None:
+    kernel, x, y = scale(), gpu.array(4), gpu.array(4)
+    with kerneltk.graph(x=x) as g:
+        kernel(x, 2.0, y)
+    driver.refused = True
+    driver.log.clear()
+    g.launch(x=y)
+    assert [entry[:2] for entry in driver.log if entry[0] in ("set", "instantiate")] == [
+        ("set", 0), ("instantiate", 1),
+    ]  # fmt: skip
+
+
+def test_scratch_memory_is_the_graphs(gpu: DryGpu, driver: FakeGraphs) -> None:
+    kernel, x = total(), gpu.array(1 << 20)
+    with kerneltk.graph(x=x) as g:
+        kernel(x)
+        kernel(x)
+    assert [entry[0] for entry in driver.log].count("scratch") == 1
+    assert ("scratch", CUPY) not in gpu.log
+    driver.log.clear()
+    g.launch(x=gpu.array(1 << 20))
+    assert [entry[0] for entry in driver.log] == ["set", "set", "launch"]
+
+
+def test_tensors_on_a_gpu(gpu: DryGpu, driver: FakeGraphs) -> None:
+    kernel, x = scale(), gpu.tensor(100)
+    with kerneltk.graph() as g:
+        y = kernel(x, 2.0)
+    assert ("allocate", "torch", TORCH) in gpu.log
+    assert type(y) is type(x)
+    driver.log.clear()
+    g.launch()
+    assert driver.log == [("launch", TORCH), ("record", TORCH)]
+    driver.log.clear()
+    g.launch(x=gpu.array(100))  # the result is still torch's
+    assert ("launch", CUPY) in driver.log or ("launch", TORCH) in driver.log
+    out = gpu.tensor(100)
+    with kerneltk.graph() as g:
+        kernel(x, 2.0, out)
+    assert out.version == 0
+    g.launch()
+    g.launch()
+    assert out.version == 2
+
+
+def test_a_launch_in_a_capture(gpu: DryGpu, driver: FakeGraphs) -> None:
+    """Its launches become part of what is captured."""
+    kernel, x, y = scale(), gpu.array(4), gpu.array(4)
+    with kerneltk.graph(x=x) as g:
+        kernel(x, 2.0, y)
+        kernel(x, 3.0, y)
+    gpu.launches.clear()
+    driver.log.clear()
+    gpu.capturing.add(CUPY)
+    g.launch()
+    assert [arguments[8] for arguments in gpu.launches] == [CUPY, CUPY]
+    assert driver.log == []
+    memory = gpu.array(5)
+    with pytest.raises(LaunchError, match="must not be allocated while its stream is captured"):
+        g.launch(x=memory[:-1], y=memory[1:])
+    with pytest.raises(LaunchError, match="cannot be recorded while the current stream is"):
+        kerneltk.graph().__enter__()
+    assert not recorders
+
+
+def recorded(*calls: Any) -> None:
+    with kerneltk.graph():
+        for call in calls:
+            call()
+
+
+def test_work_of_cupys_own(gpu: DryGpu, driver: FakeGraphs) -> None:
+    kernel, x = scale(), gpu.array(4)
+    streams = []
+
+    def call() -> None:
+        kernel(x, 2.0)
+        streams.append(gpu.current["cupy"])
+
+    def synchronize() -> None:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    driver.own_work = 1
+    with pytest.raises(LaunchError, match="CuPy did work of its own while a graph was recorded"):
+        recorded(call)
+    assert streams[0] in driver.captured
+    assert gpu.current["cupy"] == CUPY
+    driver.is_broken = True
+    with pytest.raises(LaunchError, match="or a result was read, while a graph") as caught:
+        recorded(call, synchronize)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    driver.is_broken = False
+    with pytest.raises(LaunchError, match="or a result was read, while a graph"):
+        recorded(call, synchronize)
+    with pytest.raises(ZeroDivisionError):  # which is not about streams
+        recorded(call, lambda: 1 // 0)
+    with pytest.raises(ArgumentTypeError):  # what is wrong with a call comes first
+        recorded(lambda: kernel("x", 2.0))
+    assert gpu.current["cupy"] == CUPY
+
+
+def test_mixed_backends(gpu: DryGpu, driver: FakeGraphs) -> None:
+    kernel, x = scale(), gpu.array(6)
+    with pytest.raises(ArgumentTypeError, match=r"A graph's launches are on one backend: this one"):
+        recorded(lambda: kernel(x, 2.0), lambda: kernel(X, 2.0))
+    with kerneltk.graph(x=x) as g:
+        kernel(x, 2.0)
+    with pytest.raises(ArgumentTypeError, match=r"\A'x' was recorded in .*, and the array that"):
+        g.launch(x=X)
+
+
+def test_the_current_device(
+    gpu: DryGpu,
+    driver: FakeGraphs,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from kerneltk.backends.cuda.backend import CudaBackend
+
+    kernel, x = scale(), gpu.array(6)
+    with kerneltk.graph() as g:
+        kernel(x, 2.0)
+    monkeypatch.setattr(CudaBackend, "device_key", lambda own: 1)
+    with pytest.raises(LaunchError, match=r"recorded on device 0, and the current device is 1\."):
+        g.launch()
+
+
+def test_memory_waits_for_launches_on_other_streams(gpu: DryGpu, driver: FakeGraphs) -> None:
+    kernel, x = scale(), gpu.array(6)
+    for stream, drained in ((None, False), (SIDE_STREAM, True)):
+        gc.collect()  # graphs of other tests
+        with kerneltk.graph() as g:
+            kernel(x, 2.0)
+        g.launch(stream=stream)
+        driver.log.clear()
+        del g
+        gc.collect()
+        assert (("drain",) in driver.log) is drained
