@@ -137,7 +137,7 @@ def _bandwidth(
         table = report.table(
             f"Arrays {shape} float32: fraction of a copy's bandwidth, by the bytes that must move",
             "program", *names, "kerneltk / torch.compile (time)", "moved / floor",
-            notes=["Medians; entrants have their turns in each round, and the copy is one of them."],
+            notes=["Medians of rounds in which all have their turn, the copy too."],
         )  # fmt: skip
         arrays = [make(shape) for _ in range(2)]
         size = arrays[0].nbytes
