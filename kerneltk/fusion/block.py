@@ -7,6 +7,7 @@ from typing import Any
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
+from kerneltk.core.recorders import current_recorder
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError, render_message
 from kerneltk.fusion.memory import overlaps
 from kerneltk.fusion.start import HANDLERS, NUMBERS, finished
@@ -109,6 +110,11 @@ class Block:
 
     def _computed(self) -> dict[int, tuple[LazyArray, Any]]:
         """Compute all lazy arrays that are still referred to."""
+        if current_recorder() is not None:
+            raise UnsupportedError(
+                "A block of 'fuse' cannot be recorded into a graph.\n"
+                "  Hint: decorate a function with 'fuse', and call it in the recording."
+            )
         alive = [array for ref in self._lazy if (array := ref()) is not None]
         trace = self._trace
         trace.finish()

@@ -12,6 +12,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
     SignatureError,
@@ -81,9 +82,32 @@ class Fused:
         ArgumentTypeError, ArgumentValueError
             Operands whose dtypes or shapes do not go together, at their line.
         """
+        if recorders and current_recorder() is not None:
+            return self._recorded(args, kwargs)
         if kwargs:
             return self._call(args, kwargs)
         return self._shortcut(*args)
+
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make the launches of a call part of the graph that this thread records."""
+        values = (*args, *kwargs.values())
+        if _is_traced(values):
+            return self._function(*args, **kwargs)
+        owners = [foreign_arrays.backend_of(value) for value in values]
+        if any(_is_foreign(v) for v, owner in zip(values, owners, strict=True) if owner is None):
+            raise UnsupportedError(
+                f"'{self.name}' is recorded with arrays of NumPy and CuPy alone.\n"
+                "  Hint: pass 'numpy.asarray(x)' or 'cupy.asarray(x)'."
+            )
+        backend = next((owner for owner in owners if owner is not None), None)
+        keywords = tuple(kwargs)
+        run, program = self._found(values, keywords, backend or foreign_arrays.default_backend())
+        if program is None or run is not program.run:
+            raise UnsupportedError(
+                f"'{self.name}' runs unfused with these arguments, and graphs record kernels.\n"
+                "  Hint: pass arrays that do not overlap, and leave 'fallback' out."
+            )
+        return program.record(*values)
 
     def _first(self, *args: Any) -> Any:
         run = self._by_shape.get(_shape_key(args))
@@ -263,6 +287,11 @@ class Fused:
             for value in values
         )
         return translation_units(self._function, self.name, own, tuple(kwargs), backend)
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether a value that no backend owns is an array."""
+    return foreign_arrays.import_array(value) is not None
 
 
 def _kernel_name(function: Callable[..., Any]) -> str:

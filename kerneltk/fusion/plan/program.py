@@ -7,7 +7,7 @@ call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
@@ -69,6 +69,22 @@ class Program:
         self.source = self._written()
         exec(_compiled(self.source), self._names)
         self.run: Callable[..., Any] = self._names["run"]
+
+    @cached_property
+    def record(self) -> Callable[..., Any]:
+        """As `run`, by calls of kernels, which graphs record; `run` calls what launches."""
+        source = self._written(by_calls=True)
+        names = {**self._names, "empty": self._without_values}
+        exec(_compiled(source), names)
+        made: Callable[..., Any] = names["record"]
+        return made
+
+    def _without_values(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+        """A new array that shows, where it can, that nothing has been written to it."""
+        made = self._backend.empty(shape, dtype, order)
+        if self._backend.capabilities.in_host_memory and dtype.kind in "fc":
+            made.fill(np.nan)
+        return made
 
     @property
     def depends_on_numbers(self) -> bool:
@@ -151,14 +167,16 @@ class Program:
     def _line(self, text: str) -> None:
         self._lines.append(f"    {text}")
 
-    def _written(self) -> str:
+    def _written(self, *, by_calls: bool = False) -> str:
+        self._lines = []
         for step in self.plan.steps:
-            self._launch(step)
+            self._launch(step, by_calls)
         self._line(f"return {self._structure(self.result)}")
         parameters = ", ".join(f"a{k}" for k in range(self._count))
-        return "\n".join([f"def run({parameters}):", *self._lines])
+        name = "record" if by_calls else "run"
+        return "\n".join([f"def {name}({parameters}):", *self._lines])
 
-    def _launch(self, step: Step) -> None:
+    def _launch(self, step: Step, by_calls: bool) -> None:
         arguments = [self.leaf(leaf) for leaf in step.leaves()]
         arguments += [
             self.expression(symbol.expression) for symbol in step.operands.scalars.values()
@@ -174,8 +192,10 @@ class Program:
             self._line(f"{names} = {call}({', '.join(arguments)}, axis={axes})")
             return
         cache = self._constant(kernel._inline_cache, "launchers")
+        by_name = self._constant(kernel, "kernel")
         if step.allocates:
-            self._line(f"{names} = {cache}[{len(arguments)}]({', '.join(arguments)})")
+            launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
+            self._line(f"{names} = {launch}({', '.join(arguments)})")
             return
         given = []
         for target, node in zip(step.targets, step.nodes, strict=True):
@@ -184,12 +204,16 @@ class Program:
                 shape = shape[:-1]  # one element a row
             given.append(self._given(target, node.dtype, shape))
         arguments += given
+        launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
         if step.shaping is not None:
             rows = " * ".join(self.expression(e.expression) for e in step.shape[:-1]) or "1"
-            options = f"({rows} * {step.shaping.block}, {step.shaping.block})"
-            self._line(f"{cache}[{len(arguments)}]({', '.join(arguments)}, None, {options})")
+            size, block = f"{rows} * {step.shaping.block}", step.shaping.block
+            options = f"None, ({size}, {block})"
+            if by_calls:
+                options = f"size={size}, block_size={block}"
+            self._line(f"{launch}({', '.join(arguments)}, {options})")
             return
-        self._line(f"{cache}[{len(arguments)}]({', '.join(arguments)})")
+        self._line(f"{launch}({', '.join(arguments)})")
 
     def _given(self, target: Target, dtype: np.dtype[Any], shape: Shape) -> str:
         """An array that a launch writes to."""

@@ -193,6 +193,63 @@ def test_a_decorated_function_is_pickled() -> None:
     np.testing.assert_array_equal(again(X, 1), np.hypot(X, 1))
 
 
+def test_graphs_record_every_launch() -> None:
+    @kerneltk.fuse
+    def program(x: Any, k: Any) -> Any:
+        scaled = x * k
+        e = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
+        return scaled, e / e.sum(axis=-1, keepdims=True), scaled - scaled.mean(axis=0)
+
+    x = np.random.default_rng(3).random((64, 300))
+    with kerneltk.graph(x=x) as graph:
+        results = program(x, 2.0)
+    assert all(np.isnan(result).all() for result in results)  # nothing has run
+    for values in (x, x + 1):
+        graph.launch(x=values)
+        for found, wanted in zip(results, program.__wrapped__(values, 2.0), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_graphs_record_writes() -> None:
+    @kerneltk.fuse
+    def shift(x: Any) -> None:
+        x[1:] += x[:-1]
+
+    x = np.arange(6.0)
+    with kerneltk.graph() as graph:
+        shift(x)
+    np.testing.assert_array_equal(x, np.arange(6))
+    wanted = x.copy()
+    for _ in range(2):
+        graph.launch()
+        shift.__wrapped__(wanted)
+        np.testing.assert_array_equal(x, wanted)
+
+
+@pytest.mark.parametrize("case", ["tensor", "fallback", "overlap", "block"])
+def test_what_graphs_do_not_record(case: str) -> None:
+    torch = pytest.importorskip("torch")
+
+    @kerneltk.fuse
+    def add(x: Any, y: Any) -> None:
+        x += y
+
+    def block() -> None:
+        with kerneltk.fuse() as fused:
+            fused(X) + 1
+
+    x = np.arange(6.0)
+    calls = {
+        "tensor": lambda: axpb(torch.ones(3)),
+        "fallback": lambda: kerneltk.fuse(fallback=True)(lambda x: x[x > 0])(X),
+        "overlap": lambda: add(x[1:], x[:-1]),
+        "block": block,
+    }
+    with pytest.raises(kerneltk.UnsupportedError, match="record"), kerneltk.graph():
+        calls[case]()
+    np.testing.assert_array_equal(x, np.arange(6))
+
+
 def test_decorating_loads_little() -> None:
     code = (
         "import sys, kerneltk\n"
