@@ -228,6 +228,11 @@ class Planner:
     def _segment(self, roots: list[Root]) -> None:
         if self._rows(roots):
             return
+        if all(root.target.is_new for root in roots):
+            # Those that rows are enough for, before the others.
+            alone = [root for root in roots if self._row_work([root]) is not None]
+            if 0 < len(alone) < len(roots) and self._rows(alone):
+                roots = [root for root in roots if not any(root is other for other in alone)]
         self._reductions([root.node for root in roots])
         groups: list[list[Root]] = []
         for root in roots:

@@ -56,6 +56,7 @@ ROWS: list[tuple[Callable[..., Any], list[str]]] = [
     (lambda x: x.var(axis=1), ["rows"]),
     (lambda x: (x.mean(-1), x - x.mean(-1, keepdims=True)), ["rows"]),
     (lambda x: x.max(axis=1), ["reduction"]),
+    (lambda x: (softmax(x), x.mean(axis=0)), ["rows", "reduction"]),
     (lambda x: x - x.max(axis=0), ["reduction", "elementwise"]),
     (lambda x: (x - x.mean(1, keepdims=True)).T.sum(1), ["reduction", "reduction"]),
     (lambda x: x.argmax(1)[:, None] + x, ["reduction", "elementwise"]),
