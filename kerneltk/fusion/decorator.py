@@ -22,6 +22,7 @@ from kerneltk.errors import (
 # A call loads what traces the function: decorating it takes none of that.
 
 _PLAIN = (bool, int, float, complex)
+_MOST_PROGRAMS = 256  # for arguments of the same kinds: values decide between them
 _MOST_SHAPES = 4096  # that one function remembers; past that it forgets them all
 
 
@@ -184,6 +185,8 @@ class Fused:
                     raise
                 self._unfused[key] = str(error)
                 return unfused, None
+            if len(programs) >= _MOST_PROGRAMS:
+                del programs[0]
             programs.append(program)
         if program.written:
             from kerneltk.fusion.memory import overlaps

@@ -146,12 +146,37 @@ class Body:
 
     def value(self, node: Node, steps: Steps = ()) -> ir.Expression:
         """The element of a value, seen through steps."""
-        key = (id(node), steps)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._computed(node, steps)
-            self._nodes.append(node)
-        return found
+        # Operands first: long chains would exceed Python's own stack.
+        stack = [(node, steps)]
+        while stack:
+            one, own = stack[-1]
+            if (id(one), own) in self._known:
+                stack.pop()
+                continue
+            missing = [
+                (operand, inner)
+                for operand, inner in self._needed(one, own)
+                if (id(operand), inner) not in self._known
+            ]
+            if missing:
+                stack += reversed(missing)
+                continue
+            self._known[id(one), own] = self._computed(one, own)
+            self._nodes.append(one)
+            stack.pop()
+        return self._known[id(node), steps]
+
+    def _needed(self, node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
+        """What a value is computed from, with the steps through which it is seen."""
+        if id(node) in self.totals or self._kept(node) is not None:
+            return []
+        if isinstance(node, View):
+            return [(node.operand, (node.step, *steps))]
+        if isinstance(node, Cast):
+            return [(node.operand, steps)]
+        if isinstance(node, Apply):
+            return [(operand, _seen(node, operand, steps)) for operand in node.operands]
+        return []
 
     def _computed(self, node: Node, steps: Steps) -> ir.Expression:
         low = self._low
@@ -178,12 +203,7 @@ class Body:
 
     def _applied(self, node: Apply, steps: Steps) -> ir.Expression:
         low = self._low
-        operands = []
-        for operand in node.operands:
-            own = steps
-            if steps and operand.shape and not same_extents(operand.shape, node.shape):
-                own = (Broadcast(node.shape), *steps)
-            operands.append(self.value(operand, own))
+        operands = [self.value(o, _seen(node, o, steps)) for o in node.operands]
         found = call_rule(low, node.function, operands, node.part)
         return low.copied(low.cast(found, number(node.dtype)))
 
@@ -260,6 +280,13 @@ class Body:
         context = PassContext(capabilities_of("host"), of_elements=True)
         program = optimized(ir.Program((function,)), context)
         return Function(program, tuple(self._parameters), len(low.element_index))
+
+
+def _seen(node: Apply, operand: Node, steps: Steps) -> Steps:
+    """The steps through which an operand is seen: it is broadcast before they are made."""
+    if steps and operand.shape and not same_extents(operand.shape, node.shape):
+        return (Broadcast(node.shape), *steps)
+    return steps
 
 
 def _places(index: Index) -> list[tuple[Slice | int, int]]:

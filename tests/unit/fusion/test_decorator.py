@@ -15,7 +15,7 @@ import kerneltk
 from kerneltk.fusion import start
 from kerneltk.fusion.plan import kernels, rows
 
-from ..dry_gpu import DryGpu, gpu  # noqa: F401 (a fixture)
+from ..dry_gpu import TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -299,6 +299,16 @@ def test_rows_on_a_gpu(dry: DryGpu) -> None:
     dry.launches.clear()
     fused(dry.array(300, 1024))
     assert dry.launches[0][1:7] == (300, 1, 1, 128, 1, 1)
+
+
+def test_tensors_are_on_torchs_stream(dry: DryGpu) -> None:
+    fused = kerneltk.fuse(lambda x: x - x.mean(axis=0))
+    for _ in range(2):
+        dry.log.clear()
+        found = fused(dry.tensor(8, 16))
+        launches = [entry for entry in dry.log if entry[0] == "launch"]
+        assert launches == [("launch", TORCH)] * 2
+        assert isinstance(found, dry.torch.Tensor)
 
 
 def test_writes_on_a_gpu(dry: DryGpu) -> None:

@@ -50,6 +50,16 @@ def test_views_are_applied_to_what_is_loaded() -> None:
     assert [extent.value for extent in leaf.shape] == [3, 3]
 
 
+def test_long_chains() -> None:
+    x = x_of(Trace(HANDLERS))
+    value: Any = x
+    for _ in range(1500):
+        value = value + x
+    operands, text = body_of(value)
+    assert operands.declarations == ["float32 x0"]
+    assert text.count("+ x0") == 1500
+
+
 def test_two_views_are_two_parameters() -> None:
     x = x_of(Trace(HANDLERS))
     operands, _ = body_of(x[1:] - x[:-1])
