@@ -106,6 +106,8 @@ class Plan:
 
 
 _WHOLE = Slice(None, None, None)
+_MOST_WORK = 2048  # operations of a program that may compute values again
+_SHARED_WORK = 64  # operations of a value that is not computed again then
 
 
 def reachable(nodes: Sequence[Node]) -> list[Node]:
@@ -225,7 +227,54 @@ class Planner:
         ]
         return min(versions, default=float("inf"))
 
+    # -- values that are computed once, because computing them again would take too much -------
+
+    def _bound(self, nodes: Sequence[Node]) -> None:
+        """Keep values in memory where kernels would grow without limit: what is seen through many
+        views, and what many reductions in turn compute again.
+        """
+        if self._work(nodes, _MOST_WORK) < _MOST_WORK:
+            return
+        order = self._needed(nodes)
+        viewed = {id(node.operand) for node in order if isinstance(node, View | Reduce)}
+        for node in order:
+            is_shared = id(node) in viewed and isinstance(node, Apply | Cast) and bool(node.shape)
+            if is_shared and self._work([node], _SHARED_WORK) >= _SHARED_WORK:
+                self._reductions([node])
+                if self.kept(node) is not None:
+                    continue
+                array = self.new_array()
+                self._elementwise([Root(node, Target(array))])
+                self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
+
+    def _work(self, nodes: Sequence[Node], most: int) -> int:
+        """How many operations a kernel of some values and of what they reduce would have: those of
+        each view count, and those of each reduction; at most so many.
+        """
+        seen: set[tuple[int, Steps]] = set()
+        stack: list[tuple[Node, Steps]] = [(node, ()) for node in nodes]
+        again: list[Node] = []
+        count = 0
+        while (stack or again) and count < most:
+            if not stack:  # what is reduced is computed for the reduction alone
+                seen = set()
+                stack.append((again.pop(), ()))
+            node, steps = stack.pop()
+            if (id(node), steps) in seen or self.kept(node) is not None:
+                continue
+            seen.add((id(node), steps))
+            if isinstance(node, Reduce):
+                again.append(node.operand)
+                continue
+            count += isinstance(node, Apply | Cast)
+            if isinstance(node, View):
+                stack.append((node.operand, (node.step, *steps)))
+            else:
+                stack += [(operand, steps) for operand in operands_of(node)]
+        return count
+
     def _segment(self, roots: list[Root]) -> None:
+        self._bound([root.node for root in roots])
         if self._rows(roots):
             return
         if all(root.target.is_new for root in roots):

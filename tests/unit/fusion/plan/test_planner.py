@@ -147,6 +147,23 @@ def test_what_is_overwritten_is_kept_for_those_who_need_it() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-14)
 
 
+def test_what_would_grow_without_limit_is_kept() -> None:
+    def smoothed(x: Any) -> Any:
+        for _ in range(24):  # computed anew it would be read through millions of views
+            x = (x[1:] + x[:-1]) / 2
+        return x
+
+    def deflated(x: Any) -> Any:
+        for _ in range(40):
+            x = x - 0.01 * x.mean(axis=0)
+        return x
+
+    x = np.random.default_rng(6).random((40, 5))
+    for function, most in ((smoothed, 8), (deflated, 60)):
+        np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), rtol=1e-12)
+        assert len(kinds(function, x)) <= most
+
+
 def test_many_reductions_of_one_read() -> None:
     def program(x: Any) -> Any:
         return [(x * k).max(axis=1) for k in range(20)]
