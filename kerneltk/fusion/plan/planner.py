@@ -23,7 +23,6 @@ from kerneltk.fusion.plan.rows import (
     RowWork,
     Shaping,
     is_reducible,
-    itemsizes,
     row_definition,
     row_kernel,
 )
@@ -316,22 +315,23 @@ class Planner:
         if work is None:
             return False
         shape, guards = work.shape, self._trace.guards
-        definition, operands = row_definition(self._name, work, Shaping(1, 1, 1, 1), self.kept)
+        definition, operands, sizes = row_definition(
+            self._name, work, Shaping(1, 1, 1, 1), self.kept
+        )
         for root in roots:
             target = root.target
             for leaf in operands.leaves.values():
                 is_same = leaf.steps == target.steps and len(leaf.shape) == len(shape)
                 if not target.is_new and leaf.array == target.array and not is_same:
                     return False
-        sizes = itemsizes(operands, shape)
-        if not sizes:
+        if not sizes.early:
             return False
         rows = applied(product, *shape[:-1]) if len(shape) > 1 else constant(1)
         choice = Choice(self._backend.walks_chunks, sizes)
         shaping: Shaping | None = guards.decide(choice, rows, shape[-1])
         if shaping is None:
             return False
-        definition, operands = row_definition(self._name, work, shaping, self.kept)
+        definition, operands, _ = row_definition(self._name, work, shaping, self.kept)
         by_node = {id(root.node): root.target for root in roots}
         restored = Index((*(_WHOLE for _ in shape[:-1]), None))
         for node in work.totals:

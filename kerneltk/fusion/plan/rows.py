@@ -7,6 +7,7 @@ cache does. Longer rows, and few of them, are left to kernels of one reduction e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,18 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.plan.body import Body, Kept, Leaf, Operands, Preamble, facts_of, view_leaf
 from kerneltk.fusion.plan.kernels import OPTIONS, total_of
 from kerneltk.fusion.trace.graph import Node, Reduce, Shape, is_known_one
-from kerneltk.fusion.trace.loops import number
 from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.signature.parser import parse_signature
 
 _MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
-_MOST_REGISTER_BYTES = 256  # of a row's elements in each thread
+_MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is reduced
+_MOST_LATE_BYTES = 384  # the same with what only the results need
 _KINDS = ("sum", "prod", "min", "max", "any", "all")
 
 
@@ -44,26 +44,37 @@ class Shaping(NamedTuple):
 _BLOCKS = ((1024, 128, 8), (2048, 256, 8), (4096, 256, 16), (8192, 512, 16), (16384, 512, 32))
 
 
+class Sizes(NamedTuple):
+    """The sizes of elements (bytes): of arrays that are reduced, and of those that only results
+    need.
+    """
+
+    early: tuple[int, ...]
+    late: tuple[int, ...] = ()
+
+
 class Choice:
     """The shaping of rows of some length, as a decision that guards a trace."""
 
-    def __init__(self, on_chunks: bool, itemsizes: tuple[int, ...]) -> None:
+    def __init__(self, on_chunks: bool, sizes: Sizes) -> None:
         self._on_chunks = on_chunks
-        self._itemsizes = itemsizes
+        self._sizes = sizes
 
     def __call__(self, rows: int, length: int) -> Shaping | None:
         """The shaping; None where a row is better read several times."""
-        together = sum(self._itemsizes)
+        kept, together = sum(self._sizes.early), sum(map(sum, self._sizes))
         if self._on_chunks:
             if not length >= 16 or length * together > _MOST_HOST_BYTES or rows < 8:
                 return None
             return Shaping(1, 1, 1, min(16384, 1 << (length - 1).bit_length()))
-        vector = min(8, max(1, 16 // max(self._itemsizes)))
+        vector = min(8, max(1, 16 // max(*self._sizes.early, *self._sizes.late, 1)))
         if length < 256 or rows < 128:
             return None
         for longest, block, items in _BLOCKS:
             if length <= longest:
-                fits = items * together <= _MOST_REGISTER_BYTES
+                fits = items * kept <= _MOST_REGISTER_BYTES and (
+                    items * together <= _MOST_LATE_BYTES
+                )
                 return Shaping(block, items, vector, 1) if fits else None
         return None
 
@@ -75,7 +86,7 @@ class Choice:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        return self._on_chunks, self._itemsizes
+        return self._on_chunks, self._sizes
 
 
 class RowKernel(ElementwiseKernel):
@@ -221,14 +232,18 @@ class _Writer:
 
 def row_definition(
     name: str, work: RowWork, shaping: Shaping, kept: Kept
-) -> tuple[ElementwiseDefinition, Operands]:
-    """The kernel of some rows, and what it reads."""
+) -> tuple[ElementwiseDefinition, Operands, Sizes]:
+    """The kernel of some rows, what it reads, and the sizes of that."""
     writer = _Writer(work, kept)
     for node in work.order:
         if isinstance(node, Reduce):
             writer.reduction(node)
         else:
             writer.of_totals(node)
+    early = len(
+        writer.operands.leaves
+    )  # what only the results need is loaded when totals are known
+    totals = len(writer.statements)
     outputs = [f"y{k}" for k in range(len(work.full) + len(work.totals))]
     for node, output in zip(work.full, outputs, strict=False):
         writer.stored(node, output)
@@ -251,6 +266,7 @@ def row_definition(
         else:
             head.append("const long long _kt_c0 = _kt_rest;")
     loads: list[str] = []
+    late: list[str] = []
     dense: list[str] = []
     declared: list[str] = []
     for k, leaf in enumerate(writer.operands.leaves.values()):
@@ -261,7 +277,8 @@ def row_definition(
         if varies(leaf, work.shape):
             step = f"{x}.strides()[{len(leaf.shape) - 1}]"
             dense.append(f"{step} == sizeof({ctype})")
-            loads.append(f"const auto _kt_{x} = _kt_row.load({at}, {step}, _kt_layout);")
+            found = loads if k < early else late
+            found.append(f"const auto _kt_{x} = _kt_row.load({at}, {step}, _kt_layout);")
         else:
             loads.append(f"const {ctype} _kt_{x} = kerneltk::get({at});")
     for node, y in zip((*work.full, *work.totals), outputs, strict=True):
@@ -283,7 +300,9 @@ def row_definition(
             f"kerneltk::by_layout({' && '.join(dense) or 'true'}, "
             "[&](auto _kt_layout) KERNELTK_INLINE {",
             *loads,
-            *writer.statements,
+            *writer.statements[:totals],
+            *late,
+            *writer.statements[totals:],
             "});",
         ]
     )
@@ -307,18 +326,11 @@ def row_definition(
         work=shaping.work,
         no_return=True,
     )
-    return definition, writer.operands
+    leaves = [*writer.operands.leaves.values()]
+    sizes = Sizes(itemsizes(leaves[:early], work.shape), itemsizes(leaves[early:], work.shape))
+    return definition, writer.operands, sizes
 
 
-def itemsizes(operands: Operands, shape: Shape) -> tuple[int, ...]:
+def itemsizes(leaves: Sequence[Leaf], shape: Shape) -> tuple[int, ...]:
     """The sizes of a row's elements (bytes), of each array that has elements along rows."""
-    found = [leaf.dtype.itemsize for leaf in operands.leaves.values() if varies(leaf, shape)]
-    return tuple(sorted(found))
-
-
-def runs_by_chunks(backend: Capabilities) -> bool:
-    """Whether one core has a row."""
-    return backend.walks_chunks
-
-
-_ = number
+    return tuple(sorted(leaf.dtype.itemsize for leaf in leaves if varies(leaf, shape)))

@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec, pipeline
-from kerneltk.fusion.plan.rows import Choice, Shaping
+from kerneltk.fusion.plan.rows import Choice, Shaping, Sizes
 
 
 def softmax(x: Any) -> Any:
@@ -34,21 +34,24 @@ def layernorm(x: Any, w: Any, b: Any) -> Any:
     ],
 )
 def test_blocks(length: int, wanted: Shaping | None) -> None:
-    assert Choice(False, (4,))(4096, length) == wanted
+    assert Choice(False, Sizes((4,)))(4096, length) == wanted
 
 
 def test_blocks_have_every_element_and_few_registers() -> None:
     for sizes in ((1,), (2,), (4,), (8,), (2, 4), (4, 4), (8, 8)):
         for length in (256, 1000, 1024, 2048, 4096, 8192, 16384):
-            shaping = Choice(False, sizes)(512, length)
+            shaping = Choice(False, Sizes(sizes))(512, length)
             if shaping is not None:
                 assert shaping.block * shaping.items >= length
                 assert shaping.items % shaping.vector == 0
                 assert shaping.items * sum(sizes) <= 256
                 assert shaping.vector * max(sizes) <= 16 or shaping.vector == 1
-    assert Choice(False, (4,))(100, 4096) is None  # too few blocks
-    assert Choice(True, (4,))(64, 1 << 18) is None  # beyond a core's cache
-    assert Choice(True, (4,))(64, 3000) == Shaping(1, 1, 1, 4096)
+    # Weights are loaded when totals are known.
+    assert Choice(False, Sizes((4,), (4, 4)))(512, 16384) is not None
+    assert Choice(False, Sizes((4, 4, 4)))(512, 16384) is None
+    assert Choice(False, Sizes((4,)))(100, 4096) is None  # too few blocks
+    assert Choice(True, Sizes((4,)))(64, 1 << 18) is None  # beyond a core's cache
+    assert Choice(True, Sizes((4,)))(64, 3000) == Shaping(1, 1, 1, 4096)
 
 
 LAYOUTS = {
