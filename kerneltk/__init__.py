@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TypingError,
         UnsupportedError,
     )
+    from kerneltk.fusion.decorator import fuse
     from kerneltk.graphs import Graph, graph
     from kerneltk.operators.jax_op import jax_op
     from kerneltk.operators.torch_op import torch_op
@@ -61,6 +62,7 @@ __all__ = [
     "TypingError",
     "UnsupportedError",
     "disassemble",
+    "fuse",
     "graph",
     "jax_op",
     "jit",
@@ -81,6 +83,7 @@ _HOMES = {
     "Target": "core.artifacts",
     "TranslationUnit": "core.artifacts",
     "disassemble": "backends.disassembly",
+    "fuse": "fusion.decorator",
     "graph": "graphs",
     "jax_op": "operators.jax_op",
     "load": "raw",

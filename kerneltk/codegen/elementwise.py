@@ -58,6 +58,12 @@ class ElementwiseDefinition(KernelDefinition):
     reduce_dims : bool
     no_return, return_tuple : bool
         Whether a call returns None; whether it returns a tuple even for one output.
+    work : int
+        How much work one element is, in elements: more than one where the body has a loop of its
+        own.
+    resident : int
+        How many blocks a multiprocessor must have room for, by their registers; 0: as many as there
+        are.
     """
 
     operation: str
@@ -66,6 +72,8 @@ class ElementwiseDefinition(KernelDefinition):
     after_loop: str = ""
     no_return: bool = False
     return_tuple: bool = False
+    work: int = 1
+    resident: int = 0
 
     in_place = True
     has_scratch = False
@@ -323,7 +331,7 @@ class ElementwiseSpecialization(Specialization):
             grid = math.prod((*layout.loop.shape[:-2], *_tiles(layout.loop.shape, side)))
             return grid, max(1, HOST_CHUNK // side**2) if on_host else 1
         if on_host:
-            return layout.loop.size, HOST_CHUNK
+            return layout.loop.size, max(1, HOST_CHUNK // self.definition.work)
         return -(-(layout.loop.size + layout.shift) // (layout.width * self.block)), 1
 
     def headers(self) -> set[str]:
@@ -368,6 +376,7 @@ class ElementwiseSpecialization(Specialization):
             "unstaged_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
             "ndim": layout.ndim,
             "block": self.block,
+            "resident": definition.resident,
             "tile": HOST_TILE if self.backend.walks_chunks else TILE,
             "per_element": self.per_element,
             "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),

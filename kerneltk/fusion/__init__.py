@@ -1,0 +1,1 @@
+"""``fuse``: functions of NumPy and CuPy expressions as few kernels."""

@@ -1,0 +1,175 @@
+"""``with fuse() as fused:`` records what is done to arrays, and computes it when the block ends."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend
+from kerneltk.core.recorders import current_recorder
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError, render_message
+from kerneltk.fusion.memory import overlaps
+from kerneltk.fusion.start import HANDLERS, NUMBERS, finished
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
+from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.state import ArraySource, Trace
+from kerneltk.fusion.trace.symbols import Symbol
+
+
+class Block:
+    """What is recorded between the beginning and the end of a block.
+
+    Called with arrays and numbers, it returns lazy ones in their place. What is computed of these
+    is computed when the block ends, or when a value is asked for: by ``float(x)``, ``bool(x)``,
+    ``np.asarray(x)`` or ``x.item()``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lazy: list[weakref.ref[LazyArray]] = []
+        self._numbers: list[weakref.ref[LazyNumber]] = []
+        self._adoption = foreign_arrays.Adoption()
+        self._backend: Backend | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._trace = Trace(HANDLERS, self)
+        self._given: list[Any] = []
+        self._arrays: dict[int, int] = {}
+
+    def __call__(self, *values: Any) -> Any:
+        """Return lazy arrays and numbers for some.
+
+        Parameters
+        ----------
+        *values : array or number
+
+        Returns
+        -------
+        lazy array or number, or a tuple of them
+            As many as were given.
+
+        Raises
+        ------
+        ArgumentTypeError
+            What is neither an array nor a number, or arrays in two kinds of memory.
+        UnsupportedError
+            The block has ended.
+        """
+        if self._trace.is_over:
+            raise UnsupportedError("This block has ended: it records nothing any more.")
+        found = tuple(self._recorded(value) for value in values)
+        return found[0] if len(found) == 1 else found
+
+    def _recorded(self, value: Any) -> Any:
+        if isinstance(value, LazyArray | LazyNumber):
+            return value
+        backend, own = self._adoption.take(value, len(self._given))
+        if backend is None:
+            if not isinstance(value, NUMBERS):
+                raise ArgumentTypeError(
+                    f"A block records arrays and numbers, not an object of type "
+                    f"'{type(value).__name__}'."
+                )
+            self._given.append(value)
+            return LazyNumber(self._trace, Symbol(("argument", len(self._given) - 1), value))
+        if self._backend is not None and backend is not self._backend:
+            raise ArgumentTypeError(
+                "A block was given arrays in host memory and in GPU memory.\n"
+                f"  Hint: {foreign_arrays.MOVE_HINT}"
+            )
+        self._backend = backend
+        return LazyArray(self._trace, self._source(own))
+
+    def _source(self, own: Any) -> Any:
+        number = len(self._trace.sources)
+        self._arrays[number] = len(self._given)
+        self._given.append(own)
+        shape = tuple(
+            Symbol(("extent", number, axis), int(extent)) for axis, extent in enumerate(own.shape)
+        )
+        return self._trace.add_source(ArraySource(own.dtype, shape, f"array {number + 1}"))
+
+    def note(self, array: LazyArray) -> None:
+        """Remember a lazy array for as long as somebody else does."""
+        self._lazy.append(weakref.ref(array))
+
+    def note_number(self, number: LazyNumber) -> None:
+        """Remember a lazy number for as long as somebody else does."""
+        self._numbers.append(weakref.ref(number))
+
+    # -- values --------------------------------------------------------------------------------
+
+    def value(self, array: LazyArray) -> Any:
+        """What a lazy array holds: everything that was recorded is computed now."""
+        values = self._computed()
+        found = values[id(array)][1]
+        self._go_on(values)
+        return self._adoption.give_back(found)
+
+    def _computed(self) -> dict[int, tuple[LazyArray, Any]]:
+        """Compute all lazy arrays that are still referred to."""
+        if current_recorder() is not None:
+            raise UnsupportedError(
+                "A block of 'fuse' cannot be recorded into a graph.\n"
+                "  Hint: decorate a function with 'fuse', and call it in the recording."
+            )
+        alive = [array for ref in self._lazy if (array := ref()) is not None]
+        trace = self._trace
+        trace.finish()
+        backend = self._backend or foreign_arrays.default_backend()
+        program = finished(trace, self._name, alive, self._arrays, len(self._given), backend)
+        if program.written and overlaps(program, self._given, backend):
+            raise ArgumentValueError(
+                "An array that is written to in a block shares memory with another one of it.\n"
+                "  Hint: give the block one of them, and index that; or give it copies."
+            )
+        written = {program.argument(array) for array in program.written}
+        self._adoption.check_writes(
+            lambda key: key in written, lambda key: (f"array {key + 1}", None)
+        )
+        for number in program.written:
+            own = self._given[program.argument(number)]
+            backend.check_usable(own, f"array {number + 1}", True)
+        with self._adoption.launching(None):
+            results = program.run(*self._given)
+        return {id(array): (array, found) for array, found in zip(alive, results, strict=True)}
+
+    def _go_on(self, values: dict[int, tuple[LazyArray, Any]]) -> None:
+        """Record from here on, on top of the values."""
+        numbers = [number for ref in self._numbers if (number := ref()) is not None]
+        self._begin()
+        self._lazy, self._numbers = [], []
+        for number in numbers:
+            value = number.symbol.value
+            number.trace = self._trace
+            number.symbol = Symbol(("argument", len(self._given)), value)
+            self._given.append(value)
+            self.note_number(number)
+        sources: dict[int, Any] = {}
+        for array, found in values.values():
+            storage = sources.get(id(found))
+            if storage is None:
+                storage = sources[id(found)] = self._source(found)
+            array.rebase(self._trace, storage)
+            self.note(array)
+
+    def end(self) -> None:
+        """Compute what was recorded; lazy arrays are arrays from now on."""
+        if not self._given:
+            snippet = user_snippet()
+            raise UnsupportedError(
+                render_message(
+                    "Nothing was recorded in this block: it has no arrays.",
+                    *([snippet] if snippet else []),
+                    hint="write 'with kerneltk.fuse() as fused:' and, in the block, "
+                    "'x, y = fused(x, y)'.",
+                )
+            )
+        for array, found in self._computed().values():
+            array.become(self._adoption.give_back(found))
+
+    def abandon(self) -> None:
+        """Forget what was recorded: the block ended by an exception."""
+        self._trace.is_over = True

@@ -1,0 +1,181 @@
+"""What a fused call launches, and the memory traffic of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kerneltk.errors import Snippet
+from kerneltk.fusion.plan.body import Leaf, elements
+from kerneltk.fusion.plan.planner import Step
+from kerneltk.fusion.plan.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTraffic:
+    """One launch.
+
+    Parameters
+    ----------
+    kind : str
+        ``"elementwise"``, ``"reduction"`` or ``"rows"``.
+    loop : tuple of int
+        The shape of its loop (elements).
+    reads, writes : tuple of (str, int)
+        Arrays, and how many bytes of each.
+    """
+
+    kind: str
+    loop: tuple[int, ...]
+    reads: tuple[tuple[str, int], ...]
+    writes: tuple[tuple[str, int], ...]
+
+    @property
+    def bytes(self) -> int:
+        """What is read and written (bytes)."""
+        return sum(size for _, size in (*self.reads, *self.writes))
+
+    def __str__(self) -> str:
+        def shown(pairs: Sequence[tuple[str, int]]) -> str:
+            return ", ".join(f"{name} {size:,}" for name, size in pairs) or "nothing"
+
+        shape = " x ".join(map(str, self.loop)) or "one element"
+        return f"{self.kind} over {shape}: reads {shown(self.reads)}; writes {shown(self.writes)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Why something was not fused, and where."""
+
+    sentence: str
+    where: Snippet | None = None
+
+    def __str__(self) -> str:
+        if self.where is None:
+            return self.sentence
+        return f"{self.sentence}\n{self.where.render()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a call launches.
+
+    Parameters
+    ----------
+    name : str
+    kernels : tuple of KernelTraffic
+        In the order of the launches.
+    floor : int
+        What any program must move: each input once, each output once (bytes).
+    notes : tuple of Note
+        For what was not fused, why.
+    """
+
+    name: str
+    kernels: tuple[KernelTraffic, ...]
+    floor: int
+    notes: tuple[Note, ...]
+
+    @property
+    def bytes(self) -> int:
+        """What all launches read and write (bytes)."""
+        return sum(kernel.bytes for kernel in self.kernels)
+
+    def __str__(self) -> str:
+        count = len(self.kernels)
+        lines = [f"{self.name}: {count} kernel{'s' * (count != 1)}, {self.bytes:,} bytes; "
+                 f"the floor is {self.floor:,} bytes"]  # fmt: skip
+        lines += [f"  {k + 1}. {kernel}" for k, kernel in enumerate(self.kernels)]
+        for note in self.notes:
+            lines += [f"  {line}" for line in str(note).split("\n")]
+        return "\n".join(lines)
+
+
+def explanation(
+    name: str, program: Program | None, own: Sequence[Any], refused: str = ""
+) -> Explanation:
+    """Describe a program; None stands for a function that runs as it is, because it was refused."""
+    if program is None:
+        floor = sum(value.nbytes for value in own if hasattr(value, "strides"))
+        return Explanation(name, (), floor, (Note(f"Nothing is fused. {refused}"),))
+    steps = program.plan.steps
+    kernels = tuple(_traffic(program, step) for step in steps)
+    return Explanation(name, kernels, _floor(program), tuple(_notes(program, steps)))
+
+
+def _name(program: Program, array: int) -> str:
+    sources = program.trace.sources
+    return sources[array].name if array < len(sources) else f"value {array - len(sources) + 1}"
+
+
+def _size(leaf: Leaf) -> int:
+    return elements(leaf.shape) * leaf.dtype.itemsize
+
+
+def _read(program: Program, step: Step) -> dict[int, int]:
+    """How many bytes of each array a launch reads: each once, as caches serve what overlaps."""
+    found: dict[int, int] = {}
+    for leaf in step.leaves():
+        whole = _whole_size(program, leaf.array)
+        size = found.get(leaf.array, 0) + _size(leaf)
+        found[leaf.array] = size if whole is None else min(size, whole)
+    return found
+
+
+def _whole_size(program: Program, array: int) -> int | None:
+    sources = program.trace.sources
+    if array >= len(sources):
+        return None
+    source = sources[array]
+    return elements(source.shape) * source.dtype.itemsize
+
+
+def _traffic(program: Program, step: Step) -> KernelTraffic:
+    reads = _read(program, step)
+    writes: list[tuple[str, int]] = []
+    for target, node in zip(step.targets, step.nodes, strict=True):
+        shape = node.shape if target.is_new else step.shape
+        writes.append((_name(program, target.array), elements(shape) * node.dtype.itemsize))
+    return KernelTraffic(
+        step.kind,
+        tuple(extent.value for extent in step.shape),
+        tuple((_name(program, array), size) for array, size in reads.items()),
+        tuple(writes),
+    )
+
+
+def _floor(program: Program) -> int:
+    """Each input once, each output once."""
+    count = len(program.trace.sources)
+    reads: dict[int, int] = {}
+    writes: dict[int, int] = {}
+    returned = {leaf.array for leaf in program.plan.results}
+    for step in program.plan.steps:
+        for array, size in _read(program, step).items():
+            is_input = array < count and not program.trace.sources[array].is_local
+            if is_input and array not in writes:
+                reads[array] = max(reads.get(array, 0), size)
+        for target, node in zip(step.targets, step.nodes, strict=True):
+            kept = target.array in returned or (
+                target.array < count and not program.trace.sources[target.array].is_local
+            )
+            if kept:
+                shape = node.shape if target.is_new else step.shape
+                size = elements(shape) * node.dtype.itemsize
+                writes[target.array] = max(writes.get(target.array, 0), size)
+    return sum(reads.values()) + sum(writes.values())
+
+
+def _notes(program: Program, steps: Sequence[Step]) -> Iterator[Note]:
+    for number, step in enumerate(steps[:-1], 1):
+        if step.kind == "reduction":
+            for node in step.reduces:
+                yield Note(
+                    f"Kernel {number} ends here: what follows needs the whole '{node.kind}'.",
+                    node.where,
+                )
+    for effect in program.trace.effects[:-1]:
+        name = program.trace.sources[effect.array].name
+        if effect.steps:
+            yield Note(f"A part of {name} is written, which what follows may read.", effect.where)

@@ -1,0 +1,100 @@
+"""The sources that a call compiles, without a launch and without a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.registry import backend_named, capabilities_of
+from kerneltk.core.arrays import c_strides
+from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.fusion.plan.body import Leaf, same_extents
+from kerneltk.fusion.plan.kernels import FusedReduction
+from kerneltk.fusion.plan.planner import Step
+from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.start import traced
+from kerneltk.fusion.trace.graph import Broadcast, Index, Transpose
+from kerneltk.fusion.trace.symbols import Environment, evaluated
+
+
+def translation_units(
+    function: Callable[..., Any],
+    name: str,
+    own: Sequence[Any],
+    keywords: Sequence[str],
+    backend: BackendName,
+) -> tuple[TranslationUnit, ...]:
+    """One unit a launch, in their order."""
+    program = traced(function, name, own, keywords, backend_named("host"), capabilities_of(backend))
+    reader = _Reader(program, own)
+    return tuple(reader.unit(step, backend) for step in program.plan.steps)
+
+
+class _Reader:
+    """Describes what launches are given: arrays without memory."""
+
+    def __init__(self, program: Program, own: Sequence[Any]) -> None:
+        trace = program.trace
+        self._arrays: dict[int, Any] = {
+            number: _stand_in(array.dtype, array.shape, array.strides)
+            for number, array in program.array_arguments(own).items()
+        }
+        shapes = [self._arrays[n].shape if n in self._arrays else () for n in range(
+            len(trace.sources))]  # fmt: skip
+        self._environment = Environment(own, shapes)
+
+    def _shape(self, symbols: Sequence[Any]) -> tuple[int, ...]:
+        return tuple(evaluated(s.expression, self._environment) for s in symbols)
+
+    def _viewed(self, array: Any, steps: Sequence[Any]) -> Any:
+        for step in steps:
+            if isinstance(step, Index):
+                array = array[(*step.key, Ellipsis)]
+            elif isinstance(step, Transpose):
+                array = array.transpose(step.axes)
+            else:
+                assert isinstance(step, Broadcast)
+                array = np.broadcast_to(array, self._shape(step.shape))
+        return array
+
+    def _leaf(self, leaf: Leaf) -> Any:
+        return self._viewed(self._arrays[leaf.array], leaf.steps)
+
+    def unit(self, step: Step, backend: BackendName) -> TranslationUnit:
+        """The unit of a launch; the arrays that it makes are known from then on."""
+        arguments = [self._leaf(leaf) for leaf in step.leaves()]
+        arguments += [
+            evaluated(symbol.expression, self._environment)
+            for symbol in step.operands.scalars.values()
+        ]
+        loop = self._shape(step.shape)
+        outputs = []
+        for target, node in zip(step.targets, step.nodes, strict=True):
+            shape = loop
+            if step.axes is not None:
+                shape = tuple(n for k, n in enumerate(loop) if k not in step.axes)
+            elif step.shaping is not None and not same_extents(node.shape, step.shape):
+                shape = loop[:-1]
+            if target.array not in self._arrays:
+                strides = c_strides(shape, node.dtype.itemsize)
+                self._arrays[target.array] = _stand_in(node.dtype, shape, strides)
+            outputs.append(self._viewed(self._arrays[target.array], target.steps))
+        kernel = step.kernel
+        if isinstance(kernel, FusedReduction):
+            return kernel.translation_unit(*arguments, axis=step.axes, backend=backend)
+        if step.shaping is not None:
+            rows = int(np.prod(loop[:-1], dtype=np.int64))
+            return kernel.translation_unit(
+                *arguments, *outputs, backend=backend, size=rows * step.shaping.block,
+                block_size=step.shaping.block,
+            )  # fmt: skip
+        if step.allocates:
+            return kernel.translation_unit(*arguments, backend=backend)
+        return kernel.translation_unit(*arguments, *outputs, backend=backend)
+
+
+def _stand_in(dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int]) -> Any:
+    """An array of some layout that nobody reads."""
+    return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, strides)

@@ -1,0 +1,1 @@
+"""Graphs as they are launched: kernels, their order, and what a call executes."""

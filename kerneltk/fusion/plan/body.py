@@ -1,0 +1,410 @@
+"""Values of a trace -> device functions: through the IR of kernels in Python.
+
+A body is a function of one element. Views are applied to what is loaded: `f(x[1:])` reads a view
+of `x`, whatever `f` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.fusion.trace.graph import (
+    Apply,
+    Broadcast,
+    Cast,
+    Index,
+    Load,
+    Node,
+    Progression,
+    Scalar,
+    Shape,
+    Slice,
+    Transpose,
+    View,
+    ViewStep,
+    is_known_one,
+)
+from kerneltk.fusion.trace.loops import SOURCE, SPAN, call_rule, new_builder, number
+from kerneltk.fusion.trace.symbols import (
+    Expression,
+    Symbol,
+    applied,
+    constant,
+    product,
+    slice_start,
+    sliced_extent,
+)
+from kerneltk.jit import ir
+from kerneltk.jit.codegen.emit import Emitter
+from kerneltk.jit.codegen.translation_unit import ordered_headers
+from kerneltk.jit.compile import PassContext, optimized
+from kerneltk.jit.ir.types import PY_INT, Tuple
+
+Steps = tuple[ViewStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An array that a body reads an element of: some array of the trace, or of the plan, viewed."""
+
+    array: int
+    version: int
+    steps: Steps
+    dtype: np.dtype[Any]
+    shape: Shape
+
+
+@dataclass(slots=True)
+class Operands:
+    """What the bodies of one kernel read: arrays and numbers, each with a parameter."""
+
+    leaves: dict[tuple[int, int, Steps], Leaf] = field(default_factory=dict)
+    scalars: dict[tuple[Expression, np.dtype[Any]], Symbol] = field(default_factory=dict)
+
+    def leaf(self, leaf: Leaf) -> str:
+        """The parameter of an array."""
+        key = (leaf.array, leaf.version, leaf.steps)
+        self.leaves.setdefault(key, leaf)
+        return f"x{list(self.leaves).index(key)}"
+
+    def scalar(self, symbol: Symbol, dtype: np.dtype[Any]) -> str:
+        """The parameter of a number."""
+        key = (symbol.expression, dtype)
+        self.scalars.setdefault(key, symbol)
+        return f"s{list(self.scalars).index(key)}"
+
+    @property
+    def declarations(self) -> list[str]:
+        """The parameters of the kernel."""
+        arrays = (f"{leaf.dtype.name} x{k}" for k, leaf in enumerate(self.leaves.values()))
+        numbers = (f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(self.scalars))
+        return [*arrays, *numbers]
+
+
+Kept = Callable[[Node], Leaf | None]
+"""The array that holds a value already; None for a value that is to be computed."""
+
+
+def view_leaf(leaf: Leaf, steps: Steps) -> Leaf:
+    """An array seen through further steps."""
+    if not leaf.shape:
+        return leaf  # one element, wherever it is asked for
+    while steps and isinstance(steps[-1], Broadcast) and len(steps) == 1:
+        steps = ()  # the kernel broadcasts
+    shape = leaf.shape
+    for step in steps:
+        shape = shape_after(shape, step)
+    return Leaf(leaf.array, leaf.version, (*leaf.steps, *steps), leaf.dtype, shape)
+
+
+def shape_after(shape: Shape, step: ViewStep) -> Shape:
+    """The shape of a view."""
+    if isinstance(step, Transpose):
+        return tuple(shape[axis] for axis in step.axes)
+    if isinstance(step, Broadcast):
+        return step.shape
+    found: list[Symbol] = []
+    axis = 0
+    for item in step.items:
+        if item is None:
+            found.append(constant(1))
+            continue
+        if isinstance(item, Slice):
+            bounds = constant(item.start), constant(item.stop), constant(item.step)
+            extent = shape[axis]
+            found.append(extent if item.is_whole else applied(sliced_extent, extent, *bounds))
+        axis += 1
+    return tuple(found)
+
+
+class Body:
+    """One function of an element that returns some values."""
+
+    def __init__(self, name: str, operands: Operands, kept: Kept, shape: Shape) -> None:
+        self.name = name
+        self._operands = operands
+        self._kept = kept
+        self._shape = shape  # of the loop
+        self._low = new_builder()
+        self._known: dict[tuple[int, Steps], ir.Expression] = {}
+        self._nodes: list[Node] = []  # keeps identities
+        self._parameters: dict[str, ir.Local] = {}
+        self.totals: dict[int, str] = {}  # parameters of values that reductions give
+
+    def _parameter(self, name: str, dtype: np.dtype[Any]) -> ir.Local:
+        found = self._parameters.get(name)
+        if found is None:
+            self._low.taken.add(name)
+            found = self._parameters[name] = ir.Local(name, number(dtype), SPAN)
+        return found
+
+    def value(self, node: Node, steps: Steps = ()) -> ir.Expression:
+        """The element of a value, seen through steps."""
+        # Operands first: long chains would exceed Python's own stack.
+        stack = [(node, steps)]
+        while stack:
+            one, own = stack[-1]
+            if (id(one), own) in self._known:
+                stack.pop()
+                continue
+            missing = [
+                (operand, inner)
+                for operand, inner in self._needed(one, own)
+                if (id(operand), inner) not in self._known
+            ]
+            if missing:
+                stack += reversed(missing)
+                continue
+            self._known[id(one), own] = self._computed(one, own)
+            self._nodes.append(one)
+            stack.pop()
+        return self._known[id(node), steps]
+
+    def _needed(self, node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
+        """What a value is computed from, with the steps through which it is seen."""
+        if id(node) in self.totals or self._kept(node) is not None:
+            return []
+        if isinstance(node, View):
+            return [(node.operand, (node.step, *steps))]
+        if isinstance(node, Cast):
+            return [(node.operand, steps)]
+        if isinstance(node, Apply):
+            return [(operand, _seen(node, operand, steps)) for operand in node.operands]
+        return []
+
+    def _computed(self, node: Node, steps: Steps) -> ir.Expression:
+        low = self._low
+        if id(node) in self.totals:
+            return self._parameter(self.totals[id(node)], node.dtype)
+        kept = self._kept(node)
+        if kept is not None:
+            leaf = view_leaf(kept, steps)
+            return self._parameter(self._operands.leaf(leaf), node.dtype)
+        if isinstance(node, Scalar):
+            if node.symbol.is_constant:
+                with np.errstate(all="ignore"):
+                    value = np.asarray(node.symbol.value).astype(node.dtype)[()]
+                return ir.Literal_(value, number(node.dtype), SPAN)
+            return self._parameter(self._operands.scalar(node.symbol, node.dtype), node.dtype)
+        if isinstance(node, View):
+            return self.value(node.operand, (node.step, *steps))
+        if isinstance(node, Cast):
+            return low.copied(low.cast(self.value(node.operand, steps), number(node.dtype)))
+        if isinstance(node, Apply):
+            return self._applied(node, steps)
+        assert isinstance(node, Progression), node
+        return self._progression(node, steps)
+
+    def _applied(self, node: Apply, steps: Steps) -> ir.Expression:
+        low = self._low
+        operands = [self.value(o, _seen(node, o, steps)) for o in node.operands]
+        found = call_rule(low, node.function, operands, node.part)
+        return low.copied(low.cast(found, number(node.dtype)))
+
+    def _progression(self, node: Progression, steps: Steps) -> ir.Expression:
+        """``start + step * index``, where the index is one of the loop's, scaled and moved."""
+        low = self._low
+        shape = node.shape
+        offset, factor, axis = constant(0), 1, 0
+        is_fixed = False
+        for step in steps:
+            after = shape_after(shape, step)
+            if is_fixed:
+                pass
+            elif isinstance(step, Transpose):
+                axis = step.axes.index(axis)
+            elif isinstance(step, Broadcast):
+                lead = len(after) - len(shape)
+                is_fixed = _is_repeated(shape[axis], after[axis + lead])
+                axis += lead
+            else:
+                item, place = _places(step)[axis]
+                if isinstance(item, Slice):
+                    bounds = [constant(b) for b in (item.start, item.stop, item.step)]
+                    begin = applied(slice_start, shape[axis], *bounds)
+                else:
+                    begin = applied(_wrapped, constant(item), shape[axis])
+                    is_fixed = True
+                offset = applied(_moved, offset, begin, constant(factor))
+                if isinstance(item, Slice) and item.step is not None:
+                    factor *= item.step
+                axis = place
+            shape = after
+        ndim = len(self._shape)
+        if not is_fixed:
+            axis += ndim - len(shape)
+            is_fixed = _is_repeated(shape[axis - (ndim - len(shape))], self._shape[axis])
+        integer = number(np.dtype(np.int64))
+        position: ir.Expression
+        if is_fixed:
+            position = ir.Literal_(np.int64(0), integer, SPAN)
+        else:
+            position = low.cast(low.index(ndim, SPAN)[axis], integer)
+        if factor != 1:
+            scale = ir.Literal_(np.int64(factor), integer, SPAN)
+            position = ir.Binary("*", position, scale, integer, SPAN)
+        moved = self.value(Scalar(np.dtype(np.int64), (), offset))
+        position = low.copied(ir.Binary("+", position, moved, integer, SPAN))
+        kind = number(node.dtype)
+        first, apart = self.value(node.start), self.value(node.step)
+        scaled = ir.Binary("*", low.cast(position, kind), apart, kind, SPAN)
+        return low.copied(ir.Binary("+", first, low.copied(scaled), kind, SPAN))
+
+    # -- its text ------------------------------------------------------------------------------
+
+    def finished(self, values: Sequence[ir.Expression], of_elements: bool = True) -> Function:
+        """The function that returns these values."""
+        low = self._low
+        result: ir.Expression = values[0]
+        if len(values) > 1:
+            kinds = Tuple(tuple(value.type for value in values))
+            result = ir.Construct(tuple(values), kinds, SPAN)
+        low.emit(ir.Return(result, SPAN))
+        parameters = [ir.Parameter(p.name, p.type, SPAN) for p in self._parameters.values()]
+        parameters += [ir.Parameter(p.name, PY_INT, SPAN) for p in low.element_index]
+        function = ir.Function(
+            self.name,
+            tuple(parameters),
+            result.type,
+            tuple(low.statements),
+            tuple(low.locals.items()),
+            SOURCE,
+            index_ndim=len(low.element_index),
+        )
+        context = PassContext(capabilities_of("host"), of_elements=True)
+        program = optimized(ir.Program((function,)), context)
+        return Function(program, tuple(self._parameters), len(low.element_index))
+
+
+def _seen(node: Apply, operand: Node, steps: Steps) -> Steps:
+    """The steps through which an operand is seen: it is broadcast before they are made."""
+    if steps and operand.shape and not same_extents(operand.shape, node.shape):
+        return (Broadcast(node.shape), *steps)
+    return steps
+
+
+def _places(index: Index) -> list[tuple[Slice | int, int]]:
+    """What an index does to each axis, and where the axis is afterwards."""
+    places: list[tuple[Slice | int, int]] = []
+    after = 0
+    for item in index.items:
+        if item is not None:
+            places.append((item, after))
+        after += not isinstance(item, int)
+    return places
+
+
+def _is_repeated(extent: Symbol, target: Symbol) -> bool:
+    """Whether an axis of one element is broadcast along another: the trace has guards for that."""
+    return extent.expression != target.expression and extent.value == 1 != target.value
+
+
+def _moved(offset: int, begin: int, factor: int) -> int:
+    return offset + begin * factor
+
+
+def _wrapped(index: int, extent: int) -> int:
+    return index % extent
+
+
+@dataclass(slots=True)
+class Function:
+    """A device function, and the parameters of the kernel that it is called with."""
+
+    program: ir.Program
+    arguments: tuple[str, ...]
+    index_ndim: int
+
+    @property
+    def name(self) -> str:
+        """Its name in C++."""
+        return self.program.kernel.name
+
+    def call(self, index: Sequence[str]) -> str:
+        """A call, as C++."""
+        return f"::{self.name}({', '.join([*self.arguments, *index])})"
+
+
+class Preamble:
+    """Device functions of one kernel, as C++."""
+
+    def __init__(self) -> None:
+        self._headers: dict[str, None] = {}
+        self._texts: list[str] = []
+        self.traps = False
+
+    def add(self, function: Function) -> tuple[str, ...]:
+        """Add a function; returns the names of the fields of its result, if it is a tuple."""
+        emitter = Emitter(function.program)
+        kind = function.program.kernel.result
+        names = tuple(emitter.item_names(kind)) if isinstance(kind, Tuple) else ()
+        if not names:
+            # A loop with a call in it is no vector; compilers do not inline by themselves what is
+            # called in several places.
+            kinds = ", ".join(emitter.ctype(p.type) for p in function.program.kernel.parameters)
+            self._texts.append(
+                f"static __device__ __forceinline__ {emitter.ctype(kind)} {function.name}({kinds});"
+            )
+        self._texts.append(emitter.program())
+        self._headers.update(emitter.headers)
+        nodes = [n for f in function.program.functions for n in ir.walk(*f.body)]
+        self.traps = self.traps or any(map(_may_trap, nodes))
+        return names
+
+    def include(self, header: str) -> None:
+        """Have a header of the package included."""
+        self._headers[header] = None
+
+    @property
+    def text(self) -> str:
+        """The source."""
+        head = [f"#include <kerneltk/{header}>" for header in ordered_headers(self._headers)]
+        return "\n".join([*head, *self._texts])
+
+
+def _may_trap(node: Any) -> bool:
+    if isinstance(node, ir.Binary):
+        return node.op in ("//", "%", "div", "rem", "**")
+    return isinstance(node, ir.Call | ir.Assert | ir.Print)
+
+
+def facts_of(
+    index: Sequence[str],
+    outputs: Sequence[str],
+    traps: bool,
+    *,
+    by_reference: bool = False,
+    loops: bool = False,
+) -> BodyFacts:
+    """What a generated body observes."""
+    return BodyFacts(
+        frozenset(index),
+        overwritten=frozenset(outputs),
+        by_reference=by_reference,
+        loops=loops,
+        traps=traps,
+    )
+
+
+def same_extents(left: Shape, right: Shape) -> bool:
+    """Whether two shapes are the same expressions."""
+    return len(left) == len(right) and all(
+        a.expression == b.expression for a, b in zip(left, right, strict=True)
+    )
+
+
+def elements(shape: Shape) -> int:
+    """How many elements a shape has in the traced call."""
+    return product(*(extent.value for extent in shape))
+
+
+__all__ = [
+    "Body", "Function", "Index", "Leaf", "Load", "Operands", "Preamble", "elements", "facts_of",
+    "is_known_one", "same_extents", "view_leaf",
+]  # fmt: skip

@@ -1,0 +1,311 @@
+"""The kernels that a plan launches: definitions for the pipelines of the other front-ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kerneltk.codegen.accumulator import parse_accumulator
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.codegen.reduction import ReductionDefinition
+from kerneltk.core.dtypes import describe
+from kerneltk.elementwise import ElementwiseKernel
+from kerneltk.fusion.plan.body import Body, Kept, Operands, Preamble, facts_of
+from kerneltk.fusion.trace.graph import Apply, Node, Reduce, Shape, View
+from kerneltk.reduction import ReductionKernel
+from kerneltk.signature.parser import parse_signature
+
+# NumPy rounds after each operation.
+OPTIONS = ("--fmad=false",)
+
+
+class FusedElementwise(ElementwiseKernel):
+    """An elementwise kernel of a plan."""
+
+    def __init__(self, definition: ElementwiseDefinition) -> None:
+        self._begin(definition)
+
+
+class FusedReduction(ReductionKernel):
+    """A reduction of a plan."""
+
+    def __init__(self, definition: ReductionDefinition) -> None:
+        self._begin(definition)
+
+
+@lru_cache(maxsize=1024)
+def elementwise_kernel(definition: ElementwiseDefinition) -> FusedElementwise:
+    """The kernel of a definition: one for all plans."""
+    return FusedElementwise(definition)
+
+
+@lru_cache(maxsize=1024)
+def reduction_kernel(definition: ReductionDefinition) -> FusedReduction:
+    """The kernel of a definition: one for all plans."""
+    return FusedReduction(definition)
+
+
+def elementwise_definition(
+    name: str, nodes: Sequence[Node], shape: Shape, kept: Kept, operands: Operands
+) -> ElementwiseDefinition:
+    """One loop that computes some values of a shape."""
+    body = Body("_kt_fused", operands, kept, shape)
+    function = body.finished([body.value(node) for node in nodes])
+    preamble = Preamble()
+    fields = preamble.add(function)
+    ndim = function.index_ndim
+    index = ["i"] if ndim == 1 else [f"_ind.get()[{axis}]" for axis in range(ndim)]
+    call = function.call(index if ndim else ())
+    outputs = [f"y{k}" for k in range(len(nodes))]
+    if len(nodes) == 1:
+        operation = f"y0 = {call};"
+    else:
+        lines = [f"const auto _kt_result = {call};"]
+        lines += [f"{y} = _kt_result.{f};" for y, f in zip(outputs, fields, strict=True)]
+        operation = "\n".join(lines)
+    signature = parse_signature(
+        ", ".join(operands.declarations),
+        ", ".join(f"{n.dtype.name} {y}" for n, y in zip(nodes, outputs, strict=True)),
+    )
+    return ElementwiseDefinition(
+        signature,
+        name,
+        preamble.text,
+        OPTIONS,
+        operation,
+        reduce_dims=not ndim,
+        known_facts=facts_of(("i", "_ind")[:ndim], outputs, preamble.traps),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What a reduction is for one value: fields of the accumulator, by C type and name; how an
+    element becomes them, two become one, and nothing; and the result.
+    """
+
+    fields: tuple[tuple[str, str], ...]
+    mapped: tuple[str, ...]
+    combined: tuple[str, ...]
+    neutral: tuple[str, ...]
+    result: str
+    headers: tuple[str, ...] = ()
+    numbered: bool = False
+
+
+def _limit(dtype: np.dtype[Any], greatest: bool) -> str:
+    """The greatest or the least value of a dtype, as C++."""
+    ctype = describe(dtype).ctype
+    if dtype.kind == "b":
+        return "true" if greatest else "false"
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        value = int(limits.max if greatest else limits.min)
+        if value == -(2**63):
+            return "(-9223372036854775807LL - 1)"
+        suffix = "ULL" if dtype.kind == "u" else "LL"
+        return f"{ctype_cast(ctype)}({value}{suffix})"
+    return f"{'' if greatest else '-'}INFINITY"
+
+
+def ctype_cast(ctype: str) -> str:
+    """A cast to a C type."""
+    return f"static_cast<{ctype}>"
+
+
+def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
+    """How a reduction is computed; `mapped` is an element's value, `alone` says that it is the
+    accumulator itself.
+    """
+    dtype = node.operand.dtype
+    ctype = describe(dtype).ctype
+    kept = "float" if ctype in ("float16", "bfloat16") else ctype
+    a, b = ("a", "b") if alone else (f"a.{name}", f"b.{name}")
+    given = describe(node.dtype).ctype
+    kind = node.kind
+    if kind in ("argmin", "argmax"):
+        place = f"{name}_at"
+        sign = "<" if kind == "argmin" else ">"
+        ia, ib = f"a.{place}", f"b.{place}"
+        first = f"{a} {sign} {b}"
+        tie = f"{a} == {b} && {ia} < {ib}"
+        if dtype.kind == "f" or dtype.name == "bfloat16":
+            tie = f"{tie} || {a} != {a} && ({b} == {b} || {ia} < {ib})"
+            first = f"!({b} != {b} && {a} == {a}) && ({first}"
+            tie = f"{tie})"
+        better = f"({first} || {tie})"
+        neutral = _limit(dtype, kind == "argmin")
+        return Total(
+            ((kept, name), ("long long", place)),
+            (mapped, "_J"),
+            (f"{better} ? {a} : {b}", f"{better} ? {ia} : {ib}"),
+            (neutral, "9223372036854775807LL"),
+            f"{ctype_cast(given)}({ia})",
+            numbered=True,
+        )
+    if kind in ("sum", "prod"):
+        op, zero = ("+", 0) if kind == "sum" else ("*", 1)
+        return Total(
+            ((kept, name),), (mapped,), (f"{a} {op} {b}",), (f"{ctype_cast(kept)}({zero})",),
+            f"{ctype_cast(given)}({a})",
+        )  # fmt: skip
+    if kind in ("any", "all"):
+        op, neutral = ("|", "false") if kind == "any" else ("&", "true")
+        return Total(
+            (("bool", name),), (mapped,), (f"{ctype_cast('bool')}({a} {op} {b})",), (neutral,), a
+        )
+    function = "minimum" if kind == "min" else "maximum"
+    return Total(
+        ((kept, name),),
+        (mapped,),
+        (f"kerneltk::jit::{function}({a}, {b})",),
+        (_limit(dtype, kind == "min"),),
+        f"{ctype_cast(given)}({a})",
+        ("jit_numbers.hpp",),
+    )
+
+
+def online_total(node: Reduce, name: str, largest: str) -> Total:
+    """The sum of exponentials relative to the largest value, which field `largest` has: both in one
+    read, by what is known so far (Milakov, Gimelshein: Online normalizer calculation for softmax,
+    2018).
+    """
+    ctype = describe(node.dtype).ctype
+    a, b, top_a, top_b = f"a.{name}", f"b.{name}", f"a.{largest}", f"b.{largest}"
+    # Equal infinities are no distance: they are also what an empty total begins with.
+    scale = f"({top_a} == {top_b} ? {ctype_cast(ctype)}(1) : ::exp(-::fabs({top_a} - {top_b})))"
+    return Total(
+        ((ctype, name),),
+        (f"{ctype_cast(ctype)}(1)",),
+        (f"({top_a} >= {top_b} ? {a} + {b} * {scale} : {a} * {scale} + {b})",),
+        (f"{ctype_cast(ctype)}(0)",),
+        # An infinity less an infinity is no number, and then the sum is none.
+        f"({a} + ({top_a} - {top_a}))",
+    )
+
+
+def largest_of(node: Reduce) -> Reduce | None:
+    """The reduction that gives the largest value, if a reduction is the sum of exponentials
+    relative to it: ``exp(x - x.max()).sum()``.
+    """
+    power = node.operand
+    if node.kind != "sum" or not isinstance(power, Apply) or power.function is not np.exp:
+        return None
+    apart = power.operands[0]
+    if not isinstance(apart, Apply) or apart.function is not np.subtract:
+        return None
+    value, top = apart.operands
+    while isinstance(top, View) and isinstance(top.operand, View):  # squeezed and restored
+        if len(top.shape) != len(top.operand.operand.shape):
+            return None
+        top = top.operand.operand
+    # Without the first axes it is broadcast as with them.
+    if isinstance(top, View) and node.axes == tuple(range(len(node.axes))):
+        top = top.operand
+    is_it = (
+        isinstance(top, Reduce)
+        and top.kind == "max"
+        and top.axes == node.axes
+        and top.operand is value
+        and node.dtype == top.dtype
+        and node.dtype.kind == "f"
+        and node.dtype.itemsize >= 4
+    )
+    return top if is_it and isinstance(top, Reduce) else None
+
+
+def reduction_definition(
+    name: str,
+    reduces: Sequence[Reduce],
+    results: Sequence[Node],
+    kept: Kept,
+    operands: Operands,
+    online: bool,
+) -> ReductionDefinition:
+    """One reduction of some values, and what is computed of the totals alone; `online` lets sums
+    of exponentials be totalled with the largest value that they are relative to.
+    """
+    preamble = Preamble()
+    totals: list[Total] = []
+    shape = reduces[0].operand.shape
+    axes = reduces[0].axes
+    order = [*axes, *(k for k in range(len(shape)) if k not in axes)]
+    alone = len(reduces) == 1 and reduces[0].kind not in ("argmin", "argmax")
+    index_ndim = 0
+    for k, node in enumerate(reduces):
+        largest = largest_of(node) if online else None
+        if largest is not None and any(largest is other for other in reduces):
+            place = next(j for j, other in enumerate(reduces) if other is largest)
+            totals.append(online_total(node, f"t{k}", f"t{place}"))
+            continue
+        body = Body(f"_kt_map{k}", operands, kept, shape)
+        function = body.finished([body.value(node.operand)])
+        preamble.add(function)
+        index_ndim = max(index_ndim, function.index_ndim)
+        index = [f"_in_ind.get()[{order.index(axis)}]" for axis in range(function.index_ndim)]
+        total = total_of(node, f"t{k}", function.call(index), alone)
+        for header in total.headers:
+            preamble.include(header)
+        totals.append(total)
+    post = Body("_kt_post", operands, kept, ())
+    for k, node in enumerate(reduces):
+        post.totals[id(node)] = f"t{k}"
+    function = post.finished([post.value(node) for node in results])
+    fields = preamble.add(function)
+    numbers = {f"t{k}": total.result for k, total in enumerate(totals)}
+    arguments = ", ".join(numbers.get(argument, argument) for argument in function.arguments)
+    call = f"::{function.name}({arguments})"
+    outputs = [f"y{k}" for k in range(len(results))]
+    if len(results) == 1:
+        finish = f"y0 = {call};"
+    else:
+        lines = [f"const auto _kt_result = {call};"]
+        lines += [f"{y} = _kt_result.{f};" for y, f in zip(outputs, fields, strict=True)]
+        finish = "\n".join(lines)
+    signature = parse_signature(
+        ", ".join(operands.declarations),
+        ", ".join(f"{n.dtype.name} {y}" for n, y in zip(results, outputs, strict=True)),
+        "reduction",
+    )
+    text = preamble.text
+    members = [item for total in totals for item in total.fields]
+    if alone:
+        reduce_type = members[0][0]
+        parts = [totals[0].mapped[0], totals[0].combined[0], totals[0].neutral[0]]
+    else:
+        reduce_type = ", ".join(f"{ctype} {field}" for ctype, field in members)
+        parts = [
+            "{" + ", ".join(piece for total in totals for piece in pieces(total)) + "}"
+            for pieces in (_mapped, _combined, _neutral)
+        ]
+    observed = ["_J"] if any(total.numbered for total in totals) else []
+    observed += ["_in_ind"] if index_ndim else []
+    return ReductionDefinition(
+        signature,
+        name,
+        text,
+        OPTIONS,
+        parts[0],
+        parts[1],
+        finish,
+        parts[2],
+        parse_accumulator(reduce_type, signature, text),
+        reduce_dims=not index_ndim,
+        known_facts=facts_of(observed, outputs, preamble.traps),
+    )
+
+
+def _mapped(total: Total) -> tuple[str, ...]:
+    return total.mapped
+
+
+def _combined(total: Total) -> tuple[str, ...]:
+    return total.combined
+
+
+def _neutral(total: Total) -> tuple[str, ...]:
+    return total.neutral

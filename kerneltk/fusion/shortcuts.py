@@ -1,0 +1,93 @@
+"""What a repeated call of a function that became one elementwise kernel touches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from kerneltk.backends.base import Backend
+from kerneltk.fusion.plan.kernels import FusedElementwise
+from kerneltk.fusion.plan.planner import reachable
+from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.trace.graph import Apply, Cast, Load, Node, Scalar
+
+
+@lru_cache(maxsize=512)
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<fused shortcut>", "exec")
+
+
+def make_shortcut(
+    program: Program, args: Sequence[Any], backend: Backend, otherwise: Callable[..., Any]
+) -> Callable[..., Any] | None:
+    """``call(*arguments)`` for arguments of these types and of any shapes, which calls the launcher
+    of the program's only kernel; None for a program that is not one kernel of its arguments as they
+    are.
+    """
+    if not _is_direct(program):
+        return None
+    (step,) = program.plan.steps
+    tests = []
+    names: dict[str, Any] = {"otherwise": otherwise, "missing": object()}
+    for k, value in enumerate(args):
+        tests.append(f"type(a{k}) is type{k}")
+        names[f"type{k}"] = type(value)
+        if type(value) is backend.array_type:
+            tests.append(f"a{k}.dtype is dtype{k}")
+            names[f"dtype{k}"] = value.dtype  # type: ignore[attr-defined]
+        elif isinstance(value, np.generic) or type(value) not in (bool, int, float, complex):
+            return None
+    passed = [program.leaf(leaf) for leaf in step.leaves()]
+    passed += [program.expression(s.expression) for s in step.operands.scalars.values()]
+    assert isinstance(step.kernel, FusedElementwise)
+    names["launchers"] = step.kernel._inline_cache
+    parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
+    given = "".join(f"a{k}, " for k in range(len(args)))
+    tests.append("not others")
+    source = "\n".join(
+        [
+            f"def call({parameters}*others):",
+            f"    if {' and '.join(tests)}:",
+            f"        return launchers[{len(passed)}]({', '.join(passed)})",
+            f"    return otherwise(*(a for a in ({given}) if a is not missing), *others)",
+        ]
+    )
+    exec(_compiled(source), names)
+    made: Callable[..., Any] = names["call"]
+    return made
+
+
+def _is_direct(program: Program) -> bool:
+    """Whether all shapes have this program: one kernel, each of whose results depends on all
+    arrays, and is broadcast as the kernel broadcasts.
+    """
+    plan, trace = program.plan, program.trace
+    if len(plan.steps) != 1 or not isinstance(plan.steps[0].kernel, FusedElementwise):
+        return False
+    step = plan.steps[0]
+    if not step.allocates or any(leaf.steps for leaf in step.leaves()):
+        return False
+    if any(source.captured is not None or source.is_local for source in trace.sources):
+        return False
+    if any(symbol.expression[0] != "argument" for symbol in step.operands.scalars.values()):
+        return False
+    arrays = {leaf.array for leaf in step.leaves()}
+    for node in step.nodes:
+        below = reachable([node])
+        if not all(isinstance(n, Apply | Cast | Load | Scalar) for n in below):
+            return False
+        if {n.array for n in below if isinstance(n, Load)} != arrays:
+            return False
+    targets = [target.array for target in step.targets]
+    expected = "return " + program.returned(targets)
+    return program.source.endswith(expected) and _one_or_tuple(step.nodes, program)
+
+
+def _one_or_tuple(nodes: Sequence[Node], program: Program) -> bool:
+    if len(nodes) == 1:
+        return not isinstance(program.result, tuple)
+    return isinstance(program.result, tuple) and not hasattr(program.result, "_fields")

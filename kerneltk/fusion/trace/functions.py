@@ -1,0 +1,670 @@
+"""NumPy's functions of arrays that are no ufuncs, and the methods of arrays."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kerneltk.fusion.trace.graph import (
+    Broadcast,
+    Index,
+    Node,
+    Progression,
+    Reduce,
+    Shape,
+    Slice,
+    View,
+    reduced_shape,
+)
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, size_of, symbol_of
+from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.operations import (
+    _into,
+    apply_ufunc,
+    as_array,
+    as_operand,
+    call_ufunc,
+    new_array,
+    node_of,
+    promoted,
+    trace_of,
+)
+from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant
+
+_WHOLE = Slice(None, None, None)
+_MISSING = np._NoValue
+_BOOL = np.dtype(bool)
+_INDEX = np.dtype(np.int64)
+
+
+def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of one of NumPy's functions with traced values."""
+    name = function.__name__
+    own = _FUNCTIONS.get(name)
+    if own is None or getattr(np, name, None) is not function:
+        raise unsupported(f"'{name}' is not fused.", _hint(name))
+    return _called(own, name, args, kwargs)
+
+
+def _called(
+    own: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    given = {key: value for key, value in kwargs.items() if value is not _MISSING}
+    try:
+        return own(*args, **given)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            problem = str(error).split("() ", 1)[-1]  # of the call itself
+            raise unsupported(f"'{name}' {problem}.", "leave it out.") from None
+        raise
+
+
+def call_any_ufunc(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A call of a ufunc, or of one of its methods, with traced values."""
+    if method == "reduce":
+        return reduce_by_ufunc(ufunc, inputs, kwargs)
+    return call_ufunc(ufunc, method, inputs, kwargs)
+
+
+_HINTS = {
+    "concatenate": "write each part with 'out[...] = ...', or join outside of the function.",
+    "stack": "write each part with 'out[...] = ...', or join outside of the function.",
+    "hstack": "write each part with 'out[...] = ...', or join outside of the function.",
+    "vstack": "write each part with 'out[...] = ...', or join outside of the function.",
+    "dot": "compute it outside of the function, and pass the result.",
+    "reshape": "reshape outside of the function, or index with 'None' for a new axis.",
+    "ravel": "reshape outside of the function.",
+}
+
+
+def _hint(name: str) -> str:
+    return _HINTS.get(name, "compute it outside of the function, and pass the result.")
+
+
+def method_of(array: LazyArray, name: str) -> Any:
+    """A method of an array."""
+    own = _METHODS.get(name)
+    if own is None:
+        if hasattr(np.ndarray, name):
+            raise unsupported(f"'{name}' of an array is not fused.", _hint(name))
+        raise AttributeError(f"'{type(array).__name__}' object has no attribute '{name}'")
+    return lambda *args, **kwargs: _called(own, name, (array, *args), kwargs)
+
+
+# -- reductions ----------------------------------------------------------------------------------
+
+
+def _reduction(
+    kind: str,
+    array: LazyArray,
+    axis: Any,
+    keepdims: Any,
+    compute: np.dtype[Any] | None,
+    result: np.dtype[Any],
+) -> Node:
+    """A reduction of an array; `compute` is the dtype of its values, `result` that of the total."""
+    trace = array.trace
+    axes = array.axes(axis)
+    node = array.node if compute is None else trace.cast(array.node, compute)
+    return _kept(_reduced(trace, kind, node, axes, result), axes, bool(keepdims))
+
+
+def _reduced(
+    trace: Trace, kind: str, node: Node, axes: tuple[int, ...], result: np.dtype[Any]
+) -> Node:
+    if not axes and kind not in ("argmin", "argmax"):
+        return trace.cast(node, result)
+    if kind in ("min", "max", "argmin", "argmax"):
+        _check_not_empty(trace, kind, node.shape, axes)
+    return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_snippet())
+
+
+def _check_not_empty(trace: Trace, kind: str, shape: Shape, axes: tuple[int, ...]) -> None:
+    count = _count(shape, axes)
+    if trace.guards.decide(operator.not_, count):
+        outer = size_of(tuple(e for k, e in enumerate(shape) if k not in axes))
+        if not trace.guards.decide(operator.not_, outer):
+            raise wrong_value(f"The '{kind}' of no elements is not defined.")
+
+
+def _kept(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
+    if keepdims or not axes:
+        return node
+    items = tuple(0 if k in axes else _WHOLE for k in range(len(node.shape)))
+    shape = tuple(extent for k, extent in enumerate(node.shape) if k not in axes)
+    return View(node.dtype, shape, node, Index(items))
+
+
+def _count(shape: Shape, axes: tuple[int, ...]) -> Symbol:
+    return size_of(tuple(shape[axis] for axis in axes))
+
+
+def _finished(array: LazyArray, node: Node, out: Any) -> LazyArray:
+    made = new_array(array.trace, node)
+    return made if out is None else _into(out, made, True, "same_kind")
+
+
+_UFUNCS = {
+    "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum,
+    "any": np.logical_or, "all": np.logical_and,
+}  # fmt: skip
+_KINDS: dict[Any, str] = {ufunc: kind for kind, ufunc in _UFUNCS.items()}
+_NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
+
+
+def reduce_by_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``np.add.reduce(x)`` and its like."""
+    kind = _KINDS.get(ufunc)
+    if kind is None:
+        raise unsupported(f"'np.{ufunc.__name__}.reduce' is not fused.")
+    options = dict(kwargs)
+    out = options.pop("out", None)
+    if isinstance(out, tuple):
+        out = out[0]
+    return _called(
+        functools.partial(_plain, kind), f"np.{ufunc.__name__}.reduce", inputs,
+        {"axis": 0, **options, "out": out},
+    )  # fmt: skip
+
+
+def _plain(
+    kind: str,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    if isinstance(a, LazyNumber):
+        return a if kind in ("min", "max") else _UFUNCS[kind].reduce(as_array(a.trace, a))
+    array = as_array(trace_of(a, where, out), a)
+    trace = array.trace
+    ufunc = _UFUNCS[kind]
+    if dtype is not None:
+        result = np.dtype(dtype)
+    elif kind in ("any", "all"):
+        result = _BOOL
+    else:
+        result = ufunc.reduce(np.zeros(1, array.dtype)).dtype
+    if where is not True:
+        neutral = _NEUTRAL.get(kind, initial)
+        if neutral is None:
+            raise wrong_value(f"'where=' of '{kind}' needs 'initial='.")
+        array = _choose(where, array, neutral, array.dtype)
+    if kind in ("min", "max") and array.dtype.kind == "c":
+        raise unsupported(f"The '{kind}' of complex numbers is not fused.")
+    node = _reduction(kind, array, axis, keepdims, result, result)
+    if initial is not None:
+        other = as_operand(trace, initial)
+        node = apply_ufunc(trace, ufunc, [new_array(trace, node), other])[0]
+    return _finished(array, node, out)
+
+
+def _choose(where: Any, array: LazyArray, other: Any, dtype: np.dtype[Any]) -> LazyArray:
+    trace = array.trace
+    condition = trace.cast(as_array(trace, where).node, _BOOL)
+    value = node_of(trace, as_operand(trace, other), dtype)
+    return new_array(
+        trace, trace.apply(np.where, [condition, trace.cast(array.node, dtype), value], dtype)
+    )
+
+
+def _arg(kind: str, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    array = as_array(trace_of(a), a)
+    if array.dtype.kind == "c":
+        raise unsupported(f"The '{kind}' of complex numbers is not fused.")
+    if isinstance(axis, tuple | list):
+        raise wrong_type(f"'axis' of '{kind}' must be an integer.")
+    return _finished(array, _reduction(kind, array, axis, keepdims, None, _INDEX), out)
+
+
+def _mean_dtypes(array: LazyArray, dtype: Any) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """What a mean is computed in, and its dtype."""
+    if dtype is not None:
+        result = np.dtype(dtype)
+        return result, result
+    if array.dtype.kind in "biu":
+        return np.dtype(np.float64), np.dtype(np.float64)
+    if array.dtype == np.float16 or array.dtype.name == "bfloat16":
+        return np.dtype(np.float32), array.dtype
+    return array.dtype, array.dtype
+
+
+def _mean_node(array: LazyArray, axes: tuple[int, ...], compute: np.dtype[Any]) -> Node:
+    trace = array.trace
+    node = trace.cast(array.node, compute)
+    total = _reduced(trace, "sum", node, axes, compute)
+    count = trace.scalar(applied(float, _count(array.extents, axes)), compute)
+    return trace.apply(np.true_divide, [total, count], compute)
+
+
+def _mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
+) -> Any:
+    array = as_array(trace_of(a), a)
+    axes = array.axes(axis)
+    compute, result = _mean_dtypes(array, dtype)
+    node = array.trace.cast(_mean_node(array, axes, compute), result)
+    return _finished(array, _kept(node, axes, bool(keepdims)), out)
+
+
+def _variance(array: LazyArray, axes: tuple[int, ...], compute: np.dtype[Any], ddof: Any) -> Node:
+    trace = array.trace
+    mean = _mean_node(array, axes, compute)
+    apart = trace.apply(np.subtract, [trace.cast(array.node, compute), mean], compute)
+    real = compute
+    if compute.kind == "c":
+        real = np.zeros((), compute).real.dtype
+        parts = [trace.apply(part, [apart], real) for part in (np.real, np.imag)]
+        squares = [trace.apply(np.square, [part], real) for part in parts]
+        square = trace.apply(np.add, squares, real)
+    else:
+        square = trace.apply(np.multiply, [apart, apart], real)
+    total = _reduced(trace, "sum", square, axes, real)
+    symbol = symbol_of(ddof)
+    if symbol is None:
+        raise wrong_type("'ddof' must be a number.")
+    count = applied(_degrees, _count(array.extents, axes), symbol)
+    return trace.apply(np.true_divide, [total, trace.scalar(count, real)], real)
+
+
+def _degrees(count: int, ddof: float) -> float:
+    return float(max(count - ddof, 0))
+
+
+def _spread(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    correction: Any = None,
+    root: bool,
+) -> Any:
+    array = as_array(trace_of(a), a)
+    axes = array.axes(axis)
+    compute, result = _mean_dtypes(array, dtype)
+    node = _variance(array, axes, compute, ddof if correction is None else correction)
+    if result.kind == "c":
+        result = node.dtype
+    trace = array.trace
+    if root and result == compute:
+        node = trace.apply(np.sqrt, [node], node.dtype)
+    node = trace.cast(node, result)
+    if root and result != compute and node.dtype != compute and result.kind != "c":
+        node = apply_ufunc(trace, np.sqrt, [new_array(trace, node)])[0]
+    return _finished(array, _kept(node, axes, bool(keepdims)), out)
+
+
+def _var(a: Any, *args: Any, **kwargs: Any) -> Any:
+    return _spread(a, *args, **kwargs, root=False)
+
+
+def _std(a: Any, *args: Any, **kwargs: Any) -> Any:
+    return _spread(a, *args, **kwargs, root=True)
+
+
+def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    high = _plain("max", a, axis, None, None, keepdims)
+    low = _plain("min", a, axis, None, None, keepdims)
+    return np.subtract(high, low) if out is None else np.subtract(high, low, out=out)
+
+
+def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    array = as_array(trace_of(a), a)
+    truth = new_array(array.trace, array.trace.cast(array.node, _BOOL))
+    return _plain("sum", truth, axis, _INDEX, None, keepdims)
+
+
+def _skipping(kind: str) -> Callable[..., Any]:
+    """A reduction that leaves NaN out."""
+
+    def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+               ) -> Any:  # fmt: skip
+        array = as_array(trace_of(a), a)
+        if array.dtype.kind in "fc":
+            is_nan = np.isnan(array)
+            array = _choose(np.logical_not(is_nan), array, _NEUTRAL[kind], array.dtype)
+        return _plain(kind, array, axis, dtype, out, keepdims)
+
+    return reduce
+
+
+# -- functions of elements -----------------------------------------------------------------------
+
+
+def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None or y is None:
+        raise unsupported(
+            "'np.where' with one argument is not fused: its result's size depends on values.",
+            "write 'np.where(condition, x, y)'.",
+        )
+    trace = trace_of(condition, x, y)
+    mask = as_operand(trace, condition)
+    operands = [as_operand(trace, value) for value in (x, y)]
+    dtype = promoted(operands)
+    nodes = [node_of(trace, operand, dtype) for operand in operands]
+    truth = (
+        trace.cast(as_array(trace, condition).node, _BOOL)
+        if isinstance(mask, LazyArray)
+        else (trace.scalar(applied(bool, mask), _BOOL))
+    )
+    return new_array(trace, trace.apply(np.where, [truth, *nodes], dtype))
+
+
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None,
+    max: Any = None, dtype: Any = None,
+) -> Any:  # fmt: skip
+    low = a_min if min is None else min
+    high = a_max if max is None else max
+    if low is None and high is None:
+        return np.positive(a) if out is None else np.positive(a, out=out)
+    options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
+    if out is not None:
+        options["out"] = out
+    if low is None:
+        return np.minimum(a, high, **options)
+    if high is None:
+        return np.maximum(a, low, **options)
+    return np._core.umath.clip(a, low, high, **options)  # type: ignore[attr-defined]
+
+
+def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    trace = trace_of(a)
+    array = as_array(trace, a)
+    digits = operator.index(decimals)
+    node = array.node
+    if node.dtype.kind == "c":
+        raise unsupported("Complex numbers are not rounded in a fused function.")
+    if node.dtype.kind == "b":
+        node = trace.cast(node, np.dtype(np.float16))
+    if not (node.dtype.kind in "iu" and digits >= 0):
+        if digits == 0:
+            node = trace.apply(np.rint, [node], node.dtype)
+        elif node.dtype.kind in "iu":
+            raise unsupported("Integers are not rounded to tens in a fused function.")
+        else:
+            factor = trace.scalar(constant(float(10 ** abs(digits))), node.dtype)
+            order: tuple[Any, Any] = (np.multiply, np.true_divide)
+            first, last = order if digits > 0 else order[::-1]
+            node = trace.apply(first, [node, factor], node.dtype)
+            node = trace.apply(np.rint, [node], node.dtype)
+            node = trace.apply(last, [node, factor], node.dtype)
+    return _finished(array, node, out)
+
+
+def _astype(a: LazyArray, dtype: Any, order: Any = "K", casting: str = "unsafe",
+            subok: Any = True, copy: Any = True) -> Any:  # fmt: skip
+    wanted = np.dtype(dtype)
+    if not np.can_cast(a.dtype, wanted, casting):  # type: ignore[arg-type]
+        raise wrong_type(f"Cannot cast from '{a.dtype}' to '{wanted}' by the rule '{casting}'.")
+    if not copy and a.dtype == wanted:
+        return a
+    return new_array(a.trace, a.trace.cast(a.node, wanted))
+
+
+def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
+    array = as_array(trace_of(a), a)
+    return new_array(array.trace, array.node)
+
+
+def _part(name: str) -> Callable[[Any], Any]:
+    function = getattr(np, name)
+
+    def part(val: Any) -> Any:
+        array = as_array(trace_of(val), val)
+        trace = array.trace
+        if array.dtype.kind != "c":
+            if name == "real":
+                return array
+            return _full(trace, array.extents, 0, array.dtype)
+        kind = np.zeros((), array.dtype).real.dtype
+        return new_array(trace, trace.apply(function, [array.node], kind))
+
+    return part
+
+
+def _angle(z: Any, deg: bool = False) -> Any:
+    array = as_array(trace_of(z), z)
+    trace = array.trace
+    kind = np.angle(np.zeros(1, array.dtype)).dtype
+    node = array.node if array.dtype.kind == "c" else trace.cast(array.node, kind)
+    found = new_array(trace, trace.apply(np.angle, [node], kind))
+    return found * (180 / np.pi) if deg else found
+
+
+def _sinc(x: Any) -> Any:
+    array = as_array(trace_of(x), x)
+    return new_array(
+        array.trace,
+        array.trace.apply(np.sinc, [node := _floats(array)], node.dtype),
+    )
+
+
+def _floats(array: LazyArray) -> Node:
+    kind = array.dtype if array.dtype.kind in "fc" else np.dtype(np.float64)
+    return array.trace.cast(array.node, kind)
+
+
+def _fix(x: Any, out: Any = None) -> Any:
+    return np.trunc(x) if out is None else np.trunc(x, out=out)
+
+
+def _nan_to_num(
+    x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    array = as_array(trace_of(x), x)
+    if array.dtype.kind == "c":
+        raise unsupported("'nan_to_num' of complex numbers is not fused.")
+    if array.dtype.kind != "f":
+        return _copy(array)
+    limits = np.finfo(array.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    kind = array.dtype.type
+    found = _choose(np.logical_not(np.isnan(array)), array, kind(nan), array.dtype)
+    found = _choose(np.not_equal(found, kind(np.inf)), found, kind(high), array.dtype)
+    return _choose(np.not_equal(found, kind(-np.inf)), found, kind(low), array.dtype)
+
+
+def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    finite = np.isfinite(b)
+    close = np.less_equal(np.absolute(np.subtract(a, b)), atol + rtol * np.absolute(b))
+    found = np.logical_or(np.logical_and(close, finite), np.equal(a, b))
+    if equal_nan:
+        found = np.logical_or(found, np.logical_and(np.isnan(a), np.isnan(b)))
+    return found
+
+
+# -- views and new arrays ------------------------------------------------------------------------
+
+
+def _array_method(name: str) -> Callable[..., Any]:
+    return lambda a, *args, **kwargs: getattr(as_array(trace_of(a), a), name)(*args, **kwargs)
+
+
+def _transpose(a: Any, axes: Any = None) -> Any:
+    return as_array(trace_of(a), a).transpose(axes)
+
+
+def _expand_dims(a: Any, axis: Any) -> Any:
+    array = as_array(trace_of(a), a)
+    given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    ndim = array.ndim + len(given)
+    places = {operator.index(k) % ndim for k in given}
+    items = tuple(None if k in places else slice(None) for k in range(ndim))
+    return array[items]
+
+
+def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    array = as_array(trace_of(a), a)
+    sources = source if isinstance(source, tuple | list) else (source,)
+    places = destination if isinstance(destination, tuple | list) else (destination,)
+    taken = [array.axis(k) for k in sources]
+    order = [k for k in range(array.ndim) if k not in taken]
+    for place, k in sorted(zip([array.axis(p) for p in places], taken, strict=True)):
+        order.insert(place, k)
+    return array.transpose(*order)
+
+
+def _flip(m: Any, axis: Any = None) -> Any:
+    array = as_array(trace_of(m), m)
+    axes = array.axes(axis)
+    return array[tuple(slice(None, None, -1 if k in axes else None) for k in range(array.ndim))]
+
+
+def shape_from(shape: Any) -> Shape:
+    """A shape that the user gives: numbers, some of which only calls know."""
+    extents = shape if isinstance(shape, tuple | list) else (shape,)
+    found = []
+    for extent in extents:
+        symbol = symbol_of(extent)
+        if symbol is None or not isinstance(symbol.value, int | np.integer):
+            raise wrong_type("A shape must be a tuple of integers.")
+        found.append(symbol)
+    return tuple(found)
+
+
+def _broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
+    value = as_array(trace_of(array, *(shape if isinstance(shape, tuple) else ())), array)
+    return value.broadcast_to(shape_from(shape))
+
+
+def _broadcast_arrays(*args: Any, subok: Any = False) -> Any:
+    trace = trace_of(*args)
+    arrays = [as_array(trace, value) for value in args]
+    shape = trace.broadcast(*(array.extents for array in arrays))
+    return tuple(array.broadcast_to(shape) for array in arrays)
+
+
+def _full(trace: Trace, shape: Shape, value: Any, dtype: np.dtype[Any]) -> LazyArray:
+    node = node_of(trace, as_operand(trace, value), dtype)
+    return new_array(trace, View(dtype, shape, node, Broadcast(shape)) if shape else node)
+
+
+def filled(trace: Trace, shape: Shape, value: Any, dtype: Any) -> LazyArray:
+    """An array of one number."""
+    operand = as_operand(trace, value)
+    if dtype is None:
+        dtype = promoted([operand])
+    if isinstance(operand, LazyArray):
+        raise unsupported("An array cannot fill another in a fused function.",
+                          "write 'np.broadcast_to(x, shape)'.")  # fmt: skip
+    return _full(trace, shape, value, np.dtype(dtype))
+
+
+def _like(value: Any) -> Callable[..., Any]:
+    def make(a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None,
+             *, device: Any = None) -> Any:  # fmt: skip
+        array = as_array(trace_of(a), a)
+        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        extents = array.extents if shape is None else shape_from(shape)
+        return _full(array.trace, extents, value, wanted)
+
+    return make
+
+
+def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True,
+               shape: Any = None, *, device: Any = None) -> Any:  # fmt: skip
+    trace = trace_of(a, fill_value)
+    array = as_array(trace, a)
+    wanted = array.dtype if dtype is None else np.dtype(dtype)
+    extents = array.extents if shape is None else shape_from(shape)
+    value = as_operand(trace, fill_value)
+    if isinstance(value, LazyArray):
+        node: Node = View(wanted, extents, trace.cast(value.node, wanted), Broadcast(extents))
+        return new_array(trace, node)
+    return _full(trace, extents, fill_value, wanted)
+
+
+def arange(trace: Trace, *args: Any, dtype: Any = None) -> LazyArray:
+    """``np.arange``: of numbers that each call knows."""
+    symbols = [symbol_of(value) for value in args]
+    if not 1 <= len(symbols) <= 3 or any(symbol is None for symbol in symbols):
+        raise wrong_type("'arange' takes one to three numbers.")
+    known: list[Symbol] = symbols  # type: ignore[assignment]
+    start, stop, step = (
+        (constant(0), known[0], constant(1)) if len(known) == 1 else (*known, constant(1))[:3]
+    )
+    values = [symbol.value for symbol in (start, stop, step)]
+    if dtype is None:
+        dtype = np.result_type(np.int64, *(np.asarray(value).dtype for value in values))
+    wanted = np.dtype(dtype)
+    extent = applied(_arange_size, start, stop, step)
+    first = trace.scalar(start, wanted, np.asarray(values[0]).dtype)
+    # NumPy computes the second number, and goes on by the difference.
+    apart = applied(_Difference(wanted), start, step)
+    return new_array(trace, Progression(wanted, (extent,), first, trace.scalar(apart, wanted)))
+
+
+class _Difference:
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+
+    def __call__(self, start: Any, step: Any) -> Any:
+        kind = self.dtype.type
+        return kind(start + step) - kind(start)
+
+
+def _arange_size(start: Any, stop: Any, step: Any) -> int:
+    return max(0, int(np.ceil((stop - start) / step)))
+
+
+def _plain_name(name: str) -> Callable[..., Any]:
+    return functools.partial(_plain, name)
+
+
+_VIEWS: dict[str, Callable[..., Any]] = {
+    "transpose": _transpose, "permute_dims": _transpose, "squeeze": _array_method("squeeze"),
+    "swapaxes": _array_method("swapaxes"), "expand_dims": _expand_dims, "moveaxis": _moveaxis,
+    "flip": _flip, "flipud": lambda m: _flip(m, 0), "fliplr": lambda m: _flip(m, 1),
+    "broadcast_to": _broadcast_to, "broadcast_arrays": _broadcast_arrays,
+    "matrix_transpose": lambda x: as_array(trace_of(x), x).mT,
+}  # fmt: skip
+_REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": _plain_name("sum"), "prod": _plain_name("prod"),
+    "min": lambda a, axis=None, out=None, **o: _plain("min", a, axis, None, out, **o),
+    "max": lambda a, axis=None, out=None, **o: _plain("max", a, axis, None, out, **o),
+    "any": lambda a, axis=None, out=None, **o: _plain("any", a, axis, None, out, **o),
+    "all": lambda a, axis=None, out=None, **o: _plain("all", a, axis, None, out, **o),
+    "argmin": functools.partial(_arg, "argmin"), "argmax": functools.partial(_arg, "argmax"),
+    "mean": _mean, "var": _var, "std": _std, "ptp": _ptp,
+}  # fmt: skip
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **_VIEWS,
+    **_REDUCTIONS,
+    "amin": _REDUCTIONS["min"], "amax": _REDUCTIONS["max"],
+    "count_nonzero": _count_nonzero, "nansum": _skipping("sum"), "nanprod": _skipping("prod"),
+    "where": _where, "clip": _clip, "round": _round, "around": _round,
+    "astype": lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy),
+    "copy": _copy, "real": _part("real"), "imag": _part("imag"), "angle": _angle, "sinc": _sinc,
+    "fix": _fix, "nan_to_num": _nan_to_num, "isclose": _isclose,
+    "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(0), "full_like": _full_like,
+    "shape": lambda a: as_array(trace_of(a), a).shape,
+    "ndim": lambda a: as_array(trace_of(a), a).ndim,
+    "size": lambda a: as_array(trace_of(a), a).size,
+    "result_type": lambda *args: promoted([as_operand(trace_of(*args), a) for a in args if not (
+        isinstance(a, type | np.dtype))]),
+    "iscomplexobj": lambda x: as_array(trace_of(x), x).dtype.kind == "c",
+    "isrealobj": lambda x: as_array(trace_of(x), x).dtype.kind != "c",
+}  # fmt: skip
+_METHODS: dict[str, Callable[..., Any]] = {
+    **_REDUCTIONS,
+    "clip": _clip, "round": _round, "astype": _astype, "copy": _copy,
+    "conj": lambda a: np.conjugate(a), "conjugate": lambda a: np.conjugate(a),
+    "view": lambda a: a,
+}  # fmt: skip
+_METHODS.pop("ptp")
+del _METHODS["view"]

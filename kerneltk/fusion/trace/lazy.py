@@ -1,0 +1,671 @@
+"""What a traced function sees in place of its arguments: arrays and numbers without values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from kerneltk.errors import AxisError
+from kerneltk.fusion.trace.graph import (
+    Broadcast,
+    Index,
+    Node,
+    Shape,
+    Slice,
+    Transpose,
+    ViewStep,
+)
+from kerneltk.fusion.trace.state import (
+    Storage,
+    Trace,
+    at_line,
+    unsupported,
+    wrong_type,
+    wrong_value,
+)
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant, has_argument, product
+
+Binary = Callable[[Any, Any], Any]
+
+
+class Lazy:
+    """The base of what stands for arguments and results in a trace."""
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+    trace: Trace
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self.trace.handlers.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        return self.trace.handlers.function(function, args, kwargs)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise unsupported(
+            "A traced value cannot become a NumPy array: it has no elements before the function "
+            "has ended.",
+            "use NumPy's functions on it, or compute this outside of the function.",
+        )
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _operator(ufunc: np.ufunc) -> tuple[Binary, Binary]:
+    def forward(self: Any, other: Any) -> Any:
+        if _defers(other):
+            return NotImplemented
+        return ufunc(self, other)
+
+    def backward(self: Any, other: Any) -> Any:
+        return ufunc(other, self)
+
+    return forward, backward
+
+
+def _defers(other: Any) -> bool:
+    return isinstance(other, str | bytes | dict) or other is None
+
+
+def _in_place(ufunc: np.ufunc) -> Binary:
+    def change(self: Any, other: Any) -> Any:
+        return ufunc(self, other, out=(self,))
+
+    return change
+
+
+class _Operators(Lazy):
+    """Python's operators, as NumPy's ufuncs."""
+
+    __slots__ = ()
+    __hash__ = Lazy.__hash__
+
+    __add__, __radd__ = _operator(np.add)
+    __sub__, __rsub__ = _operator(np.subtract)
+    __mul__, __rmul__ = _operator(np.multiply)
+    __truediv__, __rtruediv__ = _operator(np.true_divide)
+    __floordiv__, __rfloordiv__ = _operator(np.floor_divide)
+    __mod__, __rmod__ = _operator(np.remainder)
+    __divmod__, __rdivmod__ = _operator(np.divmod)
+    __and__, __rand__ = _operator(np.bitwise_and)
+    __or__, __ror__ = _operator(np.bitwise_or)
+    __xor__, __rxor__ = _operator(np.bitwise_xor)
+    __lshift__, __rlshift__ = _operator(np.left_shift)
+    __rshift__, __rrshift__ = _operator(np.right_shift)
+    __lt__ = _operator(np.less)[0]
+    __le__ = _operator(np.less_equal)[0]
+    __gt__ = _operator(np.greater)[0]
+    __ge__ = _operator(np.greater_equal)[0]
+    __eq__ = _operator(np.equal)[0]
+    __ne__ = _operator(np.not_equal)[0]
+
+    def __pow__(self, other: Any) -> Any:
+        return np.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return np.power(other, self)
+
+    def __neg__(self) -> Any:
+        return np.negative(self)
+
+    def __pos__(self) -> Any:
+        return np.positive(self)
+
+    def __abs__(self) -> Any:
+        return np.absolute(self)
+
+    def __invert__(self) -> Any:
+        return np.invert(self)
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise _matrix_product()
+
+    def __rmatmul__(self, other: Any) -> NoReturn:
+        raise _matrix_product()
+
+
+def _matrix_product() -> Exception:
+    return unsupported(
+        "Matrix products are not fused.", "compute it outside of the function, and pass the result."
+    )
+
+
+class LazyNumber(_Operators):
+    """A number that a call knows: an argument of Python's or NumPy's, an extent, or what is
+    computed from such. Each call computes it in Python.
+    """
+
+    __slots__ = ("__weakref__", "symbol", "trace")
+    __hash__ = Lazy.__hash__
+
+    def __init__(self, trace: Trace, symbol: Symbol) -> None:
+        self.trace = trace
+        self.symbol = symbol
+        if trace.block is not None:
+            trace.block.note_number(self)
+
+    # Python's numbers stay Python's: NumPy's functions would make dtypes of them.
+    def _by(self, function: Any, *others: Any, swapped: bool = False) -> Any:
+        symbols = [self.symbol]
+        for other in others:
+            symbol = symbol_of(other)
+            if symbol is None:
+                return NotImplemented
+            symbols.append(symbol)
+        if swapped:
+            symbols.reverse()
+        return LazyNumber(self.trace, applied(function, *symbols))
+
+    def __bool__(self) -> bool:
+        return bool(self.trace.guards.decide(operator.truth, self.symbol))
+
+    def __index__(self) -> int:
+        if not isinstance(self.symbol.value, int | np.integer):
+            raise TypeError(f"'{type(self.symbol.value).__name__}' object is no integer")
+        return int(self.trace.guards.decide(int, self.symbol))
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        # What comes from integers and extents alone may be constant: it rarely changes.
+        if isinstance(self.symbol.value, int | np.integer) or not self._is_given:
+            return float(self.trace.guards.decide(float, self.symbol))
+        raise unsupported(
+            "A number that is an argument has no value while the function is traced.",
+            "use NumPy's function of that name, such as 'np.sqrt' for 'math.sqrt'.",
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self.symbol.value, bool | np.bool_ | int | np.integer):
+            return np.asarray(self.trace.guards.value(self.symbol))
+        return super().__array__(*args, **kwargs)
+
+    @property
+    def _is_given(self) -> bool:
+        return has_argument(self.symbol.expression)
+
+    def __round__(self, digits: Any = None) -> Any:
+        return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
+
+    def __repr__(self) -> str:
+        return f"<traced number of type {type(self.symbol.value).__name__}>"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of a NumPy number."""
+        return np.asarray(self.symbol.value).dtype
+
+    @property
+    def shape(self) -> tuple[()]:
+        """No extents."""
+        return ()
+
+    @property
+    def ndim(self) -> int:
+        """No dimensions."""
+        return 0
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return LazyNumber(self.trace, applied(operator.attrgetter("real"), self.symbol))
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return LazyNumber(self.trace, applied(operator.attrgetter("imag"), self.symbol))
+
+    def conjugate(self) -> Any:
+        """The complex conjugate."""
+        return LazyNumber(self.trace, applied(operator.methodcaller("conjugate"), self.symbol))
+
+    conj = conjugate
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """The number as one of a dtype."""
+        kind = np.dtype(dtype).type
+        return LazyNumber(self.trace, applied(kind, self.symbol))
+
+    def item(self) -> Any:
+        """The number itself."""
+        return self
+
+
+def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -> Binary:
+    def apply(self: LazyNumber, other: Any) -> Any:
+        found = self._by(function, other, swapped=swapped)
+        return own(self, other) if found is NotImplemented else found
+
+    return apply
+
+
+def _number_unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda self: LazyNumber(self.trace, applied(function, self.symbol))
+
+
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_",
+    "xor",
+):  # fmt: skip
+    _plain = _name.rstrip("_")
+    for _prefix, _swapped in (("", False), ("r", True)):
+        _attribute = f"__{_prefix}{_plain}__"
+        _own = getattr(_Operators, _attribute)
+        setattr(LazyNumber, _attribute, _number_operator(getattr(operator, _name), _own, _swapped))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    _own = getattr(_Operators, f"__{_name}__")
+    setattr(LazyNumber, f"__{_name}__", _number_operator(getattr(operator, _name), _own, False))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(LazyNumber, f"__{_name}__", _number_unary(getattr(operator, _name)))
+
+
+class LazyArray(_Operators):
+    """An array without elements: a value of the traced function, or a view of one."""
+
+    __slots__ = ("__weakref__", "_nodes", "_shape", "_value", "steps", "storage", "trace")
+    __hash__ = Lazy.__hash__
+
+    def __init__(self, trace: Trace, storage: Storage, steps: tuple[ViewStep, ...] = ()) -> None:
+        self.trace = trace
+        self.storage = storage
+        self.steps = steps
+        shape = storage.node.shape
+        for step in steps:
+            shape = trace.step_shape(shape, step)
+        self._shape = shape
+        self._nodes: tuple[Node, Node] | None = None
+        if trace.block is not None:
+            trace.block.note(self)
+
+    # -- in a block: a value is computed when it is asked for ------------------------------------
+
+    def rebase(self, trace: Trace, storage: Storage) -> None:
+        """Go on as an array of another trace."""
+        self.trace, self.storage, self.steps = trace, storage, ()
+        self._shape = storage.node.shape
+        self._nodes = None
+
+    def become(self, value: Any) -> None:
+        """Be an array from now on."""
+        self._value = value
+        self.__class__ = ComputedArray
+
+    def _asked(self) -> Any:
+        """The array, where there is a value to ask for; None while a function is traced."""
+        block = self.trace.block
+        if block is None or self.trace.is_over:
+            return None
+        return block.value(self)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        found = self._asked()
+        return np.asarray(found) if found is not None else super().__array__(*args, **kwargs)
+
+    __iadd__ = _in_place(np.add)
+    __isub__ = _in_place(np.subtract)
+    __imul__ = _in_place(np.multiply)
+    __itruediv__ = _in_place(np.true_divide)
+    __ifloordiv__ = _in_place(np.floor_divide)
+    __imod__ = _in_place(np.remainder)
+    __ipow__ = _in_place(np.power)
+    __iand__ = _in_place(np.bitwise_and)
+    __ior__ = _in_place(np.bitwise_or)
+    __ixor__ = _in_place(np.bitwise_xor)
+    __ilshift__ = _in_place(np.left_shift)
+    __irshift__ = _in_place(np.right_shift)
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def node(self) -> Node:
+        """Its value as it is now."""
+        own = self.storage.node
+        if self._nodes is not None and self._nodes[0] is own:
+            return self._nodes[1]
+        node = own
+        for step in self.steps:
+            node = self.trace.viewed(node, step, self.trace.step_shape(node.shape, step))
+        self._nodes = own, node
+        return node
+
+    @property
+    def extents(self) -> Shape:
+        """Its shape, as symbols."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Its dtype."""
+        return self.storage.node.dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self._shape)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Its extents: numbers that each call knows."""
+        return tuple(_plain_number(self.trace, extent) for extent in self._shape)
+
+    @property
+    def size(self) -> Any:
+        """How many elements it has: a number that each call knows."""
+        return _plain_number(self.trace, size_of(self._shape))
+
+    @property
+    def itemsize(self) -> int:
+        """The size of an element (bytes)."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> Any:
+        """The size of all elements (bytes)."""
+        return self.size * self.itemsize
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError("len() of unsized object")
+        return int(self.trace.guards.value(self._shape[0]))
+
+    def __repr__(self) -> str:
+        shape = ", ".join(str(extent.value) for extent in self._shape)
+        return f"<traced array of {self.dtype}, shape ({shape})>"
+
+    # -- what it is not ------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        found = self._asked()
+        if found is not None:
+            return bool(found)
+        raise unsupported(
+            "The truth of an array is not known while the function is traced.",
+            "write 'np.where(condition, x, y)' for 'if', and '&', '|', '~' for 'and', 'or', 'not'.",
+        )
+
+    def __iter__(self) -> Any:
+        found = self._asked()
+        if found is not None:
+            return iter(found)
+        raise unsupported(
+            "The elements of an array are not known while the function is traced.",
+            "write one expression of whole arrays, or unpack 'x[0]', 'x[1]', ...",
+        )
+
+    def _converted(self, kind: str, function: Any) -> Any:
+        found = self._asked()
+        if found is not None:
+            return function(found)
+        raise unsupported(
+            f"An array has no value that '{kind}' could return while the function is traced.",
+            "leave it an array: 'x.astype(dtype)' converts one.",
+        )
+
+    def __float__(self) -> float:
+        return float(self._converted("float", float))
+
+    def __int__(self) -> int:
+        return int(self._converted("int", int))
+
+    def __index__(self) -> int:
+        return int(self._converted("int", operator.index))
+
+    def __complex__(self) -> complex:
+        return complex(self._converted("complex", complex))
+
+    def item(self, *_: Any) -> Any:
+        """The value, in a block; refused in a function."""
+        return self._converted("item", operator.methodcaller("item"))
+
+    def tolist(self) -> Any:
+        """The value, in a block; refused in a function."""
+        return self._converted("tolist", operator.methodcaller("tolist"))
+
+    def get(self) -> Any:
+        """The value, in a block; refused in a function."""
+        return self._converted("get", operator.methodcaller("get"))
+
+    # -- methods that are functions ------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.trace.handlers.method(self, name)
+
+    @property
+    def real(self) -> Any:
+        """The real parts."""
+        return self if self.dtype.kind != "c" else np.real(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts."""
+        return np.imag(self)
+
+    # -- views ---------------------------------------------------------------------------------
+
+    def view_of(self, *steps: ViewStep) -> LazyArray:
+        """A view of this array."""
+        return LazyArray(self.trace, self.storage, (*self.steps, *steps))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.view_of(*_index_steps(self, key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        steps = _index_steps(self, key)
+        self.trace.handlers.assign(self.view_of(*steps) if steps else self, value)
+
+    @property
+    def T(self) -> LazyArray:  # noqa: N802 (NumPy's name)
+        """The axes in reverse order."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> LazyArray:  # noqa: N802 (NumPy's name)
+        """The last two axes exchanged."""
+        if self.ndim < 2:
+            raise wrong_value("'mT' needs an array of at least two dimensions.")
+        return self.swapaxes(-1, -2)
+
+    def transpose(self, *axes: Any) -> LazyArray:
+        """The axes in another order."""
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+            axes = () if axes[0] is None else tuple(axes[0])
+        if not axes:
+            order = tuple(reversed(range(self.ndim)))
+        else:
+            order = tuple(self.axis(axis) for axis in axes)
+            if sorted(order) != list(range(self.ndim)):
+                raise wrong_value("The axes don't match the array.")
+        if order == tuple(range(self.ndim)):
+            return self
+        return self.view_of(Transpose(order))
+
+    def swapaxes(self, first: Any, second: Any) -> LazyArray:
+        """Two axes exchanged."""
+        order = list(range(self.ndim))
+        a, b = self.axis(first), self.axis(second)
+        order[a], order[b] = order[b], order[a]
+        return self.transpose(*order)
+
+    def squeeze(self, axis: Any = None) -> LazyArray:
+        """Without the axes that have one element."""
+        if axis is None:
+            chosen = {k for k, extent in enumerate(self._shape) if self.trace.is_one(extent)}
+        else:
+            chosen = set(self.axes(axis))
+            for k in chosen:
+                if not self.trace.is_one(self._shape[k]):
+                    raise wrong_value("An axis that is squeezed must have one element.")
+        if not chosen:
+            return self
+        items = tuple(0 if k in chosen else _WHOLE for k in range(self.ndim))
+        return self.view_of(Index(items))
+
+    def axis(self, axis: Any) -> int:
+        """An axis, counted from the front; raises for one that there is not."""
+        number = operator.index(axis)
+        if not -self.ndim <= number < self.ndim:
+            raise at_line(
+                AxisError,
+                f"Axis {number} is out of bounds for an array of {self.ndim} dimensions.",
+            )
+        return number % self.ndim
+
+    def axes(self, axis: Any) -> tuple[int, ...]:
+        """Axes, counted from the front: all of them for None."""
+        if axis is None:
+            return tuple(range(self.ndim))
+        if isinstance(axis, tuple | list):
+            found = tuple(self.axis(item) for item in axis)
+            if len(set(found)) != len(found):
+                raise wrong_value("An axis is given twice.")
+            return tuple(sorted(found))
+        return (self.axis(axis),)
+
+    def broadcast_to(self, shape: Shape) -> LazyArray:
+        """The elements repeated to a shape."""
+        if not self.trace.same_shape(self.trace.broadcast(self._shape, shape), shape):
+            raise wrong_value(
+                f"Shape {tuple(e.value for e in self._shape)} cannot be broadcast to "
+                f"{tuple(e.value for e in shape)}."
+            )
+        if self.trace.same_shape(self._shape, shape):
+            return self
+        return self.view_of(Broadcast(shape))
+
+
+def _computed(value: Any) -> Any:
+    """A value with arrays in place of those that a block has computed."""
+    if type(value) is ComputedArray:
+        return object.__getattribute__(value, "_value")
+    if isinstance(value, tuple | list):
+        return type(value)([_computed(item) for item in value])
+    return value
+
+
+class ComputedArray(LazyArray):
+    """A lazy array whose block has ended: it stands for the array that it became."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "_value"):
+            return object.__getattribute__(self, name)
+        return getattr(object.__getattribute__(self, "_value"), name)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        options = {name: _computed(value) for name, value in kwargs.items()}
+        return getattr(ufunc, method)(*map(_computed, inputs), **options)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        options = {name: _computed(value) for name, value in kwargs.items()}
+        return function(*map(_computed, args), **options)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return np.asarray(self._value, *args, **kwargs)
+
+
+def _delegated(name: str) -> Any:
+    def method(self: ComputedArray, *args: Any) -> Any:
+        return getattr(self._value, name)(*map(_computed, args))
+
+    return method
+
+
+for _name in (
+    "bool", "iter", "float", "int", "index", "complex", "len", "getitem", "setitem", "repr",
+    "str",
+):  # fmt: skip
+    setattr(ComputedArray, f"__{_name}__", _delegated(f"__{_name}__"))
+
+
+def _applied_to_values(function: Callable[..., Any], swapped: bool = False) -> Any:
+    if swapped:
+        return lambda self, other: function(_computed(other), _computed(self))
+    return lambda *operands: function(*map(_computed, operands))
+
+
+# As the arrays' own operators: other libraries' do not go through NumPy's ufuncs.
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_",
+    "xor", "matmul",
+):  # fmt: skip
+    _plain = _name.rstrip("_")
+    setattr(ComputedArray, f"__{_plain}__", _applied_to_values(getattr(operator, _name)))
+    setattr(ComputedArray, f"__r{_plain}__", _applied_to_values(getattr(operator, _name), True))
+    setattr(ComputedArray, f"__i{_plain}__", _applied_to_values(getattr(operator, f"i{_plain}")))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+    setattr(ComputedArray, f"__{_name}__", _applied_to_values(getattr(operator, _name)))
+
+_WHOLE = Slice(None, None, None)
+
+
+def size_of(shape: Shape) -> Symbol:
+    """How many elements a shape has."""
+    return applied(product, *shape) if shape else constant(1)
+
+
+def _plain_number(trace: Trace, symbol: Symbol) -> Any:
+    return symbol.value if symbol.is_constant else LazyNumber(trace, symbol)
+
+
+def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
+    items = list(key) if isinstance(key, tuple) else [key]
+    found: list[Slice | int | None] = []
+    taken = sum(item is not None and item is not Ellipsis for item in items)
+    if sum(item is Ellipsis for item in items) > 1:
+        raise wrong_value("An index can only have one ellipsis.")
+    if taken > array.ndim:
+        raise wrong_value(f"Too many indices: the array has {array.ndim} dimensions.")
+    if not any(item is Ellipsis for item in items):
+        items.append(Ellipsis)
+    for item in items:
+        if item is Ellipsis:
+            found += [_WHOLE] * (array.ndim - taken)
+        elif item is None:
+            found.append(None)
+        elif isinstance(item, slice):
+            found.append(Slice(*map(_bound, (item.start, item.stop, item.step))))
+        elif isinstance(item, LazyArray | np.ndarray | list | bool | np.bool_) or (
+            hasattr(item, "dtype") and not isinstance(item, np.integer | LazyNumber)
+        ):
+            raise unsupported(
+                "Indexing by an array is not fused.",
+                "write 'np.where(mask, x, y)' for masks; gather elements outside of the function.",
+            )
+        else:
+            try:
+                found.append(operator.index(item))
+            except TypeError:
+                raise wrong_type(f"An index cannot be of type '{type(item).__name__}'.") from None
+    if all(item == _WHOLE for item in found):
+        return ()
+    return (Index(tuple(found)),)
+
+
+def _bound(value: Any) -> Any:
+    return None if value is None else operator.index(value)
+
+
+def symbol_of(value: Any) -> Symbol | None:
+    """A number as a symbol; None for what is no number."""
+    if isinstance(value, LazyNumber):
+        return value.symbol
+    if isinstance(value, bool | int | float | complex | np.generic):
+        return constant(value)
+    return None
+
+
+def symbols_of(values: Sequence[Any]) -> list[Symbol] | None:
+    """Numbers as symbols; None if one is no number."""
+    found = [symbol_of(value) for value in values]
+    return None if any(symbol is None for symbol in found) else found  # type: ignore[return-value]

@@ -1,0 +1,401 @@
+"""Ufuncs and assignments of traced values: dtypes and conversions as NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.fusion.trace.graph import Broadcast, Node, Scalar, View
+from kerneltk.fusion.trace.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
+from kerneltk.fusion.trace.loops import function_key, resolved_loop
+from kerneltk.fusion.trace.state import (
+    Storage,
+    Trace,
+    unsupported,
+    wrong_type,
+    wrong_value,
+)
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant
+
+_COMPARISONS = frozenset(
+    (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+)
+_CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
+
+
+def trace_of(*values: Any) -> Trace:
+    """The trace that values belong to."""
+    for value in values:
+        if isinstance(value, LazyArray | LazyNumber) and type(value) is not ComputedArray:
+            if value.trace.is_over:
+                raise unsupported(
+                    "A traced value is used after its function has ended.",
+                    "return it from the function, and do not keep it elsewhere.",
+                )
+            return value.trace
+    raise unsupported("A list of arrays is no operand of a fused function.", "give one array.")
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value from outside of the trace is an array."""
+    return isinstance(value, np.ndarray) or (
+        hasattr(value, "dtype")
+        and hasattr(value, "strides")
+        and hasattr(value, "shape")
+        and not isinstance(value, np.generic)
+    )
+
+
+def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
+    """A value as an operand: an array, or a number that each call knows; raises for others."""
+    if type(value) is ComputedArray:
+        value = value._value
+    if isinstance(value, LazyArray):
+        if value.trace is not trace:
+            raise unsupported("Values of two traces meet.", "keep them in one function or block.")
+        return value
+    symbol = symbol_of(value)
+    if symbol is not None:
+        return symbol
+    if is_array(value):
+        from kerneltk.backends.foreign_arrays import own_array
+
+        return LazyArray(trace, trace.capture(own_array(value)[1]))
+    if isinstance(value, list | tuple):
+        raise unsupported(
+            "A list of numbers is no operand of a fused function.",
+            "make an array of it outside of the function.",
+        )
+    raise wrong_type(f"An object of type '{type(value).__name__}' is no operand.")
+
+
+def as_array(trace: Trace, value: Any) -> LazyArray:
+    """A value as an array: a number is one without dimensions."""
+    operand = as_operand(trace, value)
+    if isinstance(operand, LazyArray):
+        return operand
+    dtype = np.asarray(operand.value).dtype
+    return LazyArray(trace, Storage(trace.scalar(operand, dtype)))
+
+
+def kind_of(operand: LazyArray | Symbol) -> Any:
+    """What an operand is for NumPy's promotion: a dtype, or one of Python's number types."""
+    if isinstance(operand, LazyArray):
+        return operand.dtype
+    value = operand.value
+    if type(value) in (int, float, complex):
+        return type(value)
+    return np.asarray(value).dtype
+
+
+def promoted(operands: Sequence[LazyArray | Symbol]) -> np.dtype[Any]:
+    """The dtype that operands meet in, as `numpy.result_type` has it."""
+    given = []
+    for operand in operands:
+        kind = kind_of(operand)
+        given.append(kind(0) if isinstance(kind, type) else kind)
+    return np.result_type(*given)
+
+
+def node_of(trace: Trace, operand: LazyArray | Symbol, dtype: np.dtype[Any]) -> Node:
+    """An operand as a value of a dtype."""
+    if isinstance(operand, LazyArray):
+        return trace.cast(operand.node, dtype)
+    value = operand.value
+    given = None if type(value) in (int, float, complex) else np.asarray(value).dtype
+    return trace.scalar(operand, dtype, given)
+
+
+def new_array(trace: Trace, node: Node) -> LazyArray:
+    """A value that nothing else shares."""
+    return LazyArray(trace, Storage(node))
+
+
+# -- ufuncs ---------------------------------------------------------------------------------------
+
+
+def call_ufunc(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A call of a ufunc with traced values."""
+    if method != "__call__":
+        raise unsupported(f"'np.{ufunc.__name__}.{method}' is not fused.")
+    options = dict(kwargs)
+    out = options.pop("out", None)
+    where = options.pop("where", True)
+    dtype = options.pop("dtype", None)
+    casting = options.pop("casting", "same_kind")
+    options.pop("order", None)
+    options.pop("subok", None)
+    if options:
+        raise unsupported(f"'{next(iter(options))}' of 'np.{ufunc.__name__}' is not fused.")
+    outputs = out if isinstance(out, tuple) else (out,) * (out is not None)
+    trace = trace_of(*inputs, *outputs)
+    operands = [as_operand(trace, value) for value in inputs]
+    if all(isinstance(operand, tuple) for operand in operands) and not outputs:
+        return _of_numbers(trace, ufunc, operands, dtype)  # type: ignore[arg-type]
+    found = apply_ufunc(trace, ufunc, operands, dtype, casting)
+    results = tuple(new_array(trace, node) for node in found)
+    if outputs:
+        results = tuple(
+            made if given is None else _into(given, made, where, casting)
+            for given, made in zip(outputs, results, strict=True)
+        )
+    elif where is not True:
+        raise unsupported("'where=' needs 'out='.", "write 'np.where(condition, x, y)'.")
+    return results if len(results) > 1 else results[0]
+
+
+def _of_numbers(
+    trace: Trace, ufunc: np.ufunc, operands: list[Symbol], dtype: Any
+) -> LazyNumber | tuple[LazyNumber, ...]:
+    """A ufunc of numbers, which each call computes by itself."""
+    function: Any = ufunc if dtype is None else _WithDtype(ufunc, np.dtype(dtype))
+    if ufunc.nout == 1:
+        return LazyNumber(trace, applied(function, *operands))
+    return tuple(
+        LazyNumber(trace, applied(_Part(function, part), *operands)) for part in range(ufunc.nout)
+    )
+
+
+class _WithDtype:
+    def __init__(self, function: Any, dtype: np.dtype[Any]) -> None:
+        self.function, self.dtype = function, dtype
+
+    def __call__(self, *values: Any) -> Any:
+        return self.function(*values, dtype=self.dtype)
+
+
+class _Part:
+    def __init__(self, function: Any, part: int) -> None:
+        self.function, self.part = function, part
+
+    def __call__(self, *values: Any) -> Any:
+        return self.function(*values)[self.part]
+
+
+def apply_ufunc(
+    trace: Trace,
+    ufunc: np.ufunc,
+    operands: Sequence[LazyArray | Symbol],
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> tuple[Node, ...]:
+    """The results of a ufunc of operands."""
+    found = _beyond(trace, ufunc, operands)
+    if found is not None:
+        return (found,)
+    composed = _COMPOSED.get(ufunc.__name__)
+    key = function_key(np.clip if ufunc is _CLIP else ufunc)
+    try:
+        before, after = resolved_loop(
+            ufunc,
+            [kind_of(operand) for operand in operands],
+            None if dtype is None else np.dtype(dtype),
+            casting,
+        )
+    except TypeError:
+        kinds = (kind_of(operand) for operand in operands)
+        names = [kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds]
+        raise wrong_type(
+            f"'{ufunc.__name__}' cannot be computed for {' and '.join(map(repr, names))}.",
+            "convert one of them: 'x.astype(dtype)'." if len(names) > 1 else "",
+        ) from None
+    nodes = [node_of(trace, o, d) for o, d in zip(operands, before, strict=True)]
+    if key is None and composed is not None:
+        return (composed(trace, nodes),)
+    if key is None:
+        raise unsupported(
+            f"'{ufunc.__name__}' is not fused.",
+            "compute it outside of the function, and pass the result.",
+        )
+    _check_power(trace, key, operands, nodes)
+    if key in _DIVISIONS and before[0].kind in "iu" and not _is_nonzero(nodes[1]):
+        return tuple(_divided(trace, key, nodes, kind, part) for part, kind in enumerate(after))
+    return tuple(trace.apply(key, nodes, kind, part) for part, kind in enumerate(after))
+
+
+_DIVISIONS = (np.floor_divide, np.remainder, np.fmod, np.divmod)
+
+
+def _is_nonzero(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.symbol.is_constant and bool(node.symbol.value)
+
+
+def _divided(
+    trace: Trace, function: Any, nodes: Sequence[Node], dtype: np.dtype[Any], part: int
+) -> Node:
+    """A division of integers: by zero it is zero, as NumPy's, and no machine's."""
+    x, y = nodes
+    zero, one = (trace.scalar(constant(k), y.dtype) for k in (0, 1))
+    is_zero = trace.apply(np.equal, [y, zero], np.dtype(bool))
+    divisor = trace.apply(np.where, [is_zero, one, y], y.dtype)
+    found = trace.apply(function, [x, divisor], dtype, part)
+    nothing = trace.scalar(constant(0), dtype)
+    return trace.apply(np.where, [is_zero, nothing, found], dtype)
+
+
+def _check_power(
+    trace: Trace, key: Any, operands: Sequence[LazyArray | Symbol], nodes: Sequence[Node]
+) -> None:
+    """Refuse an integer to a negative number, as NumPy."""
+    if key is not np.power or nodes[0].dtype.kind not in "iu":
+        return
+    exponent = operands[1]
+    if not isinstance(exponent, LazyArray) and trace.guards.decide(_is_negative, exponent):
+        raise wrong_value(
+            "Integers to negative integer powers are not allowed.",
+            "convert the base: 'x.astype(float)'.",
+        )
+
+
+def _is_negative(value: Any) -> bool:
+    return bool(value < 0)
+
+
+def _beyond(trace: Trace, ufunc: np.ufunc, operands: Sequence[LazyArray | Symbol]) -> Node | None:
+    """A comparison with one of Python's integers that the other operand's dtype does not hold."""
+    if ufunc not in _COMPARISONS or len(operands) != 2:
+        return None
+    for k in (0, 1):
+        number, other = operands[k], operands[1 - k]
+        if isinstance(number, LazyArray) or not isinstance(other, LazyArray):
+            continue
+        if type(number.value) is not int or other.dtype.kind not in "iu":
+            continue
+        limits = np.iinfo(other.dtype)
+        side = trace.guards.decide(_Side(int(limits.min), int(limits.max)), number)
+        if side == 0:
+            continue
+        # As if the array held zeros, of which the number lies on that side.
+        value = ufunc(0, side) if k == 1 else ufunc(side, 0)
+        truth = Scalar(np.dtype(bool), (), constant(bool(value)))
+        return View(truth.dtype, other.extents, truth, Broadcast(other.extents))
+    return None
+
+
+class _Side:
+    """On which side of a dtype's numbers an integer lies."""
+
+    def __init__(self, least: int, most: int) -> None:
+        self.limits = least, most
+
+    def __call__(self, value: int) -> int:
+        return (value > self.limits[1]) - (value < self.limits[0])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Side) and other.limits == self.limits
+
+    def __hash__(self) -> int:
+        return hash(self.limits)
+
+
+def _sigmoid(trace: Trace, nodes: list[Node]) -> Node:
+    (x,) = nodes
+    one = trace.scalar(constant(1), x.dtype)
+    minus = trace.apply(np.negative, [x], x.dtype)
+    below = trace.apply(np.add, [one, trace.apply(np.exp, [minus], x.dtype)], x.dtype)
+    return trace.apply(np.true_divide, [one, below], x.dtype)
+
+
+def _x_log_y(trace: Trace, nodes: list[Node], shifted: bool = False) -> Node:
+    x, y = nodes
+    log = trace.apply(np.log1p if shifted else np.log, [y], y.dtype)
+    product = trace.apply(np.multiply, [x, log], x.dtype)
+    zero = trace.scalar(constant(0), x.dtype)
+    boolean = np.dtype(bool)
+    is_zero = trace.apply(np.equal, [x, zero], boolean)
+    is_nan = trace.apply(np.isnan, [y], boolean)
+    plain = trace.apply(np.logical_and, [is_zero, trace.apply(np.logical_not, [is_nan], boolean)],
+                        boolean)  # fmt: skip
+    return trace.apply(np.where, [plain, zero, product], x.dtype)
+
+
+_COMPOSED: dict[str, Any] = {
+    "expit": _sigmoid,
+    "xlogy": _x_log_y,
+    "xlog1py": lambda trace, nodes: _x_log_y(trace, nodes, shifted=True),
+}
+
+
+# -- assignments -----------------------------------------------------------------------------------
+
+
+def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
+    """Write a result to where the user wants it."""
+    if not isinstance(target, LazyArray):
+        raise unsupported(
+            "'out=' is an array from outside of the fused function.",
+            "pass it as an argument, or return the result.",
+        )
+    if not np.can_cast(made.dtype, target.dtype, casting):  # type: ignore[arg-type]
+        raise wrong_type(
+            f"A result of dtype '{made.dtype}' cannot be written to an array of dtype "
+            f"'{target.dtype}' by the rule '{casting}'.",
+            "convert it: 'x[...] = y.astype(x.dtype)'.",
+        )
+    trace = target.trace
+    if where is not True:
+        condition = as_array(trace, where)
+        value = trace.apply(
+            np.where,
+            [
+                trace.cast(condition.node, np.dtype(bool)),
+                trace.cast(made.node, target.dtype),
+                target.node,
+            ],
+            target.dtype,
+        )
+        made = new_array(trace, value)
+    write(target, made.node)
+    return target
+
+
+def write(target: LazyArray, node: Node) -> None:
+    """Have an array, or a view of one, hold a value."""
+    trace = target.trace
+    node = trace.cast(node, target.dtype)
+    shape = target.extents
+    if len(node.shape) > len(shape) or not trace.same_shape(
+        trace.broadcast(node.shape, shape), shape
+    ):
+        raise wrong_value(
+            f"A value of shape {tuple(e.value for e in node.shape)} cannot be written to one of "
+            f"shape {tuple(e.value for e in shape)}."
+        )
+    storage = target.storage
+    array = storage.array
+    if array is not None and trace.sources[array].captured is not None:
+        raise unsupported(
+            "An array from outside of the fused function is written to.",
+            "pass it as an argument.",
+        )
+    if target.steps:
+        trace.store_part(storage, target.steps, node)
+        return
+    if len(node.shape) != len(shape) or any(
+        a.expression != b.expression for a, b in zip(node.shape, shape, strict=True)
+    ):
+        node = View(node.dtype, shape, node, Broadcast(shape))
+    storage.node = node
+    storage.is_taken = True
+
+
+def assign(target: LazyArray, value: Any) -> None:
+    """``target[...] = value``: converted as NumPy assigns, that is to any dtype."""
+    if (
+        isinstance(value, LazyArray)
+        and value.storage is target.storage
+        and (value.steps == target.steps)
+    ):
+        return  # what '+=' of a view leaves to do
+    trace = trace_of(target)
+    operand = as_operand(trace, value)
+    if not isinstance(operand, LazyArray):
+        kind = kind_of(operand)
+        given = kind(0) if isinstance(kind, type) else np.zeros((), kind)
+        if np.asarray(given).dtype.kind == "c" and target.dtype.kind != "c":
+            raise wrong_type("A complex number cannot be written to an array of real numbers.")
+    write(target, node_of(trace, operand, target.dtype))

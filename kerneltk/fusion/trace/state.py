@@ -1,0 +1,333 @@
+"""One trace of a function: its arrays, what it decided, and the values and effects that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    KernelToolkitError,
+    ScalarOverflowError,
+    UnsupportedError,
+    render_message,
+)
+from kerneltk.fusion.trace.graph import (
+    Apply,
+    Cast,
+    Effect,
+    Index,
+    Load,
+    Node,
+    Scalar,
+    Shape,
+    Slice,
+    Transpose,
+    View,
+    ViewStep,
+)
+from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.loops import problem_of
+from kerneltk.fusion.trace.symbols import (
+    Guards,
+    Symbol,
+    applied,
+    broadcast_shapes,
+    constant,
+    equal,
+    is_one,
+    sliced_extent,
+)
+
+
+def unsupported(sentence: str, hint: str = "") -> UnsupportedError:
+    """The error for what cannot be traced, at the user's line."""
+    return UnsupportedError(_rendered(sentence, hint))
+
+
+def wrong_type(sentence: str, hint: str = "") -> ArgumentTypeError:
+    """The error for operands of wrong types, at the user's line."""
+    return ArgumentTypeError(_rendered(sentence, hint))
+
+
+def wrong_value(sentence: str, hint: str = "") -> ArgumentValueError:
+    """The error for shapes and values that do not fit, at the user's line."""
+    return ArgumentValueError(_rendered(sentence, hint))
+
+
+def at_line(error: KernelToolkitError | type, sentence: str, hint: str = "") -> Any:
+    """An error of a class of errors, at the user's line."""
+    return error(_rendered(sentence, hint))  # type: ignore[operator]
+
+
+def _rendered(sentence: str, hint: str) -> str:
+    snippet = user_snippet()
+    return render_message(sentence, *([snippet] if snippet else []), hint=hint)
+
+
+@dataclass(slots=True)
+class ArraySource:
+    """An array that the function reads or writes: an argument, one from outside of it, or one that
+    a value is kept in because parts of it are written to.
+    """
+
+    dtype: np.dtype[Any]
+    shape: Shape
+    name: str
+    captured: Any = None  # the array itself, if it is no argument
+    is_local: bool = False
+    version: int = 0  # how often it was written to
+
+
+class Storage:
+    """A value that several names may share, and that in-place operations replace."""
+
+    __slots__ = ("array", "is_taken", "node")
+
+    def __init__(self, node: Node, array: int | None = None) -> None:
+        self.node = node
+        self.array = array
+        self.is_taken = False  # whether its full value is to be written when the trace ends
+
+
+class Handlers(NamedTuple):
+    """What lazy values do when NumPy calls them: functions that stand above them are reached
+    through this table alone.
+    """
+
+    ufunc: Callable[[np.ufunc, str, tuple[Any, ...], dict[str, Any]], Any]
+    function: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+    method: Callable[[Any, str], Any]
+    assign: Callable[[Any, Any], None]
+
+
+class Trace:
+    """The state of one trace.
+
+    Attributes
+    ----------
+    guards : Guards
+    sources : list of ArraySource
+    effects : list of Effect
+        Writes to parts of arrays, in the order of the program.
+    """
+
+    def __init__(self, handlers: Handlers, block: Any = None) -> None:
+        self.handlers = handlers
+        self.block = block  # that records, if it is no function
+        self.guards = Guards()
+        self.sources: list[ArraySource] = []
+        self.storages: dict[int, Storage] = {}
+        self.effects: list[Effect] = []
+        self.captured: dict[int, int] = {}
+        self.is_over = False
+
+    # -- arrays --------------------------------------------------------------------------------
+
+    def add_source(self, source: ArraySource) -> Storage:
+        """The storage of an array that the function knows from now on."""
+        index = len(self.sources)
+        self.sources.append(source)
+        storage = Storage(Load(source.dtype, source.shape, index, 0), index)
+        self.storages[index] = storage
+        return storage
+
+    def capture(self, array: Any) -> Storage:
+        """The storage of an array from outside of the function."""
+        known = self.captured.get(id(array))
+        if known is not None:
+            return self.storages[known]
+        self.captured[id(array)] = len(self.sources)
+        shape = tuple(constant(int(extent)) for extent in array.shape)
+        return self.add_source(ArraySource(array.dtype, shape, "an array from outside", array))
+
+    # -- values --------------------------------------------------------------------------------
+
+    def broadcast(self, *shapes: Shape) -> Shape:
+        """The shape that several meet in; raises at the user's line."""
+        found = broadcast_shapes(self.guards, *shapes)
+        if found is None:
+            shown = " ".join(str(tuple(extent.value for extent in shape)) for shape in shapes)
+            raise wrong_value(f"Operands could not be broadcast together with shapes {shown}.")
+        return found
+
+    def same_shape(self, left: Shape, right: Shape) -> bool:
+        """Whether two shapes are equal, in this call and in others that share the trace."""
+        if len(left) != len(right):
+            return False
+        for a, b in zip(left, right, strict=True):
+            if a.expression == b.expression:
+                continue
+            if not self.guards.decide(equal, a, b):
+                return False
+            self.guards.note_equal(a, b)
+        return True
+
+    def is_one(self, extent: Symbol) -> bool:
+        """Whether an axis has one element, in this call and in others that share the trace."""
+        return bool(self.guards.decide(is_one, extent))
+
+    def cast(self, node: Node, dtype: np.dtype[Any]) -> Node:
+        """A value as one of another dtype."""
+        if node.dtype == dtype:
+            return node
+        if isinstance(node, Scalar):
+            return self.scalar(node.symbol, dtype, node.dtype)
+        if node.dtype.kind == "c" and dtype.kind != "c":
+            if dtype.kind == "b":
+                zero = self.scalar(constant(0), node.dtype)
+                return self.apply(np.not_equal, [node, zero], dtype)
+            part = np.zeros((), node.dtype).real.dtype
+            return self.cast(self.apply(np.real, [node], part), dtype)
+        return Cast(dtype, node.shape, node)
+
+    def scalar(
+        self, symbol: Symbol, dtype: np.dtype[Any], given: np.dtype[Any] | None = None
+    ) -> Node:
+        """A number as a value of a dtype."""
+        value = symbol.value
+        if type(value) is int and dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            if not limits.min <= value <= limits.max:
+                raise at_line(
+                    ScalarOverflowError,
+                    f"Python integer {value} is out of bounds for {dtype}.",
+                )
+        if given is not None and not np.can_cast(given, dtype, "safe"):
+            symbol = applied(_Converted(given), symbol)
+        return Scalar(dtype, (), symbol)
+
+    def apply(
+        self, function: Any, operands: list[Node], dtype: np.dtype[Any], part: int = 0
+    ) -> Node:
+        """A function of elements; raises at the user's line where kernels have none for these
+        dtypes.
+        """
+        problem = problem_of(function, tuple(operand.dtype for operand in operands), part)
+        if problem is not None:
+            raise unsupported(problem, "compute it outside of the function.")
+        shape = self.broadcast(*(operand.shape for operand in operands))
+        return Apply(dtype, shape, function, tuple(operands), part, user_snippet())
+
+    # -- views ---------------------------------------------------------------------------------
+
+    def viewed(self, node: Node, step: ViewStep, shape: Shape) -> Node:
+        """A view of a value."""
+        return View(node.dtype, shape, node, step)
+
+    def indexed_shape(self, shape: Shape, index: Index) -> Shape:
+        """The shape of an indexed value; raises for an index out of bounds."""
+        found: list[Symbol] = []
+        axis = 0
+        for item in index.items:
+            if item is None:
+                found.append(constant(1))
+                continue
+            extent = shape[axis]
+            if isinstance(item, Slice):
+                bounds = constant(item.start), constant(item.stop), constant(item.step)
+                found.append(extent if item.is_whole else applied(sliced_extent, extent, *bounds))
+            elif not self.guards.decide(_has_index, extent, constant(item)):
+                raise at_line(
+                    OutOfBoundsError,
+                    f"Index {item} is out of bounds for axis {axis} with size {extent.value}.",
+                )
+            axis += 1
+        return tuple(found)
+
+    def step_shape(self, shape: Shape, step: ViewStep) -> Shape:
+        """The shape of a view."""
+        if isinstance(step, Index):
+            return self.indexed_shape(shape, step)
+        if isinstance(step, Transpose):
+            return tuple(shape[axis] for axis in step.axes)
+        return step.shape
+
+    # -- effects -------------------------------------------------------------------------------
+
+    def flush(self, storage: Storage) -> int:
+        """Have the array of a storage hold its value; returns the array."""
+        index = storage.array
+        if index is None:
+            node = storage.node
+            source = ArraySource(node.dtype, node.shape, "a value", is_local=True)
+            index = storage.array = len(self.sources)
+            self.sources.append(source)
+            self.storages[index] = storage
+            self._store(index, (), node)
+        elif not isinstance(storage.node, Load):
+            self._store(index, (), storage.node)
+        source = self.sources[index]
+        storage.node = Load(source.dtype, source.shape, index, source.version)
+        storage.is_taken = False
+        return index
+
+    def _store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
+        source = self.sources[index]
+        self.effects.append(Effect(index, steps, value, source.version, user_snippet()))
+        source.version += 1
+
+    def store_part(self, storage: Storage, steps: tuple[ViewStep, ...], value: Node) -> None:
+        """Write a value to some of a storage's elements."""
+        index = self.flush(storage)
+        self._store(index, steps, value)
+        source = self.sources[index]
+        storage.node = Load(source.dtype, source.shape, index, source.version)
+
+    def name_equals(self, nodes: Sequence[Node]) -> None:
+        """Have equal extents be the same symbols, now that all of them are known."""
+
+        def canonical(shape: Shape) -> Shape:
+            return tuple(map(self.guards.canonical, shape))
+
+        for node in nodes:
+            object.__setattr__(node, "shape", canonical(node.shape))
+        for source in self.sources:
+            source.shape = canonical(source.shape)
+
+    def finish(self) -> None:
+        """Write what arguments hold by now."""
+        self.is_over = True
+        for index, storage in list(self.storages.items()):
+            if storage.is_taken and not self.sources[index].is_local:
+                self.flush(storage)
+
+
+class OutOfBoundsError(ArgumentValueError, IndexError):
+    """An index that an axis does not have."""
+
+
+def _has_index(extent: int, index: int) -> bool:
+    return -extent <= index < extent
+
+
+class _Converted:
+    """A number as a dtype holds it."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+
+    def __call__(self, value: Any) -> Any:
+        return np.asarray(value).astype(self.dtype)[()]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Converted) and other.dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+def steps_of(*steps: ViewStep) -> tuple[ViewStep, ...]:
+    """The steps of a view that do something."""
+    return tuple(
+        step
+        for step in steps
+        if not (
+            isinstance(step, Index)
+            and all(isinstance(item, Slice) and item.is_whole for item in step.items)
+        )
+    )

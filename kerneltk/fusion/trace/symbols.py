@@ -1,0 +1,178 @@
+"""Numbers that a call knows before it launches anything: extents, and arguments that are numbers.
+
+A trace sees the value that a number has in the traced call, and keeps the expression that it came
+from. What the trace decides by a value becomes a guard: the trace is used again for every call
+whose arguments give the guards the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+# ("constant", value), ("argument", index), ("extent", array, axis) or ("call", function, operands)
+Expression: TypeAlias = tuple[Any, ...]
+
+
+class Environment(NamedTuple):
+    """What expressions are evaluated with: the arguments, and the shapes of the arrays."""
+
+    arguments: Sequence[Any]
+    shapes: Sequence[Sequence[int]]
+
+
+def evaluated(expression: Expression, environment: Environment) -> Any:
+    """The value of an expression in a call."""
+    kind = expression[0]
+    if kind == "constant":
+        return expression[1]
+    if kind == "argument":
+        return environment.arguments[expression[1]]
+    if kind == "extent":
+        return environment.shapes[expression[1]][expression[2]]
+    return expression[1](*(evaluated(operand, environment) for operand in expression[2]))
+
+
+def has_argument(expression: Expression) -> bool:
+    """Whether an expression depends on an argument that is a number."""
+    if expression[0] == "call":
+        return any(map(has_argument, expression[2]))
+    return bool(expression[0] == "argument")
+
+
+class Symbol(NamedTuple):
+    """A number: where it comes from, and its value in the traced call."""
+
+    expression: Expression
+    value: Any
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same in every call."""
+        return bool(self.expression[0] == "constant")
+
+
+def constant(value: Any) -> Symbol:
+    """A number that is the same in every call."""
+    return Symbol(("constant", value), value)
+
+
+def applied(function: Callable[..., Any], *operands: Symbol) -> Symbol:
+    """What a function makes of numbers, now and in later calls."""
+    value = function(*(operand.value for operand in operands))
+    if all(operand.is_constant for operand in operands):
+        return constant(value)
+    return Symbol(("call", function, tuple(operand.expression for operand in operands)), value)
+
+
+def sliced_extent(extent: int, start: Any, stop: Any, step: Any) -> int:
+    """How many elements a slice of an axis has."""
+    return len(range(*slice(start, stop, step).indices(extent)))
+
+
+def slice_start(extent: int, start: Any, stop: Any, step: Any) -> int:
+    """The index of the first element of a slice of an axis."""
+    return slice(start, stop, step).indices(extent)[0]
+
+
+def product(*numbers: int) -> int:
+    """The product of integers."""
+    found = 1
+    for number in numbers:
+        found *= number
+    return found
+
+
+class Guards:
+    """What a trace decided by values: expressions, and the values that it took."""
+
+    def __init__(self) -> None:
+        self.conditions: dict[Expression, Any] = {}
+        self._equals: dict[Expression, Expression] = {}
+
+    def value(self, symbol: Symbol) -> Any:
+        """The value of a number, which later calls must share."""
+        if not symbol.is_constant:
+            self.conditions[symbol.expression] = symbol.value
+        return symbol.value
+
+    def decide(self, function: Callable[..., Any], *operands: Symbol) -> Any:
+        """What a function makes of numbers, in which later calls must agree."""
+        return self.value(applied(function, *operands))
+
+    def canonical(self, symbol: Symbol) -> Symbol:
+        """The one of equal numbers that stands for all of them, by what the trace decided."""
+        return Symbol(self._canonical(symbol.expression), symbol.value)
+
+    def _canonical(self, expression: Expression) -> Expression:
+        if expression[0] == "call":
+            operands = tuple(map(self._canonical, expression[2]))
+            expression = ("call", expression[1], operands)
+        other = self._equals.get(expression)
+        return expression if other is None else self._canonical(other)
+
+    def note_equal(self, left: Symbol, right: Symbol) -> None:
+        """Remember that two numbers are equal wherever the guards hold."""
+        first, second = self._canonical(left.expression), self._canonical(right.expression)
+        if first != second:
+            # The shorter one stands for the other, so that none stands for itself in the end.
+            if _size(second) < _size(first):
+                first, second = second, first
+            self._equals[second] = first
+
+    def hold(self, environment: Environment) -> bool:
+        """Whether a call's arguments give the same values, of the same types."""
+        for expression, value in self.conditions.items():
+            found = evaluated(expression, environment)
+            if type(found) is not type(value) or not _same(found, value):
+                return False
+        return True
+
+
+def _size(expression: Expression) -> int:
+    """How long an expression is; a constant is the shortest one."""
+    if expression[0] == "call":
+        return 2 + sum(map(_size, expression[2]))
+    return int(expression[0] != "constant")
+
+
+def _same(found: Any, value: Any) -> bool:
+    return bool(found == value) or (found != found and value != value)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Whether two extents are equal."""
+    return bool(left == right)
+
+
+def is_one(extent: int) -> bool:
+    """Whether an extent is broadcast."""
+    return extent == 1
+
+
+def broadcast_extent(guards: Guards, left: Symbol, right: Symbol) -> Symbol | None:
+    """The extent that two meet in, or None where they do not go together."""
+    if left.expression == right.expression:
+        return left
+    if guards.decide(equal, left, right):
+        guards.note_equal(left, right)
+        return left
+    if guards.decide(is_one, left):
+        return right
+    return left if guards.decide(is_one, right) else None
+
+
+def broadcast_shapes(guards: Guards, *shapes: tuple[Symbol, ...]) -> tuple[Symbol, ...] | None:
+    """The shape that several meet in, or None where they do not go together."""
+    found: tuple[Symbol, ...] = ()
+    for shape in shapes:
+        longer, shorter = (found, shape) if len(found) >= len(shape) else (shape, found)
+        lead = len(longer) - len(shorter)
+        extents = list(longer[:lead])
+        for left, right in zip(longer[lead:], shorter, strict=True):
+            met = broadcast_extent(guards, left, right)
+            if met is None:
+                return None
+            extents.append(met)
+        found = tuple(extents)
+    return found

@@ -1,0 +1,56 @@
+"""What `kerneltk.fuse` refuses, with the whole message at the user's line."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import kerneltk
+from tests.diagnostics.fuse_refused_programs import REFUSED
+from tests.diagnostics.fuse_refused_support import ARRAY, arguments, function_of
+
+
+@pytest.mark.parametrize(("body", "kind", "message"), REFUSED, ids=[body for body, _, _ in REFUSED])
+def test_message(body: str, kind: str, message: str) -> None:
+    before = ARRAY.copy()
+    given = arguments()
+    copies = [np.copy(value) for value in given]
+    with pytest.raises(kerneltk.KernelToolkitError) as caught:
+        kerneltk.fuse(function_of(body))(*given)
+    assert type(caught.value).__name__ == kind
+    assert _without_carets(str(caught.value)) == _without_carets(message)
+    if sys.version_info[:2] == (3, 11):  # others know other positions of some expressions
+        assert str(caught.value) == message
+    np.testing.assert_array_equal(ARRAY, before)
+    for value, copy in zip(given, copies, strict=True):  # nothing was half done
+        np.testing.assert_array_equal(value, copy)
+
+
+def _without_carets(message: str) -> list[str]:
+    return [line for line in message.split("\n") if line.strip("^ ")]
+
+
+def test_many_are_pinned() -> None:
+    assert len(REFUSED) >= 60
+
+
+def test_fallback_runs_what_is_refused() -> None:
+    function = function_of("return x[x > 2].sum() + k")
+    x, *others = arguments()
+    lenient = kerneltk.fuse(fallback=True)(function)
+    for _ in range(2):
+        assert lenient(x, *others) == function(x, *others)
+    shown = str(lenient.explain(x, *others))
+    assert "Nothing is fused. Indexing by an array is not fused." in shown
+    assert "program.py:2:" in shown
+
+
+def test_block_around_plain_arrays() -> None:
+    with (
+        pytest.raises(kerneltk.UnsupportedError, match="Nothing was recorded") as caught,
+        kerneltk.fuse(),
+    ):
+        np.ones(3) + 1
+    assert "'x, y = fused(x, y)'" in str(caught.value)

@@ -1,0 +1,124 @@
+"""Fused programs give what plain NumPy gives: values, dtypes, shapes, and what arguments hold."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from tests.differential.fuse_programs import (
+    FAMILIES,
+    IN_PLACE,
+    Family,
+    in_place_arguments,
+)
+
+# Every second family is exhaustive; those of their own kind are not.
+FEWER = [
+    pytest.param(
+        family,
+        marks=pytest.mark.exhaustive
+        if number % 2 and family.name not in ("shapes", "empty", "boolean")
+        else (),
+    )
+    for number, family in enumerate(FAMILIES)
+]
+
+# Units of the last place, relative: sums of a few dozen elements, and functions of some of them.
+_TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 4e-6, "float64": 1e-13,
+              "complex64": 1e-5, "complex128": 1e-13}  # fmt: skip
+
+
+def same(found: Any, wanted: Any, backend: Any, where: str) -> None:
+    """Compare a result with NumPy's, and what it is made of."""
+    if isinstance(wanted, tuple | list | dict):
+        assert type(found) is type(wanted), where
+        assert len(found) == len(wanted), where
+        keys = wanted if isinstance(wanted, dict) else range(len(wanted))
+        for key in keys:
+            same(found[key], wanted[key], backend, where)
+        return
+    if wanted is None:
+        assert found is None, where
+        return
+    plain = backend.asnumpy(found) if hasattr(found, "strides") else np.asarray(found)
+    expected = np.asarray(wanted)
+    assert plain.dtype == expected.dtype, f"{where}: {plain.dtype}, not {expected.dtype}"
+    assert plain.shape == expected.shape, f"{where}: {plain.shape}, not {expected.shape}"
+    tolerance = _TOLERANCE.get(expected.dtype.name, 0)
+    if expected.dtype == np.float16:
+        plain, expected = plain.astype(np.float32), expected.astype(np.float32)
+    # Of a sum that cancels, the error is one of what was added.
+    size = float(np.max(np.abs(expected), initial=0, where=np.isfinite(expected)))
+    np.testing.assert_allclose(
+        plain, expected, rtol=tolerance, atol=tolerance * max(1.0, size * (size > 100)),
+        equal_nan=True, err_msg=where,
+    )  # fmt: skip
+
+
+def source(function: Any) -> str:
+    """A program's source, for messages."""
+    return inspect.getsource(function).strip()
+
+
+@pytest.mark.parametrize("family", FEWER, ids=lambda family: family.name)
+def test_program(backend: Any, family: Family) -> None:
+    def every(*args: Any) -> list[Any]:
+        return [program(*args) for program in family.programs]
+
+    arguments = family.arguments()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        wanted = every(*arguments)
+    given = [backend.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    fused = kerneltk.fuse(every)
+    for _ in range(2):  # the first call traces, the second one does not
+        found = fused(*given)
+        for program, one, other in zip(family.programs, found, wanted, strict=True):
+            same(one, other, backend, source(program))
+
+
+@pytest.mark.parametrize("program", IN_PLACE, ids=[program.__name__ for program in IN_PLACE])
+def test_in_place(backend: Any, program: Any) -> None:
+    fused = kerneltk.fuse(program)
+    for _ in range(2):
+        arguments = in_place_arguments()
+        given = [backend.asarray(a) for a in arguments]
+        found = fused(*given)
+        wanted = program(*arguments)
+        same(found, wanted, backend, source(program))
+        for one, other in zip(given, arguments, strict=True):
+            same(one, other, backend, source(program))
+
+
+def _views(kind: str) -> Sequence[np.ndarray]:
+    whole = np.random.default_rng(1).random((12, 16)).astype(np.float32)
+    return {
+        "rows": (whole[:6], whole[6:]),
+        "shifted": (whole[:-1], whole[1:]),
+        "reversed": (whole, whole[::-1]),
+        "same": (whole, whole),
+        "strided": (whole[::2], whole[1::2]),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["rows", "shifted", "reversed", "same", "strided"])
+def test_arguments_that_overlap(backend: Any, kind: str) -> None:
+    def program(x: Any, y: Any) -> Any:
+        x += 1
+        y *= 2
+        return x + y
+
+    fused = kerneltk.fuse(program)
+    arguments = _views(kind)
+    given = backend.asarrays(*arguments)
+    found = fused(*given)
+    wanted = program(*arguments)
+    same(found, wanted, backend, kind)
+    for one, other in zip(given, arguments, strict=True):
+        same(one, other, backend, kind)

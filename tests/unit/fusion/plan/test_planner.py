@@ -1,0 +1,173 @@
+"""Which kernels a function becomes, and what these read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.fusion.plan.planner import Planner
+
+X = np.random.default_rng(0).random((6, 5))
+LONG = np.ones((64, 2048), np.float32)
+
+
+def kinds(function: Callable[..., Any], *args: Any) -> list[str]:
+    return [kernel.kind for kernel in kerneltk.fuse(function).explain(*args).kernels]
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+PLANS: list[tuple[Callable[..., Any], list[str]]] = [
+    (lambda x: 2 * np.exp(x) + x[0] - np.where(x > 0.5, x, 0), ["elementwise"]),
+    (lambda x: (x + 1, x * 2, np.sqrt(x)), ["elementwise"]),
+    (lambda x: (x[1:] - x[:-1], x + 1), ["elementwise", "elementwise"]),
+    (lambda x: np.sqrt((x * x).sum(axis=1) + 1), ["reduction"]),
+    (lambda x: (abs(x).max(), abs(x).mean(), (x * x).mean(), x.argmin()), ["reduction"]),
+    (lambda x: x.sum(axis=0) > 0.5, ["reduction"]),
+    (lambda x: x.max() - x.min(), ["reduction"]),
+    (lambda x: (x.sum(axis=0), x.sum(axis=1)), ["reduction", "reduction"]),
+    (lambda x: x - x.mean(axis=0), ["reduction", "elementwise"]),
+    (lambda x: x.var(axis=0), ["reduction", "reduction"]),
+    (lambda x: x[1:], []),
+    (lambda x: (x, x.T), []),
+    (lambda x: np.ones_like(x).sum(), ["elementwise", "reduction"]),
+]
+
+
+@pytest.mark.parametrize(("function", "wanted"), PLANS)
+def test_plan(function: Callable[..., Any], wanted: list[str]) -> None:
+    assert kinds(function, X) == wanted
+    found, expected = kerneltk.fuse(function)(X), function(X)
+    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+ROWS: list[tuple[Callable[..., Any], list[str]]] = [
+    (softmax, ["rows"]),
+    (lambda x: (x - x.mean(1)[:, None]) / np.sqrt(x.var(1, keepdims=True) + 1e-5), ["rows"]),
+    (lambda x: x.var(axis=1), ["rows"]),
+    (lambda x: (x.mean(-1), x - x.mean(-1, keepdims=True)), ["rows"]),
+    (lambda x: x.max(axis=1), ["reduction"]),
+    (lambda x: (softmax(x), x.mean(axis=0)), ["rows", "reduction"]),
+    (lambda x: x - x.max(axis=0), ["reduction", "elementwise"]),
+    (lambda x: (x - x.mean(1, keepdims=True)).T.sum(1), ["reduction", "reduction"]),
+    (lambda x: x.argmax(1)[:, None] + x, ["reduction", "elementwise"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "wanted"), ROWS)
+def test_rows(function: Callable[..., Any], wanted: list[str]) -> None:
+    assert kinds(function, LONG) == wanted
+
+
+def test_rows_that_do_not_fit_and_few_of_them() -> None:
+    staged = ["reduction", "reduction", "elementwise"]
+    assert kinds(softmax, np.ones((64, 1 << 18), np.float32)) == staged
+    assert kinds(softmax, LONG[:3]) == staged
+
+
+def test_square_totals_go_along_rows() -> None:
+    x = np.random.default_rng(1).random((64, 64))
+    for function in (
+        lambda x: x - x.mean(1),
+        lambda x: x - x.mean(1, keepdims=True).T,
+        lambda x: x - x.mean(1)[:, None],
+    ):
+        np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), rtol=1e-12)
+
+
+def column_softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(0, keepdims=True))
+    return e / e.sum(0, keepdims=True)
+
+
+def log_of_sums(x: Any) -> Any:
+    top = x.max(0)
+    return np.log(np.exp(x - top).sum(0)) + top
+
+
+ONLINE: list[tuple[Callable[..., Any], list[str]]] = [
+    (column_softmax, ["reduction", "elementwise"]),
+    (log_of_sums, ["reduction"]),
+    (lambda x: np.exp(x - x.max()).sum(), ["reduction"]),
+    (lambda x: np.exp(x - x.max(0)).sum(0) + x.sum(0), ["reduction"]),
+    (lambda x: np.exp(x - x.max(0)).sum(), ["reduction", "reduction"]),
+    (lambda x: np.exp(x - x.min(0)).sum(0), ["reduction", "reduction"]),
+]
+
+
+@pytest.mark.parametrize(("function", "wanted"), ONLINE)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_exponentials_in_one_read(
+    function: Callable[..., Any], wanted: list[str], dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Planner, "is_online", True)  # as on a GPU
+    x = (np.random.default_rng(5).normal(size=(300, 9)) * 3).astype(dtype)
+    assert kinds(function, x) == wanted
+    x[:, 1], x[:, 2], x[7, 3], x[8, 4], x[:9, 5] = -np.inf, np.inf, np.nan, np.inf, -np.inf
+    with np.errstate(all="ignore"):
+        expected = function(x)
+    np.testing.assert_allclose(
+        kerneltk.fuse(function)(x), expected, rtol=1e-4 if dtype == np.float32 else 1e-12
+    )
+
+
+def test_traffic_is_at_the_floor() -> None:
+    shown = kerneltk.fuse(softmax).explain(LONG)
+    assert shown.bytes == shown.floor == 2 * LONG.nbytes
+    shown = kerneltk.fuse(lambda x, y: 2 * x + 3 * y - x * y).explain(X, X + 1)
+    assert shown.bytes == shown.floor == 3 * X.nbytes
+
+
+def test_arrays_that_exchange_are_one_kernel() -> None:
+    def rotate(x: Any, y: Any) -> None:
+        x[...], y[...] = 0.6 * x - 0.8 * y, 0.8 * x + 0.6 * y
+
+    assert kinds(rotate, X, X + 1) == ["elementwise"]
+
+
+def test_what_is_overwritten_is_kept_for_those_who_need_it() -> None:
+    def program(x: Any) -> Any:
+        old = x * 1
+        x[1:] = x[:-1] * 2
+        return old.sum(axis=0), old + x
+
+    x, y = X.copy(), X.copy()
+    found, wanted = kerneltk.fuse(program)(x), program(y)
+    np.testing.assert_array_equal(x, y)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_what_would_grow_without_limit_is_kept() -> None:
+    def smoothed(x: Any) -> Any:
+        for _ in range(24):  # computed anew it would be read through millions of views
+            x = (x[1:] + x[:-1]) / 2
+        return x
+
+    def deflated(x: Any) -> Any:
+        for _ in range(40):
+            x = x - 0.01 * x.mean(axis=0)
+        return x
+
+    x = np.random.default_rng(6).random((40, 5))
+    for function, most in ((smoothed, 8), (deflated, 60)):
+        np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), rtol=1e-12)
+        assert len(kinds(function, x)) <= most
+
+
+def test_many_reductions_of_one_read() -> None:
+    def program(x: Any) -> Any:
+        return [(x * k).max(axis=1) for k in range(20)]
+
+    assert kinds(program, X) == ["reduction"] * 3  # an accumulator has 128 bytes
+    for found, wanted in zip(kerneltk.fuse(program)(X), program(X), strict=True):
+        np.testing.assert_array_equal(found, wanted)

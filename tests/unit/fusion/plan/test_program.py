@@ -1,0 +1,66 @@
+"""What a call executes: one line a launch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import kerneltk
+
+
+def source_of(function: Any, *args: Any) -> str:
+    fused = kerneltk.fuse(function)
+    fused(*args)
+    ((program,),) = fused._programs.values()
+    source: str = program.source
+    return source
+
+
+X = np.ones((3, 4))
+
+
+def test_one_kernel_is_one_line() -> None:
+    source = source_of(lambda x, k: x * k + 1, X, 2.0)
+    assert len(source.splitlines()) == 3  # its head, the launch, and the result
+    assert "(a0, a1)" in source
+
+
+def test_views_and_extents_are_those_of_the_call() -> None:
+    fused = kerneltk.fuse(lambda x: (x[1:] / x.shape[0], x.T))
+    for shape in ((3, 4), (5, 6)):
+        x = np.ones(shape)
+        quotient, turned = fused(x)
+        np.testing.assert_array_equal(quotient, x[1:] / shape[0])
+        assert turned.base is x
+    ((program,),) = fused._programs.values()  # one trace for both
+    assert "a0.shape[0]" in program.source
+
+
+class Pair(NamedTuple):
+    low: Any
+    high: Any
+
+
+def test_results_are_what_the_function_returns() -> None:
+    made = object()
+
+    def program(x: Any, k: Any) -> Any:
+        return {"pair": Pair(x + 1, k), 3: [None, "text", made, (x * 2,)], "x": x}
+
+    found = kerneltk.fuse(program)(X, 5)
+    assert list(found) == ["pair", 3, "x"]
+    assert type(found["pair"]) is Pair
+    assert found["pair"].high == 5
+    assert found[3][:3] == [None, "text", made]
+    np.testing.assert_array_equal(found[3][3][0], X * 2)
+    assert found["x"] is X
+
+
+def test_what_is_returned_twice_is_one_array() -> None:
+    def program(x: Any) -> Any:
+        y = x + 1
+        return y, y
+
+    first, second = kerneltk.fuse(program)(X)
+    assert first is second

@@ -1,0 +1,112 @@
+"""Rows that are read once: how they are divided, and what comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import ArraySpec, pipeline
+from kerneltk.fusion.plan.rows import Choice, Shaping, Sizes
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layernorm(x: Any, w: Any, b: Any) -> Any:
+    apart = x - x.mean(-1, keepdims=True)
+    return apart / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b, x.max(-1), x.mean(-1)
+
+
+@pytest.mark.parametrize(
+    ("length", "wanted"),
+    [
+        (255, None),
+        (256, Shaping(128, 8, 4, 1)),
+        (1025, Shaping(256, 8, 4, 1)),
+        (4096, Shaping(256, 16, 4, 1)),
+        (16384, Shaping(512, 32, 4, 1, 2)),
+        (16385, None),
+    ],
+)
+def test_blocks(length: int, wanted: Shaping | None) -> None:
+    assert Choice(False, Sizes((4,)))(4096, length) == wanted
+
+
+def test_blocks_have_every_element_and_few_registers() -> None:
+    for sizes in ((1,), (2,), (4,), (8,), (2, 4), (4, 4), (8, 8)):
+        for length in (256, 1000, 1024, 2048, 4096, 8192, 16384):
+            shaping = Choice(False, Sizes(sizes))(512, length)
+            if shaping is not None:
+                assert shaping.block * shaping.items >= length
+                assert shaping.items % shaping.vector == 0
+                assert shaping.items * sum(sizes) <= 256
+                assert shaping.vector * max(sizes) <= 16 or shaping.vector == 1
+    # Weights are loaded when totals are known.
+    assert Choice(False, Sizes((4,), (4, 4)))(512, 16384) is not None
+    assert Choice(False, Sizes((4, 4, 4)))(512, 16384) is None
+    assert Choice(False, Sizes((4,)))(100, 4096) is None  # too few blocks
+    assert Choice(True, Sizes((4,)))(64, 1 << 18) is None  # beyond a core's cache
+    assert Choice(True, Sizes((4,)))(64, 3000) == Shaping(1, 1, 1, 4096)
+
+
+LAYOUTS = {
+    "dense": lambda x: x,
+    "strided": lambda x: x[:, ::2],
+    "columns": lambda x: np.asfortranarray(x),
+    "reversed": lambda x: x[::-1, ::-1],
+    "three": lambda x: x.reshape(4, -1, x.shape[1]),
+    "moved": lambda x: x.reshape(4, -1, x.shape[1]).transpose(1, 0, 2),
+    "misaligned": lambda x: x[:, 1:],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout: str) -> None:
+    x = LAYOUTS[layout](np.random.default_rng(2).random((64, 301)).astype(np.float32))
+    w = np.linspace(0, 1, x.shape[-1], dtype=np.float32)
+    for found, wanted in zip(
+        kerneltk.fuse(layernorm)(x, w, w[:1]), layernorm(x, w, w[:1]), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-6)
+
+
+def test_what_is_written_in_place_is_read_before() -> None:
+    def program(x: Any, y: Any) -> Any:
+        share = x / x.sum(axis=1, keepdims=True)
+        x += share
+        return share * 2, share + y
+
+    def exchange(x: Any, y: Any) -> Any:
+        total = x.sum(axis=1, keepdims=True)
+        x[...], y[...] = y / total, x / total
+
+    for function in (program, exchange):
+        arrays = [np.random.default_rng(k).random((64, 300)) for k in (3, 4)]
+        copies = [array.copy() for array in arrays]
+        found, wanted = kerneltk.fuse(function)(*arrays), function(*copies)
+        pairs = [*zip(arrays, copies, strict=True), *zip(found or (), wanted or (), strict=True)]
+        for one, other in pairs:
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+def test_one_trace_serves_rows_of_similar_lengths() -> None:
+    fused = kerneltk.fuse(softmax)
+    for shape in ((64, 300), (64, 400), (16, 512)):
+        fused(np.ones(shape))
+    ((program,),) = fused._programs.values()
+    assert program.plan.steps[0].kind == "rows"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+def test_rows_compile_for_a_gpu(dtype: str) -> None:
+    def normed(x: Any) -> Any:
+        return x / np.sqrt((abs(x) ** 2).mean(-1, keepdims=True)), x.sum(-1)
+
+    (unit,) = kerneltk.fuse(normed).translation_units(ArraySpec.make(dtype, (512, 2048)))
+    assert "fused_row<" in unit.source
+    assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000

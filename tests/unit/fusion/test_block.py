@@ -1,0 +1,130 @@
+"""Blocks that record on lazy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+
+X = np.random.default_rng(0).random((5, 7))
+Y = np.random.default_rng(1).random((5, 7))
+
+
+def test_it_computes_at_its_end() -> None:
+    with kerneltk.fuse() as fused:
+        x, y = fused(X, Y)
+        r = (2 * x + 3 * y) / (x + y + 1)
+        total = r.sum(axis=0)
+    wanted = (2 * X + 3 * Y) / (X + Y + 1)
+    np.testing.assert_array_equal(r, wanted)
+    np.testing.assert_allclose(total, wanted.sum(axis=0))
+
+
+def test_what_it_computed_is_an_array() -> None:
+    with kerneltk.fuse() as fused:
+        r = fused(X) * 2
+    assert (r.shape, r.dtype, r.ndim, len(r)) == (X.shape, X.dtype, 2, 5)
+    assert type(r + 1) is np.ndarray
+    assert type(np.sqrt(r)) is np.ndarray
+    assert type(r.sum(axis=0)) is np.ndarray
+    assert float(r[1, 2]) == 2 * X[1, 2]
+    np.testing.assert_array_equal(np.concatenate([r, X]), np.concatenate([2 * X, X]))
+    np.testing.assert_array_equal([row.sum() for row in r], [row.sum() for row in 2 * X])
+    r[0] = 0
+    assert not np.asarray(r)[0].any()
+    elementwise = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "plus_one")
+    np.testing.assert_array_equal(elementwise(np.asarray(r)), np.asarray(r) + 1)
+    with kerneltk.fuse() as fused:
+        again = fused(X) + r
+    np.testing.assert_array_equal(again, X + np.asarray(r))
+
+
+def test_a_value_is_computed_when_it_is_asked_for() -> None:
+    with kerneltk.fuse() as fused:
+        x, k = fused(X, 2.0)
+        z = x * k if x.sum() > 3 else x
+        z += float(z.max())
+        z -= z.min().item()
+        assert np.asarray(z).min() == 0
+        rows = [row * 2 for row in z]
+    wanted = 2 * X + 2 * X.max()
+    np.testing.assert_allclose(z, wanted - wanted.min())
+    assert len(rows) == 5
+
+
+def test_writes_reach_the_arrays() -> None:
+    x = X.copy()
+    with kerneltk.fuse() as fused:
+        v = fused(x)
+        v += 1
+        v[0] = 0
+    wanted = X + 1
+    wanted[0] = 0
+    np.testing.assert_array_equal(x, wanted)
+    np.testing.assert_array_equal(v, wanted)
+
+
+def test_what_nobody_holds_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kerneltk.fusion import block
+
+    programs: list[Any] = []
+    own = block.finished
+
+    def finished(*args: Any) -> Any:
+        programs.append(own(*args))
+        return programs[-1]
+
+    monkeypatch.setattr(block, "finished", finished)
+    with kerneltk.fuse() as fused:
+        x = fused(X)
+        middle = np.exp(x)
+        r = middle + 1
+        del middle
+    (program,) = programs
+    assert [len(step.targets) for step in program.plan.steps] == [1]
+    np.testing.assert_allclose(r, np.exp(X) + 1)
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    with kerneltk.fuse() as fused:
+        q = fused(torch.ones(3)) * 2
+    assert isinstance(q + 1, torch.Tensor)
+    assert q.tolist() == [2, 2, 2]
+
+
+def test_overlap_is_an_error() -> None:
+    x = X.copy()
+    shared = pytest.raises(kerneltk.ArgumentValueError, match="shares memory")
+    with shared, kerneltk.fuse() as fused:
+        a, b = fused(x[1:], x[:-1])
+        a += b
+    np.testing.assert_array_equal(x, X)
+
+
+def test_an_exception_leaves_nothing() -> None:
+    x = X.copy()
+    block = kerneltk.fuse()
+    fused = block.__enter__()
+    v = fused(x)
+    v += 1
+    assert block.__exit__(ZeroDivisionError, ZeroDivisionError(), None) is None
+    np.testing.assert_array_equal(x, X)
+    with pytest.raises(kerneltk.UnsupportedError, match="ended"):
+        v + 1
+    with pytest.raises(kerneltk.UnsupportedError, match="records nothing any more"):
+        fused(x)
+
+
+def test_refusals() -> None:
+    wrong = pytest.raises(kerneltk.ArgumentTypeError, match="records arrays and numbers")
+    with wrong, kerneltk.fuse() as fused:
+        fused("text")
+    mixed = pytest.raises(kerneltk.UnsupportedError, match="two traces meet")
+    with mixed, kerneltk.fuse() as fused:
+        x = fused(X)
+        with kerneltk.fuse() as inner:
+            inner(Y) + x

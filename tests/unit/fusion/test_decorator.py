@@ -1,0 +1,326 @@
+"""The decorator: what it takes, what it traces, and what a repeated call touches."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.fusion import start
+from kerneltk.fusion.plan import kernels, rows
+
+from ..dry_gpu import TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@kerneltk.fuse
+def axpb(x: Any, a: Any = 2, b: Any = 1) -> Any:
+    """Scale and move."""
+    return a * x + b
+
+
+@pytest.fixture
+def traces(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The functions that were traced."""
+    found: list[Any] = []
+    own = start.traced
+
+    def traced(function: Any, *args: Any, **kwargs: Any) -> Any:
+        found.append(function)
+        return own(function, *args, **kwargs)
+
+    monkeypatch.setattr(start, "traced", traced)
+    return found
+
+
+def test_with_and_without_parentheses() -> None:
+    named = kerneltk.fuse(kernel_name="scaled")(axpb.__wrapped__)
+    plain = kerneltk.fuse()(axpb.__wrapped__)
+    for fused in (axpb, named, plain):
+        np.testing.assert_array_equal(fused(X), 2 * X + 1)
+    assert (axpb.name, named.name) == ("axpb", "scaled")
+    assert (axpb.__name__, axpb.__doc__) == ("axpb", "Scale and move.")
+    assert repr(named) == "<Fused scaled>"
+
+
+def test_arguments_by_name_and_defaults() -> None:
+    np.testing.assert_array_equal(axpb(X, b=3), 2 * X + 3)
+    np.testing.assert_array_equal(axpb(b=X, x=1.5, a=np.float32(2)), 3 + X)
+
+
+def test_other_numbers_of_arguments() -> None:
+    fused = kerneltk.fuse(lambda *arrays: sum(arrays))
+    for count in (1, 2, 3, 1, 2):
+        np.testing.assert_array_equal(fused(*[X] * count), X * count)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        axpb()
+    with pytest.raises(TypeError, match="takes from 1 to 3 positional arguments"):
+        axpb(X, 1, 2, 3)
+
+
+def test_methods() -> None:
+    class Scaler:
+        factor = 3.0
+
+        @kerneltk.fuse
+        def scaled(self, x: Any) -> Any:
+            return x * self.factor
+
+    np.testing.assert_array_equal(Scaler().scaled(X), X * 3)
+
+
+def test_new_shapes_and_numbers_are_not_traced(traces: list[Any]) -> None:
+    fused = kerneltk.fuse(lambda x, k: (x - x.mean(axis=0)) * k)
+    for shape in ((2, 3), (4, 5), (7, 2)):
+        for k in (1.0, 2.5):
+            x = np.random.default_rng(0).random(shape)
+            np.testing.assert_allclose(fused(x, k), (x - x.mean(axis=0)) * k)
+    assert len(traces) == 1
+    fused(X, 1.0)  # another dtype
+    fused(X.astype(np.float64), 3)  # an int
+    assert len(traces) == 3
+
+
+def test_what_was_decided_by_values_is_traced_again(traces: list[Any]) -> None:
+    def program(x: Any, n: Any, root: Any) -> Any:
+        for _ in range(n):
+            x = x * 2
+        return np.sqrt(x) if root else x
+
+    fused = kerneltk.fuse(program)
+    for n, root in ((1, True), (3, False), (1, True), (3, False), (3, True)):
+        np.testing.assert_array_equal(fused(X, n, root), program(X, n, root))
+    assert len(traces) == 3
+
+
+def test_broadcasting_that_changes_is_traced_again() -> None:
+    fused = kerneltk.fuse(lambda x, y: (x + y, x * 2))
+    for shapes in (((3, 1), (1, 4)), ((3, 4), (3, 4)), ((1, 4), (3, 1)), ((1, 1), (1, 1))):
+        x, y = (np.random.default_rng(1).random(shape) for shape in shapes)
+        total, double = fused(x, y)
+        np.testing.assert_array_equal(total, x + y)
+        np.testing.assert_array_equal(double, x * 2)
+
+
+def test_the_shortcut_takes_all_shapes(traces: list[Any]) -> None:
+    fused = kerneltk.fuse(lambda x, y: 2 * x + 3 * y)
+    for shapes in (
+        ((3, 4), (3, 4)),
+        ((3, 1), (1, 4)),
+        ((5,), ()),
+        ((0, 2), (2,)),
+        ((2, 2, 3), (3,)),
+    ):
+        x, y = (np.random.default_rng(2).random(shape) for shape in shapes)
+        np.testing.assert_allclose(fused(x, y), 2 * x + 3 * y)
+    assert len(traces) == 1
+    assert fused._shortcut.__name__ == "call"
+    found = fused(X, X)  # another dtype leaves it
+    assert found.dtype == np.float32
+    with pytest.raises(ValueError, match="broadcast"):
+        fused(np.ones(3), np.ones(4))
+
+
+def test_other_arguments_are_constants(traces: list[Any]) -> None:
+    def program(x: Any, mode: Any, axes: Any, other: Any) -> Any:
+        found = x.sum(axis=axes) if mode == "sum" else x.max(axis=axes)
+        return found if other is None else found + other
+
+    fused = kerneltk.fuse(program)
+    for mode, axes, other in (("sum", (0, 1), None), ("max", 0, None), ("max", 0, X[0])):
+        wanted = program(X, mode, axes, other)
+        np.testing.assert_array_equal(fused(X, mode, axes, other), wanted)
+    assert len(traces) == 3
+
+
+def test_arguments_that_cannot_be_taken() -> None:
+    with pytest.raises(kerneltk.ArgumentTypeError, match="is a list of arrays"):
+        axpb([X, X])
+    with pytest.raises(kerneltk.ArgumentTypeError, match="cannot be hashed"):
+        axpb(X, {"a": 1})
+    with pytest.raises(kerneltk.ArgumentTypeError, match="decorates a function"):
+        kerneltk.fuse(3)
+    with pytest.raises(kerneltk.SignatureError, match="not one"):
+        kerneltk.fuse(kernel_name="not one")
+
+
+def test_read_only_arguments_are_not_written_to() -> None:
+    x = np.ones(3)
+    x.flags.writeable = False
+
+    @kerneltk.fuse
+    def bump(x: Any) -> None:
+        x += 1
+
+    with pytest.raises(ValueError, match="read-only"):
+        bump(x)
+    np.testing.assert_array_equal(x, 1)
+
+
+def test_fused_functions_in_fused_functions() -> None:
+    outer = kerneltk.fuse(lambda x: axpb(x) * axpb(x, b=0))
+    np.testing.assert_array_equal(outer(X), (2 * X + 1) * (2 * X))
+    assert len(outer.explain(X).kernels) == 1
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    found = axpb(x)
+    assert isinstance(found, torch.Tensor)
+    assert found.tolist() == (2 * x + 1).tolist()
+
+    @kerneltk.fuse
+    def bump(x: Any) -> Any:
+        x += 1
+        return x, {"sum": x.sum(axis=1)}
+
+    same, parts = bump(x)
+    assert same is x
+    assert x[0].tolist() == [1, 2, 3]
+    assert parts["sum"].tolist() == [6, 15]
+
+
+def test_a_decorated_function_is_pickled() -> None:
+    again = pickle.loads(pickle.dumps(kerneltk.fuse(np.hypot)))
+    np.testing.assert_array_equal(again(X, 1), np.hypot(X, 1))
+
+
+def test_graphs_record_every_launch() -> None:
+    @kerneltk.fuse
+    def program(x: Any, k: Any) -> Any:
+        scaled = x * k
+        e = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
+        return scaled, e / e.sum(axis=-1, keepdims=True), scaled - scaled.mean(axis=0)
+
+    x = np.random.default_rng(3).random((64, 300))
+    with kerneltk.graph(x=x) as graph:
+        results = program(x, 2.0)
+    assert all(np.isnan(result).any() for result in results)  # nothing has run
+    for values in (x, x + 1):
+        graph.launch(x=values)
+        for found, wanted in zip(results, program.__wrapped__(values, 2.0), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_graphs_record_writes() -> None:
+    @kerneltk.fuse
+    def shift(x: Any) -> None:
+        x[1:] += x[:-1]
+
+    x = np.arange(6.0)
+    with kerneltk.graph() as graph:
+        shift(x)
+    np.testing.assert_array_equal(x, np.arange(6))
+    wanted = x.copy()
+    for _ in range(2):
+        graph.launch()
+        shift.__wrapped__(wanted)
+        np.testing.assert_array_equal(x, wanted)
+
+
+@pytest.mark.parametrize("case", ["tensor", "fallback", "overlap", "block"])
+def test_what_graphs_do_not_record(case: str) -> None:
+    torch = pytest.importorskip("torch")
+
+    @kerneltk.fuse
+    def add(x: Any, y: Any) -> None:
+        x += y
+
+    def block() -> None:
+        with kerneltk.fuse() as fused:
+            fused(X) + 1
+
+    x = np.arange(6.0)
+    calls = {
+        "tensor": lambda: axpb(torch.ones(3)),
+        "fallback": lambda: kerneltk.fuse(fallback=True)(lambda x: x[x > 0])(X),
+        "overlap": lambda: add(x[1:], x[:-1]),
+        "block": block,
+    }
+    with pytest.raises(kerneltk.UnsupportedError, match="record"), kerneltk.graph():
+        calls[case]()
+    np.testing.assert_array_equal(x, np.arange(6))
+
+
+def test_decorating_loads_little() -> None:
+    code = (
+        "import sys, kerneltk\n"
+        "kerneltk.fuse(lambda x: x)\n"
+        "print([n for n in sys.modules if n.startswith(('kerneltk.jit', 'cupy', 'jinja2'))])\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+# -- on a GPU that runs nothing ---------------------------------------------------------------
+
+
+@pytest.fixture
+def dry(gpu: DryGpu) -> Iterator[DryGpu]:  # noqa: F811
+    """The device; what was launched on it is not launched elsewhere."""
+    made = (kernels.elementwise_kernel, kernels.reduction_kernel, rows.row_kernel)
+    for known in made:
+        known.cache_clear()
+    yield gpu
+    for known in made:
+        known.cache_clear()
+
+
+def test_launches_on_a_gpu(dry: DryGpu) -> None:
+    import cupy
+
+    @kerneltk.fuse
+    def program(x: Any, row: Any) -> Any:
+        y = cupy.exp(x - cupy.max(x, axis=0)) + cupy.arange(x.shape[1])
+        return cupy.where(y > 0, y, row), x[::-1].T
+
+    x, row = dry.array(8, 16), dry.array(16)
+    for _ in range(2):
+        dry.launches.clear()
+        found, view = program(x, row)
+        assert len(dry.launches) == 2
+        assert isinstance(found, cupy.ndarray)
+        assert (found.shape, found.dtype, view.shape) == ((8, 16), np.float64, (16, 8))
+
+
+def test_rows_on_a_gpu(dry: DryGpu) -> None:
+    fused = kerneltk.fuse(lambda x: x / x.sum(axis=-1, keepdims=True))
+    fused(dry.array(256, 1000))
+    (launch,) = dry.launches
+    assert launch[1:7] == (256, 1, 1, 128, 1, 1)  # a block a row
+    dry.launches.clear()
+    fused(dry.array(300, 1024))
+    assert dry.launches[0][1:7] == (300, 1, 1, 128, 1, 1)
+
+
+def test_tensors_are_on_torchs_stream(dry: DryGpu) -> None:
+    fused = kerneltk.fuse(lambda x: x - x.mean(axis=0))
+    for _ in range(2):
+        dry.log.clear()
+        found = fused(dry.tensor(8, 16))
+        launches = [entry for entry in dry.log if entry[0] == "launch"]
+        assert launches == [("launch", TORCH)] * 2
+        assert isinstance(found, dry.torch.Tensor)
+
+
+def test_writes_on_a_gpu(dry: DryGpu) -> None:
+    @kerneltk.fuse
+    def program(x: Any) -> None:
+        x[1:] += 1
+
+    x = dry.array(8, 16)
+    program(x)
+    assert len(dry.launches) == 1
+
+
+def test_arrays_in_two_memories(dry: DryGpu) -> None:
+    with pytest.raises(kerneltk.ArgumentTypeError, match="arrays in a GPU and in host memory"):
+        kerneltk.fuse(lambda x, y: x + y)(dry.array(3), np.ones(3))

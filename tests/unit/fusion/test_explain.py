@@ -1,0 +1,65 @@
+"""What `explain` says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import kerneltk
+
+X = np.zeros((64, 256), np.float32)
+
+
+@kerneltk.fuse
+def centred(x: Any, w: Any) -> Any:
+    mean = x.mean(axis=0)
+    return (x - mean) * w
+
+
+def test_table() -> None:
+    shown = centred.explain(X, X[0])
+    lines = str(shown).split("\n")
+    assert lines[:3] == [
+        "centred: 2 kernels, 199,680 bytes; the floor is 132,096 bytes",
+        "  1. reduction over 64 x 256: reads argument 1 65,536; writes value 2 1,024",
+        "  2. elementwise over 64 x 256: reads argument 1 65,536, value 2 1,024, argument 2 1,024; "
+        "writes value 1 65,536",
+    ]
+    assert lines[3] == "  Kernel 1 ends here: what follows needs the whole 'sum'."
+    assert lines[4].strip().endswith("mean = x.mean(axis=0)")
+    assert lines[5].strip() == "^" * len("x.mean(axis=0)")
+    assert len(lines) == 6
+
+
+def test_numbers() -> None:
+    shown = centred.explain(X, X[0])
+    assert (shown.bytes, shown.floor) == (199_680, 132_096)
+    assert [kernel.kind for kernel in shown.kernels] == ["reduction", "elementwise"]
+    assert [kernel.loop for kernel in shown.kernels] == [(64, 256)] * 2
+    assert shown.kernels[0].reads == (("argument 1", X.nbytes),)
+
+
+def test_nothing_is_launched() -> None:
+    x = X.copy()
+
+    @kerneltk.fuse
+    def bump(x: Any) -> None:
+        x += 1
+
+    assert bump.explain(x).bytes == 2 * x.nbytes
+    assert not x.any()
+
+
+def test_writes_to_parts() -> None:
+    def program(x: Any) -> Any:
+        x[0] = 1
+        x[1:] += x[:-1]
+        return x
+
+    shown = kerneltk.fuse(program).explain(X)
+    (note,) = shown.notes
+    assert str(note).split("\n")[0] == (
+        "A part of argument 1 is written, which what follows may read."
+    )
+    assert "x[0] = 1" in str(note)

@@ -1,0 +1,85 @@
+"""From a function to a program: what names mean while it is traced."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy import arange, exp
+
+import kerneltk
+
+X = np.linspace(0.5, 2, 12).reshape(3, 4)
+
+
+def helper(x: Any) -> Any:
+    return np.arange(x.shape[0])[:, None] * exp(x)
+
+
+def test_helpers_see_traced_numpy() -> None:
+    fused = kerneltk.fuse(lambda x: helper(x) + arange(x.shape[1]))
+    for n in (3, 5):
+        x = np.ones((n, 4))
+        np.testing.assert_array_equal(fused(x), helper(x) + np.arange(4))
+    (programs,) = fused._programs.values()
+    assert len(programs) == 1  # extents are no constants
+
+
+def test_closures_and_defaults() -> None:
+    offset, table = 3.0, np.arange(4.0)
+
+    def program(x: Any, *, scale: Any = 2) -> Any:
+        return scale * x + offset + table[::-1]
+
+    np.testing.assert_array_equal(kerneltk.fuse(program)(X), program(X))
+    np.testing.assert_array_equal(kerneltk.fuse(program)(X, scale=5), program(X, scale=5))
+
+
+def recursive(x: Any, depth: int) -> Any:
+    return x if depth == 0 else recursive(np.sqrt(x), depth - 1)
+
+
+def test_recursion() -> None:
+    np.testing.assert_array_equal(kerneltk.fuse(recursive)(X, 3), recursive(X, 3))
+
+
+def test_constants_of_modules() -> None:
+    fused = kerneltk.fuse(lambda x: x * np.pi + math.e + np.float64(1) + np.inf * 0)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(fused(X), X * np.pi + math.e + 1 + np.inf * 0)
+
+
+def test_ufuncs_and_partial_objects_can_be_decorated() -> None:
+    np.testing.assert_allclose(kerneltk.fuse(np.hypot)(X, X), np.hypot(X, X), rtol=1e-15)
+
+
+def test_functions_of_cupy_are_numpys() -> None:
+    cupy = pytest.importorskip("cupy")
+    fused = kerneltk.fuse(lambda x: cupy.exp(x) + cupy.sum(x, axis=0) + cupy.arange(x.shape[1]))
+    np.testing.assert_allclose(fused(X), np.exp(X) + X.sum(axis=0) + np.arange(4))
+    refused = kerneltk.fuse(lambda x: cupy.fft.fft(x))
+    with pytest.raises(kerneltk.UnsupportedError, match=r"'cupy.fft.fft' is not fused"):
+        refused(X)
+
+
+def test_functions_of_cupyx() -> None:
+    special = pytest.importorskip("cupyx.scipy.special")
+    import scipy.special
+
+    fused = kerneltk.fuse(lambda x: special.erf(x))
+    np.testing.assert_allclose(fused(X), scipy.special.erf(X), rtol=1e-15)
+
+
+def test_a_traced_value_does_not_outlive_its_function() -> None:
+    kept: list[Any] = []
+
+    @kerneltk.fuse
+    def keep(x: Any) -> Any:
+        kept.append(x)
+        return x + 1
+
+    keep(X)
+    with pytest.raises(kerneltk.UnsupportedError, match="after its function has ended"):
+        kept[0] + 1

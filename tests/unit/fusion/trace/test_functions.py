@@ -1,0 +1,98 @@
+"""Reductions and other functions of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.fusion.trace.functions import _arange_size
+
+NAN = np.array([[1, np.nan, 3], [np.nan, 2, np.nan], [4, 5, 6.0]])
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8"])
+def test_reductions_have_numpys_dtypes(dtype: str) -> None:
+    x = np.array([[1, 0, 3], [4, 5, 6]]).astype(dtype)
+
+    def program(x: Any) -> Any:
+        return (
+            x.sum(axis=1), x.prod(axis=0), x.mean(axis=0), x.any(axis=1), x.all(),
+            x.var(axis=1), x.std(), np.count_nonzero(x), x.sum(dtype=np.complex128),
+        )  # fmt: skip
+
+    for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=2e-3)
+
+
+def test_nan() -> None:
+    def program(x: Any) -> Any:
+        return (
+            x.max(axis=1), x.min(), x.argmax(axis=1), x.argmin(axis=0), x.argmax(),
+            np.nansum(x, axis=0), np.nanprod(x), np.fmax(x, 2), x.clip(2, 4), np.nan_to_num(x),
+        )  # fmt: skip
+
+    for found, wanted in zip(kerneltk.fuse(program)(NAN), program(NAN), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_bfloat16() -> None:
+    x = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
+
+    def program(x: Any) -> Any:
+        return x * 2, x + 1.0, x + 1, np.exp(x), x.sum(axis=1), x.max(axis=0), x.mean(axis=1)
+
+    for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
+        assert found.dtype == np.asarray(wanted).dtype
+        np.testing.assert_allclose(
+            found.astype(np.float32), np.asarray(wanted).astype(np.float32), rtol=1e-2
+        )
+
+
+def test_arange_goes_on_as_numpys() -> None:
+    def program(x: Any, k: Any) -> Any:
+        return (
+            np.arange(x.shape[0]) + x, np.arange(1, 8, 2), np.arange(0.1, 1.0, 0.3) * k,
+            np.arange(k), np.arange(5, -1, -2)[::-1], np.arange(x.size, dtype=np.float32)[1:],
+        )  # fmt: skip
+
+    fused = kerneltk.fuse(program)
+    for size, k in ((3, 4), (3, 7), (9, 2)):
+        x = np.ones(size)
+        for found, wanted in zip(fused(x, k), program(x, k), strict=True):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("numbers", [(0, 5, 1), (0, 5, 2), (5, 0, -1), (0.0, 1.0, 0.1), (3, 1, 1)])
+def test_arange_has_numpys_size(numbers: tuple[float, float, float]) -> None:
+    assert _arange_size(*numbers) == len(np.arange(*numbers))
+
+
+def test_new_arrays() -> None:
+    def program(x: Any) -> Any:
+        return (
+            np.zeros_like(x), np.ones_like(x, dtype=np.int8), np.full_like(x, 2.5),
+            np.zeros((2, x.shape[1])), np.full(3, 7), np.ones(2, np.float32) * x[0, :2],
+        )  # fmt: skip
+
+    for found, wanted in zip(kerneltk.fuse(program)(NAN), program(NAN), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_reductions_with_masks_and_beginnings() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+
+    def program(x: Any) -> Any:
+        return (
+            x.sum(axis=1, where=x > 1), x.max(axis=1, initial=3, where=x < 5),
+            x.sum(initial=10), np.add.reduce(x), np.maximum.reduce(x, axis=1, keepdims=True),
+        )  # fmt: skip
+
+    for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
