@@ -156,8 +156,10 @@ static int64_t bytes_of(const struct array *array) {
     return bytes;
 }
 
-/* What a library's function raised is said by the launch in Python, which asks the library again. */
+/* What a library's function raised is said by the launch in Python, which asks the library again. What
+ * is no error of it, as an interrupt, leaves this one, too. */
 static enum step missed(void) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return FAILED;
     PyErr_Clear();
     return MISSED;
 }

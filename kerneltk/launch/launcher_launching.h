@@ -249,7 +249,8 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     return done ? 0 : -1;
 }
 
-/* Allocates an output by the library whose arrays the others are. */
+/* Allocates an output by the library whose arrays the others are; MISSED where what it makes has no
+ * memory, as under torch's modes and transformations. */
 static enum step allocate_foreign(struct call *c, const Plan *p, PyObject *dtype, int is_on_host,
                                   struct array *array) {
     PyObject *device = is_on_host ? Py_NewRef(Py_None) : PyLong_FromLongLong(c->device), *made = NULL;
@@ -257,7 +258,10 @@ static enum step allocate_foreign(struct call *c, const Plan *p, PyObject *dtype
         made = PyObject_CallFunctionObjArgs(c->library->allocate, p->shape, dtype, p->order, device, NULL);
     Py_XDECREF(device);
     struct dl_tensor tensor;
-    if (!own(c, made) || c->library->table->read(made, &tensor)) return FAILED;
+    if (!own(c, made)) return FAILED;
+    if (library_of(Py_TYPE(made)) != c->library) return MISSED;
+    if (c->library->table->read(made, &tensor)) return missed();
+    if (!tensor.data) return MISSED;
     array->object = made;
     array->address = (uintptr_t)tensor.data + tensor.byte_offset;
     return GO;
