@@ -185,8 +185,8 @@ def test_errors_leave_no_reference() -> None:
     def every() -> None:
         for call in (
             lambda: kernel(X), lambda: kernel(X, y), lambda: kernel(X, wrong=1),
-            lambda: kernel("x"), lambda: raw(1, 32, (X, y, 12)), lambda: raw(1, 32, (X, y)), lambda: grid(X, y, 12),
-            lambda: grid(X, y, None), lambda: added(X, X), lambda: added(X, X, out=y),
+            lambda: kernel("x"), lambda: raw(1, 32, (X, y, 12)), lambda: raw(1, 32, (X, y)),
+            lambda: grid(X, y, 12), lambda: grid(X, y, None), lambda: added(X, X), lambda: added(X, X, out=y),
         ):  # fmt: skip
             outcome(call)
 

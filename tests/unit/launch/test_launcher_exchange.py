@@ -283,6 +283,23 @@ def test_an_interrupt_is_no_refusal(lent: type[Lent], monkeypatch: pytest.Monkey
     assert not y.array.any()
 
 
+def test_what_a_library_changes_while_it_is_asked_is_read_afterwards(
+    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 4 * x", "changed_lent")
+    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
+    kernel(x, y), kernel(x, y)
+    y.requires_grad = True
+
+    def change(asked: Lent) -> bool:
+        x.array = np.arange(10.0, 15.0)
+        return False
+
+    monkeypatch.setattr(Lent, "locked", property(change))
+    kernel(x, y)
+    assert y.array.tolist() == [40, 44, 48, 52, 56]
+
+
 def test_nothing_leaks(lent: type[Lent]) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 3 * x", "counted_lent")
     x, y = lent(np.arange(5.0)), lent(np.zeros(5))
