@@ -57,6 +57,7 @@ class ExchangeLibrary(NamedTuple):
 
 
 Reader = Callable[[ExchangeLibrary], object]
+"""Called by one thread at a time; it tells nobody itself."""
 
 _lock = threading.Lock()
 _libraries: list[ExchangeLibrary] = []
@@ -67,18 +68,16 @@ def tell_of(library: ExchangeLibrary) -> None:
     """Tell all readers, and those to come, of a library; once for each."""
     with _lock:
         _libraries.append(library)
-        readers = list(_readers)
-    for reader in readers:
-        reader(library)
+        for reader in _readers:
+            reader(library)
 
 
 def read_by(reader: Reader) -> None:
     """Tell a reader of all libraries that are known, and of those to come."""
     with _lock:
         _readers.append(reader)
-        known = list(_libraries)
-    for library in known:
-        reader(library)
+        for library in _libraries:
+            reader(library)
 
 
 _CODES = {0: "int", 1: "uint", 2: "float", 5: "complex"}

@@ -268,11 +268,19 @@ class TorchLibrary:
         """Return the address of new memory and the tensor of bytes that owns it.
 
         Torch knows whose memory it is then: it is not given to others before the stream is done
-        with it, and memory that is allocated in a graph's capture stays the graph's.
+        with it, and memory that is allocated in a graph's capture stays the graph's. Raises
+        ArgumentValueError where torch makes tensors without memory.
         """
         torch = sys.modules["torch"]
         block = torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", device))
-        return int(block.data_ptr()), block
+        address = int(block.data_ptr()) if type(block) is torch.Tensor else 0
+        if size and not address:
+            raise ArgumentValueError(
+                "Memory for a result cannot be allocated: torch makes tensors without memory "
+                "here, as it does under 'FakeTensorMode'.\n"
+                "  Hint: leave that mode for the call."
+            )
+        return address, block
 
     def on_stream(self, stream: int, device: int) -> AbstractContextManager[Any]:
         """Return a context in which torch allocates in a stream's order."""

@@ -284,7 +284,10 @@ static enum step call_for_number(PyObject *function, int64_t *number) {
 static enum step read_arguments(Launcher *l, struct call *c) {
     unsigned every = 0;
     int read = 0;
-    if (c->library && c->has_own) return MISSED;
+    if (c->library) {
+        enum step step = c->has_own ? MISSED : check_writes(l, c);
+        if (step != GO) return step;
+    }
     for (int k = 0; k < l->leaf_count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
         if (leaf->marshal == ADDRESS && leaf->is_given) {

@@ -18,6 +18,37 @@ static PyObject *str_launch_new, *str_shortcut, *str_shortcut_out, *str_is_raw, 
 static PyObject *str_call, *str_call_kind;
 static int are_by_methods; /* whether all calls are those of the methods */
 
+#if PY_VERSION_HEX < 0x030C0000
+/* Python's own flag for these calls stays where a program sets another `__call__` of a class: the method
+ * that the class had is compared. Later versions drop the flag. */
+#define MOST_CLASSES 16
+static struct {
+    PyTypeObject *type;
+    PyObject *method;
+} classes[MOST_CLASSES];
+static int class_count;
+
+static int has_own_method(PyTypeObject *type) {
+    for (int k = 0; k < class_count; ++k)
+        if (classes[k].type == type) return _PyType_Lookup(type, str_call) == classes[k].method;
+    return 0;
+}
+
+static int add_class(PyTypeObject *type) {
+    PyObject *method = _PyType_Lookup(type, str_call);
+    if (class_count == MOST_CLASSES || !method) {
+        PyErr_SetString(PyExc_ValueError, "no method '__call__', or too many classes");
+        return 0;
+    }
+    classes[class_count].type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+    classes[class_count++].method = Py_NewRef(method);
+    return 1;
+}
+#else
+static int has_own_method(PyTypeObject *type) { return type != NULL; }
+static int add_class(PyTypeObject *type) { return type != NULL; }
+#endif
+
 /* Whether `out` is the only keyword. */
 static int is_out(PyObject *names) {
     return PyTuple_GET_SIZE(names) == 1 && PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), str_out) == 0;
@@ -140,7 +171,7 @@ static PyObject *call_kernel(enum call_kind kind, PyObject *kernel, PyObject *co
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     PyObject *result = NULL, *words = names && PyTuple_GET_SIZE(names) ? names : NULL;
     enum step step = SLOW;
-    if (!__atomic_load_n(&are_by_methods, __ATOMIC_ACQUIRE)) {
+    if (!__atomic_load_n(&are_by_methods, __ATOMIC_ACQUIRE) && has_own_method(Py_TYPE(kernel))) {
         switch (kind) {
         case ON_GRID: step = call_on_grid(kernel, args, count, words, &result); break;
         case CONFIGURED: step = call_configured(kernel, args, count, words, &result); break;
@@ -223,6 +254,7 @@ static PyObject *call_by_kind(PyObject *module, PyObject *type) {
         PyErr_SetString(PyExc_TypeError, "no subclass of 'Called'");
         return NULL;
     }
+    if (!add_class((PyTypeObject *)type)) return NULL;
     /* Python leaves the flag out where a class in Python has `__call__`, which might say another thing. */
     ((PyTypeObject *)type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
     PyType_Modified((PyTypeObject *)type);

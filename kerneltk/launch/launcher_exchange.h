@@ -156,8 +156,10 @@ static int64_t bytes_of(const struct array *array) {
     return bytes;
 }
 
-/* What a library's function raised is said by the launch in Python, which asks the library again. */
+/* What a library's function raised is said by the launch in Python, which asks the library again. What
+ * is no error of it, as an interrupt, leaves this one, too. */
 static enum step missed(void) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return FAILED;
     PyErr_Clear();
     return MISSED;
 }
@@ -190,6 +192,17 @@ static enum step add_foreign(Launcher *l, struct call *c, const struct leaf *lea
     return GO;
 }
 
+/* Whether a kernel may write to all outputs of the call's library. This is asked before any array is read:
+ * what runs in Python lets other threads change the shapes and memory of tensors. */
+static enum step check_writes(Launcher *l, const struct call *c) {
+    for (int k = 0; k < l->leaf_count; ++k) {
+        const struct leaf *leaf = &l->leaves[k];
+        if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written) continue;
+        if (may_write(c->library, c->values[k]) <= 0) return missed();
+    }
+    return GO;
+}
+
 /* As read_array, for an array of the call's library. */
 static enum step read_foreign(Launcher *l, struct call *c, int index) {
     const struct library *library = c->library;
@@ -213,7 +226,6 @@ static enum step read_foreign(Launcher *l, struct call *c, int index) {
     array->itemsize = tensor.bits / 8;
     if (!tensor.data && bytes_of(array)) return MISSED; /* wrapped, or without memory */
     if (is_lazy(library, array->object, tensor.code) || is_beyond(library, array)) return missed();
-    if (leaf->is_written && may_write(library, array->object) <= 0) return missed();
     return l->has_plans ? add_foreign(l, c, leaf, array) : GO;
 }
 

@@ -296,7 +296,8 @@ static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
     return makers;
 }
 
-/* Allocates outputs by the library whose arrays the others are. */
+/* Allocates outputs by the library whose arrays the others are; MISSED where what it makes has no memory, as
+ * under torch's modes and transformations. */
 static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
     PyObject *makers = makers_of(l, c, p);
     if (!own(c, makers)) return FAILED;
@@ -307,7 +308,10 @@ static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
         PyObject *maker = PyTuple_GET_ITEM(makers, k);
         PyObject *made = PyObject_Call(PyTuple_GET_ITEM(maker, 0), PyTuple_GET_ITEM(maker, 1),
                                        PyTuple_GET_ITEM(maker, 2));
-        if (!own(c, made) || c->library->table->read(made, &tensor)) return FAILED;
+        if (!own(c, made)) return FAILED;
+        if (library_of(Py_TYPE(made)) != c->library) return MISSED;
+        if (c->library->table->read(made, &tensor)) return missed();
+        if (!tensor.data) return MISSED;
         c->values[index] = made;
         c->arrays[index].address = (uintptr_t)tensor.data + tensor.byte_offset;
     }

@@ -17,6 +17,7 @@ from kerneltk import (
     ReductionKernel,
     jit,
 )
+from kerneltk.interop.torch_tensors import TorchLibrary
 
 from ..front_ends import each_front_end, size_of_output
 
@@ -173,3 +174,12 @@ def test_a_view_may_end_with_its_storage(torch: Any) -> None:
     base = torch.arange(12.0).reshape(3, 4)
     assert torch.equal(TWICE(base[1:, ::3]), 2 * base[1:, ::3])
     assert TWICE(base[3:]).shape == (0, 4)
+
+
+def test_memory_is_not_taken_of_fake_tensors(torch: Any) -> None:
+    fake = pytest.importorskip("torch._subclasses.fake_tensor")
+    with (
+        fake.FakeTensorMode(),
+        pytest.raises(ArgumentValueError, match="Memory for a result cannot be allocated"),
+    ):
+        TorchLibrary().allocate(8, 0)

@@ -148,6 +148,20 @@ def test_subclasses_have_their_own_calls() -> None:
     assert plain(X) == "set"
 
 
+def test_another_method_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 5", "replaced_calls")
+    grid: Any = doubled[1, 32]
+    y = np.zeros_like(X)
+    both: list[tuple[Any, tuple[Any, ...]]] = [(kernel, (X,)), (grid, (X, y, 12)), (added, (X, X))]
+    for one, given in both:
+        one(*given), one(*given)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(one), "__call__", lambda self, *args, **words: "replaced")
+            assert one(*given) == "replaced"
+        result = one(*given)
+        assert isinstance(result, np.ndarray) or y.tolist() == (2 * X).tolist()
+
+
 def test_kernels_are_copied_and_pickled() -> None:
     kernels = [
         kerneltk.ElementwiseKernel("T x", "T y", "y = x + 7", "pickled_calls"),

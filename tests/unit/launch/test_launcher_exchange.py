@@ -55,8 +55,7 @@ _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 class Lent:
     """NumPy's memory as another library's array."""
 
-    refused: str = ""
-    is_lazy = requires_grad = locked = False
+    refused = is_lazy = requires_grad = locked = has_no_memory = False
     device_type, lanes, owned, first = 1, 1, 1 << 40, 0
 
     def __init__(self, array: Any) -> None:
@@ -76,10 +75,12 @@ class Lent:
 @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DlTensor))
 def read_lent(lent: Lent, tensor: Any) -> int:
     if lent.refused:
-        raise RuntimeError(lent.refused)  # ctypes prints it
+        return -1
     array, out = lent.array, tensor.contents
     out.data, out.device_type, out.device = array.ctypes.data - 8, lent.device_type, 0
     out.byte_offset, out.ndim, out.lanes = 8, array.ndim, lent.lanes
+    if lent.has_no_memory:
+        out.data = out.byte_offset = 0
     out.code, out.bits = _CODES[array.dtype.kind], 8 * array.itemsize
     out.shape, out.strides = ctypes.addressof(lent.shape), ctypes.addressof(lent.steps)
     return 0
@@ -95,13 +96,23 @@ def note(written: list[Lent]) -> None:
         lent.written += 1
 
 
+spoilt_outputs: dict[str, Any] = {}
+
+
 def maker(shape: tuple[int, ...], dtype: Any, order: str, device: Any) -> Any:
     assert device is None
 
     def make(*args: Any, order: str) -> Lent:
-        return Lent(np.empty(*args, order=order))  # type: ignore[call-overload]
+        made = Lent(np.empty(*args, order=order))  # type: ignore[call-overload]
+        for name, value in spoilt_outputs.items():
+            setattr(made, name, value)
+        return made
 
     return make, (shape, dtype), {"order": order}
+
+
+class Unknown(Lent):
+    """A type of the library's that nobody was told of."""
 
 
 @cache
@@ -245,6 +256,54 @@ def test_libraries_are_not_mixed(lent: type[Lent]) -> None:
         assert np.asarray(result.array if is_fast(result) else result).tolist() == (x + x).tolist()
 
 
+@pytest.mark.parametrize("name", ["refused", "__class__", "has_no_memory"])
+def test_outputs_without_memory_are_pythons(
+    lent: type[Lent], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 7 * x", "no_memory_lent")
+    x = lent(np.arange(5.0))
+    kernel(x)
+    assert is_fast(kernel(x))
+    spoilt = {"refused": True, "__class__": Unknown, "has_no_memory": True}
+    monkeypatch.setitem(spoilt_outputs, name, spoilt[name])
+    result = kernel(x)
+    assert not is_fast(result)
+    assert result.tolist() == (7 * x.array).tolist()
+
+
+def test_an_interrupt_is_no_refusal(lent: type[Lent], monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 9 * x", "interrupted_lent")
+    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
+    kernel(x, y), kernel(x, y)
+    y.array[:] = 0
+    y.requires_grad = True
+
+    def interrupt(lent: Lent) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Lent, "locked", property(interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        kernel(x, y)
+    assert not y.array.any()
+
+
+def test_what_a_library_changes_while_it_is_asked_is_read_afterwards(
+    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 4 * x", "changed_lent")
+    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
+    kernel(x, y), kernel(x, y)
+    y.requires_grad = True
+
+    def change(asked: Lent) -> bool:
+        x.array = np.arange(10.0, 15.0)
+        return False
+
+    monkeypatch.setattr(Lent, "locked", property(change))
+    kernel(x, y)
+    assert y.array.tolist() == [40, 44, 48, 52, 56]
+
+
 def test_nothing_leaks(lent: type[Lent]) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 3 * x", "counted_lent")
     x, y = lent(np.arange(5.0)), lent(np.zeros(5))
@@ -363,3 +422,31 @@ def test_tensors_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
         outcomes.append([[outcome(call) for _ in range(3)] for call in programs])
     for k, (in_python, by_launcher) in enumerate(zip(*outcomes, strict=True)):
         assert by_launcher == in_python, k
+
+
+@pytest.mark.parametrize("name", ["fake", "grad", "functionalize"])
+def test_results_where_torch_makes_tensors_without_memory(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    fake = pytest.importorskip("torch._subclasses.fake_tensor")
+    x, one = torch.arange(5.0), torch.tensor(1.0)
+    seen: list[Any] = []
+    for mode in ("python", "compiled"):
+        monkeypatch.setenv("KERNELTK_LAUNCHER", mode)
+        get_settings.cache_clear()
+        kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 5 * x", f"{mode}_{name}")
+        kernel(x), kernel(x)
+
+        def call(value: Any, kernel: Any = kernel) -> Any:
+            result = kernel(x)
+            seen.append((type(result), tuple(result.shape)))
+            return result.sum() * value
+
+        if name == "fake":
+            with fake.FakeTensorMode(allow_non_fake_inputs=True):
+                call(2)
+        else:
+            assert getattr(torch.func, name)(call)(one).item() == 50
+        assert kernel(x).tolist() == (5 * x).tolist()
+    assert seen[0] == seen[1]
