@@ -208,17 +208,18 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
     """
     numbers: dict[tuple[int, int, str], int] = {}
     identities: dict[str, tuple[int, int]] = {}
+    searched: dict[str, list[tuple[str, str, _Header]]] = {}  # by name: many include the same
+    files = _Files()
     queue: list[tuple[str, _Directives]] = [(".", directives)]
     for own_directory, pending in queue:  # which grows on the way
         for quoted, name, framed in pending:
             parts.append(framed)
-            directories = [own_directory, *search] if quoted else search
-            paths = [f"{directory}/{name}" for directory in directories]
-            for path in [name] if os.path.isabs(name) else paths:
-                header = _read_header(path)
-                if header is None:
-                    continue
-                directory, base = os.path.split(path)
+            found = searched.get(name)
+            if found is None:
+                found = searched[name] = files.named(search, name)
+            if quoted and not os.path.isabs(name):
+                found = files.named([own_directory], name) + found
+            for directory, base, header in found:
                 # Not the path: "../d/x.h" in d/x.h would give a new one each time round.
                 identity = identities.get(directory)
                 if identity is None:
@@ -231,6 +232,35 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
                 parts.append(b"+" + header.digest)
                 queue.append((directory, header.directives))
             parts.append(b".")
+
+
+class _Files:
+    """What lies in directories while one key is made."""
+
+    def __init__(self) -> None:
+        # Most names have a directory in front, which most directories do not have: that is asked
+        # once, and not for each name.
+        self._exists: dict[str, bool] = {}
+
+    def named(self, directories: Iterable[str], name: str) -> list[tuple[str, str, _Header]]:
+        """Return directory, base name and content of each file that a name means in directories."""
+        if os.path.isabs(name):
+            header = _read_header(name)
+            return [] if header is None else [(*os.path.split(name), header)]
+        found = []
+        inner, _, base = name.rpartition("/")
+        for around in directories:
+            directory = f"{around}/{inner}" if inner else around
+            if inner:
+                exists = self._exists.get(directory)
+                if exists is None:
+                    exists = self._exists[directory] = os.path.isdir(directory)
+                if not exists:
+                    continue
+            header = _read_header(f"{directory}/{base}")
+            if header is not None:
+                found.append((directory, base, header))
+        return found
 
 
 def file_stamp(path: str | os.PathLike[str]) -> tuple[object, ...]:
