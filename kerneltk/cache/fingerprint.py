@@ -213,6 +213,7 @@ class _Tree(NamedTuple):
     absent: tuple[str, ...]
 
     def is_current(self) -> bool:
+        """Whether all of it is as it was."""
         return all(_stamp_of(path) == stamp for path, stamp in self.files) and not any(
             map(os.path.isdir, self.absent)
         )
@@ -286,8 +287,10 @@ class _Files:
 
     def asked(self) -> tuple[tuple[tuple[str, _Stamp | None], ...], tuple[str, ...]]:
         """Return the files that were asked for, with their stamps, and the missing directories."""
-        headers = self._headers.items()
-        files = tuple((path, header and header.stamp) for path, header in headers)
+        files = tuple(
+            (path, None if header is None else header.stamp)
+            for path, header in self._headers.items()
+        )
         return files, tuple(path for path, exists in self._exists.items() if not exists)
 
     def named(self, directories: Iterable[str], name: str) -> list[tuple[str, str, _Header]]:
