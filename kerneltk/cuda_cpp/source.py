@@ -133,7 +133,20 @@ class RawSource:
         """Return the path of a header that is the user's own: beside the file, or found by its
         name in quotes in a directory that the options name.
         """
-        if not is_quoted or _has_stand_in(name):
+        if not is_quoted:
+            return None
+        asked = source.directory, name
+        if asked not in self._paths:
+            self._paths[asked] = self._find_path(source, name)
+        return self._paths[asked]
+
+    @cached_property
+    def _paths(self) -> dict[tuple[str, str], str | None]:
+        """The user's own headers, by directory and name; they stay as they were found."""
+        return {}
+
+    def _find_path(self, source: RawSource, name: str) -> str | None:
+        if _has_stand_in(name):
             return None
         own = [path for path in (source.directory, self.directory) if path] or [os.getcwd()]
         for directory in (*own, *named_in_options(self.options)[0]):
