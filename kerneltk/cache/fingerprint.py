@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
 
@@ -55,13 +56,14 @@ _SETTLED_NS = 2_000_000_000
 
 _Directive = tuple[bool, str, bytes]  # whether in quotes, the name, both as bytes of the key
 _Directives = tuple[_Directive, ...]
+_Stamp = tuple[int, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
     """A header's content, for as long as the file's stamp stays the same."""
 
-    stamp: tuple[int, ...]
+    stamp: _Stamp
     digest: bytes
     directives: _Directives
 
@@ -200,25 +202,64 @@ def _directive(is_quoted: bool, name: bytes) -> _Directive:
     return is_quoted, os.fsdecode(name), b"".join(parts)
 
 
+class _Tree(NamedTuple):
+    """What the headers reached from some directives add to a key, for as long as each file that was
+    looked for is what it was: `files` by their stamps, None where there was none; `absent` are
+    directories that there were not, and in which nothing was looked for.
+    """
+
+    data: bytes
+    files: tuple[tuple[str, _Stamp | None], ...]
+    absent: tuple[str, ...]
+
+    def is_current(self) -> bool:
+        """Whether all of it is as it was."""
+        return all(_stamp_of(path) == stamp for path, stamp in self.files) and not any(
+            map(os.path.isdir, self.absent)
+        )
+
+
+_trees: dict[tuple[_Directives, tuple[str, ...]], _Tree] = {}
+_MOST_TREES = 256
+
+
 def _add_headers(parts: list[bytes], directives: _Directives, search: list[str]) -> None:
     """Add name and content of every header that is reached from `directives`.
 
-    Each directive gives its name, a mark and content for every file it can mean, and an end mark;
-    files met again give their number, so that no two trees of headers give the same bytes.
+    Most sources include the same, so what was added is kept.
     """
+    key = directives, tuple(search)
+    tree = _trees.get(key)
+    if tree is None or not tree.is_current():
+        _trees.pop(key, None)
+        files = _Files()
+        added = _headers_of(directives, search, files)
+        tree = _Tree(b"".join(added), *files.asked())
+        if files.is_settled:
+            if len(_trees) >= _MOST_TREES:
+                _trees.clear()
+            _trees[key] = tree
+    parts.append(tree.data)
+
+
+def _headers_of(directives: _Directives, search: list[str], files: _Files) -> list[bytes]:
+    """Each directive gives its name, a mark and content for every file it can mean, and an end
+    mark; files met again give their number, so that no two trees of headers give the same bytes.
+    """
+    parts: list[bytes] = []
     numbers: dict[tuple[int, int, str], int] = {}
     identities: dict[str, tuple[int, int]] = {}
+    searched: dict[str, list[tuple[str, str, _Header]]] = {}  # by name: many include the same
     queue: list[tuple[str, _Directives]] = [(".", directives)]
     for own_directory, pending in queue:  # which grows on the way
         for quoted, name, framed in pending:
             parts.append(framed)
-            directories = [own_directory, *search] if quoted else search
-            paths = [f"{directory}/{name}" for directory in directories]
-            for path in [name] if os.path.isabs(name) else paths:
-                header = _read_header(path)
-                if header is None:
-                    continue
-                directory, base = os.path.split(path)
+            found = searched.get(name)
+            if found is None:
+                found = searched[name] = files.named(search, name)
+            if quoted and not os.path.isabs(name):
+                found = files.named([own_directory], name) + found
+            for directory, base, header in found:
                 # Not the path: "../d/x.h" in d/x.h would give a new one each time round.
                 identity = identities.get(directory)
                 if identity is None:
@@ -231,6 +272,55 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
                 parts.append(b"+" + header.digest)
                 queue.append((directory, header.directives))
             parts.append(b".")
+    return parts
+
+
+class _Files:
+    """What lies in directories while one key is made."""
+
+    def __init__(self) -> None:
+        # Most names have a directory in front, which most directories do not have: that is asked
+        # once, and not for each name.
+        self._exists: dict[str, bool] = {}
+        self._headers: dict[str, _Header | None] = {}
+        self.is_settled = True  # whether a change of any of them will show in its stamp
+
+    def asked(self) -> tuple[tuple[tuple[str, _Stamp | None], ...], tuple[str, ...]]:
+        """Return the files that were asked for, with their stamps, and the missing directories."""
+        files = tuple(
+            (path, None if header is None else header.stamp)
+            for path, header in self._headers.items()
+        )
+        return files, tuple(path for path, exists in self._exists.items() if not exists)
+
+    def named(self, directories: Iterable[str], name: str) -> list[tuple[str, str, _Header]]:
+        """Return directory, base name and content of each file that a name means in directories."""
+        if os.path.isabs(name):
+            header = self._read(name)
+            return [] if header is None else [(*os.path.split(name), header)]
+        found = []
+        inner, _, base = name.rpartition("/")
+        for around in directories:
+            directory = f"{around}/{inner}" if inner else around
+            if inner:
+                exists = self._exists.get(directory)
+                if exists is None:
+                    exists = self._exists[directory] = os.path.isdir(directory)
+                if not exists:
+                    continue
+            header = self._read(f"{directory}/{base}")
+            if header is not None:
+                found.append((directory, base, header))
+        return found
+
+    def _read(self, path: str) -> _Header | None:
+        if path in self._headers:
+            return self._headers[path]
+        header = self._headers[path] = _read_header(path)
+        # A file that is there and cannot be read has no stamp of ours.
+        is_kept = _headers.get(path) is header if header else _stamp_of(path) is None
+        self.is_settled = self.is_settled and is_kept
+        return header
 
 
 def file_stamp(path: str | os.PathLike[str]) -> tuple[object, ...]:
@@ -260,19 +350,34 @@ def _identify(directory: str) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
+def _stamp(status: os.stat_result) -> _Stamp | None:
+    """Return what is another whenever a regular file is; None of anything else."""
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return (
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_size,
+        status.st_ino,
+        status.st_dev,
+    )
+
+
+def _stamp_of(path: str) -> _Stamp | None:
+    """Return the stamp of the regular file at a path, or None where there is none."""
+    try:
+        return _stamp(os.stat(path))
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
+
+
 def _read_header(path: str) -> _Header | None:
     """Return a file's content, or None where there is no readable regular file."""
     try:
         status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
+        stamp = _stamp(status)
+        if stamp is None:
             return None
-        stamp = (
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            status.st_size,
-            status.st_ino,
-            status.st_dev,
-        )
         known = _headers.get(path)
         if known is not None and known.stamp == stamp:
             return known

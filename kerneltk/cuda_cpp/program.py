@@ -110,6 +110,7 @@ class RawProgram:
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
+        self._requests: dict[tuple[str, ...], list[Request]] = {}  # by what was added
         # What the compiler does not find by its name, and what it says of that.
         self._left_out: dict[BackendName, dict[str, str]] = {}
         self._c_symbols: dict[str, str] = {}
@@ -189,8 +190,15 @@ class RawProgram:
 
     # -- what is asked of the compiler ---------------------------------------------------------
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> Sequence[Request]:
         """Return the kernels and variables that the object code has to offer."""
+        added = self._added
+        known = self._requests.get(added)
+        if known is None:
+            known = self._requests[added] = self._find_requests(added)
+        return known
+
+    def _find_requests(self, added: tuple[str, ...]) -> list[Request]:
         kernels: dict[str, Request] = {}
         c_kernels: dict[str, Request] = {}
         variables: dict[str, Request] = {}
@@ -214,7 +222,7 @@ class RawProgram:
                 else kernels[name]
                 for name in self.expressions
             } | c_kernels
-        kernels.update((name, Request(name)) for name in self._added)
+        kernels.update((name, Request(name)) for name in added)
         return [*kernels.values(), *variables.values()]
 
     def unit(self, backend: Capabilities) -> TranslationUnit:

@@ -46,7 +46,12 @@ _LINKER_NAMES = re.compile(
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
-_SHIMS = (_HOST_INCLUDES, INCLUDE_DIRECTORY / "nvrtc")
+_SHIMS = (str(_HOST_INCLUDES), str(INCLUDE_DIRECTORY / "nvrtc"))
+
+
+def _has_stand_in(name: str) -> bool:
+    """Whether the package has a header of that name in the place of CUDA's."""
+    return any(os.path.isfile(os.path.join(directory, name)) for directory in _SHIMS)
 
 
 def plain_name(expression: str) -> str:
@@ -128,7 +133,20 @@ class RawSource:
         """Return the path of a header that is the user's own: beside the file, or found by its
         name in quotes in a directory that the options name.
         """
-        if not is_quoted or any((directory / name).is_file() for directory in _SHIMS):
+        if not is_quoted:
+            return None
+        asked = source.directory, name
+        if asked not in self._paths:
+            self._paths[asked] = self._find_path(source, name)
+        return self._paths[asked]
+
+    @cached_property
+    def _paths(self) -> dict[tuple[str, str], str | None]:
+        """The user's own headers, by directory and name; they stay as they were found."""
+        return {}
+
+    def _find_path(self, source: RawSource, name: str) -> str | None:
+        if _has_stand_in(name):
             return None
         own = [path for path in (source.directory, self.directory) if path] or [os.getcwd()]
         for directory in (*own, *named_in_options(self.options)[0]):
@@ -226,7 +244,7 @@ class RawSource:
         directories = named_in_options(self.options)[0]
         for source in (self, *self.included):
             for include in source.summary.includes if directories else ():
-                if include.is_quoted or any((shim / include.name).is_file() for shim in _SHIMS):
+                if include.is_quoted or _has_stand_in(include.name):
                     continue
                 paths = [Path(directory, include.name) for directory in directories]
                 path = next((path for path in paths if path.is_file()), None)

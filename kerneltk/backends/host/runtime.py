@@ -322,7 +322,15 @@ def set_time_limit(milliseconds: int) -> None:
 
     A launch that takes longer is ended within an eighth of the limit, and returns 3.
     """
-    _foreign(_ready(), "kt_set_time_limit", None, ctypes.c_longlong)(milliseconds)
+    _time_limit()(milliseconds)
+
+
+@cache
+def _time_limit() -> Callable[[int], None]:
+    function: Callable[[int], None] = _foreign(
+        _ready(), "kt_set_time_limit", None, ctypes.c_longlong
+    )
+    return function
 
 
 @cache

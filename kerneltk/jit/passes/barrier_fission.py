@@ -52,8 +52,8 @@ def fission(kernel: ir.Function, callees: Mapping[str, ir.Function]) -> ir.Funct
 class _Splitter:
     def __init__(self, function: ir.Function, callees: Mapping[str, ir.Function]) -> None:
         self._function = function
+        self._callees = callees
         self._types: dict[str, Type] = dict(function.locals)
-        self._uniformity = Uniformity(function, callees)
         self._memory, self._body = ir.taken_out(function.body, _is_block_memory)
         self._is_open: set[int] = set()  # statements that become the block's, by identity
         self._needed: set[str] = set()  # variables that have to be the block's
@@ -93,6 +93,11 @@ class _Splitter:
             per_thread=per_thread,
             is_split=True,
         )
+
+    @cached_property
+    def _uniformity(self) -> Uniformity:
+        """What is the same in all threads; most kernels have no barrier, and do not ask."""
+        return Uniformity(self._function, self._callees)
 
     # -- memory --
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -458,6 +459,99 @@ def test_a_header_written_just_now_is_read_again(tmp_path: Path, read: list[str]
     before = key_of("#include <x.h>", tmp_path)
     assert key_of("#include <x.h>", tmp_path) == before
     assert read == ["x.h", "x.h"]
+
+
+# What was added for headers is kept while each file that was looked for is what it was.
+
+
+@pytest.fixture
+def tree(tmp_path: Path, settled: None) -> Path:
+    """Two directories, with a header that includes another one; their key is known."""
+    write(tmp_path / "one" / "a.h", "#include <part/b.h>\n#include <c.h>")
+    write(tmp_path / "two" / "part" / "b.h", "int b;")
+    write(tmp_path / "two" / "c.h", '#include "d.h"')
+    return tmp_path
+
+
+def key_of_tree(root: Path) -> str:
+    return key_of('#include <a.h>\n#include "own/e.h"', root / "one", root / "two")
+
+
+def other_content(root: Path) -> None:
+    write(root / "two" / "part" / "b.h", "int c;")
+
+
+def other_directives(root: Path) -> None:
+    write(root / "two" / "c.h", "#include <d.h>")
+
+
+def removed_file(root: Path) -> None:
+    (root / "two" / "c.h").unlink()
+
+
+def added_file(root: Path) -> None:
+    write(root / "one" / "c.h", "int first;")
+
+
+def added_file_beside(root: Path) -> None:
+    write(root / "two" / "d.h", "int d;")
+
+
+def added_directory(root: Path) -> None:
+    write(root / "one" / "part" / "b.h", "int first;")
+
+
+def removed_directory(root: Path) -> None:
+    shutil.rmtree(root / "two" / "part")
+
+
+def another_directory(root: Path) -> None:
+    write(root / "three" / "part" / "b.h", "int third;")
+    shutil.rmtree(root / "two" / "part")
+    (root / "two" / "part").symlink_to(root / "three" / "part")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        other_content, other_directives, removed_file, added_file, added_file_beside,
+        added_directory, removed_directory, another_directory,
+    ],
+)  # fmt: skip
+def test_a_change_of_a_known_tree_counts(tree: Path, change: Callable[[Path], None]) -> None:
+    before = key_of_tree(tree)
+    assert key_of_tree(tree) == before
+    change(tree)
+    after = key_of_tree(tree)
+    assert after != before
+    kerneltk.cache.fingerprint._trees.clear()
+    assert key_of_tree(tree) == after
+
+
+def test_another_working_directory_counts(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tree / "elsewhere" / "own" / "e.h", "int e;")
+    before = key_of_tree(tree)
+    monkeypatch.chdir(tree / "elsewhere")
+    assert key_of_tree(tree) != before
+
+
+def test_a_known_tree_is_asked_for_its_files_only(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = key_of_tree(tree)
+
+    def refuse(path: str) -> None:
+        raise AssertionError(f"{path} was read")
+
+    monkeypatch.setattr(kerneltk.cache.fingerprint, "_read_header", refuse)
+    assert key_of_tree(tree) == before
+
+
+def test_the_known_trees_are_not_too_many(tmp_path: Path) -> None:
+    known = kerneltk.cache.fingerprint._trees
+    for number in range(300):
+        key_of(f"#include <missing{number}.h>", tmp_path)
+    assert 0 < len(known) <= 256
 
 
 # Odd trees.
