@@ -61,6 +61,9 @@ class ElementwiseDefinition(KernelDefinition):
     work : int
         How much work one element is, in elements: more than one where the body has a loop of its
         own.
+    resident : int
+        How many blocks a multiprocessor must have room for, by their registers; 0: as many as there
+        are.
     """
 
     operation: str
@@ -70,6 +73,7 @@ class ElementwiseDefinition(KernelDefinition):
     no_return: bool = False
     return_tuple: bool = False
     work: int = 1
+    resident: int = 0
 
     in_place = True
     has_scratch = False
@@ -372,6 +376,7 @@ class ElementwiseSpecialization(Specialization):
             "unstaged_inputs": [a for a in arrays if a.is_const and a.kind == "element"],
             "ndim": layout.ndim,
             "block": self.block,
+            "resident": definition.resident,
             "tile": HOST_TILE if self.backend.walks_chunks else TILE,
             "per_element": self.per_element,
             "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),

@@ -37,7 +37,7 @@ class ExchangeLibrary(NamedTuple):
         Takes a list of arrays that a kernel has written to.
     maker : callable
         Takes a shape, a dtype, ``"C"`` or ``"F"`` and the number of a GPU, or None for host
-        memory; returns a function without arguments that makes such an array there.
+        memory; returns a function that makes such arrays there, its arguments and its keywords.
     layout : tuple of int or None
         Where arrays keep in memory what `is_lazy`, `storage` and `offset` return: the fields of
         `kerneltk.interop.torch_layout.TensorLayout`.
@@ -52,7 +52,7 @@ class ExchangeLibrary(NamedTuple):
     requires_grad: str
     may_write: Callable[[Any], bool]
     note_writes: Callable[[list[Any]], None]
-    maker: Callable[..., Callable[[], Any]]
+    maker: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]
     layout: tuple[int, ...] | None = None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -212,12 +212,15 @@ def _note_writes_by(torch: Any) -> Callable[[list[Any]], None]:
     return note_writes
 
 
-def _maker_by(torch: Any) -> Callable[..., Callable[[], Any]]:
+_Maker = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+def _maker_by(torch: Any) -> Callable[..., _Maker]:
     """A function that returns what makes tensors of a kind, on a GPU or (None) in host memory."""
 
     def maker(
         shape: tuple[int, ...], dtype: np.dtype[Any], order: str, device: int | None
-    ) -> Callable[[], Any]:
+    ) -> _Maker:
         steps, step = [], 1
         for extent in shape if order == "F" else reversed(shape):
             steps.append(step)
@@ -225,7 +228,7 @@ def _maker_by(torch: Any) -> Callable[..., Callable[[], Any]]:
         where = torch.device("cpu") if device is None else torch.device("cuda", device)
         in_order = tuple(steps if order == "F" else reversed(steps))
         wanted = torch_dtype(torch, dtype)
-        return partial(torch.empty_strided, shape, in_order, dtype=wanted, device=where)
+        return torch.empty_strided, (shape, in_order), {"dtype": wanted, "device": where}
 
     return maker
 

@@ -24,7 +24,7 @@
 #define MOST_KNOWN 4096  /* plans, by what arrays are */
 #define MOST_HELD (64ll << 20) /* bytes of blocks that they may keep */
 #define KNOWN_SHAPES 4   /* of launches, in a plan */
-#define ARRANGEMENT 6 /* of descriptions: another number for other ones */
+#define ARRANGEMENT 8 /* of descriptions: another number for other ones */
 #define VARYING (-1)
 #define LEGACY_STREAM 1 /* CUDA's handle of the default stream, as 0 is */
 #define QUIET (1ll << 62) /* see `kerneltk.backends.base` */
@@ -374,9 +374,7 @@ static int prepare_module(PyObject *module) {
         {&str_imag, "imag"},     {&str_configure, "configure"}, {&str_C, "C"},
         {&str_new_buffer, "new_buffer"}, {&str_arguments, "arguments"}, {&str_large_grid, "large grid"},
         {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},
-        {&str_recent, "recent"}, {&str_launcher, "_launcher"}, {&str_run, "run"},
-        {&str_count, "_count"}, {&str_own_grid, "_grid"}, {&str_own_block, "_block"},
-        {&str_own_shared, "_shared"}, {&str_own_stream, "_stream"}, {&str_kernel, "_kernel"},
+        {&str_recent, "recent"}, {&str_launch, "_launch"}, {&str_run, "run"}, {&str_kernel, "_kernel"},
         {&str_launch_new, "_launch_new"}, {&str_shortcut, "_shortcut"},
         {&str_shortcut_out, "_shortcut_out"}, {&str_is_raw, "_is_raw"}, {&str_out, "out"},
         {&str_call, "__call__"}, {&str_call_kind, "_call_kind"},

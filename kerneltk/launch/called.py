@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-ARRANGEMENT = 6
+ARRANGEMENT = 8
 """Of what this package and the module tell each other; the module's own is the same."""
 
 CallKind = Literal["by count", "reduces", "on grid", "configured", "shortcut"]

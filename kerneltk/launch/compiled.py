@@ -7,6 +7,7 @@ compiler is there, else once by the host's toolchain, and kept in the cache.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
@@ -47,6 +48,14 @@ _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
 _MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
 _NUMBERS = (int, float, complex, np.generic)
 _VARYING = -1
+# Scalars of NumPy that have their value behind the object's head, by the letter of ``struct``.
+_SCALARS: dict[type, str] = {
+    kind: np.dtype(kind).char.translate({ord("l"): "q", ord("L"): "Q"})
+    for kind in (
+        *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+        *(np.float32, np.float64),
+    )
+}
 
 
 class _Loader:
@@ -137,6 +146,16 @@ def _reads_numpy(module: ModuleType) -> bool:
         )  # fmt: skip
         if module.numpy_fields(array) != known:
             return False
+    return all(_keeps_value(kind) for kind in _SCALARS)
+
+
+def _keeps_value(kind: type[Any]) -> bool:
+    """Whether scalars have their bytes behind the object's head."""
+    head = object.__basicsize__
+    for number in (0, 1, 113):
+        scalar = kind(number)
+        if ctypes.string_at(id(scalar) + head, scalar.nbytes) != scalar.tobytes():
+            return False
     return True
 
 
@@ -218,6 +237,7 @@ def _leaf(argument: Argument) -> tuple[Any, ...]:
         units["nbytes"] - 1,
         argument.dtype,
         argument.convert,
+        _SCALARS.get(argument.type, ""),
     )
 
 

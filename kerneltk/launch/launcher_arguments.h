@@ -141,15 +141,17 @@ static int add_vector(struct call *c, const void *object, Py_ssize_t offset) {
 }
 
 /* As read_array, but for what is read of the memory's owner. */
-static enum step read_by_layout(Launcher *l, struct call *c, struct array *array) {
+static enum step read_by_layout(Launcher *l, struct call *c, const struct leaf *leaf, struct array *array) {
     const struct layout *layout = &l->layout;
     PyObject *memory = FIELD(PyObject *, array->object, layout->memory);
     PyObject *dtype = FIELD(PyObject *, array->object, layout->dtype);
     if (!dtype || !memory || (PyObject *)Py_TYPE(memory) != layout->memory_kind) return SLOW;
     array->memory = memory;
     array->dtype = dtype;
-    /* Both can be set. */
-    if (!own(c, Py_NewRef(memory)) || !own(c, Py_NewRef(dtype))) return slowly();
+    /* Both can be set. What is equal to a dtype that is kept need not be kept once more. */
+    if (l->device_path.count && !own(c, Py_NewRef(memory))) return slowly();
+    int is_kept = !l->has_plans && (!(leaf->guards & SAME_DTYPE) || dtype == leaf->dtype);
+    if (!is_kept && !own(c, Py_NewRef(dtype))) return slowly();
     array->address = FIELD(uintptr_t, memory, layout->address);
     if (!l->has_plans) return GO;
     if (!add_dtype(c, dtype) || !add_vector(c, array->object, layout->shape)) return SLOW;
@@ -218,7 +220,7 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         c->dtypes[c->dtype_count++] = known->descr;
         return GO;
     }
-    enum step step = l->has_layout ? read_by_layout(l, c, array) : read_by_attributes(l, c, leaf, array);
+    enum step step = l->has_layout ? read_by_layout(l, c, leaf, array) : read_by_attributes(l, c, leaf, array);
     if (step != GO || !l->has_plans) return step;
     if (l->device_path.count) {
         PyObject *device = follow(array->memory, &l->device_path);

@@ -13,8 +13,7 @@ typedef struct {
 } Called;
 
 static PyTypeObject *called_type;
-static PyObject *str_inline_cache, *str_nin, *str_dispatcher, *str_recent, *str_launcher, *str_run;
-static PyObject *str_count, *str_own_grid, *str_own_block, *str_own_shared, *str_own_stream, *str_kernel;
+static PyObject *str_inline_cache, *str_nin, *str_dispatcher, *str_recent, *str_launch, *str_run, *str_kernel;
 static PyObject *str_launch_new, *str_shortcut, *str_shortcut_out, *str_is_raw, *str_out;
 static PyObject *str_call, *str_call_kind;
 static int are_by_methods; /* whether all calls are those of the methods */
@@ -67,30 +66,23 @@ static enum step call_on_grid(PyObject *kernel, PyObject *const *args, Py_ssize_
     return *result ? GO : FAILED;
 }
 
-/* A kernel in Python with a grid and a block. */
+/* A kernel in Python with a grid and a block: it has a tuple of its launcher, the number of arguments, the
+ * grid, the block, the shared memory and the stream. */
 static enum step call_configured(PyObject *own, PyObject *const *args, Py_ssize_t count, PyObject *names,
                                  PyObject **result) {
-    PyObject *launcher, *run, *tuple = NULL, *missed = NULL;
-    PyObject *given[5] = {NULL};
     if (names) return SLOW;
-    PyObject *number = PyObject_GetAttr(own, str_count);
-    Py_ssize_t parameters = number ? PyLong_AsSsize_t(number) : -1;
-    Py_XDECREF(number);
-    if (parameters != count) return slowly();
-    launcher = PyObject_GetAttr(own, str_launcher);
-    run = launcher ? PyObject_GetAttr(launcher, str_run) : NULL;
-    Py_XDECREF(launcher);
-    if (!run || run == Py_None) {
-        Py_XDECREF(run);
-        return slowly();
-    }
-    enum step step = FAILED;
-    PyObject *names_of_given[5] = {str_own_grid, str_own_block, NULL, str_own_shared, str_own_stream};
-    for (int k = 0; k < 5; ++k) {
-        given[k] = names_of_given[k] ? PyObject_GetAttr(own, names_of_given[k])
-                                     : (tuple = given_tuple(args, parameters));
-        if (!given[k]) goto done;
-    }
+    PyObject *launch = PyObject_GetAttr(own, str_launch), *run = NULL, *tuple = NULL, *missed;
+    if (!launch) return slowly();
+    enum step step = SLOW;
+    if (!PyTuple_Check(launch) || PyTuple_GET_SIZE(launch) != 6) goto done;
+    PyObject *const *items = &PyTuple_GET_ITEM(launch, 0);
+    if (PyLong_AsSsize_t(items[1]) != count) goto done;
+    run = PyObject_GetAttr(items[0], str_run);
+    if (!run || run == Py_None) goto done;
+    step = FAILED;
+    tuple = given_tuple(args, count);
+    if (!tuple) goto done;
+    PyObject *given[5] = {items[2], items[3], tuple, items[4], items[5]};
     missed = PyObject_Vectorcall(run, given, 5, NULL);
     if (missed && missed != Py_None) {
         PyObject *kernel = PyObject_GetAttr(own, str_kernel);
@@ -102,11 +94,12 @@ static enum step call_configured(PyObject *own, PyObject *const *args, Py_ssize_
         if (missed) Py_SETREF(missed, Py_NewRef(Py_None));
     }
     *result = missed;
-    step = missed ? GO : FAILED;
+    if (missed) step = GO;
 done:
-    for (int k = 0; k < 5; ++k) Py_XDECREF(given[k]);
-    Py_DECREF(run);
-    return step;
+    Py_XDECREF(tuple);
+    Py_XDECREF(run);
+    Py_DECREF(launch);
+    return step == SLOW ? slowly() : step;
 }
 
 /* A function of elements, which has a shortcut for its last kinds of arguments. */

@@ -49,6 +49,7 @@ struct leaf {
     enum marshal marshal;
     int is_given, is_written, extents, guards;
     uint64_t address_unit, bytes_unit; /* what they must be multiples of, less one */
+    char scalar; /* the letter of `struct` for a scalar of NumPy's that has its value behind its head; or 0 */
     PyObject *dtype, *convert;
 };
 

@@ -93,7 +93,14 @@ static int pack_result(struct packer *pack, PyObject *result) {
 
 static int pack_leaf(struct packer *pack, const struct leaf *leaf, PyObject *value) {
     switch (leaf->marshal) {
-    case NUMBER: return pack_number(pack, value);
+    case NUMBER:
+        if (leaf->scalar && pack->code < pack->end && pack->code->letter == leaf->scalar) {
+            memcpy(pack->block + pack->code->offset, (const char *)value + sizeof(PyObject),
+                   (size_t)pack->code->size);
+            ++pack->code;
+            return 1;
+        }
+        return pack_number(pack, value);
     case COMPLEX: return pack_attribute(pack, value, str_real) && pack_attribute(pack, value, str_imag);
     case FLOAT32: {
         double number = PyFloat_AsDouble(value);
@@ -249,6 +256,11 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     return done ? 0 : -1;
 }
 
+static int is_maker(PyObject *maker) {
+    return PyTuple_Check(maker) && PyTuple_GET_SIZE(maker) == 3 && PyTuple_Check(PyTuple_GET_ITEM(maker, 1)) &&
+           PyDict_Check(PyTuple_GET_ITEM(maker, 2));
+}
+
 /* What makes a plan's outputs where the arrays are a library's: a new reference. */
 static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
     PyObject *makers = NULL;
@@ -262,6 +274,10 @@ static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
     for (int k = 0; makers && k < l->output_count; ++k) {
         PyObject *dtype = PyTuple_GET_ITEM(p->row, 11 + 2 * k);
         PyObject *maker = PyObject_CallFunctionObjArgs(c->library->maker, p->shape, dtype, p->order, device, NULL);
+        if (maker && !is_maker(maker)) {
+            Py_CLEAR(maker);
+            PyErr_SetString(PyExc_TypeError, "a function, a tuple and a dictionary make arrays");
+        }
         if (!maker) {
             Py_CLEAR(makers);
             break;
@@ -288,7 +304,9 @@ static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
         struct dl_tensor tensor;
-        PyObject *made = PyObject_CallNoArgs(PyTuple_GET_ITEM(makers, k));
+        PyObject *maker = PyTuple_GET_ITEM(makers, k);
+        PyObject *made = PyObject_Call(PyTuple_GET_ITEM(maker, 0), PyTuple_GET_ITEM(maker, 1),
+                                       PyTuple_GET_ITEM(maker, 2));
         if (!own(c, made) || c->library->table->read(made, &tensor)) return FAILED;
         c->values[index] = made;
         c->arrays[index].address = (uintptr_t)tensor.data + tensor.byte_offset;

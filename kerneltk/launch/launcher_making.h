@@ -67,10 +67,12 @@ static int read_leaf(PyObject *described, struct leaf *leaf) {
     int marshal;
     unsigned long long address_unit, bytes_unit;
     PyObject *dtype;
-    if (!PyArg_ParseTuple(described, "OippiiKKOO", &leaf->type, &marshal, &leaf->is_given,
+    const char *scalar;
+    if (!PyArg_ParseTuple(described, "OippiiKKOOs", &leaf->type, &marshal, &leaf->is_given,
                           &leaf->is_written, &leaf->extents, &leaf->guards, &address_unit, &bytes_unit,
-                          &dtype, &leaf->convert))
+                          &dtype, &leaf->convert, &scalar))
         return 0;
+    leaf->scalar = *scalar;
     leaf->marshal = (enum marshal)marshal;
     leaf->address_unit = address_unit;
     leaf->bytes_unit = bytes_unit;

@@ -364,10 +364,10 @@ def test_shared_memory_and_programmatic_launches(cupy: Any) -> None:
     kernel = kerneltk.RawKernel(
         r"""
         extern "C" __global__ void rotate(int* p) {
-            extern __shared__ int all[];
-            all[threadIdx.x] = p[threadIdx.x];
+            extern __shared__ int held[];
+            held[threadIdx.x] = p[threadIdx.x];
             __syncthreads();
-            p[threadIdx.x] = all[(threadIdx.x + 1) % blockDim.x];
+            p[threadIdx.x] = held[(threadIdx.x + 1) % blockDim.x];
         }
         """,
         "rotate",

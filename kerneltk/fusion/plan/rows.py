@@ -26,18 +26,21 @@ from kerneltk.signature.parser import parse_signature
 _MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
 _MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is reduced
 _MOST_LATE_BYTES = 384  # the same with what only the results need
+_SMALL_BYTES = 128  # the same where two blocks have room
 _KINDS = ("sum", "prod", "min", "max", "any", "all")
 
 
 class Shaping(NamedTuple):
-    """How a row is divided: threads of a block, elements of a thread, elements of a vector; and how
-    much work a row is on the host (elements).
+    """How a row is divided: threads of a block, elements of a thread, elements of a vector; how
+    much work a row is on the host (elements); and how many rows a multiprocessor must have room
+    for, 0 for any number.
     """
 
     block: int
     items: int
     vector: int
     work: int
+    resident: int = 0
 
 
 # The longest row (elements), threads, elements a thread.
@@ -75,7 +78,10 @@ class Choice:
                 fits = items * kept <= _MOST_REGISTER_BYTES and (
                     items * together <= _MOST_LATE_BYTES
                 )
-                return Shaping(block, items, vector, 1) if fits else None
+                # While one row waits for its total, another one is loaded: with fewer elements a
+                # thread the compiler leaves room for that by itself.
+                resident = 2 if items == 32 and items * together <= _SMALL_BYTES else 0
+                return Shaping(block, items, vector, 1, resident) if fits else None
         return None
 
     def __eq__(self, other: object) -> bool:
@@ -324,6 +330,7 @@ def row_definition(
         operation,
         known_facts=facts,
         work=shaping.work,
+        resident=shaping.resident,
         no_return=True,
     )
     leaves = [*writer.operands.leaves.values()]

@@ -538,41 +538,31 @@ class Configured(Called):
     `plain_key`.
     """
 
-    __slots__ = (
-        "_block", "_count", "_grid", "_kept", "_kernel", "_launcher", "_shared", "_stream",
-        "given", "key",
-    )  # fmt: skip
+    __slots__ = ("_kept", "_kernel", "_launch", "given", "key")
 
     def __init__(self, kernel: JitKernel, grid: Any, block: Any, shared: int, stream: Any) -> None:
         self._kernel = kernel
-        self._launcher = kernel._launcher
-        self._count = len(kernel._definition.parameters)
+        count = len(kernel._definition.parameters)
         grid_extents(grid, kernel.name)
         as_extents(block, "block", kernel.name)
-        self._grid, self._block, self._shared = grid, block, shared
-        self._stream = None if stream is None else stream_handle(stream)
+        handle = None if stream is None else stream_handle(stream)
         self._kept = stream  # the handle is gone with it
+        self._launch = kernel._launcher, count, grid, block, shared, handle
         self.given: tuple[Any, ...] = ()
         self.key: bytes | None = None
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch the kernel with these arguments."""
-        if named or len(args) != self._count:
+        launcher, count, grid, block, shared, stream = self._launch
+        if named or len(args) != count:
             args = self._kernel._complete(args, named)
         if recorders and (recorder := current_recorder()) is not None:
-            call = self._kernel._recordable(self._grid, self._block, args, self._shared)
-            recorder.call(call)
+            recorder.call(self._kernel._recordable(grid, block, args, shared))
             return
-        run = self._launcher.run
-        missed = (
-            "arguments"
-            if run is None
-            else run(self._grid, self._block, args, self._shared, self._stream)
-        )
+        run = launcher.run
+        missed = "arguments" if run is None else run(grid, block, args, shared, stream)
         if missed is not None:
-            self._kernel._launch_new(
-                missed, self._grid, self._block, args, self._shared, self._stream
-            )
+            self._kernel._launch_new(missed, grid, block, args, shared, stream)
 
 
 class DeviceFunction:

@@ -95,9 +95,13 @@ def note(written: list[Lent]) -> None:
         lent.written += 1
 
 
-def maker(shape: tuple[int, ...], dtype: Any, order: str, device: Any) -> Callable[[], Lent]:
+def maker(shape: tuple[int, ...], dtype: Any, order: str, device: Any) -> Any:
     assert device is None
-    return lambda: Lent(np.empty(shape, dtype, order))
+
+    def make(*args: Any, order: str) -> Lent:
+        return Lent(np.empty(*args, order=order))  # type: ignore[call-overload]
+
+    return make, (shape, dtype), {"order": order}
 
 
 @cache

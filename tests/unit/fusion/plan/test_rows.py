@@ -29,7 +29,7 @@ def layernorm(x: Any, w: Any, b: Any) -> Any:
         (256, Shaping(128, 8, 4, 1)),
         (1025, Shaping(256, 8, 4, 1)),
         (4096, Shaping(256, 16, 4, 1)),
-        (16384, Shaping(512, 32, 4, 1)),
+        (16384, Shaping(512, 32, 4, 1, 2)),
         (16385, None),
     ],
 )
