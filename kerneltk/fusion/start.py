@@ -60,6 +60,7 @@ def traced(
             given.append(LazyNumber(trace, Symbol(("argument", index), value)))
         else:
             given.append(value)
+            _watch_attributes(trace, value)
     first = len(given) - len(keywords)
     named = dict(zip(keywords, given[first:], strict=True))
     rebuilding = _Rebuilding(trace)
@@ -291,10 +292,12 @@ class _Rebuilding:
             value = names.get(name, missing)
             if value is not missing and _is_value(value):
                 self._trace.watched.append((functools.partial(names.get, name), value))
+                _watch_attributes(self._trace, value)
         for cell in function.__closure__ or ():
             value = _content(cell)
             if value is not cell and _is_value(value):
                 self._trace.watched.append((functools.partial(_content, cell), value))
+                _watch_attributes(self._trace, value)
 
     def _names(self, names: dict[str, Any]) -> dict[str, Any]:
         known = self._globals.get(id(names))
@@ -327,6 +330,17 @@ def _content(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return cell
+
+
+def _watch_attributes(trace: Trace, value: Any) -> None:
+    """Note the attributes of an object, such as ``self``: others are another trace."""
+    own = getattr(value, "__dict__", None)
+    if isinstance(own, dict) and not is_array(value):
+        trace.watched += [
+            (functools.partial(own.get, name), item)
+            for name, item in own.items()
+            if _is_value(item)
+        ]
 
 
 def _is_value(value: Any) -> bool:

@@ -149,3 +149,21 @@ def test_variance_in_another_dtype() -> None:
     is_same(lambda x: x.var(axis=-1, dtype=np.float32), [x])
     with pytest.raises(kerneltk.UnsupportedError, match="complex"):
         kerneltk.fuse(lambda x: x.std(dtype=np.float64))(x + 1j)
+
+
+def test_attributes_that_change() -> None:
+    class Scaler:
+        factor = 1.0
+
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        @kerneltk.fuse
+        def scaled(self, x: Any) -> Any:
+            return x * self.factor
+
+    scaler = Scaler(2.0)
+    for factor in (2.0, 3.0, 2.0):
+        scaler.factor = factor
+        for _ in range(2):
+            np.testing.assert_array_equal(scaler.scaled(ones(3)), ones(3) * factor)
