@@ -94,6 +94,8 @@ class Fused:
         values = (*args, *kwargs.values())
         if _is_traced(values):
             return self._function(*args, **kwargs)
+        for value in values:
+            _check_meaning(value, self.name)
         owners = [foreign_arrays.backend_of(value) for value in values]
         if any(_is_foreign(v) for v, owner in zip(values, owners, strict=True) if owner is None):
             raise UnsupportedError(
@@ -119,6 +121,7 @@ class Fused:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = (*args, *kwargs.values())
         for value in values:
+            _check_meaning(value, self.name)
             if isinstance(value, list | tuple | dict) and _has_arrays(value):
                 raise ArgumentTypeError(
                     f"An argument of '{self.name}' is a {type(value).__name__} of arrays.\n"
@@ -175,6 +178,8 @@ class Fused:
             return unfused, None
         environment = Environment(own, _shapes(own))
         program = next((p for p in programs if p.fits(environment)), None)
+        if program is None:  # what was traced with other globals is not asked for again
+            programs[:] = [p for p in programs if p.trace.is_current()]
         if program is None:
             from kerneltk.fusion.start import traced
 
@@ -207,12 +212,21 @@ class Fused:
         made = make_shortcut(program, args, backend, self._first)
         if made is not None:
             self._shortcut = made
-            return
         key = _shape_key(args)
         if key is not None:
             if len(self._by_shape) >= _MOST_SHAPES:
                 self._by_shape.clear()
-            self._by_shape[key] = run
+            self._by_shape[key] = self._watching(run, program) if program.trace.watched else run
+
+    def _watching(self, run: Callable[..., Any], program: Any) -> Callable[..., Any]:
+        """What runs a program while the globals are those that were traced."""
+
+        def checked(*args: Any) -> Any:
+            if program.trace.is_current():
+                return run(*args)
+            return self._call(args, {})
+
+        return checked
 
     # -- what was made -------------------------------------------------------------------------
 
@@ -311,6 +325,17 @@ def _kind(value: Any) -> Any:
         return type(value), dtype, len(value.shape)
     if isinstance(value, (*_PLAIN, np.generic)):
         return type(value)
+    return _constant_kind(value)
+
+
+def _constant_kind(value: Any) -> Any:
+    """What a constant is known by. ``(1,) == (1.0,)``, and ``0.0 == -0.0``, but they are other
+    constants.
+    """
+    if isinstance(value, tuple):
+        return type(value), tuple(map(_constant_kind, value))
+    if isinstance(value, float | complex | np.inexact):
+        return type(value), repr(value)
     return type(value), value
 
 
@@ -335,6 +360,23 @@ def _shape_key(args: Sequence[Any]) -> Any:
                 return None
             key.append((kind, value))
     return tuple(key)
+
+
+def _check_meaning(value: Any, name: str) -> None:
+    """Refuse arrays whose class computes otherwise than NumPy's arrays do."""
+    kind = type(value)
+    if kind is np.ndarray or not issubclass(kind, np.ndarray):
+        return
+    if issubclass(kind, np.memmap | np.recarray | np.ma.MaskedArray):
+        return
+    if any(
+        getattr(kind, method) is not getattr(np.ndarray, method)
+        for method in ("__array_ufunc__", "__array_function__", "__mul__", "__getitem__")
+    ):
+        raise ArgumentTypeError(
+            f"An argument of '{name}' is of type '{kind.__name__}', which computes otherwise than "
+            "NumPy's arrays.\n  Hint: pass 'numpy.asarray(x)'."
+        )
 
 
 def _is_traced(values: Sequence[Any]) -> bool:

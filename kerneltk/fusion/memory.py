@@ -27,12 +27,20 @@ def overlaps(program: Any, own: Sequence[Any], backend: Backend) -> bool:
     extents = {number: extent_in_memory(array, backend) for number, array in arrays.items()}
     for number in program.written:
         low, high = extents[number]
-        if any(
-            step == 0 and extent > 1
-            for extent, step in zip(arrays[number].shape, arrays[number].strides, strict=True)
-        ):
+        if _overlaps_itself(arrays[number]):
             return True
         for other, (begin, end) in extents.items():
             if other != number and begin < high and low < end:
                 return True
+    return False
+
+
+def _overlaps_itself(array: Any) -> bool:
+    """Whether two elements may share memory: where an axis steps into what smaller steps cover."""
+    covered = array.dtype.itemsize
+    steps = zip(array.shape, array.strides, strict=True)
+    for step, extent in sorted((abs(step), extent) for extent, step in steps if extent > 1):
+        if step < covered:
+            return True
+        covered += step * (extent - 1)
     return False

@@ -24,13 +24,14 @@ def _compiled(source: str) -> CodeType:
 def make_shortcut(
     program: Program, args: Sequence[Any], backend: Backend, otherwise: Callable[..., Any]
 ) -> Callable[..., Any] | None:
-    """``call(*arguments)`` for arguments of these types and of any shapes, which calls the launcher
-    of the program's only kernel; None for a program that is not one kernel of its arguments as they
-    are.
+    """``call(*arguments)`` for arguments of these types and numbers of dimensions, and of any
+    shapes, which calls the launcher of the program's only kernel; None for a program that is not
+    one kernel of its arguments as they are.
     """
     if not _is_direct(program):
         return None
     (step,) = program.plan.steps
+    trace = program.trace
     tests = []
     names: dict[str, Any] = {"otherwise": otherwise, "missing": object()}
     for k, value in enumerate(args):
@@ -39,6 +40,8 @@ def make_shortcut(
         if type(value) is backend.array_type:
             tests.append(f"a{k}.dtype is dtype{k}")
             names[f"dtype{k}"] = value.dtype  # type: ignore[attr-defined]
+            # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
+            tests.append(f"a{k}.ndim == {value.ndim}")  # type: ignore[attr-defined]
         elif isinstance(value, np.generic) or type(value) not in (bool, int, float, complex):
             return None
     passed = [program.leaf(leaf) for leaf in step.leaves()]
@@ -48,6 +51,9 @@ def make_shortcut(
     parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
     given = "".join(f"a{k}, " for k in range(len(args)))
     tests.append("not others")
+    if trace.watched:
+        tests.append("is_current()")
+        names["is_current"] = trace.is_current
     source = "\n".join(
         [
             f"def call({parameters}*others):",
@@ -66,6 +72,8 @@ def _is_direct(program: Program) -> bool:
     arrays, and is broadcast as the kernel broadcasts.
     """
     plan, trace = program.plan, program.trace
+    if not trace.guards.only_broadcast:
+        return False
     if len(plan.steps) != 1 or not isinstance(plan.steps[0].kernel, FusedElementwise):
         return False
     step = plan.steps[0]

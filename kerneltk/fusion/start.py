@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from kerneltk.fusion.trace.functions import (
     method_of,
     shape_from,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
+from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.operations import assign, is_array
 from kerneltk.fusion.trace.state import ArraySource, Handlers, Trace, unsupported
 from kerneltk.fusion.trace.symbols import Symbol
@@ -42,7 +43,7 @@ def traced(
     """The program of a function for such arguments, the last of which have keywords; planned for
     another backend than that of the arrays, if `target` is given.
     """
-    trace = Trace(HANDLERS)
+    trace = Trace(HANDLERS, array_type=backend.array_type)
     given: list[Any] = []
     arrays: dict[int, int] = {}
     for index, value in enumerate(args):
@@ -59,9 +60,12 @@ def traced(
             given.append(LazyNumber(trace, Symbol(("argument", index), value)))
         else:
             given.append(value)
+            _watch_attributes(trace, value)
     first = len(given) - len(keywords)
     named = dict(zip(keywords, given[first:], strict=True))
-    result = with_namespaces(function, trace)(*given[:first], **named)
+    rebuilding = _Rebuilding(trace)
+    result = rebuilding.function(function)(*given[:first], **named)
+    rebuilding.give_back()
     trace.finish()
     return finished(trace, name, result, arrays, len(args), backend, target)
 
@@ -218,20 +222,16 @@ _CREATION: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def with_namespaces(function: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
-    """The function as it is traced: NumPy and CuPy are namespaces of the trace to it, and to the
-    functions that it calls by their names.
-    """
-    return _Rebuilding(trace).function(function)
-
-
 class _Rebuilding:
-    """Functions made again with other names; each once."""
+    """Functions as they are traced, each made once: NumPy and CuPy are namespaces of the trace to
+    a function, and to those that it calls by their names.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._made: dict[int, Any] = {}
-        self._globals: dict[int, dict[str, Any]] = {}
+        self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {}
+        self._cells: list[tuple[types.CellType, types.CellType, Any]] = []
 
     def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function as it is traced."""
@@ -250,6 +250,7 @@ class _Rebuilding:
             empty,
         )
         self._made[id(function)] = made
+        self._watch(function)
         made.__kwdefaults__ = function.__kwdefaults__
         for new, old in zip(empty or (), cells or (), strict=True):
             try:
@@ -257,20 +258,93 @@ class _Rebuilding:
             except ValueError:  # assigned later
                 continue
             new.cell_contents = self._seen(value)
+            self._cells.append((old, new, new.cell_contents))
         return made
+
+    def give_back(self) -> None:
+        """Assign the globals and closures' variables that the function has assigned."""
+        changed: list[tuple[str, Any, Callable[[], object]]] = []
+        for names, known, first in self._globals.values():
+            for name, value in known.items():
+                if name != "__builtins__" and (name not in first or first[name] is not value):
+                    assign: Callable[[], object] = functools.partial(names.__setitem__, name, value)
+                    changed.append((f"the global '{name}'", value, assign))
+        for old, new, before in self._cells:
+            value = _content(new)
+            if value is not before:
+                assign = functools.partial(setattr, old, "cell_contents", value)
+                changed.append(("a variable of an outer function", value, assign))
+        for name, value, _ in changed:
+            if isinstance(value, Lazy):
+                raise unsupported(
+                    f"The function keeps a traced value in {name}.",
+                    "return it from the function.",
+                )
+        for _, _, assign in changed:
+            assign()
+
+    def _watch(self, function: types.FunctionType) -> None:
+        """Note the values, such as arrays and numbers, that a function reads by global names and
+        from closures: others are another trace.
+        """
+        names, missing = function.__globals__, self
+        for name in _names_of(function.__code__):
+            value = names.get(name, missing)
+            if value is not missing and _is_value(value):
+                self._trace.watched.append((functools.partial(names.get, name), value))
+                _watch_attributes(self._trace, value)
+        for cell in function.__closure__ or ():
+            value = _content(cell)
+            if value is not cell and _is_value(value):
+                self._trace.watched.append((functools.partial(_content, cell), value))
+                _watch_attributes(self._trace, value)
 
     def _names(self, names: dict[str, Any]) -> dict[str, Any]:
         known = self._globals.get(id(names))
         if known is None:
-            known = self._globals[id(names)] = {"__builtins__": builtins}
-            for name, value in names.items():
-                known[name] = self._seen(value)
-        return known
+            seen: dict[str, Any] = {"__builtins__": builtins}
+            known = self._globals[id(names)] = names, seen, {}
+            for name, value in list(names.items()):
+                seen[name] = self._seen(value)
+            known[2].update(seen)
+        return known[1]
 
     def _seen(self, value: Any) -> Any:
         if isinstance(value, types.FunctionType):
             return self.function(value)
         return _seen(value, self._trace)
+
+
+def _names_of(code: types.CodeType) -> set[str]:
+    """The names that a function, and those within it, may read from its module."""
+    found = set(code.co_names)
+    for item in code.co_consts:
+        if isinstance(item, types.CodeType):
+            found |= _names_of(item)
+    return found
+
+
+def _content(cell: types.CellType) -> Any:
+    """What a closure's variable stands for; the cell itself while it is not assigned."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return cell
+
+
+def _watch_attributes(trace: Trace, value: Any) -> None:
+    """Note the attributes of an object, such as ``self``: others are another trace."""
+    own = getattr(value, "__dict__", None)
+    if isinstance(own, dict) and not is_array(value):
+        trace.watched += [
+            (functools.partial(own.get, name), item)
+            for name, item in own.items()
+            if _is_value(item)
+        ]
+
+
+def _is_value(value: Any) -> bool:
+    return not callable(value) and not isinstance(value, types.ModuleType)
 
 
 def _is_library(module: str | None) -> bool:

@@ -260,15 +260,22 @@ def _mean(
 def _variance(array: LazyArray, axes: tuple[int, ...], compute: np.dtype[Any], ddof: Any) -> Node:
     trace = array.trace
     mean = _mean_node(array, axes, compute)
-    apart = trace.apply(np.subtract, [trace.cast(array.node, compute), mean], compute)
-    real = compute
-    if compute.kind == "c":
-        real = np.zeros((), compute).real.dtype
+    if array.dtype.kind == "c" and compute.kind != "c":
+        raise unsupported("The variance of complex numbers in a dtype of real ones is not fused.",
+                          "leave 'dtype' out.")  # fmt: skip
+    wide = np.result_type(array.dtype, compute)  # only totals are of a smaller dtype that is given
+    nodes = [trace.cast(array.node, wide), trace.cast(mean, wide)]
+    apart = trace.apply(np.subtract, nodes, wide)
+    real = wide
+    if wide.kind == "c":
+        real = np.zeros((), wide).real.dtype
         parts = [trace.apply(part, [apart], real) for part in (np.real, np.imag)]
         squares = [trace.apply(np.square, [part], real) for part in parts]
         square = trace.apply(np.add, squares, real)
     else:
         square = trace.apply(np.multiply, [apart, apart], real)
+    real = np.zeros((), compute).real.dtype
+    square = trace.cast(square, real)
     total = _reduced(trace, "sum", square, axes, real)
     symbol = symbol_of(ddof)
     if symbol is None:
@@ -360,7 +367,7 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
         if isinstance(mask, LazyArray)
         else (trace.scalar(applied(bool, mask), _BOOL))
     )
-    return new_array(trace, trace.apply(np.where, [truth, *nodes], dtype))
+    return no_scalar(new_array(trace, trace.apply(np.where, [truth, *nodes], dtype)))
 
 
 def _clip(
@@ -551,7 +558,14 @@ def _broadcast_arrays(*args: Any, subok: Any = False) -> Any:
 
 def _full(trace: Trace, shape: Shape, value: Any, dtype: np.dtype[Any]) -> LazyArray:
     node = node_of(trace, as_operand(trace, value), dtype)
-    return new_array(trace, View(dtype, shape, node, Broadcast(shape)) if shape else node)
+    made = new_array(trace, View(dtype, shape, node, Broadcast(shape)) if shape else node)
+    return no_scalar(made)
+
+
+def no_scalar(array: LazyArray) -> LazyArray:
+    """What NumPy returns as an array also without dimensions."""
+    array.storage.is_scalar = False
+    return array
 
 
 def filled(trace: Trace, shape: Shape, value: Any, dtype: Any) -> LazyArray:

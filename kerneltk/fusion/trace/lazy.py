@@ -26,7 +26,14 @@ from kerneltk.fusion.trace.state import (
     wrong_type,
     wrong_value,
 )
-from kerneltk.fusion.trace.symbols import Symbol, applied, constant, has_argument, product
+from kerneltk.fusion.trace.symbols import (
+    Symbol,
+    applied,
+    constant,
+    has_argument,
+    operands_change_type,
+    product,
+)
 
 Binary = Callable[[Any, Any], Any]
 
@@ -75,9 +82,24 @@ def _defers(other: Any) -> bool:
 
 def _in_place(ufunc: np.ufunc) -> Binary:
     def change(self: Any, other: Any) -> Any:
+        if self.storage.is_scalar and not self.steps:
+            return ufunc(self, other)
         return ufunc(self, other, out=(self,))
 
     return change
+
+
+def _stands_for(of_what: Callable[[Any], type]) -> Any:
+    """``__class__``: in a function, `isinstance` answers as for what a value stands for."""
+
+    def get(self: Any) -> type:
+        trace = self.trace
+        return type(self) if trace.block is not None or trace.is_over else of_what(self)
+
+    def put(self: Any, kind: type) -> None:
+        object.__dict__["__class__"].__set__(self, kind)
+
+    return property(get, put)
 
 
 class _Operators(Lazy):
@@ -142,11 +164,14 @@ class LazyNumber(_Operators):
     """
 
     __slots__ = ("__weakref__", "symbol", "trace")
-    __hash__ = Lazy.__hash__
+
+    __class__ = _stands_for(lambda self: type(self.symbol.value))
 
     def __init__(self, trace: Trace, symbol: Symbol) -> None:
         self.trace = trace
         self.symbol = symbol
+        if operands_change_type(symbol.expression):
+            trace.guards.decide(type, symbol)
         if trace.block is not None:
             trace.block.note_number(self)
 
@@ -192,6 +217,21 @@ class LazyNumber(_Operators):
 
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
+
+    def __hash__(self) -> int:
+        if self.trace.block is not None or self.trace.is_over:
+            return id(self)
+        return hash(self.trace.guards.value(self.symbol))
+
+    def __str__(self) -> str:
+        if self.trace.block is not None or self.trace.is_over:
+            return repr(self)
+        return str(self.trace.guards.value(self.symbol))
+
+    def __format__(self, text: str) -> str:
+        if self.trace.block is not None or self.trace.is_over:
+            return format(repr(self), text)
+        return format(self.trace.guards.value(self.symbol), text)
 
     def __repr__(self) -> str:
         return f"<traced number of type {type(self.symbol.value).__name__}>"
@@ -270,6 +310,8 @@ class LazyArray(_Operators):
 
     __slots__ = ("__weakref__", "_nodes", "_shape", "_value", "steps", "storage", "trace")
     __hash__ = Lazy.__hash__
+
+    __class__ = _stands_for(lambda self: self.trace.array_type)
 
     def __init__(self, trace: Trace, storage: Storage, steps: tuple[ViewStep, ...] = ()) -> None:
         self.trace = trace
@@ -455,7 +497,11 @@ class LazyArray(_Operators):
         return LazyArray(self.trace, self.storage, (*self.steps, *steps))
 
     def __getitem__(self, key: Any) -> Any:
-        return self.view_of(*_index_steps(self, key))
+        found = self.view_of(*_index_steps(self, key))
+        items = key if isinstance(key, tuple) else (key,)
+        if found.ndim or any(item is Ellipsis for item in items):
+            return found
+        return LazyArray(self.trace, Storage(found.node))  # a scalar, which is no view
 
     def __setitem__(self, key: Any, value: Any) -> None:
         steps = _index_steps(self, key)

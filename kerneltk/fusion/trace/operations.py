@@ -358,6 +358,9 @@ def write(target: LazyArray, node: Node) -> None:
     trace = target.trace
     node = trace.cast(node, target.dtype)
     shape = target.extents
+    if trace.guards.conditions:
+        # A kernel would broadcast the target too, where NumPy raises.
+        trace.guards.only_broadcast = False
     if len(node.shape) > len(shape) or not trace.same_shape(
         trace.broadcast(node.shape, shape), shape
     ):

@@ -86,12 +86,14 @@ class ArraySource:
 class Storage:
     """A value that several names may share, and that in-place operations replace."""
 
-    __slots__ = ("array", "is_taken", "node")
+    __slots__ = ("array", "is_scalar", "is_taken", "node")
 
     def __init__(self, node: Node, array: int | None = None) -> None:
         self.node = node
         self.array = array
         self.is_taken = False  # whether its full value is to be written when the trace ends
+        # Whether NumPy has a scalar here, which in-place operations replace instead of change.
+        self.is_scalar = array is None and not node.shape
 
 
 class Handlers(NamedTuple):
@@ -116,8 +118,11 @@ class Trace:
         Writes to parts of arrays, in the order of the program.
     """
 
-    def __init__(self, handlers: Handlers, block: Any = None) -> None:
+    def __init__(
+        self, handlers: Handlers, block: Any = None, array_type: type = np.ndarray
+    ) -> None:
         self.handlers = handlers
+        self.array_type = array_type  # of the arrays that lazy ones stand for
         self.block = block  # that records, if it is no function
         self.guards = Guards()
         self.sources: list[ArraySource] = []
@@ -125,6 +130,12 @@ class Trace:
         self.effects: list[Effect] = []
         self.captured: dict[int, int] = {}
         self.is_over = False
+        # Names of modules and closures that the function reads, and what they stood for.
+        self.watched: list[tuple[Callable[[], Any], Any]] = []
+
+    def is_current(self) -> bool:
+        """Whether the function's globals and closures are still the objects that were traced."""
+        return all(read() is value for read, value in self.watched)
 
     # -- arrays --------------------------------------------------------------------------------
 

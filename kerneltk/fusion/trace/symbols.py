@@ -7,6 +7,7 @@ whose arguments give the guards the same values.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -38,6 +39,16 @@ def has_argument(expression: Expression) -> bool:
     if expression[0] == "call":
         return any(map(has_argument, expression[2]))
     return bool(expression[0] == "argument")
+
+
+def operands_change_type(expression: Expression) -> bool:
+    """Whether the type of a result depends on the values of its operands: ``2**-1`` is a float,
+    and ``(-1.0) ** 0.5`` complex.
+    """
+    if expression[0] != "call" or expression[1] is not operator.pow:
+        return False
+    exponent = expression[2][1]
+    return not (exponent[0] == "constant" and exponent[1] == int(exponent[1].real))
 
 
 class Symbol(NamedTuple):
@@ -88,10 +99,19 @@ class Guards:
 
     def __init__(self) -> None:
         self.conditions: dict[Expression, Any] = {}
+        self.only_broadcast = True  # whether nothing else than broadcasting decided anything
         self._equals: dict[Expression, Expression] = {}
 
     def value(self, symbol: Symbol) -> Any:
         """The value of a number, which later calls must share."""
+        if not symbol.is_constant:
+            self.conditions[symbol.expression] = symbol.value
+            self.only_broadcast = False
+        return symbol.value
+
+    def decide_broadcast(self, function: Callable[..., Any], *operands: Symbol) -> Any:
+        """As `decide`, for what a kernel decides again when it broadcasts its operands."""
+        symbol = applied(function, *operands)
         if not symbol.is_constant:
             self.conditions[symbol.expression] = symbol.value
         return symbol.value
@@ -154,12 +174,12 @@ def broadcast_extent(guards: Guards, left: Symbol, right: Symbol) -> Symbol | No
     """The extent that two meet in, or None where they do not go together."""
     if left.expression == right.expression:
         return left
-    if guards.decide(equal, left, right):
+    if guards.decide_broadcast(equal, left, right):
         guards.note_equal(left, right)
         return left
-    if guards.decide(is_one, left):
+    if guards.decide_broadcast(is_one, left):
         return right
-    return left if guards.decide(is_one, right) else None
+    return left if guards.decide_broadcast(is_one, right) else None
 
 
 def broadcast_shapes(guards: Guards, *shapes: tuple[Symbol, ...]) -> tuple[Symbol, ...] | None:

@@ -1,0 +1,169 @@
+"""What changes between calls: each call is what plain NumPy makes of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+
+FACTOR: Any = 2.0
+CALLS = 0
+LAST: Any = None
+
+
+def ones(*shape: int, dtype: Any = np.float64) -> Any:
+    return np.arange(1, 1 + np.prod(shape)).reshape(shape).astype(dtype)
+
+
+def is_same(function: Callable[..., Any], *calls: Sequence[Any]) -> None:
+    """Compare calls of one fused function with plain NumPy's."""
+    fused = kerneltk.fuse(function)
+    for args in calls:
+        for _ in range(2):  # the second one takes the shortcut
+            found, expected = fused(*args), function(*args)
+            np.testing.assert_array_equal(found, expected)
+            assert np.asarray(found).dtype == np.asarray(expected).dtype
+
+
+def test_decisions_by_shapes_and_dimensions() -> None:
+    is_same(lambda x: x + 1 if x.shape[0] > 3 else x * 2, [ones(5)], [ones(2)], [ones(7)])
+    is_same(lambda x: x + 1 if x.ndim == 1 else x * 2, [ones(5)], [ones(2, 2)], [ones(2)])
+    is_same(lambda x: x * len(x), [ones(5)], [ones(3)])
+    is_same(lambda x: x.T + 1, [ones(5)], [ones(2, 3)])
+    is_same(lambda x: x.squeeze() * 2, [ones(3, 3)], [ones(1, 3)])
+
+
+def test_a_write_of_another_shape_raises_also_later() -> None:
+    @kerneltk.fuse
+    def added(x: Any, y: Any) -> Any:
+        z = x * 1
+        z += y
+        return z
+
+    np.testing.assert_array_equal(added(ones(3), ones(3)), 2 * ones(3))
+    with pytest.raises(kerneltk.ArgumentValueError, match="cannot be written"):
+        added(ones(1), ones(3))
+
+
+def test_constants_of_other_types_are_other_traces() -> None:
+    x = ones(3, dtype=np.int64)
+    is_same(lambda x, t: x * t[0], [x, (1,)], [x, (1.0,)], [x, (True,)])
+    is_same(lambda x, t: 1 / (x * 0 + t[0]), [x, (np.inf,)], [x, (-np.inf,)])
+    is_same(lambda x, t: np.copysign(x, t[0]), [x, (0.0,)], [x, (-0.0,)])
+
+
+def test_numbers_whose_types_depend_on_values() -> None:
+    x = ones(3, dtype=np.int64)
+    is_same(lambda x, k: x * 2**k, [x, 2], [x, -1], [x, 3])
+    is_same(lambda x, k: x * k**0.5, [x, 4.0], [x, -1.0])
+
+
+def test_numbers_as_keys_and_text_and_types() -> None:
+    x = ones(3)
+    is_same(lambda x, k: x * {1: 10, 2: 20}.get(k, 0), [x, 1], [x, 2], [x, 3])
+    is_same(lambda x, k: x * len(f"{k}"), [x, 1], [x, 22])
+    is_same(lambda x, k: x * k if isinstance(k, float) else x - k, [x, 2.0], [x, 2])
+    is_same(lambda x, k: x * k if np.isscalar(k) else x, [x, 2.0])
+    is_same(lambda x: x * 2 if isinstance(x, np.ndarray) else x, [x])
+
+
+def test_globals_and_closures_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    fused = kerneltk.fuse(lambda x: x * FACTOR)
+    for factor in (2.0, 3.0, ones(3), ones(3) + 1):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        for _ in range(2):
+            np.testing.assert_array_equal(fused(ones(3)), ones(3) * factor)
+    closed = 1.0
+    fused = kerneltk.fuse(lambda x: x * closed)
+    for closed in (1.0, 2.0, 3.0):
+        np.testing.assert_array_equal(fused(ones(3)), ones(3) * closed)
+
+
+def test_globals_that_the_function_assigns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "CALLS", 0)
+
+    def counted(x: Any) -> Any:
+        global CALLS
+        CALLS += 1
+        return x + CALLS
+
+    def kept(x: Any) -> Any:
+        global LAST
+        LAST = x.sum()
+        return x * 2
+
+    fused = kerneltk.fuse(counted)
+    for call in (1, 2):
+        np.testing.assert_array_equal(fused(ones(3)), ones(3) + call)
+    assert CALLS == 2
+    with pytest.raises(kerneltk.UnsupportedError, match="keeps a traced value in the global"):
+        kerneltk.fuse(kept)(ones(3))
+    assert LAST is None
+
+
+def test_scalars_are_no_views_and_are_replaced() -> None:
+    def swapped(x: Any) -> Any:
+        first = x[0]
+        x[0] = x[1]
+        x[1] = first
+        return x
+
+    np.testing.assert_array_equal(kerneltk.fuse(swapped)(ones(3)), [2, 1, 3])
+
+    def halved(x: Any) -> Any:
+        total = kept = x.sum()
+        total /= 2
+        return [total, kept]
+
+    total, kept = kerneltk.fuse(halved)(ones(3, dtype=np.int64))
+    assert (total, kept) == (3, 6)
+    assert (total.dtype, kept.dtype) == (np.float64, np.int64)
+
+
+def test_windows_that_overlap_are_written_in_order() -> None:
+    @kerneltk.fuse
+    def raised(x: Any) -> None:
+        x += 1
+
+    memory, plain = ones(6), ones(6)
+    raised(np.lib.stride_tricks.as_strided(memory, (4, 3), (8, 8)))
+    raised.__wrapped__(np.lib.stride_tricks.as_strided(plain, (4, 3), (8, 8)))
+    np.testing.assert_array_equal(memory, plain)
+
+
+def test_classes_that_compute_otherwise() -> None:
+    class Product(np.ndarray):
+        def __mul__(self, other: Any) -> Any:
+            return self @ other
+
+    with pytest.raises(kerneltk.ArgumentTypeError, match="computes otherwise"):
+        kerneltk.fuse(lambda x: x * x)(ones(2, 2).view(Product))
+
+
+def test_variance_in_another_dtype() -> None:
+    x = np.array([1e6 + 0.125, 1e6 + 0.25])
+    is_same(lambda x: x.var(axis=-1, dtype=np.float32), [x])
+    with pytest.raises(kerneltk.UnsupportedError, match="complex"):
+        kerneltk.fuse(lambda x: x.std(dtype=np.float64))(x + 1j)
+
+
+def test_attributes_that_change() -> None:
+    class Scaler:
+        factor = 1.0
+
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        @kerneltk.fuse
+        def scaled(self, x: Any) -> Any:
+            return x * self.factor
+
+    scaler = Scaler(2.0)
+    for factor in (2.0, 3.0, 2.0):
+        scaler.factor = factor
+        for _ in range(2):
+            np.testing.assert_array_equal(scaler.scaled(ones(3)), ones(3) * factor)
