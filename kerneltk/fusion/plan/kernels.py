@@ -109,7 +109,7 @@ def _limit(dtype: np.dtype[Any], greatest: bool) -> str:
             return "(-9223372036854775807LL - 1)"
         suffix = "ULL" if dtype.kind == "u" else "LL"
         return f"{ctype_cast(ctype)}({value}{suffix})"
-    return f"{'' if greatest else '-'}INFINITY"
+    return f"{'' if greatest else '-'}__int_as_float(0x7f800000)"  # NVRTC has no math.h
 
 
 def ctype_cast(ctype: str) -> str:

@@ -662,7 +662,7 @@ def _squeezes(node: View, axes: tuple[int, ...]) -> bool:
     step = node.step
     return (
         isinstance(step, Index)
-        and len(step.items) == len(node.operand.shape)
+        and len(step.items) == len(node.operand.shape) > max(axes, default=-1)
         and all(item == (0 if k in axes else _WHOLE) for k, item in enumerate(step.items))
     )
 
@@ -671,6 +671,6 @@ def _restores(node: View, axes: tuple[int, ...]) -> bool:
     step = node.step
     return (
         isinstance(step, Index)
-        and len(step.items) == len(node.shape)
+        and len(step.items) == len(node.shape) == len(node.operand.shape) + len(axes)
         and all(item == (None if k in axes else _WHOLE) for k, item in enumerate(step.items))
     )

@@ -101,6 +101,7 @@ def test_constants_are_read_only_views() -> None:
     assert not fixed.flags.writeable
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX, where a test has loaded it
 def test_a_fork_while_another_thread_compiles() -> None:
     take = kernel("int* o", "o[0] = 1;")
     began = threading.Event()

@@ -167,3 +167,20 @@ def test_attributes_that_change() -> None:
         scaler.factor = factor
         for _ in range(2):
             np.testing.assert_array_equal(scaler.scaled(ones(3)), ones(3) * factor)
+
+
+def test_new_axes_of_totals_of_all_elements() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    functions: list[Any] = [
+        lambda x: x.max(axis=(0, 1))[None],
+        lambda x: (x.sum() + 1)[None],
+        lambda x: np.ptp(x, axis=(0, 1))[None],
+        lambda x: x.sum()[None, None] + x,
+        lambda x: x.sum(axis=1)[None],
+        lambda x: x.max()[None][0],
+    ]
+    for function in functions:
+        expected = function(x)
+        result = kerneltk.fuse(function)(x)
+        assert np.shape(result) == np.shape(expected)
+        assert np.asarray(result).tolist() == np.asarray(expected).tolist()

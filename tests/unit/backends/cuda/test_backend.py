@@ -70,11 +70,11 @@ def test_a_drivers_error_is_cupys_too() -> None:
 
 @pytest.mark.gpu
 def test_what_the_driver_says_is_told() -> None:
-    backend_module._check(driver.CUresult.CUDA_SUCCESS, "Nothing")
+    backend_module.check(driver.CUresult.CUDA_SUCCESS, "Nothing")
     with pytest.raises(
         CudaLaunchError, match=r"\ALoading failed: CUDA_ERROR_INVALID_IMAGE, .*\.\Z"
     ):
-        backend_module._check(driver.CUresult.CUDA_ERROR_INVALID_IMAGE, "Loading")
+        backend_module.check(driver.CUresult.CUDA_ERROR_INVALID_IMAGE, "Loading")
 
 
 class FailureError(cupy.cuda.driver.CUDADriverError):  # type: ignore[misc]
