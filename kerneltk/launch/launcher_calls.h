@@ -221,6 +221,31 @@ static void called_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+PyDoc_STRVAR(state_doc, "__getstate__()\n--\n\nThe attributes, as of any object: how it is called comes with "
+                        "its class.");
+
+/* The default refuses objects that have more than attributes. */
+static PyObject *called_state(PyObject *self, PyObject *nothing) {
+    (void)nothing;
+    return PyObject_CallMethod((PyObject *)&PyBaseObject_Type, "__getstate__", "O", self);
+}
+
+PyDoc_STRVAR(reduce_doc, "__reduce_ex__(protocol)\n--\n\nAs pickles of version 2 and later have it.");
+
+/* The older ones give the object to its first base in C. */
+static PyObject *called_reduce(PyObject *self, PyObject *protocol) {
+    long number = PyLong_AsLong(protocol);
+    if (number == -1 && PyErr_Occurred()) return NULL;
+    return PyObject_CallMethod((PyObject *)&PyBaseObject_Type, "__reduce_ex__", "Ol", self,
+                               number < 2 ? 2 : number);
+}
+
+static PyMethodDef called_methods[] = {
+    {"__getstate__", called_state, METH_NOARGS, state_doc},
+    {"__reduce_ex__", called_reduce, METH_O, reduce_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMemberDef called_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Called, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -233,6 +258,7 @@ static PyType_Slot called_slots[] = {
     {Py_tp_new, called_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_dealloc, called_dealloc},
+    {Py_tp_methods, called_methods},
     {Py_tp_members, called_members},
     {0, NULL},
 };

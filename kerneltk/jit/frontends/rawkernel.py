@@ -553,6 +553,11 @@ class Configured(Called):
         self.given: tuple[Any, ...] = ()
         self.key: bytes | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are made of the kernel and what stood in the brackets."""
+        _, _, grid, block, shared, _ = self._launch
+        return type(self), (self._kernel, grid, block, shared, self._kept)
+
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch the kernel with these arguments."""
         launcher, count, grid, block, shared, stream = self._launch

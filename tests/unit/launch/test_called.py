@@ -171,10 +171,35 @@ def test_kernels_are_copied_and_pickled() -> None:
         expected = kernel(X).tolist()
         for again in (pickle.loads(pickle.dumps(kernel)), copy.copy(kernel), copy.deepcopy(kernel)):
             assert [again(X).tolist() for _ in range(2)] == [expected] * 2
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            assert pickle.loads(pickle.dumps(kernel, protocol))(X).tolist() == expected
     raw = pickle.loads(pickle.dumps(kerneltk.RawKernel(CODE, "plus")))
     y = np.zeros_like(X)
     raw(1, 32, (X, y, 12))
     assert y.tolist() == (X + 1).tolist()
+
+
+def test_kernels_with_a_grid_are_copied_and_pickled() -> None:
+    grid: Any = doubled[1, 32]
+    y = np.zeros_like(X)
+    for called_before in (False, True):
+        for again in (copy.copy(grid), copy.deepcopy(grid), pickle.loads(pickle.dumps(grid))):
+            y[:] = 0
+            again(X, y, 12)
+            assert y.tolist() == (2 * X).tolist(), called_before
+        grid(X, y, 12)
+
+
+class Fields(kerneltk.ElementwiseKernel):
+    __slots__ = ("more",)
+
+
+def test_subclasses_with_attributes_of_their_own_are_copied() -> None:
+    kernel = Fields("T x", "T y", "y = x + 4", "with_fields")
+    kernel.more = 3
+    assert kernel(X).tolist() == (X + 4).tolist()
+    for again in (copy.copy(kernel), copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
+        assert again(X).tolist() == (X + 4).tolist()
 
 
 def test_errors_leave_no_reference() -> None:
