@@ -46,7 +46,8 @@ def same(found: Any, wanted: Any, backend: Any, where: str) -> None:
     if wanted is None:
         assert found is None, where
         return
-    plain = backend.asnumpy(found) if hasattr(found, "strides") else np.asarray(found)
+    is_own = hasattr(found, "strides") and not isinstance(found, np.ndarray | np.generic)
+    plain = backend.asnumpy(found) if is_own else np.asarray(found)
     expected = np.asarray(wanted)
     assert plain.dtype == expected.dtype, f"{where}: {plain.dtype}, not {expected.dtype}"
     assert plain.shape == expected.shape, f"{where}: {plain.shape}, not {expected.shape}"

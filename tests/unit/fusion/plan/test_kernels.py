@@ -21,7 +21,7 @@ def reduce_of(kind: str, dtype: Any) -> Reduce:
     ("dtype", "least", "greatest"),
     [
         ("?", "false", "true"),
-        ("f4", "-INFINITY", "INFINITY"),
+        ("f4", "-__int_as_float(0x7f800000)", "__int_as_float(0x7f800000)"),
         ("i1", "static_cast<signed char>(-128LL)", "static_cast<signed char>(127LL)"),
         ("i8", "(-9223372036854775807LL - 1)", "static_cast<long long>(9223372036854775807LL)"),
         ("u8", "static_cast<unsigned long long>(0ULL)",

@@ -1,0 +1,46 @@
+"""The shortcut of a fused function serves calls like the last one, and leaves the others alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+
+X = np.arange(6, dtype=np.float32)
+
+
+def test_calls_like_the_last_one_go_the_short_way() -> None:
+    fused = kerneltk.fuse(lambda x, a: a * x + 1)
+    first = fused._shortcut
+    fused(X, 2.0)
+    short = fused._shortcut
+    assert short is not first
+    for x, a in ((X, 3.0), (X[:4], 0.5), (X[::2], -1.0)):
+        assert fused(x, a).tolist() == (np.float32(a) * x + 1).tolist()
+    assert fused._shortcut is short
+
+
+@pytest.mark.parametrize(
+    "other",
+    [X.astype(np.int64), X.reshape(2, 3), np.float32(3), X.astype(">f4"), X[:0], 2.5],
+    ids=["dtype", "dimensions", "scalar", "byte order", "empty", "number"],
+)
+def test_other_calls_are_what_they_are_without_it(other: Any) -> None:
+    def program(x: Any) -> Any:
+        return x * 2 + 1
+
+    fused = kerneltk.fuse(program)
+    fused(X)
+    try:
+        expected: Any = kerneltk.fuse(program)(other)
+    except kerneltk.KernelToolkitError as error:
+        with pytest.raises(type(error)):
+            fused(other)
+        return
+    for _ in range(2):
+        found = fused(other)
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+        assert np.asarray(found).tolist() == np.asarray(expected).tolist()
