@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from kerneltk.errors import (
 
 # A call loads what traces the function: decorating it takes none of that.
 
-_PLAIN = (bool, int, float, complex)
+_NUMBERS = (int, float, complex)  # of which each call has others; anything else is constant
 _MOST_PROGRAMS = 256  # for arguments of the same kinds: values decide between them
 _MOST_SHAPES = 4096  # that one function remembers; past that it forgets them all
 
@@ -92,8 +93,8 @@ class Fused:
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make the launches of a call part of the graph that this thread records."""
         values = (*args, *kwargs.values())
-        if _is_traced(values):
-            return self._function(*args, **kwargs)
+        if _traced_value(values) is not None:
+            return self._call(args, kwargs)
         for value in values:
             _check_meaning(value, self.name)
         owners = [foreign_arrays.backend_of(value) for value in values]
@@ -127,8 +128,11 @@ class Fused:
                     f"An argument of '{self.name}' is a {type(value).__name__} of arrays.\n"
                     "  Hint: pass the arrays one by one."
                 )
-        if _is_traced(values):  # within another fused function
-            return self._function(*args, **kwargs)
+        lazy = _traced_value(values)
+        if lazy is not None:  # within another fused function, or a block
+            rebuilt = lazy.trace.rebuilt
+            function = self._function if rebuilt is None else rebuilt(self._function)
+            return function(*args, **kwargs)
         adoption = foreign_arrays.Adoption()
         taken = [adoption.take(value, k) for k, value in enumerate(values)]
         own = tuple(value for _, value in taken)
@@ -216,7 +220,7 @@ class Fused:
         if key is not None:
             if len(self._by_shape) >= _MOST_SHAPES:
                 self._by_shape.clear()
-            self._by_shape[key] = self._watching(run, program) if program.trace.watched else run
+            self._by_shape[key] = self._watching(run, program) if program.trace.outside else run
 
     def _watching(self, run: Callable[..., Any], program: Any) -> Callable[..., Any]:
         """What runs a program while the globals are those that were traced."""
@@ -323,20 +327,11 @@ def _kind(value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
     if dtype is not None and hasattr(value, "strides") and not isinstance(value, np.generic):
         return type(value), dtype, len(value.shape)
-    if isinstance(value, (*_PLAIN, np.generic)):
+    if type(value) in _NUMBERS or isinstance(value, np.generic):
         return type(value)
-    return _constant_kind(value)
+    from kerneltk.fusion.trace.outside import constant_kind
 
-
-def _constant_kind(value: Any) -> Any:
-    """What a constant is known by. ``(1,) == (1.0,)``, and ``0.0 == -0.0``, but they are other
-    constants.
-    """
-    if isinstance(value, tuple):
-        return type(value), tuple(map(_constant_kind, value))
-    if isinstance(value, float | complex | np.inexact):
-        return type(value), repr(value)
-    return type(value), value
+    return constant_kind(value)
 
 
 def _shapes(own: Sequence[Any]) -> list[Any]:
@@ -350,13 +345,13 @@ def _shape_key(args: Sequence[Any]) -> Any:
     key: list[Any] = []
     for value in args:
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in _NUMBERS:
             key.append(kind)
             continue
         try:
             key.append((kind, value.dtype, value.shape))
         except AttributeError:
-            if value is not None and kind is not str:
+            if value is not None and kind is not str and kind is not bool:
                 return None
             key.append((kind, value))
     return tuple(key)
@@ -379,11 +374,12 @@ def _check_meaning(value: Any, name: str) -> None:
         )
 
 
-def _is_traced(values: Sequence[Any]) -> bool:
-    import sys
-
+def _traced_value(values: Sequence[Any]) -> Any:
+    """One of some values that belongs to a trace; None if none does."""
     module = sys.modules.get("kerneltk.fusion.trace.lazy")
-    return module is not None and any(isinstance(value, module.Lazy) for value in values)
+    if module is None:
+        return None
+    return next((value for value in values if isinstance(value, module.Lazy)), None)
 
 
 def _has_arrays(value: Any) -> bool:

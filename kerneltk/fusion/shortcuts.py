@@ -7,8 +7,6 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.kernels import FusedElementwise
 from kerneltk.fusion.plan.planner import reachable
@@ -42,7 +40,9 @@ def make_shortcut(
             names[f"dtype{k}"] = value.dtype  # type: ignore[attr-defined]
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
             tests.append(f"a{k}.ndim == {value.ndim}")  # type: ignore[attr-defined]
-        elif isinstance(value, np.generic) or type(value) not in (bool, int, float, complex):
+        elif type(value) is bool:
+            tests.append(f"a{k} is {value}")
+        elif type(value) not in (int, float, complex):
             return None
     passed = [program.leaf(leaf) for leaf in step.leaves()]
     passed += [program.expression(s.expression) for s in step.operands.scalars.values()]
@@ -51,7 +51,7 @@ def make_shortcut(
     parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
     given = "".join(f"a{k}, " for k in range(len(args)))
     tests.append("not others")
-    if trace.watched:
+    if trace.outside:
         tests.append("is_current()")
         names["is_current"] = trace.is_current
     source = "\n".join(

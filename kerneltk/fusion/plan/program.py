@@ -94,7 +94,7 @@ class Program:
     def fits(self, environment: Environment) -> bool:
         """Whether the trace is one of such a call."""
         guards: Guards = self.trace.guards
-        return guards.hold(environment) and self.trace.is_current()
+        return guards.hold(environment) and self.trace.is_current(environment.arguments)
 
     def argument(self, array: int) -> int:
         """Which argument an array is."""

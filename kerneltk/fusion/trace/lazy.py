@@ -195,7 +195,11 @@ class LazyNumber(_Operators):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is no integer")
         return int(self.trace.guards.decide(int, self.symbol))
 
-    __int__ = __index__
+    def __int__(self) -> int:
+        return int(self.trace.guards.decide(int, self.symbol))
+
+    def __trunc__(self) -> int:
+        return int(self.trace.guards.decide(int, self.symbol))
 
     def __float__(self) -> float:
         # What comes from integers and extents alone may be constant: it rarely changes.
@@ -234,22 +238,24 @@ class LazyNumber(_Operators):
         return format(self.trace.guards.value(self.symbol), text)
 
     def __repr__(self) -> str:
-        return f"<traced number of type {type(self.symbol.value).__name__}>"
+        if self.trace.block is not None or self.trace.is_over:
+            return f"<traced number of type {type(self.symbol.value).__name__}>"
+        return repr(self.trace.guards.value(self.symbol))
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of a NumPy number."""
-        return np.asarray(self.symbol.value).dtype
-
-    @property
-    def shape(self) -> tuple[()]:
-        """No extents."""
-        return ()
-
-    @property
-    def ndim(self) -> int:
-        """No dimensions."""
-        return 0
+    def __getattr__(self, name: str) -> Any:
+        value = self.symbol.value
+        found = getattr(value, name)  # raises as the number does
+        if name in ("dtype", "shape", "ndim", "size", "itemsize", "nbytes"):
+            return found
+        if name.startswith("__") or not callable(found):
+            raise unsupported(f"'{name}' of a number is not fused.")
+        if name in _OF_NUMBERS:
+            return lambda *args, **options: LazyNumber(
+                self.trace, applied(_Method(name, args, options), self.symbol)
+            )
+        return lambda *args, **options: self.trace.guards.decide(
+            _Method(name, args, options), self.symbol
+        )
 
     @property
     def real(self) -> Any:
@@ -261,20 +267,25 @@ class LazyNumber(_Operators):
         """The imaginary part."""
         return LazyNumber(self.trace, applied(operator.attrgetter("imag"), self.symbol))
 
-    def conjugate(self) -> Any:
-        """The complex conjugate."""
-        return LazyNumber(self.trace, applied(operator.methodcaller("conjugate"), self.symbol))
 
-    conj = conjugate
+_OF_NUMBERS = ("conj", "conjugate", "astype", "item")  # each call computes them
 
-    def astype(self, dtype: Any, **_: Any) -> Any:
-        """The number as one of a dtype."""
-        kind = np.dtype(dtype).type
-        return LazyNumber(self.trace, applied(kind, self.symbol))
 
-    def item(self) -> Any:
-        """The number itself."""
-        return self
+class _Method:
+    """A method of a number, with arguments that are constants."""
+
+    def __init__(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self._parts = name, args, tuple(options.items())
+
+    def __call__(self, value: Any) -> Any:
+        name, args, options = self._parts
+        return getattr(value, name)(*args, **dict(options))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Method) and other._parts == self._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts[0])
 
 
 def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -> Binary:
@@ -311,7 +322,7 @@ class LazyArray(_Operators):
     __slots__ = ("__weakref__", "_nodes", "_shape", "_value", "steps", "storage", "trace")
     __hash__ = Lazy.__hash__
 
-    __class__ = _stands_for(lambda self: self.trace.array_type)
+    __class__ = _stands_for(lambda self: self.kind_for_python)
 
     def __init__(self, trace: Trace, storage: Storage, steps: tuple[ViewStep, ...] = ()) -> None:
         self.trace = trace
@@ -324,6 +335,14 @@ class LazyArray(_Operators):
         self._nodes: tuple[Node, Node] | None = None
         if trace.block is not None:
             trace.block.note(self)
+
+    @property
+    def kind_for_python(self) -> type:
+        """The type that plain code sees: of an array, or of one of NumPy's scalars."""
+        kind = self.trace.array_type
+        if kind is np.ndarray and self.storage.is_scalar and not self.steps:
+            return self.dtype.type
+        return kind
 
     # -- in a block: a value is computed when it is asked for ------------------------------------
 
@@ -706,6 +725,8 @@ def symbol_of(value: Any) -> Symbol | None:
     """A number as a symbol; None for what is no number."""
     if isinstance(value, LazyNumber):
         return value.symbol
+    if isinstance(value, Lazy):
+        return None
     if isinstance(value, bool | int | float | complex | np.generic):
         return constant(value)
     return None

@@ -10,6 +10,7 @@ import numpy as np
 from kerneltk.fusion.trace.graph import Broadcast, Node, Scalar, View
 from kerneltk.fusion.trace.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.loops import function_key, resolved_loop
+from kerneltk.fusion.trace.outside import is_array
 from kerneltk.fusion.trace.state import (
     Storage,
     Trace,
@@ -36,16 +37,6 @@ def trace_of(*values: Any) -> Trace:
                 )
             return value.trace
     raise unsupported("A list of arrays is no operand of a fused function.", "give one array.")
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value from outside of the trace is an array."""
-    return isinstance(value, np.ndarray) or (
-        hasattr(value, "dtype")
-        and hasattr(value, "strides")
-        and hasattr(value, "shape")
-        and not isinstance(value, np.generic)
-    )
 
 
 def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
@@ -84,10 +75,17 @@ def kind_of(operand: LazyArray | Symbol) -> Any:
     """What an operand is for NumPy's promotion: a dtype, or one of Python's number types."""
     if isinstance(operand, LazyArray):
         return operand.dtype
-    value = operand.value
-    if type(value) in (int, float, complex):
-        return type(value)
-    return np.asarray(value).dtype
+    return python_kind(operand.value) or np.asarray(operand.value).dtype
+
+
+def python_kind(value: Any) -> type | None:
+    """The type of one of Python's numbers, which promote weakly; None for NumPy's, and for bools.
+
+    Instances of subclasses, such as of enumerations, are weak, too.
+    """
+    if isinstance(value, bool | np.generic):
+        return None
+    return next((kind for kind in (int, float, complex) if isinstance(value, kind)), None)
 
 
 def promoted(operands: Sequence[LazyArray | Symbol]) -> np.dtype[Any]:
@@ -104,7 +102,7 @@ def node_of(trace: Trace, operand: LazyArray | Symbol, dtype: np.dtype[Any]) -> 
     if isinstance(operand, LazyArray):
         return trace.cast(operand.node, dtype)
     value = operand.value
-    given = None if type(value) in (int, float, complex) else np.asarray(value).dtype
+    given = None if python_kind(value) else np.asarray(value).dtype
     return trace.scalar(operand, dtype, given)
 
 

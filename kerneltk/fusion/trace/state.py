@@ -32,6 +32,7 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.location import user_snippet
 from kerneltk.fusion.trace.loops import problem_of
+from kerneltk.fusion.trace.outside import Outside
 from kerneltk.fusion.trace.symbols import (
     Guards,
     Symbol,
@@ -130,12 +131,13 @@ class Trace:
         self.effects: list[Effect] = []
         self.captured: dict[int, int] = {}
         self.is_over = False
-        # Names of modules and closures that the function reads, and what they stood for.
-        self.watched: list[tuple[Callable[[], Any], Any]] = []
+        self.outside = Outside(array_type)
+        # A function as this trace executes it; blocks execute functions as they are.
+        self.rebuilt: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
-    def is_current(self) -> bool:
-        """Whether the function's globals and closures are still the objects that were traced."""
-        return all(read() is value for read, value in self.watched)
+    def is_current(self, arguments: Sequence[Any] | None = None) -> bool:
+        """Whether what the function reads from outside is still what was traced."""
+        return self.outside.is_same(arguments)
 
     # -- arrays --------------------------------------------------------------------------------
 
