@@ -261,6 +261,10 @@ class _Rebuilding:
         owner = getattr(function, "__self__", function)
         if not isinstance(owner, types.FunctionType | types.ModuleType):
             self._trace.outside.add_object(owner)
+        if isinstance(function, functools.partial):
+            given = (self.seen(value) for value in function.args)
+            named = {name: self.seen(value) for name, value in function.keywords.items()}
+            return functools.partial(self.whole(function.func), *given, **named)
         own = getattr(type(function), "__call__", None)
         if isinstance(own, types.FunctionType):
             return types.MethodType(self.function(own), function)

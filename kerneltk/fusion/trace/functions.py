@@ -11,6 +11,7 @@ import numpy as np
 
 from kerneltk.fusion.trace.graph import (
     Broadcast,
+    Cast,
     Index,
     Node,
     Progression,
@@ -147,6 +148,8 @@ def _count(shape: Shape, axes: tuple[int, ...]) -> Symbol:
 
 
 def _finished(array: LazyArray, node: Node, out: Any) -> LazyArray:
+    if node is array.node:
+        node = Cast(node.dtype, node.shape, node)  # no view, also where nothing is computed
     made = new_array(array.trace, node)
     return made if out is None else _into(out, made, True, "same_kind")
 
@@ -419,12 +422,20 @@ def _astype(a: LazyArray, dtype: Any, order: Any = "K", casting: str = "unsafe",
         raise wrong_type(f"Cannot cast from '{a.dtype}' to '{wanted}' by the rule '{casting}'.")
     if not copy and a.dtype == wanted:
         return a
-    return new_array(a.trace, a.trace.cast(a.node, wanted))
+    return _copied(a, a.trace.cast(a.node, wanted))
 
 
 def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     array = as_array(trace_of(a), a)
-    return new_array(array.trace, array.node)
+    return _copied(array, array.node)
+
+
+def _copied(array: LazyArray, node: Node) -> LazyArray:
+    """An array of its own, also where nothing has to be computed."""
+    node = Cast(node.dtype, node.shape, node)
+    made = new_array(array.trace, node)
+    made.storage.is_scalar = array.is_scalar
+    return made
 
 
 def _part(name: str) -> Callable[[Any], Any]:
@@ -496,6 +507,10 @@ def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any 
 
 
 # -- views and new arrays ------------------------------------------------------------------------
+
+
+def _conjugate(a: LazyArray) -> Any:
+    return np.conjugate(a) if a.dtype.kind == "c" else a
 
 
 def _array_method(name: str) -> Callable[..., Any]:
@@ -677,7 +692,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 _METHODS: dict[str, Callable[..., Any]] = {
     **_REDUCTIONS,
     "clip": _clip, "round": _round, "astype": _astype, "copy": _copy,
-    "conj": lambda a: np.conjugate(a), "conjugate": lambda a: np.conjugate(a),
+    "conj": _conjugate, "conjugate": _conjugate,
     "view": lambda a: a,
 }  # fmt: skip
 _METHODS.pop("ptp")

@@ -11,6 +11,7 @@ import numpy as np
 from kerneltk.errors import AxisError
 from kerneltk.fusion.trace.graph import (
     Broadcast,
+    Cast,
     Index,
     Node,
     Shape,
@@ -82,7 +83,7 @@ def _defers(other: Any) -> bool:
 
 def _in_place(ufunc: np.ufunc) -> Binary:
     def change(self: Any, other: Any) -> Any:
-        if self.storage.is_scalar and not self.steps:
+        if self.is_scalar:
             return ufunc(self, other)
         return ufunc(self, other, out=(self,))
 
@@ -336,11 +337,27 @@ class LazyArray(_Operators):
         if trace.block is not None:
             trace.block.note(self)
 
+    def __pow__(self, other: Any) -> Any:
+        # Operators have functions of their own for some exponents; their dtypes and infinities
+        # are others than the power's.
+        symbol = symbol_of(other)
+        if symbol is not None and self.dtype.kind in "bc" and not self.is_scalar:
+            if type(symbol.value) in (int, float):
+                function = self.trace.guards.decide(_Exponent(self.dtype.kind), symbol)
+                if function is not None:
+                    return function(self)
+        return np.power(self, other)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether NumPy has a scalar here, and no array without dimensions."""
+        return self.storage.is_scalar and not self.steps
+
     @property
     def kind_for_python(self) -> type:
         """The type that plain code sees: of an array, or of one of NumPy's scalars."""
         kind = self.trace.array_type
-        if kind is np.ndarray and self.storage.is_scalar and not self.steps:
+        if kind is np.ndarray and self.is_scalar:
             return self.dtype.type
         return kind
 
@@ -488,9 +505,12 @@ class LazyArray(_Operators):
         """The value, in a block; refused in a function."""
         return self._converted("tolist", operator.methodcaller("tolist"))
 
+    @property
     def get(self) -> Any:
-        """The value, in a block; refused in a function."""
-        return self._converted("get", operator.methodcaller("get"))
+        """The value, in a block; refused in a function. NumPy's arrays have no such method."""
+        if self.trace.block is None and not hasattr(self.trace.array_type, "get"):
+            raise AttributeError("'numpy.ndarray' object has no attribute 'get'")
+        return lambda: self._converted("get", operator.methodcaller("get"))
 
     # -- methods that are functions ------------------------------------------------------------
 
@@ -520,7 +540,8 @@ class LazyArray(_Operators):
         items = key if isinstance(key, tuple) else (key,)
         if found.ndim or any(item is Ellipsis for item in items):
             return found
-        return LazyArray(self.trace, Storage(found.node))  # a scalar, which is no view
+        node = found.node  # a scalar, which is no view
+        return LazyArray(self.trace, Storage(Cast(node.dtype, node.shape, node)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         steps = _index_steps(self, key)
@@ -604,6 +625,24 @@ class LazyArray(_Operators):
         if self.trace.same_shape(self._shape, shape):
             return self
         return self.view_of(Broadcast(shape))
+
+
+class _Exponent:
+    """The function that NumPy's operator has for a power; None for the power itself."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __call__(self, exponent: Any) -> Any:
+        if self._kind == "b":
+            return np.square if type(exponent) is int and exponent == 2 else None
+        return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Exponent) and other._kind == self._kind
+
+    def __hash__(self) -> int:
+        return hash(self._kind)
 
 
 def _computed(value: Any) -> Any:

@@ -75,17 +75,10 @@ def kind_of(operand: LazyArray | Symbol) -> Any:
     """What an operand is for NumPy's promotion: a dtype, or one of Python's number types."""
     if isinstance(operand, LazyArray):
         return operand.dtype
-    return python_kind(operand.value) or np.asarray(operand.value).dtype
-
-
-def python_kind(value: Any) -> type | None:
-    """The type of one of Python's numbers, which promote weakly; None for NumPy's, and for bools.
-
-    Instances of subclasses, such as of enumerations, are weak, too.
-    """
-    if isinstance(value, bool | np.generic):
-        return None
-    return next((kind for kind in (int, float, complex) if isinstance(value, kind)), None)
+    value = operand.value
+    if type(value) in (int, float, complex):
+        return type(value)
+    return np.asarray(value).dtype
 
 
 def promoted(operands: Sequence[LazyArray | Symbol]) -> np.dtype[Any]:
@@ -102,7 +95,7 @@ def node_of(trace: Trace, operand: LazyArray | Symbol, dtype: np.dtype[Any]) -> 
     if isinstance(operand, LazyArray):
         return trace.cast(operand.node, dtype)
     value = operand.value
-    given = None if python_kind(value) else np.asarray(value).dtype
+    given = None if type(value) in (int, float, complex) else np.asarray(value).dtype
     return trace.scalar(operand, dtype, given)
 
 
@@ -212,7 +205,24 @@ def apply_ufunc(
     _check_power(trace, key, operands, nodes)
     if key in _DIVISIONS and before[0].kind in "iu" and not _is_nonzero(nodes[1]):
         return tuple(_divided(trace, key, nodes, kind, part) for part, kind in enumerate(after))
-    return tuple(trace.apply(key, nodes, kind, part) for part, kind in enumerate(after))
+    found = tuple(trace.apply(key, nodes, kind, part) for part, kind in enumerate(after))
+    if key is np.power and isinstance(nodes[1], Scalar) and before[0].kind == "f":
+        return (_or_root(trace, nodes, found[0]),)
+    return found
+
+
+def _or_root(trace: Trace, nodes: Sequence[Node], power: Node) -> Node:
+    """A power, which is a square root where the exponent is a half, as NumPy's."""
+    exponent = nodes[1]
+    assert isinstance(exponent, Scalar)
+    if exponent.symbol.is_constant and exponent.symbol.value != 0.5:
+        return power
+    root = trace.apply(np.sqrt, [nodes[0]], power.dtype)
+    if exponent.symbol.is_constant:
+        return root
+    half = trace.scalar(constant(0.5), exponent.dtype)
+    is_root = trace.apply(np.equal, [exponent, half], np.dtype(bool))
+    return trace.apply(np.where, [is_root, root, power], power.dtype)
 
 
 _DIVISIONS = (np.floor_divide, np.remainder, np.fmod, np.divmod)

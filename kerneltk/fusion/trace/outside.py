@@ -221,7 +221,11 @@ class Outside:
             found.parts.append((_values, self._items(_values(value))))
         for function in _functions_in(value):
             self.add_function(function, is_traced=False)
-        if not isinstance(value, types.FunctionType):
+        if isinstance(value, functools.partial):
+            for name in ("func", "args", "keywords"):
+                read = operator.attrgetter(name)
+                found.parts.append((read, self._look(read(value))))
+        elif not isinstance(value, types.FunctionType):
             found.parts += self._attributes(value)
         return found
 
