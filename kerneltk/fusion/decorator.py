@@ -151,6 +151,10 @@ class Fused:
             adoption.check_writes(
                 lambda key: key in written, lambda key: (f"argument {key + 1}", None)
             )
+        elif adoption.locked:
+            own = tuple(
+                _read_only(value) if k in adoption.locked else value for k, value in enumerate(own)
+            )
         with adoption.launching(None) as handle:
             if handle is None:
                 result = run(*own)
@@ -393,6 +397,15 @@ def _has_arrays(value: Any) -> bool:
 def _unfused(function: Callable[..., Any], keywords: Sequence[str], *own: Any) -> Any:
     first = len(own) - len(keywords)
     return function(*own[:first], **dict(zip(keywords, own[first:], strict=True)))
+
+
+def _read_only(value: Any) -> Any:
+    """A view that what runs unfused cannot write to; a GPU's arrays have none."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 def _check_writable(program: Any, own: Sequence[Any], backend: Backend) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import random as _random
 import types
 from collections.abc import Callable, Sequence
@@ -21,12 +22,19 @@ from kerneltk.fusion.trace.functions import (
     call_function,
     filled,
     method_of,
+    no_scalar,
     shape_from,
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
-from kerneltk.fusion.trace.operations import assign
+from kerneltk.fusion.trace.operations import as_array, assign
 from kerneltk.fusion.trace.outside import content_of, is_array, is_library, names_of
-from kerneltk.fusion.trace.state import ArraySource, Handlers, Trace, unsupported
+from kerneltk.fusion.trace.state import (
+    ArraySource,
+    Handlers,
+    Trace,
+    refusals_are_final,
+    unsupported,
+)
 from kerneltk.fusion.trace.symbols import Symbol
 
 HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign)
@@ -36,7 +44,6 @@ NUMBERS = (bool, int, float, complex, np.generic)
 def is_traced_number(value: Any) -> bool:
     """Whether an argument is a number that calls of one trace may have others of."""
     return type(value) in (int, float, complex) or isinstance(value, np.generic)
-
 
 
 def traced(
@@ -73,7 +80,8 @@ def traced(
     named = dict(zip(keywords, given[first:], strict=True))
     made = rebuilding.whole(function)
     trace.outside.look()
-    result = made(*given[:first], **named)
+    with refusals_are_final():
+        result = made(*given[:first], **named)
     rebuilding.give_back()
     trace.finish()
     return finished(trace, name, result, arrays, len(args), backend, target)
@@ -238,9 +246,28 @@ def _make_full(value: Any) -> Callable[..., Any]:
     return make
 
 
+def _make_array(copies: bool) -> Callable[..., Any]:
+    def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        value, *others = args
+        if not isinstance(value, Lazy):
+            return own(*args, **kwargs)
+        options = dict(kwargs)
+        dtype = others.pop(0) if others else options.pop("dtype", None)
+        copy = options.pop("copy", copies)
+        if others or options:
+            raise unsupported(f"These arguments of '{own.__name__}' are not fused.")
+        array = as_array(trace, value)
+        if isinstance(value, LazyNumber):
+            no_scalar(array)
+        return array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
+
+    return make
+
+
 _CREATION: dict[str, Callable[..., Any]] = {
     "arange": _make_arange, "zeros": _make_full(0), "ones": _make_full(1),
-    "empty": _make_full(0), "full": _make_full(None),
+    "empty": _make_full(0), "full": _make_full(None), "array": _make_array(True),
+    "asarray": _make_array(False), "asanyarray": _make_array(False),
 }  # fmt: skip
 
 
@@ -257,7 +284,7 @@ class _Rebuilding:
         trace.rebuilt = self.late
 
     def whole(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """What was decorated, as it is traced: a function, a method, or an object that is called."""
+        """What was decorated, as it is traced: a function, a method, or an object."""
         owner = getattr(function, "__self__", function)
         if not isinstance(owner, types.FunctionType | types.ModuleType):
             self._trace.outside.add_object(owner)
@@ -265,7 +292,7 @@ class _Rebuilding:
             given = (self.seen(value) for value in function.args)
             named = {name: self.seen(value) for name, value in function.keywords.items()}
             return functools.partial(self.whole(function.func), *given, **named)
-        own = getattr(type(function), "__call__", None)
+        own = inspect.getattr_static(type(function), "__call__", None)
         if isinstance(own, types.FunctionType):
             return types.MethodType(self.function(own), function)
         return self.function(function)
@@ -440,7 +467,7 @@ _SEEDED = ("Random", "RandomState", "default_rng", "Generator", "PCG64", "Philox
 
 def _seeded(maker: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """A generator whose numbers are the same each time."""
-    if not args and not kwargs or None in (*args, *kwargs.values()):
+    if not (args or kwargs) or None in (*args, *kwargs.values()):
         _Random()()
     return maker(*args, **kwargs)
 

@@ -81,6 +81,20 @@ def _defers(other: Any) -> bool:
     return isinstance(other, str | bytes | dict) or other is None
 
 
+def _comparison(ufunc: np.ufunc) -> Binary:
+    def compare(self: Any, other: Any) -> Any:
+        if not _defers(other):
+            return ufunc(self, other)
+        if isinstance(self, LazyNumber):
+            return NotImplemented
+        raise unsupported(
+            f"An array is compared with an object of type '{type(other).__name__}'.",
+            "write 'x is None' to ask whether there is an array.",
+        )
+
+    return compare
+
+
 def _in_place(ufunc: np.ufunc) -> Binary:
     def change(self: Any, other: Any) -> Any:
         if self.is_scalar:
@@ -125,8 +139,8 @@ class _Operators(Lazy):
     __le__ = _operator(np.less_equal)[0]
     __gt__ = _operator(np.greater)[0]
     __ge__ = _operator(np.greater_equal)[0]
-    __eq__ = _operator(np.equal)[0]
-    __ne__ = _operator(np.not_equal)[0]
+    __eq__ = _comparison(np.equal)
+    __ne__ = _comparison(np.not_equal)
 
     def __pow__(self, other: Any) -> Any:
         return np.power(self, other)
@@ -341,11 +355,11 @@ class LazyArray(_Operators):
         # Operators have functions of their own for some exponents; their dtypes and infinities
         # are others than the power's.
         symbol = symbol_of(other)
-        if symbol is not None and self.dtype.kind in "bc" and not self.is_scalar:
-            if type(symbol.value) in (int, float):
-                function = self.trace.guards.decide(_Exponent(self.dtype.kind), symbol)
-                if function is not None:
-                    return function(self)
+        is_special = self.dtype.kind in "bc" and not self.is_scalar
+        if is_special and symbol is not None and type(symbol.value) in (int, float):
+            function = self.trace.guards.decide(_Exponent(self.dtype.kind), symbol)
+            if function is not None:
+                return function(self)
         return np.power(self, other)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.trace.graph import Broadcast, Node, Scalar, View
+from kerneltk.fusion.trace.graph import Broadcast, Cast, Load, Node, Scalar, View
 from kerneltk.fusion.trace.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.loops import function_key, resolved_loop
 from kerneltk.fusion.trace.outside import is_array
@@ -205,10 +205,10 @@ def apply_ufunc(
     _check_power(trace, key, operands, nodes)
     if key in _DIVISIONS and before[0].kind in "iu" and not _is_nonzero(nodes[1]):
         return tuple(_divided(trace, key, nodes, kind, part) for part, kind in enumerate(after))
-    found = tuple(trace.apply(key, nodes, kind, part) for part, kind in enumerate(after))
+    results = tuple(trace.apply(key, nodes, kind, part) for part, kind in enumerate(after))
     if key is np.power and isinstance(nodes[1], Scalar) and before[0].kind == "f":
-        return (_or_root(trace, nodes, found[0]),)
-    return found
+        return (_or_root(trace, nodes, results[0]),)
+    return results
 
 
 def _or_root(trace: Trace, nodes: Sequence[Node], power: Node) -> Node:
@@ -364,6 +364,13 @@ def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
 def write(target: LazyArray, node: Node) -> None:
     """Have an array, or a view of one, hold a value."""
     trace = target.trace
+    if target.storage.is_part:
+        raise unsupported(
+            "Writing to the real or imaginary parts of an array is not fused.",
+            "write whole numbers: 'x[...] = real + 1j * imaginary'.",
+        )
+    if any(isinstance(step, Broadcast) for step in target.steps):
+        raise wrong_value("An array that was broadcast is read-only.")
     node = trace.cast(node, target.dtype)
     shape = target.extents
     if trace.guards.conditions:
@@ -390,6 +397,8 @@ def write(target: LazyArray, node: Node) -> None:
         a.expression != b.expression for a, b in zip(node.shape, shape, strict=True)
     ):
         node = View(node.dtype, shape, node, Broadcast(shape))
+    if array is None and isinstance(node, Load | View):
+        node = Cast(node.dtype, shape, node)  # no view of what it was assigned from
     storage.node = node
     storage.is_taken = True
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,9 +47,34 @@ from kerneltk.fusion.trace.symbols import (
 )
 
 
+class _Refusals(threading.local):
+    """The errors of the trace that a thread is in: the function may not go another way for them."""
+
+    def __init__(self) -> None:
+        self.found: list[UnsupportedError] | None = None
+
+
+_refusals = _Refusals()
+
+
+@contextmanager
+def refusals_are_final() -> Iterator[None]:
+    """Raise what was refused within also where the function has caught it."""
+    before, _refusals.found = _refusals.found, []
+    try:
+        yield
+        if _refusals.found:
+            raise _refusals.found[0]
+    finally:
+        _refusals.found = before
+
+
 def unsupported(sentence: str, hint: str = "") -> UnsupportedError:
     """The error for what cannot be traced, at the user's line."""
-    return UnsupportedError(_rendered(sentence, hint))
+    error = UnsupportedError(_rendered(sentence, hint))
+    if _refusals.found is not None:
+        _refusals.found.append(error)
+    return error
 
 
 def wrong_type(sentence: str, hint: str = "") -> ArgumentTypeError:
@@ -87,11 +114,12 @@ class ArraySource:
 class Storage:
     """A value that several names may share, and that in-place operations replace."""
 
-    __slots__ = ("array", "is_scalar", "is_taken", "node")
+    __slots__ = ("array", "is_part", "is_scalar", "is_taken", "node")
 
     def __init__(self, node: Node, array: int | None = None) -> None:
         self.node = node
         self.array = array
+        self.is_part = False  # whether NumPy has a view here, of parts of complex numbers
         self.is_taken = False  # whether its full value is to be written when the trace ends
         # Whether NumPy has a scalar here, which in-place operations replace instead of change.
         self.is_scalar = array is None and not node.shape

@@ -187,6 +187,34 @@ def test_tensors() -> None:
     assert parts["sum"].tolist() == [6, 15]
 
 
+def test_tensors_that_require_a_gradient() -> None:
+    torch = pytest.importorskip("torch")
+
+    @kerneltk.fuse
+    def bump(x: Any) -> None:
+        x += 1
+
+    @kerneltk.fuse(fallback=True)
+    def masked(x: Any) -> None:
+        x[x > 0] = 2
+
+    x = torch.ones(3, requires_grad=True)
+    assert not axpb(x).requires_grad  # read as if it were detached
+    for _ in range(2):
+        with pytest.raises(kerneltk.ArgumentValueError, match="it requires a gradient"):
+            bump(x)
+        with pytest.raises(ValueError, match="read-only"):
+            masked(x)
+    block = pytest.raises(kerneltk.ArgumentValueError, match="it requires a gradient")
+    with block, kerneltk.fuse() as fused:
+        v = fused(x)
+        v += 1
+    assert x.tolist() == [1, 1, 1]
+    with torch.no_grad():
+        bump(x)
+    assert x.tolist() == [2, 2, 2]
+
+
 def test_a_decorated_function_is_pickled() -> None:
     again = pickle.loads(pickle.dumps(kerneltk.fuse(np.hypot)))
     np.testing.assert_array_equal(again(X, 1), np.hypot(X, 1))
