@@ -22,6 +22,7 @@ MISSING = object()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _BY_ANY_NAME = frozenset(("getattr", "vars", "__dict__", "asdict", "attrgetter"))
+_EARLY = frozenset(("__init__", "__new__", "__post_init__", "__repr__", "__setstate__"))
 # Elements that the function itself reads, and not its kernels, are constants of the trace.
 _MOST_BYTES = 1 << 16
 
@@ -244,8 +245,11 @@ class Outside:
             return
         for kind in _kinds_of(value):
             for name, item in list(vars(kind).items()):
-                if name.startswith("__") and isinstance(item, types.FunctionType):
-                    self.add_function(item, is_traced=False)  # what operators call
+                is_called = name.startswith("__") and (
+                    isinstance(value, type) or name not in _EARLY
+                )
+                if is_called and isinstance(item, types.FunctionType):
+                    self.add_function(item, is_traced=False)  # by operators
         names = {name for name in self._names if not name.startswith("__")}
         own = getattr(value, "__dict__", None)
         if isinstance(own, dict) and _BY_ANY_NAME & self._names:
