@@ -19,6 +19,7 @@ from kerneltk.errors import (
     SignatureError,
     UnsupportedError,
 )
+from kerneltk.launch.called import Called, common_calls
 
 # A call loads what traces the function: decorating it takes none of that.
 
@@ -27,7 +28,8 @@ _MOST_PROGRAMS = 256  # for arguments of the same kinds: values decide between t
 _MOST_SHAPES = 4096  # that one function remembers; past that it forgets them all
 
 
-class Fused:
+@common_calls("shortcut")
+class Fused(Called):
     """A function of NumPy or CuPy expressions that runs as few kernels.
 
     Made by :func:`fuse`. It is traced once for each combination of the arguments' kinds (dtypes,
@@ -50,6 +52,7 @@ class Fused:
         self._by_shape: dict[Any, Callable[..., Any]] = {}
         self._unfused: dict[Any, str] = {}
         self._shortcut: Callable[..., Any] = self._first
+        self._is_raw: tuple[bool, ...] = ()  # one for each argument that the shortcut takes
 
     def __repr__(self) -> str:
         return f"<Fused {self.name}>"
@@ -219,7 +222,7 @@ class Fused:
 
         made = make_shortcut(program, args, backend, self._first)
         if made is not None:
-            self._shortcut = made
+            self._shortcut, self._is_raw = made, (False,) * len(args)
         key = _shape_key(args)
         if key is not None:
             if len(self._by_shape) >= _MOST_SHAPES:

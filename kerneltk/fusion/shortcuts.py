@@ -52,8 +52,14 @@ def make_shortcut(
     given = "".join(f"a{k}, " for k in range(len(args)))
     tests.append("not others")
     if trace.outside:
-        tests.append("is_current()")
-        names["is_current"] = trace.is_current
+        plain = trace.outside.plain_globals
+        if plain is None:
+            tests.append("is_current()")
+            names["is_current"] = trace.is_current
+        else:
+            for k, (globals_, name, value) in enumerate(plain):
+                tests.append(f"globals{k}.get({name!r}) is value{k}")
+                names[f"globals{k}"], names[f"value{k}"] = globals_, value
     source = "\n".join(
         [
             f"def call({parameters}*others):",

@@ -260,6 +260,18 @@ class Outside:
             if item is not MISSING:
                 yield read, self._look(item)
 
+    @property
+    def plain_globals(self) -> list[tuple[dict[str, Any], str, Any]] | None:
+        """The globals that were read, with their names, if comparing these is all there is to do."""
+        if self._of_arguments or any(seen.parts for _, seen in self._found):
+            return None
+        found = []
+        for read, seen in self._found:
+            if not isinstance(read, functools.partial) or len(read.args) != 2:
+                return None
+            found.append((read.func.__self__, read.args[0], seen.value))  # type: ignore[attr-defined]
+        return found
+
     def is_same(self, arguments: Sequence[Any] | None = None) -> bool:
         """Whether a call with such arguments would see the same; without them, whether any call
         could.
