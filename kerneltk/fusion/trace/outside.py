@@ -262,7 +262,7 @@ class Outside:
 
     @property
     def plain_globals(self) -> list[tuple[dict[str, Any], str, Any]] | None:
-        """The globals that were read, with their names, if comparing these is all there is to do."""
+        """The globals that were read, if comparing them is all there is to do; else None."""
         if self._of_arguments or any(seen.parts for _, seen in self._found):
             return None
         found = []
