@@ -6,6 +6,7 @@ and writes them as text and JSON.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -87,7 +88,9 @@ def _bandwidth(
                 paired_ratio(results[name], results["kerneltk"]) if name in results else None
                 for name in names[1:]
             ]
-            table.add(work.name, *cells, *others, len(shown.kernels), shown.bytes / shown.floor)
+            row = (work.name, *cells, *others, len(shown.kernels), shown.bytes / shown.floor)
+            print(shape, *row, file=sys.stderr, flush=True)
+            table.add(*row)
 
 
 def _calls(report: Report, make: Callable[[tuple[int, int]], Any]) -> None:
