@@ -208,7 +208,7 @@ class Program:
         launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
         if step.shaping is not None:
             shaping, inner = step.shaping, {step.axis}
-            factors = [str(shaping.threads)]
+            factors = []
             if shaping.width:
                 inner.add(len(step.shape) - 1)
                 across = self.expression(step.shape[-1].expression)
@@ -218,7 +218,10 @@ class Program:
                 for d, extent in enumerate(step.shape)
                 if d not in inner
             ]
-            size, block = " * ".join(factors), shaping.block
+            count = " * ".join(factors) or "1"
+            if shaping.most:
+                count = f"{self._constant(min, 'f')}({count}, {shaping.most})"
+            size, block = f"{count} * {shaping.threads}", shaping.block
             options = f"None, ({size}, {block})"
             if by_calls:
                 options = f"size={size}, block_size={block}"

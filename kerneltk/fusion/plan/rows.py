@@ -34,7 +34,9 @@ _KINDS = ("sum", "prod", "min", "max", "any", "all")
 class Shaping(NamedTuple):
     """How a row or a tile of columns is divided: threads of a block, elements of a thread, elements
     of a vector; how much work a row is on the host (elements); how many blocks a multiprocessor
-    must have room for, 0 for any number; columns of a tile, 0 for a row; and blocks of a cluster.
+    must have room for, 0 for any number; columns of a tile, 0 for a row; blocks of a cluster; and
+    how many rows or tiles are under way at once, each of which is loaded while the one before it is
+    computed: 0 for all of them.
     """
 
     block: int
@@ -44,6 +46,7 @@ class Shaping(NamedTuple):
     resident: int = 0
     width: int = 0
     cluster: int = 1
+    most: int = 0
 
     @property
     def threads(self) -> int:
@@ -358,31 +361,44 @@ def row_definition(
     extents = [writer.operands.scalar(extent, integer) for extent in work.shape]
     last = len(work.shape) - 1
     sizes = f"{shaping.block}, {shaping.items}, {shaping.vector}"
+    inner = [extents[last]]
     if work.is_across:
         kind = f"kerneltk::fused_columns<{sizes}, {max(shaping.width, 1)}, {shaping.cluster}>"
-        given = f"i, {extents[work.axis]}, {extents[last]}"
+        inner.insert(0, extents[work.axis])
     else:
-        kind, given = f"kerneltk::fused_row<{sizes}, {shaping.cluster}>", f"i, {extents[last]}"
-    head = [f"const {kind} _kt_row({given});", f"using _kt_slots = typename {kind}::slots;"]
+        kind = f"kerneltk::fused_row<{sizes}, {shaping.cluster}>"
+    head = [f"using _kt_rows = {kind};", "using _kt_slots = typename _kt_rows::slots;"]
+    begun = [f"const _kt_rows _kt_row(_kt_number, {', '.join(inner)});"]
     if work.outer:
-        head.append("long long _kt_rest = _kt_row.number;")
+        begun.append("long long _kt_rest = _kt_row.number;")
     for d in reversed(work.outer[1:]):
-        head.append(f"const long long _kt_c{d} = _kt_rest % {extents[d]};")
-        head.append(f"_kt_rest /= {extents[d]};")
-    head += [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
+        begun.append(f"const long long _kt_c{d} = _kt_rest % {extents[d]};")
+        begun.append(f"_kt_rest /= {extents[d]};")
+    begun += [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
     loads: list[str] = []
     late: list[str] = []
+    ahead: list[str] = []
     dense: list[str] = []
     declared: list[str] = []
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
+        ctype = describe(leaf.dtype).ctype
         declared.append(f"raw {leaf.dtype.name} {x}")
-        is_late = False
-        if varies(leaf, work.shape, work.axis):
+        is_varying = varies(leaf, work.shape, work.axis)
+        if is_varying:
             step = f"{x}.strides()[{len(leaf.shape) - 1}]"
-            dense.append(f"{step} == sizeof({describe(leaf.dtype).ctype})")
-            is_late = k >= early
-        (late if is_late else loads).append(f"const auto _kt_{x} = {writer.loaded(x, leaf)};")
+            dense.append(f"{step} == sizeof({ctype})")
+        is_ahead = shaping.most and is_varying and k < early and varies(leaf, work.shape, last)
+        if is_ahead and shaping.vector * leaf.dtype.itemsize in (4, 8, 16):
+            held = f"_kt_held_{x}"
+            head.append(f"__shared__ typename _kt_rows::template ahead<{ctype}> {held};")
+            how = writer.loaded(x, leaf)
+            ahead.append(how.replace(".load(", f".prefetch({held}, ").replace(", _kt_layout", ""))
+            how = how.replace(".load(", f".taken({held}, ")
+        else:
+            how = writer.loaded(x, leaf)
+        found = late if is_varying and k >= early else loads
+        found.append(f"const auto _kt_{x} = {how};")
     for node, y in zip((*work.full, *work.totals), outputs, strict=True):
         ctype = describe(node.dtype).ctype
         is_full = any(node is own for own in work.full)
@@ -396,15 +412,47 @@ def row_definition(
         if terms:
             at = f"kerneltk::advance({at}, {' + '.join(terms)})"
         loads.append(f"{ctype}* const _kt_{y} = {at};")
-    inner = [*loads, *writer.statements[:totals], *late, *writer.statements[totals:]]
-    if not work.is_across:  # the host's loops are written for dense rows and for others
-        inner = [
-            f"kerneltk::by_layout({' && '.join(dense) or 'true'}, "
-            "[&](auto _kt_layout) KERNELTK_INLINE {",
-            *inner,
-            "});",
+    taken = [*loads, *writer.statements[:totals], *late, *writer.statements[totals:]]
+    if shaping.most:
+        reductions = sum(isinstance(node, Reduce) for node in work.order)
+        outer = " * ".join(["1LL", *(extents[d] for d in work.outer)])
+        across = inner[1:] if work.is_across else []
+        count = len(loads) - len(outputs)
+        lines = [
+            *head,
+            f"const long long _kt_count = _kt_rows::count({', '.join([outer, *across])});",
+            "const kerneltk::any_row _kt_layout{};",
+            "const auto _kt_prefetch = [&](long long _kt_number) {",
+            "if (_kt_number >= _kt_count) return;",
+            *begun,
+            *(f"{line};" for line in ahead),
+            "};",
+            "_kt_prefetch(_kt_rows::first());",
+            "for (long long _kt_number = _kt_rows::first(); _kt_number < _kt_count;",
+            "     _kt_number += _kt_rows::step()) {",
+            *begun,
+            "kerneltk::wait_for_copies();",
+            *loads[:count],
+            "_kt_prefetch(_kt_number + _kt_rows::step());",
+            *taken[count:],
+            # What a reduction has in shared memory is read before the next reduction is done.
+            *(["_kt_rows::end();"] if reductions == 1 else []),
+            "}",
         ]
-    operation = "\n".join([*head, *inner, "_kt_row.end();"])
+    else:
+        lines = [*head, f"const long long _kt_number = i / {shaping.threads};", *begun]
+        if work.is_across:
+            lines += taken
+        else:  # the host's loops are written for dense rows and for others
+            lines += [
+                f"kerneltk::by_layout({' && '.join(dense) or 'true'}, "
+                "[&](auto _kt_layout) KERNELTK_INLINE {",
+                *taken,
+                "});",
+            ]
+    if shaping.cluster > 1:
+        lines.append("_kt_rows::end();")
+    operation = "\n".join(lines)
     writer.preamble.include("fused_rows.hpp")
     scalars = [f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(writer.operands.scalars)]
     signature = parse_signature(

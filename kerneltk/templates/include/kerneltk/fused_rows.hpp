@@ -105,6 +105,12 @@ struct row_blocks {
             asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
         }
     }
+    static __device__ __forceinline__ void all() {
+        if constexpr (CLUSTER > 1)
+            wait();
+        else
+            __syncthreads();
+    }
     // What a block of the cluster has at the address of `shared`.
     template <class T>
     static __device__ __forceinline__ T of(const words<T>& shared, int rank) {
@@ -120,6 +126,30 @@ struct row_blocks {
                          : "memory");
         return found.value;
     }
+};
+
+// Copies into shared memory that go on while a thread computes; it alone reads what it copied.
+template <int BYTES>
+__device__ __forceinline__ void copy_ahead(void* shared, const void* global) {
+    const unsigned there = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(there), "l"(global)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(there), "l"(global), "n"(BYTES)
+                     : "memory");
+}
+__device__ __forceinline__ void wait_for_copies() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// A thread's vectors of an array, in shared memory.
+template <class T, int BLOCK, int ITEMS, int VECTOR>
+struct row_ahead {
+    struct alignas(VECTOR * sizeof(T) < 16 ? VECTOR * sizeof(T) : 16) piece {
+        slot<T> items[VECTOR];
+    };
+    piece pieces[ITEMS / VECTOR][BLOCK];
 };
 
 template <class T>
@@ -143,12 +173,47 @@ public:
     const long long number;
     using slots = int;
 
-    __device__ __forceinline__ fused_row(long long index, long long extent)
-        : length(static_cast<int>(extent)), number(index / (BLOCK * CLUSTER)) {}
+    template <class T>
+    using ahead = row_ahead<T, BLOCK, ITEMS, VECTOR>;
+
+    __device__ __forceinline__ fused_row(long long number, long long extent)
+        : length(static_cast<int>(extent)), number(number) {}
+
+    // The rows of a block: the first, how far the next one is, and how many there are of `outer`.
+    static __device__ __forceinline__ long long first() { return blockIdx.x / CLUSTER; }
+    static __device__ __forceinline__ long long step() { return gridDim.x / CLUSTER; }
+    static __device__ __forceinline__ long long count(long long outer) { return outer; }
 
     __device__ __forceinline__ int place(int k) const {
         const int turn = k / VECTOR * CLUSTER + blocks::rank();
         return (turn * BLOCK + static_cast<int>(threadIdx.x)) * VECTOR + k % VECTOR;
+    }
+
+    // Load a row before its turn, and take it then.
+    template <class T>
+    __device__ __forceinline__ void prefetch(ahead<T>& held, const T* first,
+                                             ptrdiff_t step) const {
+        if (has_vectors(first, step)) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k += VECTOR)
+                if (place(k) < length)
+                    copy_ahead<VECTOR * sizeof(T)>(&held.pieces[k / VECTOR][threadIdx.x],
+                                                   first + place(k));
+        }
+    }
+    template <class T, class Layout>
+    __device__ __forceinline__ row_elements<T, ITEMS> taken(const ahead<T>& held, const T* first,
+                                                            ptrdiff_t step, Layout layout) const {
+        if (!has_vectors(first, step)) return load(first, step, layout);
+        row_elements<T, ITEMS> found;
+#pragma unroll
+        for (int k = 0; k < ITEMS; k += VECTOR)
+            if (place(k) < length) {
+                const auto piece = held.pieces[k / VECTOR][threadIdx.x];
+#pragma unroll
+                for (int v = 0; v < VECTOR; ++v) found.items[k + v].value = piece.items[v].value;
+            }
+        return found;
     }
 
     template <class T, class Layout>
@@ -239,8 +304,8 @@ public:
                                                 const thread_totals<T, 1>& total) const {
         if (threadIdx.x == 0 && blocks::rank() == 0) *first = total[0];
     }
-    // A block's shared memory lasts as long as others read it.
-    __device__ __forceinline__ void end() const { blocks::wait(); }
+    // What others read of a block's shared memory stays until they have.
+    static __device__ __forceinline__ void end() { blocks::all(); }
 };
 
 // Columns side by side, WIDTH of them in a tile: a thread has VECTOR neighbours of some lines, and
@@ -269,11 +334,23 @@ public:
     const long long number;
     using slots = int;
 
-    __device__ __forceinline__ fused_columns(long long index, long long extent, long long across)
+    template <class T>
+    using ahead = row_ahead<T, BLOCK, ITEMS, VECTOR>;
+
+    __device__ __forceinline__ fused_columns(long long tile, long long extent, long long across)
         : length(static_cast<int>(extent)),
           columns(across),
-          first_column(index / (BLOCK * CLUSTER) % ((across + WIDTH - 1) / WIDTH) * WIDTH),
-          number(index / (BLOCK * CLUSTER) / ((across + WIDTH - 1) / WIDTH)) {}
+          first_column(tile % tiles(across) * WIDTH),
+          number(tile / tiles(across)) {}
+
+    static __device__ __forceinline__ long long tiles(long long across) {
+        return (across + WIDTH - 1) / WIDTH;
+    }
+    static __device__ __forceinline__ long long first() { return blockIdx.x / CLUSTER; }
+    static __device__ __forceinline__ long long step() { return gridDim.x / CLUSTER; }
+    static __device__ __forceinline__ long long count(long long outer, long long across) {
+        return outer * tiles(across);
+    }
 
     __device__ __forceinline__ int row(int k) const {
         return (k / VECTOR * CLUSTER + blocks::rank()) * LINES +
@@ -281,6 +358,32 @@ public:
     }
     __device__ __forceinline__ long long column(int k) const {
         return first_column + static_cast<int>(threadIdx.x) % LANES * VECTOR + k % VECTOR;
+    }
+
+    template <class T>
+    __device__ __forceinline__ void prefetch(ahead<T>& held, const T* first, ptrdiff_t line,
+                                             ptrdiff_t step) const {
+        if (has_vectors(first, line, step)) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k += VECTOR)
+                if (has(k))
+                    copy_ahead<VECTOR * sizeof(T)>(&held.pieces[k / VECTOR][threadIdx.x],
+                                                   kerneltk::moved(first, row(k) * line) + column(k));
+        }
+    }
+    template <class T>
+    __device__ __forceinline__ row_elements<T, ITEMS> taken(const ahead<T>& held, const T* first,
+                                                            ptrdiff_t line, ptrdiff_t step) const {
+        if (!has_vectors(first, line, step)) return load(first, line, step);
+        row_elements<T, ITEMS> found;
+#pragma unroll
+        for (int k = 0; k < ITEMS; k += VECTOR)
+            if (has(k)) {
+                const auto piece = held.pieces[k / VECTOR][threadIdx.x];
+#pragma unroll
+                for (int v = 0; v < VECTOR; ++v) found.items[k + v].value = piece.items[v].value;
+            }
+        return found;
     }
 
     template <class T>
@@ -395,7 +498,7 @@ public:
             for (int v = 0; v < VECTOR; ++v)
                 if (column(v) < columns) *kerneltk::advance(first, column(v) * step) = total[v];
     }
-    __device__ __forceinline__ void end() const { blocks::wait(); }
+    static __device__ __forceinline__ void end() { blocks::all(); }
 };
 
 template <class Function>
@@ -442,7 +545,7 @@ public:
     const long long number;
     using slots = long long;
 
-    __forceinline__ fused_row(long long index, long long extent) : length(extent), number(index) {}
+    __forceinline__ fused_row(long long number, long long extent) : length(extent), number(number) {}
 
     __forceinline__ long long place(long long k) const { return k; }
 
@@ -488,7 +591,6 @@ public:
     __forceinline__ void store_total(T* first, ptrdiff_t, const row_total<T>& total) const {
         *first = total.value;
     }
-    __forceinline__ void end() const {}
 };
 
 template <class Function>
