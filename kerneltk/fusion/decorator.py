@@ -333,7 +333,7 @@ def _kind(value: Any) -> Any:
     """The part of a key that an argument decides."""
     dtype = getattr(value, "dtype", None)
     if dtype is not None and hasattr(value, "strides") and not isinstance(value, np.generic):
-        return type(value), dtype, len(value.shape)
+        return type(value), dtype, len(value.shape), _layout_of(value)
     if type(value) in _NUMBERS or isinstance(value, np.generic):
         return type(value)
     from kerneltk.fusion.trace.outside import constant_kind
@@ -347,6 +347,15 @@ def _shapes(own: Sequence[Any]) -> list[Any]:
     ]
 
 
+def _layout_of(array: Any) -> Any:
+    """The order of an array's axes, which results have, too; None for C order."""
+    if len(array.shape) < 2 or array.flags.c_contiguous:
+        return None
+    from kerneltk.fusion.trace.layout import layout_of
+
+    return layout_of(array)
+
+
 def _shape_key(args: Sequence[Any]) -> Any:
     """What decides the program of a call; None where it is looked for each time."""
     key: list[Any] = []
@@ -355,9 +364,9 @@ def _shape_key(args: Sequence[Any]) -> Any:
         if kind in _NUMBERS:
             key.append(kind)
             continue
-        try:
-            key.append((kind, value.dtype, value.shape))
-        except AttributeError:
+        if hasattr(kind, "flags"):
+            key.append((kind, value.dtype, value.shape, _layout_of(value)))
+        else:
             if value is not None and kind is not str and kind is not bool:
                 return None
             key.append((kind, value))

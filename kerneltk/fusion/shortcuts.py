@@ -40,6 +40,8 @@ def make_shortcut(
             names[f"dtype{k}"] = value.dtype  # type: ignore[attr-defined]
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
             tests.append(f"a{k}.ndim == {value.ndim}")  # type: ignore[attr-defined]
+            if value.ndim > 1:  # type: ignore[attr-defined]
+                tests.append(f"a{k}.flags.c_contiguous")  # as results, then
         elif type(value) is bool:
             tests.append(f"a{k} is {value}")
         elif type(value) not in (int, float, complex):

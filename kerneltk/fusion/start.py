@@ -71,7 +71,7 @@ def traced(
                 for axis, extent in enumerate(value.shape)
             )
             source = ArraySource(value.dtype, shape, f"argument {index + 1}")
-            given.append(LazyArray(trace, trace.add_source(source)))
+            given.append(LazyArray(trace, trace.add_source(source, value)))
         elif is_traced_number(value):
             given.append(LazyNumber(trace, Symbol(("argument", index), value)))
         else:
@@ -239,12 +239,14 @@ def _make_full(value: Any) -> Callable[..., Any]:
         if value is None:
             fill = given.pop(0) if given else options.pop("fill_value")
         dtype = given.pop(0) if given else options.pop("dtype", None)
-        options.pop("order", None)
+        order = options.pop("order", "C")
         if given or options:
             raise unsupported(f"These arguments of '{own.__name__}' are not fused.")
         if dtype is None and value is not None:
             dtype = np.float64
-        return filled(trace, shape_from(shape), fill, dtype)
+        made = filled(trace, shape_from(shape), fill, dtype)
+        trace.layouts.ask(made.node, order)
+        return made
 
     return make
 

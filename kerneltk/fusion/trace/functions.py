@@ -490,6 +490,7 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
             node = trace.apply(first, [node, factor], node.dtype)
             node = trace.apply(np.rint, [node], node.dtype)
             node = trace.apply(last, [node, factor], node.dtype)
+            trace.layouts.ask(node, "A", array.node)  # as NumPy, which has another way then
     return _finished(array, node, out)
 
 
@@ -498,19 +499,20 @@ def _astype(a: LazyArray, dtype: Any, order: Any = "K", casting: str = "unsafe",
     wanted = np.dtype(dtype)
     if not np.can_cast(a.dtype, wanted, casting):  # type: ignore[arg-type]
         raise wrong_type(f"Cannot cast from '{a.dtype}' to '{wanted}' by the rule '{casting}'.")
-    if not copy and a.dtype == wanted:
+    if not copy and a.dtype == wanted and order == "K":
         return a
-    return _copied(a, a.trace.cast(a.node, wanted))
+    return _copied(a, a.trace.cast(a.node, wanted), order)
 
 
 def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     array = as_array(trace_of(a), a)
-    return _copied(array, array.node)
+    return _copied(array, array.node, order)
 
 
-def _copied(array: LazyArray, node: Node) -> LazyArray:
+def _copied(array: LazyArray, node: Node, order: Any) -> LazyArray:
     """An array of its own, also where nothing has to be computed."""
     node = Cast(node.dtype, node.shape, node)
+    array.trace.layouts.ask(node, order, array.node)
     made = new_array(array.trace, node)
     made.storage.is_scalar = array.is_scalar
     return made
@@ -659,6 +661,7 @@ def _broadcast_arrays(*args: Any, subok: Any = False) -> Any:
 def _full(trace: Trace, shape: Shape, value: Any, dtype: np.dtype[Any]) -> LazyArray:
     node = node_of(trace, as_operand(trace, value), dtype)
     made = new_array(trace, View(dtype, shape, node, Broadcast(shape)) if shape else node)
+    trace.layouts.ask(made.node, "K")
     return no_scalar(made)
 
 
@@ -685,7 +688,9 @@ def _like(value: Any) -> Callable[..., Any]:
         array = as_array(trace_of(a), a)
         wanted = array.dtype if dtype is None else np.dtype(dtype)
         extents = array.extents if shape is None else shape_from(shape)
-        return _full(array.trace, extents, value, wanted)
+        made = _full(array.trace, extents, value, wanted)
+        array.trace.layouts.ask(made.node, order, array.node)
+        return made
 
     return make
 
@@ -699,8 +704,11 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", sub
     value = as_operand(trace, fill_value)
     if isinstance(value, LazyArray):
         node: Node = View(wanted, extents, trace.cast(value.node, wanted), Broadcast(extents))
-        return no_scalar(new_array(trace, Cast(wanted, extents, node)))
-    return _full(trace, extents, fill_value, wanted)
+        made = no_scalar(new_array(trace, Cast(wanted, extents, node)))
+    else:
+        made = _full(trace, extents, fill_value, wanted)
+    trace.layouts.ask(made.node, order, array.node)
+    return made
 
 
 def arange(trace: Trace, *args: Any, dtype: Any = None) -> LazyArray:
@@ -776,7 +784,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _METHODS: dict[str, Callable[..., Any]] = {
     **_REDUCTIONS,
-    "clip": _clip, "round": _round, "astype": _astype, "copy": _copy,
+    "clip": _clip, "round": _round, "astype": _astype,
+    "copy": lambda a, order="C": _copy(a, order),
     "conj": _conjugate, "conjugate": _conjugate,
     "view": lambda a: a,
 }  # fmt: skip

@@ -6,9 +6,10 @@ where it has one element, or repeats one. Arrays in C order have the layout of `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kerneltk.errors import ArgumentValueError
 from kerneltk.fusion.trace.graph import (
     Apply,
     Broadcast,
@@ -33,14 +34,18 @@ def c_layout(ndim: int) -> Layout:
 
 def layout_of(array: Any) -> Layout | None:
     """The layout of an array in memory; None for C order, of any steps."""
-    if len(array.shape) < 2 or array.flags.c_contiguous:
+    if len(array.shape) < 2:
+        return None
+    flags = getattr(array, "flags", None)
+    if flags is not None and flags.c_contiguous:
         return None
     steps = [
         abs(step) if extent > 1 else 0
         for step, extent in zip(array.strides, array.shape, strict=True)
     ]
     known = [step for step in steps if step]
-    if known == sorted(known, reverse=True):
+    repeats = any(n > 1 and not step for n, step in zip(array.shape, steps, strict=True))
+    if known == sorted(known, reverse=True) and not repeats:
         return None
     ranks = {step: rank for rank, step in enumerate(sorted(set(known)), 1)}
     return tuple(ranks.get(step, 0) for step in steps)
@@ -48,22 +53,22 @@ def layout_of(array: Any) -> Layout | None:
 
 def order_of(layouts: Sequence[Layout], ndim: int) -> tuple[int, ...]:
     """The axes of a new result of operands with such layouts, from the longest step to the
-    shortest: an insertion sort, in which axes stay in C order unless all operands that step along
-    two of them have it otherwise.
+    shortest: an insertion sort from the last axis on, in which two axes stay in C order unless all
+    operands that step along both have it otherwise.
     """
     padded = [(0,) * (ndim - len(layout)) + tuple(layout) for layout in layouts]
     order: list[int] = []
-    for axis in range(ndim):
+    for axis in reversed(range(ndim)):
         place = len(order)
-        for at in range(len(order) - 1, -1, -1):
+        for at in reversed(range(len(order))):
             pairs = [(p[order[at]], p[axis]) for p in padded if p[order[at]] and p[axis]]
             if not pairs:
                 continue
-            if any(outer >= inner for outer, inner in pairs):
+            if any(inner <= outer for inner, outer in pairs):
                 break
             place = at
         order.insert(place, axis)
-    return tuple(order)
+    return tuple(reversed(order))
 
 
 def ranked(order: Sequence[int]) -> Layout:
@@ -74,17 +79,57 @@ def ranked(order: Sequence[int]) -> Layout:
     return tuple(found)
 
 
+def dense_strides(shape: Sequence[int], order: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """The strides (bytes) of a dense array whose axes have this order."""
+    strides = [0] * len(shape)
+    step = itemsize
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
 class Layouts:
     """The layouts of a trace's values."""
 
     def __init__(self) -> None:
-        self._given: dict[int, tuple[Node, str]] = {}
+        self._given: dict[int, tuple[Node, Layout]] = {}
         self._known: dict[int, tuple[Node, Layout]] = {}
         self.sources: dict[int, Layout] = {}  # of arrays that are not in C order
+        self._is_asked_for = False
 
-    def set(self, node: Node, order: str) -> None:
-        """Have a value be in an order: 'C' or 'F'."""
-        self._given[id(node)] = node, order
+    def ask(self, node: Node, order: str, like: Node | None = None) -> None:
+        """Have a value be in the order that the user asks for: 'C', 'F', 'A' or 'K', the last two
+        as another value.
+        """
+        ndim = len(node.shape)
+        if order not in ("C", "F", "A", "K", None):
+            raise ArgumentValueError(f"The order '{order}' is none of 'C', 'F', 'A' and 'K'.")
+        found = c_layout(ndim)
+        if order == "F":
+            found = found[::-1]
+        elif order != "C" and like is not None and len(like.shape) == ndim:
+            steps = self.of(like)  # copies sort them: what repeats elements comes last
+            same = ranked(sorted(range(ndim), key=lambda axis: -steps[axis]))
+            found = same if order != "A" or same == found[::-1] else found
+        self._given[id(node)] = node, found
+        self._is_asked_for = self._is_asked_for or order == "C" or found != c_layout(ndim)
+
+    def order(self, node: Node, reduced: Sequence[int] = ()) -> tuple[int, ...]:
+        """The axes of a value, from the longest step to the shortest; without reduction axes."""
+        layout = self.of(node)
+        if reduced:
+            layout = tuple(step for axis, step in enumerate(layout) if axis not in reduced)
+        return order_of([layout], len(layout))
+
+    def are_plain(self, nodes: Sequence[Node], leaves: Iterable[Any]) -> bool:
+        """Whether a kernel's own results have the order of these values: all is in C order."""
+        if self._is_asked_for or any(
+            leaf.array in self.sources or any(isinstance(s, Transpose) for s in leaf.steps)
+            for leaf in leaves
+        ):
+            return False
+        return all(self.order(node) == tuple(range(len(node.shape))) for node in nodes)
 
     def of(self, node: Node) -> Layout:
         """The layout of a value, as NumPy would have it."""
@@ -113,7 +158,7 @@ class Layouts:
         ndim = len(node.shape)
         given = self._given.get(id(node))
         if given is not None:
-            return c_layout(ndim) if given[1] == "C" else c_layout(ndim)[::-1]
+            return given[1]
         if isinstance(node, Load):
             return self.sources.get(node.array, c_layout(ndim))
         if isinstance(node, View):

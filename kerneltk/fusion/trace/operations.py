@@ -118,7 +118,7 @@ def call_ufunc(
     where = options.pop("where", True)
     dtype = options.pop("dtype", None)
     casting = options.pop("casting", "same_kind")
-    options.pop("order", None)
+    order = options.pop("order", "K")
     options.pop("subok", None)
     if options:
         raise unsupported(f"'{next(iter(options))}' of 'np.{ufunc.__name__}' is not fused.")
@@ -128,6 +128,11 @@ def call_ufunc(
     if all(isinstance(operand, tuple) for operand in operands) and not outputs:
         return _of_numbers(trace, ufunc, operands, dtype)  # type: ignore[arg-type]
     found = apply_ufunc(trace, ufunc, operands, dtype, casting)
+    if order in ("C", "F"):
+        for node in found:
+            trace.layouts.ask(node, order)
+    elif order not in ("K", None):
+        raise unsupported(f"The order '{order}' of a result is not fused.", "leave it out.")
     results = tuple(new_array(trace, node) for node in found)
     if outputs:
         results = tuple(

@@ -32,6 +32,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     ViewStep,
 )
+from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
 from kerneltk.fusion.trace.location import user_snippet
 from kerneltk.fusion.trace.loops import problem_of
 from kerneltk.fusion.trace.outside import Outside
@@ -154,6 +155,7 @@ class Trace:
         self.array_type = array_type  # of the arrays that lazy ones stand for
         self.block = block  # that records, if it is no function
         self.guards = Guards()
+        self.layouts = Layouts()
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
         self.effects: list[Effect] = []
@@ -169,9 +171,12 @@ class Trace:
 
     # -- arrays --------------------------------------------------------------------------------
 
-    def add_source(self, source: ArraySource) -> Storage:
-        """The storage of an array that the function knows from now on."""
+    def add_source(self, source: ArraySource, array: Any = None) -> Storage:
+        """The storage of an array that the function knows from now on; `array` shows its order."""
         index = len(self.sources)
+        layout = None if array is None else layout_of(array)
+        if layout is not None:
+            self.layouts.sources[index] = layout
         self.sources.append(source)
         storage = Storage(Load(source.dtype, source.shape, index, 0), index)
         self.storages[index] = storage
@@ -184,7 +189,9 @@ class Trace:
             return self.storages[known]
         self.captured[id(array)] = len(self.sources)
         shape = tuple(constant(int(extent)) for extent in array.shape)
-        return self.add_source(ArraySource(array.dtype, shape, "an array from outside", array))
+        return self.add_source(
+            ArraySource(array.dtype, shape, "an array from outside", array), array
+        )
 
     # -- values --------------------------------------------------------------------------------
 
@@ -297,6 +304,9 @@ class Trace:
             node = storage.node
             source = ArraySource(node.dtype, node.shape, "a value", is_local=True)
             index = storage.array = len(self.sources)
+            layout = self.layouts.of(node)
+            if layout != c_layout(len(layout)):
+                self.layouts.sources[index] = layout
             self.sources.append(source)
             self.storages[index] = storage
             self._store(index, (), node)
