@@ -239,6 +239,11 @@ class Fused(Called):
 
         return checked
 
+    def clear_cache(self) -> None:
+        """Forget all traces: the next calls trace the function again."""
+        self._programs, self._by_shape, self._unfused = {}, {}, {}
+        self._shortcut, self._is_raw = self._first, ()
+
     # -- what was made -------------------------------------------------------------------------
 
     def explain(self, *args: Any, **kwargs: Any) -> Any:

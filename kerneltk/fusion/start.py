@@ -6,6 +6,7 @@ import builtins
 import functools
 import inspect
 import random as _random
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -168,22 +169,31 @@ class Namespace:
         object.__setattr__(self, name, value)
 
 
+def namespace(module: Any, trace: Trace) -> Namespace:
+    """A module as a trace sees it: the same object each time."""
+    known = trace.namespaces.get(module.__name__)
+    if known is None:
+        known = trace.namespaces[module.__name__] = Namespace(module, trace)
+    return known
+
+
 def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
     """What a traced function sees in place of an object of NumPy or CuPy."""
     if module in _RANDOM:
         return functools.partial(_seeded, found) if name in _SEEDED else _Random()
     if isinstance(found, types.ModuleType) and found.__name__ in _RANDOM:
-        return Namespace(found, trace)
+        return namespace(found, trace)
     if name in ("errstate", "seterr"):
         return _checked_errstate
     if name == "get_array_module":
-        return lambda *_: Namespace(np, trace)
+        own = sys.modules.get(trace.array_type.__module__.partition(".")[0], np)
+        return lambda *_: namespace(own, trace)
     if name in _CREATION:
         return lambda *args, **kwargs: _CREATION[name](trace, found, args, kwargs)
     if module.partition(".")[0] not in ("cupy", "cupyx") or isinstance(found, type):
         return found
     if isinstance(found, types.ModuleType):
-        return Namespace(found, trace)
+        return namespace(found, trace)
     if not callable(found):
         return found
     return _AsNumpys(found, name, module)
@@ -386,7 +396,7 @@ class _Rebuilding:
                 return _UserModule(value, self)
             root = value.__name__.partition(".")[0]
             if value.__name__ in ("numpy", *_RANDOM) or root in ("cupy", "cupyx"):
-                return Namespace(value, trace)
+                return namespace(value, trace)
             return value
         refused = _refused_randomness(value)
         if refused is not None:

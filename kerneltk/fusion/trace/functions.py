@@ -582,6 +582,16 @@ def _nan_to_num(
     return _choose(np.not_equal(found, kind(-np.inf)), found, kind(low), array.dtype)
 
 
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, LazyArray):
+        raise wrong_type("'copyto' writes to an array.")
+    trace = dst.trace
+    operand = as_operand(trace, src)
+    weak = not isinstance(operand, LazyArray) and type(operand.value) in (int, float, complex)
+    node = node_of(trace, operand, promoted([dst, operand])) if weak else as_array(trace, src).node
+    _into(dst, new_array(trace, node), where, casting)
+
+
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
     finite = np.isfinite(b)
     close = np.less_equal(np.absolute(np.subtract(a, b)), atol + rtol * np.absolute(b))
@@ -771,8 +781,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "count_nonzero": _count_nonzero, "nansum": _skipping("sum"), "nanprod": _skipping("prod"),
     "where": _where, "clip": _clip, "round": _round, "around": _round,
     "astype": lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy),
-    "copy": _copy, "real": _part("real"), "imag": _part("imag"), "angle": _angle, "sinc": _sinc,
-    "fix": _fix, "nan_to_num": _nan_to_num, "isclose": _isclose,
+    "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),
+    "angle": _angle, "sinc": _sinc, "fix": _fix, "nan_to_num": _nan_to_num, "isclose": _isclose,
     "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(0), "full_like": _full_like,
     "shape": lambda a: as_array(trace_of(a), a).shape,
     "ndim": lambda a: as_array(trace_of(a), a).ndim,

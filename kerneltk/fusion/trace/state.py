@@ -155,6 +155,7 @@ class Trace:
         self.array_type = array_type  # of the arrays that lazy ones stand for
         self.block = block  # that records, if it is no function
         self.guards = Guards()
+        self.namespaces: dict[str, Any] = {}  # modules, as this trace sees them
         self.layouts = Layouts()
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}

@@ -243,6 +243,21 @@ def test_writes_to_what_numpy_does_not_write_to() -> None:
         kerneltk.fuse(lambda x: x == None)(x)  # noqa: E711
 
 
+def test_copyto() -> None:
+    def program(x: Any, y: Any, k: Any) -> None:
+        np.copyto(x, y, where=y > 2)
+        np.copyto(x[0], k)
+
+    fused = kerneltk.fuse(program)
+    for x, y in ((ones(3, 4), 2 * ones(3, 4)), (ones(3, 4), ones(4, dtype=np.float32))):
+        wanted = x.copy()
+        fused(x, y, 3)
+        program(wanted, y, 3)
+        np.testing.assert_array_equal(x, wanted)
+    with pytest.raises(TypeError, match="same_kind"):
+        fused(ones(3, 4, dtype=np.int64), ones(3, 4, dtype=np.int64), 2.5)
+
+
 def test_powers_are_the_operators() -> None:
     x = np.array([-np.inf, -0.0, 2.0])
     with np.errstate(all="ignore"):
