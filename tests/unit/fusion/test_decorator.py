@@ -108,9 +108,9 @@ def test_one_compilation_serves_all_shapes_of_a_layout(
     def program(x: Any, row: Any, k: Any) -> Any:
         return (x - row) * k
 
-    for rows, columns in ((4, 6), (5, 9), (64, 48), (7, 33)):
+    for height, width in ((4, 6), (5, 9), (64, 48), (7, 33)):
         for k in (1.5, 2.0):
-            x, row = np.ones((rows, columns)), np.arange(float(columns))
+            x, row = np.ones((height, width)), np.arange(float(width))
             np.testing.assert_array_equal(program(x, row, k), (x - row) * k)
     assert len(traces) == 1
     assert compiled == [f"_kt_entry_{name}"]
