@@ -582,6 +582,8 @@ def build(
         exact = own
         if status == 0 and compiler.family == "gcc":
             exact = compiler_workarounds.options_without_miscompilation(own, directory)
+        elif compiler.family == "gcc":
+            exact = compiler_workarounds.options_after_internal_error(own, log) or own
         if exact != own or (status != 0 and included):  # messages are those of the whole text
             code, log = build(
                 name,
