@@ -28,7 +28,7 @@ from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
 from kerneltk.jit.frontends.shortcuts import make_shortcut
-from kerneltk.jit.ir.types import Array, Record, Tuple, Type
+from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.call_description import CallDescription
 from kerneltk.launch.called import Called, common_calls
@@ -76,7 +76,7 @@ class ElementKernel(Called, Decorated):
                         f"Kernel '{self.name}' has no parameter '{name}' that could be raw."
                     )
             return frozenset(self._given_raw)
-        return _raw_parameters(self._definition.source.node, names)
+        return array_parameters(self._definition.source.node, names)
 
     @cached_property
     def _is_raw(self) -> tuple[bool, ...]:
@@ -166,7 +166,7 @@ class ElementKernel(Called, Decorated):
                     f"has an object of type '{type(value).__name__}'."
                 )
         adoption.check_writes(lambda index: index is None, self._named)
-        small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
+        small = are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
         backend = next((owner.capabilities for owner in owners if owner is not None), None)
         backend = backend or capabilities_of("host")
@@ -397,7 +397,7 @@ class ElementKernel(Called, Decorated):
                 f"Kernel '{self.name}' returns {len(found)} values, and {len(outputs)} arrays were "
                 "given for them."
             )
-        dtypes = tuple(kind.dtype for kind in found)
+        dtypes = self._stored(found)
         for index, (array, dtype) in enumerate(zip(outputs, dtypes, strict=False)):
             try:
                 describe(array.dtype)
@@ -422,6 +422,10 @@ class ElementKernel(Called, Decorated):
             short,
         )
         return typed_kernel(definition, function.result), stored, function.index_ndim
+
+    def _stored(self, results: Sequence[Number]) -> tuple[np.dtype[Any], ...]:
+        """The dtypes of outputs that are not given, by what the function returns."""
+        return tuple(kind.dtype for kind in results)
 
     def _type_of(self, value: Any, index: int) -> Type:
         path = self._definition.paths[index]
@@ -499,7 +503,7 @@ class ElementKernel(Called, Decorated):
 _OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes")
 
 
-def _raw_parameters(node: ast.AST, names: Sequence[str]) -> frozenset[str]:
+def array_parameters(node: ast.AST, names: Sequence[str]) -> frozenset[str]:
     """Return the parameters that a function uses as arrays: indexes, loops over, or asks for what
     only an array has.
     """
@@ -540,7 +544,7 @@ def _kind(value: Any, raw: bool) -> Any:
     return type(value), dtype, value.ndim, getattr(flags, "c_contiguous", None)
 
 
-def _are_small(values: Sequence[Any], *shapes: Any) -> bool:
+def are_small(values: Sequence[Any], *shapes: Any) -> bool:
     """Return whether arrays, and shapes, have less than 2**31 elements, along each axis, too."""
     sizes = [getattr(value, "size", 0) for value in values]
     for shape in (*(getattr(value, "shape", ()) for value in values), *shapes):
