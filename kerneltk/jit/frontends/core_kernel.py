@@ -5,7 +5,8 @@ dimensions.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ import numpy as np
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.arrays import ArraySpec, byte_extent, is_c_contiguous
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.dtypes import alignment_on
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -29,17 +31,19 @@ from kerneltk.jit.frontends.vectorized_kernel import (
     own_lists,
     strong,
 )
-from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type
+from kerneltk.jit.ir.types import VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.launch.dispatch import copy_array
 from kerneltk.signature.resolve import is_aligned
 
 # A call loads what compiles the function: decorating it takes none of that.
 if TYPE_CHECKING:
+    from kerneltk.core.artifacts import TranslationUnit
     from kerneltk.jit import ir
     from kerneltk.jit.frontends.core_source import Operand, Result, Role
     from kerneltk.jit.frontends.element_source import TypedKernel
 
+_MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all
 _MOST_GUESSES = 4  # of outputs' dtypes; each is wider than the one before
 
 
@@ -53,6 +57,18 @@ class _Typed:
     extents: tuple[str, ...]  # which dimensions the kernel is told
     strided: tuple[bool, ...]  # the arguments whose cores' strides it is told, then the outputs
     index_ndim: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a call with arrays of certain shapes and strides does."""
+
+    backend: Backend
+    kernel: TypedKernel
+    first: tuple[Any, ...]  # the index of the first elements, one an input; None: all
+    multiples: tuple[int, ...]  # of which the inputs' addresses are (bytes)
+    numbers: tuple[int, ...]
+    outputs: tuple[tuple[tuple[int, ...], np.dtype[Any], Any], ...]  # shape, dtype, index
 
 
 class CoreKernel:
@@ -87,10 +103,14 @@ class CoreKernel:
         cores = iter(signature.inputs)
         self._cores: list[Core] = [next(cores) if is_in else () for is_in in self._is_element]
         self._typed: dict[Any, _Typed] = {}
+        self._plans: dict[Any, _Plan] = {}
+        self._outputs = (None,) * self._roles.count("output")
 
     # -- calls ---------------------------------------------------------------------------------
 
-    def __call__(self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: Any) -> Any:
+    def __call__(
+        self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: Any, key_of_plan: Any = None
+    ) -> Any:
         """Call the function for each core.
 
         Parameters
@@ -101,6 +121,8 @@ class CoreKernel:
             One a result, or none.
         options : dict
             ``stream``, ``block_size`` and ``backend``.
+        key_of_plan : optional
+            By what :meth:`plain` finds the next equal call.
         """
         args = tuple(own_lists(args, outputs, self._is_element))
         adoption = foreign_arrays.Adoption()
@@ -138,12 +160,73 @@ class CoreKernel:
                     for shape, dtype in zip(wanted, typed.dtypes, strict=True)
                 ]
                 self._check_shapes(results, wanted)
-                own = self._apart(own, given, backend, handle)
-                numbers = self._numbers(typed, own, results, sizes)
-                bases = self._bases(own, results, loop, backend)
+                apart = self._apart(own, given, backend, handle)
+                numbers = self._numbers(typed, apart, results, sizes)
+                bases = self._bases(apart, results, loop, backend)
             typed.kernel.arrays(*bases[0], *numbers, *bases[1], **passed)
             found = adoption.give_back(tuple(results))
+        if key_of_plan is not None and all(map(operator.is_, apart, own)):
+            self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
         return found if len(found) > 1 else found[0]
+
+    def is_plain(self, count: int) -> bool:
+        """Whether its parameters are so many inputs, and the outputs behind them."""
+        roles = self._roles
+        return roles == ("input",) * count + ("output",) * (len(roles) - count)
+
+    def plain(self, *args: Any) -> Any:
+        """Call with the inputs alone, which are all parameters but outputs behind them."""
+        key: Any = None
+        try:
+            key = tuple([(type(arg), arg.dtype, arg.shape, arg.strides) for arg in args])
+        except AttributeError:
+            return self((*args, *self._outputs), (), {})
+        plan = self._plans.get(key)
+        if plan is None:
+            return self((*args, *self._outputs), (), {}, key)
+        inputs: list[Any] = []
+        for arg, first, multiple in zip(args, plan.first, plan.multiples, strict=True):
+            if multiple > 1 and plan.backend.describe(arg)[1] % multiple:
+                return self((*args, *self._outputs), (), {})
+            inputs.append(arg if first is None else arg[first])
+        empty = plan.backend.empty
+        results = [empty(shape, dtype, "C") for shape, dtype, _ in plan.outputs]
+        outputs = [
+            result if first is None else result[first]
+            for result, (_, _, first) in zip(results, plan.outputs, strict=True)
+        ]
+        plan.kernel.arrays(*inputs, *plan.numbers, *outputs)
+        return tuple(results) if len(results) > 1 else results[0]
+
+    def _keep_plan(
+        self, key: Any, typed: _Typed, args: Sequence[Any], numbers: Any, results: Any, backend: Any
+    ) -> None:
+        inputs = [args[k] for k in self._inputs]
+        if any(type(arg) is not backend.array_type for arg in inputs):
+            return
+        cores = [(arg, self._cores[k]) for k, arg in zip(self._inputs, inputs, strict=True)]
+        cores += self._with_cores(results)
+        if any(core and 0 in array.shape[array.ndim - len(core) :] for array, core in cores):
+            return
+        capabilities = backend.capabilities
+        multiples = [
+            alignment_on(capabilities, array.dtype) if core else 1 for array, core in cores
+        ]
+        first = [(..., *((0,) * len(core))) if core else None for _, core in cores]
+        count = len(inputs)
+        if len(self._plans) >= _MOST_PLANS:
+            self._plans.clear()
+        self._plans[key] = _Plan(
+            backend,
+            typed.kernel,
+            tuple(first[:count]),
+            tuple(multiples[:count]),
+            tuple(numbers),
+            tuple(
+                (tuple(result.shape), result.dtype, index)
+                for result, index in zip(results, first[count:], strict=True)
+            ),
+        )
 
     def _with_cores(self, outputs: Sequence[Any]) -> list[tuple[Any, Core]]:
         return list(zip(outputs, self._signature.outputs, strict=True)) if outputs else []
@@ -250,13 +333,10 @@ class CoreKernel:
         """Return what the kernel is told behind the inputs."""
         numbers = [sizes[dimension] for dimension in typed.extents]
         arrays = [*zip(own, self._cores, strict=True), *self._with_cores(results)]
-        order = range(len(arrays))
+        order: Iterable[int] = range(len(arrays))
         if self._writes:  # outputs stand where the function has them
             outputs = iter(range(len(own), len(arrays)))
-            order_ = [
-                next(outputs) if role == "output" else k for k, role in enumerate(self._roles)
-            ]
-            order = order_  # type: ignore[assignment]
+            order = [next(outputs) if r == "output" else k for k, r in enumerate(self._roles)]
         for k in order:
             array, core = arrays[k]
             if typed.strided[k]:
@@ -287,6 +367,37 @@ class CoreKernel:
             if role != "output" and own[k] is not None and not next(parameters).is_const
         }
 
+    # -- what was made -------------------------------------------------------------------------
+
+    @property
+    def cached_codes(self) -> dict[Any, str]:
+        """The generated sources, by the kinds and the dtypes of the arguments."""
+        return {
+            (key, dtypes): source
+            for key, typed in self._typed.items()
+            for dtypes, source in typed.kernel._dispatcher.codes.items()
+        }
+
+    def unit_for(self, args: Sequence[Any], target: str) -> TranslationUnit:
+        """Return the unit that such arguments compile, which may be descriptions of arrays."""
+        backend = capabilities_of_target(target)
+        own = [_array_spec(arg) for arg in args]
+        names = [self._definition.parameters[k] for k in self._inputs]
+        shapes = [self._shape(own[k], k) for k in self._inputs]
+        sizes, loop = self._signature.resolve(self.name, names, shapes)
+        typed = self._specialized(own, (), are_small(own, *shapes), backend)
+        wanted = self._output_shapes(typed, sizes, loop)
+        pairs = zip(typed.dtypes, wanted, strict=True)
+        results = [ArraySpec.make(dtype, shape) for dtype, shape in pairs]
+        numbers = self._numbers(typed, own, results, sizes)
+        inputs = [
+            _first_spec(value, core) if core else value
+            for value, role, core in zip(own, self._roles, self._cores, strict=True)
+            if role != "output" and value is not None
+        ]
+        outputs = [_first_spec(out, core) for out, core in self._with_cores(results)]
+        return typed.kernel.translation_unit(*inputs, *numbers, *outputs, backend=backend.name)
+
     # -- one combination of types ----------------------------------------------------------------
 
     def _specialized(
@@ -311,9 +422,10 @@ class CoreKernel:
         ]
         dense = [_is_dense(out, core) for out, core in self._with_cores(given)]
         dense = dense or [True] * len(signature.outputs)
+        dtypes: DTypes
         if self._writes:
-            dtypes = tuple(out.dtype for out in given) or self._otypes
-            lowered, dtypes = self._with_outputs(operands, dtypes, dense)
+            fixed = tuple(out.dtype for out in given) or self._otypes
+            lowered, dtypes = self._with_outputs(operands, fixed, dense)
         else:
             lowered = definition.lowered([o.kind for o in operands if o], of_elements=True)
         context = PassContext(backend, ShapeAssumptions(is_32bit_indexable=small), of_elements=True)
@@ -384,9 +496,11 @@ class CoreKernel:
         from kerneltk.jit.frontends.core_source import Operand
 
         path, role, core = self._definition.paths[index], self._roles[index], self._cores[index]
-        owner, own = foreign_arrays.own_array(value)
-        array_type = owner.array_type if owner is not None else np.ndarray
-        kind = type_of(own, array_type, path)
+        own = value
+        kind = self._described(value)
+        if kind is None:
+            owner, own = foreign_arrays.own_array(value)
+            kind = type_of(own, np.ndarray if owner is None else owner.array_type, path)
         if role == "input" and isinstance(kind, Tuple):
             raise ArgumentTypeError(
                 path.message(f"Parameter '{path.name}' of '{self.name}' was given a tuple.", "")
@@ -399,6 +513,11 @@ class CoreKernel:
         assert isinstance(kind, Array)
         is_dense = _is_dense(own, core)
         return Operand(role, core, array_of(own.dtype, len(core), is_dense), True, is_dense)
+
+    def _described(self, value: Any) -> Type | None:
+        from kerneltk.jit.frontends.inspection import described
+
+        return described(value)
 
     def _output_kind(self, dtype: np.dtype[Any], core: Core, is_dense: bool) -> Type:
         return array_of(dtype, max(len(core), 1), is_dense) if self._writes else Number(dtype)
@@ -441,7 +560,9 @@ class CoreKernel:
             program = lowered(dtypes)
         raise self._unknown_dtype(0)
 
-    def _wider(self, program: ir.Program, lowered: Any, dtypes: DTypes, index: int) -> Any:
+    def _wider(
+        self, program: ir.Program, lowered: Any, dtypes: DTypes, index: int
+    ) -> np.dtype[Any]:
         """Return the dtype that holds all that is stored in an output, at least what it has."""
         from kerneltk.jit.frontends.core_source import stored_kinds
 
@@ -460,7 +581,7 @@ class CoreKernel:
             # A literal was converted already; as floats, those with a fraction show.
             floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]
             if _has_fractions(lowered(floats), name):
-                dtype = np.promote_types(dtype, np.float64)
+                dtype = np.dtype(np.promote_types(dtype, np.float64))
         return dtype
 
     def _unknown_dtype(self, index: int) -> ArgumentTypeError:
@@ -503,7 +624,22 @@ def _joined(kinds: Sequence[Number]) -> np.dtype[Any]:
     for kind in kinds[1:]:
         found = join("numpy", found, kind)
         assert isinstance(found, Number)
-    return np.dtype(found.dtype)
+    dtype: np.dtype[Any] = found.dtype
+    return dtype
+
+
+def _array_spec(value: Any) -> Any:
+    """An array without its memory; anything else as it is."""
+    if isinstance(value, ArraySpec):
+        return value
+    owner, own = foreign_arrays.own_array(value)
+    return own if owner is None else owner.describe(own)[0]
+
+
+def _first_spec(spec: ArraySpec, core: Core) -> ArraySpec:
+    """The description of the first elements of all cores."""
+    count = len(spec.shape) - len(core)
+    return ArraySpec(spec.dtype, spec.shape[:count], spec.strides[:count], spec.offset)
 
 
 def _is_dense(array: Any, core: Core) -> bool:

@@ -190,8 +190,7 @@ def core_definition(
     parsed = parse_signature(
         ", ".join(inputs),
         ", ".join(
-            f"{_dtype_of(output).name} {name}"
-            for output, name in zip(outputs, behind, strict=True)
+            f"{_dtype_of(output).name} {name}" for output, name in zip(outputs, behind, strict=True)
         ),
     )
     of_function = source.snippet(source.span(source.node))

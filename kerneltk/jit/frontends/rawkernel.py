@@ -98,7 +98,8 @@ class Definition:
     def __reduce__(self) -> tuple[Any, ...]:
         """A definition is pickled as what it was made of."""
         return Definition, (
-            self.function, self.mode, self.options, self.launch_bounds, self.fastmath, self.constants
+            self.function, self.mode, self.options, self.launch_bounds, self.fastmath,
+            self.constants,
         )  # fmt: skip
 
     def lowered(self, kinds: Sequence[Type], *, of_elements: bool = False) -> ir.Program:

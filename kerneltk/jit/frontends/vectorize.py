@@ -1,5 +1,5 @@
-"""``vectorize``: a function of numbers, or of small arrays, as one of whole arrays, called as NumPy's
-``vectorize`` calls it.
+"""``vectorize``: a function of numbers, or of small arrays, as one of whole arrays, called as by
+NumPy's ``vectorize``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, checked_function
 from kerneltk.jit.frontends.vectorized_kernel import DTypes, VectorizedKernel, result_dtypes
@@ -105,7 +106,7 @@ class Vectorized(Decorated):
         ArgumentTypeError, ArgumentValueError
             Arguments of other kinds, or shapes that do not go together.
         """
-        if not named and len(args) == self._plain_count:
+        if not named and len(args) == self._plain_count and not (recorders and self._core):
             return self._plain(*args)
         return self._call(args, named)
 
@@ -179,6 +180,9 @@ class Vectorized(Decorated):
                 self._plain, self._plain_count = kernel, len(args)
             return kernel(*values, **options)
         options.pop("out", None)
+        is_plain = not (named or options or outputs or self.excluded)
+        if is_plain and kernel.is_plain(len(args)):
+            self._plain, self._plain_count = kernel.plain, len(args)
         if recorders and (recorder := current_recorder()) is not None:
             return recorder.call(self._recordable(kernel, values, outputs, options))
         return kernel(values, outputs, options)
@@ -293,9 +297,7 @@ class Vectorized(Decorated):
         def run(values: tuple[Any, ...]) -> Any:
             return kernel(values[:count], values[count:], options)
 
-        return Recordable(
-            self.name, self._definition.parameters, (*values, *outputs), count, run
-        )
+        return Recordable(self.name, self._definition.parameters, (*values, *outputs), count, run)
 
     # -- what was made -------------------------------------------------------------------------
 
@@ -316,12 +318,13 @@ class Vectorized(Decorated):
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
         kernel, values, _ = self._bound(tuple(args), {}, {})
-        if not isinstance(kernel, VectorizedKernel):
-            raise UnsupportedError(
-                f"'{self.name}' has a signature, and its source is shown after a call alone.\n"
-                "  Hint: 'cached_codes' has the sources of all calls."
-            )
-        return kernel._unit_for(values, target)
+        if isinstance(kernel, VectorizedKernel):
+            return kernel._unit_for(values, target)
+        if target is None:
+            owners = (foreign_arrays.own_array(value)[0] for value in values)
+            names = [owner.name for owner in owners if owner is not None]
+            target = names[0] if names else foreign_arrays.default_backend().name
+        return kernel.unit_for(values, target), target
 
 
 def _role(value: Any) -> tuple[str, Any]:

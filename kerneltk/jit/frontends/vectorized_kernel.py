@@ -58,9 +58,7 @@ def check_casts(name: str, found: Sequence[Number], wanted: DTypes) -> None:
     """Raise where results cannot be of the dtypes that `otypes` names."""
     if len(found) != len(wanted):
         values = f"{len(found)} value{'s' * (len(found) != 1)}"
-        raise ArgumentValueError(
-            f"'{name}' returns {values}, and 'otypes' names {len(wanted)}."
-        )
+        raise ArgumentValueError(f"'{name}' returns {values}, and 'otypes' names {len(wanted)}.")
     for index, (kind, dtype) in enumerate(zip(found, wanted, strict=True)):
         if kind.is_complex and dtype.kind != "c":
             raise ArgumentTypeError(
@@ -148,10 +146,9 @@ class VectorizedKernel(ElementKernel):
         own: tuple[Any, ...],
         outputs: int,
     ) -> None:
-        if self.raw and not outputs:
-            # Shortcuts take the shape of a whole array where no other has dimensions.
-            if not any(array.ndim for array in self._by_element(own, ())):
-                return
+        is_of_numbers = not any(array.ndim for array in self._by_element(own, ()))
+        if self.raw and not outputs and is_of_numbers:
+            return  # shortcuts would give the result the shape of a whole array
         super()._keep_shortcut(known, given, own, outputs)
 
     def _stored(self, results: Sequence[Number]) -> DTypes:
@@ -223,4 +220,3 @@ def result_dtypes(otypes: Any) -> DTypes | None:
     if not found:
         raise ArgumentValueError("'otypes' names no dtype.")
     return tuple(found)
-
