@@ -146,6 +146,11 @@ class CoreKernel:
         if typed is None:
             typed = self._specialized(own, given, small, backend.capabilities)
             self._typed[key] = typed
+        if typed.index_ndim > 1 and typed.index_ndim != len(loop):
+            raise ArgumentValueError(
+                f"'{self.name}' asks for 'jit.index({typed.index_ndim})', and the loop around its "
+                f"cores has {len(loop)} dimension{'s' * (len(loop) != 1)}."
+            )
         written = self._written(typed, own)
         adoption.check_writes(lambda k: k is None or k in written, self._named)
         wanted = self._output_shapes(typed, sizes, loop)

@@ -176,7 +176,7 @@ class Vectorized(Decorated):
         options = {key: named.pop(key) for key in self._option_names if key in named}
         kernel, values, outputs = self._bound(args, named, options)
         if isinstance(kernel, VectorizedKernel):
-            if not named and not options and values == args and not self.excluded:
+            if not named and not options and kernel.is_plain(len(args)):
                 self._plain, self._plain_count = kernel, len(args)
             return kernel(*values, **options)
         options.pop("out", None)

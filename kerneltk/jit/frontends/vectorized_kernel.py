@@ -119,6 +119,10 @@ class VectorizedKernel(ElementKernel):
         self._elements = tuple(elements)
         self._otypes = otypes
 
+    def is_plain(self, count: int) -> bool:
+        """Whether its parameters are so many elements."""
+        return self._elements == (True,) * count
+
     def _made_of(self) -> tuple[Any, ...]:
         return self._definition, self._elements, self._given_raw, self._otypes
 
