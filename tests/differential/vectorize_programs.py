@@ -47,7 +47,7 @@ ROW, COLUMN = X[1], X[:, 2:3]
 
 
 def arithmetic(x, y):
-    return x + y, x - y, x * y, x / 3, -x, abs(x), x > y, x == y
+    return x - y, x / 3, abs(x), x > y
 
 
 def total(x, y):
@@ -132,7 +132,7 @@ def helped(x):
 
 TABLE = np.array([3.5, -1.0, 2.0, 8.0])
 NUMBERS: list[Program] = [
-    Program(arithmetic, [call(X, X[::-1]), call(X[::2], 3), call(2.0, 3)]),
+    Program(arithmetic, [call(X, X[::-1]), call(2.0, 3)]),
     Program(
         total,
         [
@@ -148,7 +148,10 @@ NUMBERS: list[Program] = [
     Program(functions, [call(X), call(X[:, ::-1]), call(F), call(0.25), call([0.5, 1.5])]),
     Program(of_integers, [call(I, np.int32(5)), call(I[0], U[1:2, :1].astype(np.int32) + 1)]),
     Program(iterations, [call(ROW, COLUMN), call(0.25, 0.1)]),
-    Program(with_defaults, [call(X), call(X, 3), call(X, a=3), call(F), call(x=I), call(X, 3, b=X)]),
+    Program(
+        with_defaults,
+        [call(X), call(X, 3), call(X, a=3), call(F), call(x=I), call(X, 3, b=X)],
+    ),
     Program(assigned, [call(X), call(I), call(X, 40.0), call(F, scale=I)]),
     Program(of_parts, [call(C), call(C.astype(np.complex64))]),
     Program(logistic, [call(X)]),
@@ -157,7 +160,7 @@ NUMBERS: list[Program] = [
     # -- otypes
     Program(with_defaults, [call(X), call(2.75)], {"otypes": "i"}),
     Program(with_defaults, [call(X)], {"otypes": [np.float32]}),
-    Program(arithmetic, [call(X, ROW), call(X[:0], 1.0)], {"otypes": "dfdfddib"}),
+    Program(arithmetic, [call(X, ROW), call(X[:0], 1.0)], {"otypes": "dfib"}),
     Program(branches, [call(I, -3, 4)], {"otypes": ["complex64"]}),
     Program(nothing_special, [call(X)], {"otypes": [bool]}),
     # -- excluded

@@ -18,6 +18,7 @@ from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.arrays import ArraySpec, byte_extent, is_c_contiguous
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -33,7 +34,7 @@ from kerneltk.jit.frontends.vectorized_kernel import (
 )
 from kerneltk.jit.ir.types import VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
-from kerneltk.launch.dispatch import copy_array
+from kerneltk.launch.dispatch import copy_for_launch
 from kerneltk.signature.resolve import is_aligned
 
 # A call loads what compiles the function: decorating it takes none of that.
@@ -319,6 +320,7 @@ class CoreKernel:
         their first elements, and would copy these alone.
         """
         found = list(own)
+        records = bool(recorders) and current_recorder() is not None
         covered = [_bytes_of(backend, out) for out in given]
         for index, value in enumerate(own):
             if not isinstance(value, backend.array_type):
@@ -328,8 +330,7 @@ class CoreKernel:
             if self._cores[index] and not is_copied:
                 is_copied = not is_aligned(backend.describe(value)[0], backend.capabilities)
             if is_copied:
-                found[index] = copy_array(value)
-                backend.retain(found[index], stream)
+                found[index] = copy_for_launch(backend, value, stream, records=records)
         return found
 
     def _numbers(

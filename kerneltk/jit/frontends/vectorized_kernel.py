@@ -150,8 +150,8 @@ class VectorizedKernel(ElementKernel):
         own: tuple[Any, ...],
         outputs: int,
     ) -> None:
-        is_of_numbers = not any(array.ndim for array in self._by_element(own, ()))
-        if self.raw and not outputs and is_of_numbers:
+        is_of_numbers = not outputs and not any(a.ndim for a in self._by_element(own, ()))
+        if self.raw and is_of_numbers:
             return  # shortcuts would give the result the shape of a whole array
         super()._keep_shortcut(known, given, own, outputs)
 
