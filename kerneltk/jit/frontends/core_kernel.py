@@ -495,7 +495,7 @@ class CoreKernel:
         return ArgumentTypeError(
             f"'{self.name}' returns a value, and takes parameters for the outputs of its signature "
             f"'{self._signature.text}'.\n{snippet}\n"
-            "  Hint: do one of the two."
+            "  Hint: return the results, or write to the parameters behind the inputs."
         )
 
     def _operand(self, value: Any, index: int) -> Operand:

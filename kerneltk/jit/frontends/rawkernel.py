@@ -97,7 +97,7 @@ class Definition:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A definition is pickled as what it was made of."""
-        return Definition, (
+        return type(self), (
             self.function, self.mode, self.options, self.launch_bounds, self.fastmath,
             self.constants,
         )  # fmt: skip

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = ("out", "stream", "block_size", "backend")
 _MOST_KERNELS = 256  # of one function, for the values of what is passed whole
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _NUMBERS = (int, float, complex, np.number)
 
 
@@ -155,7 +156,7 @@ class Vectorized(Decorated):
         raise ArgumentValueError(
             f"'{self.name}' has {len(left)} parameter{'s' * (len(left) != 1)} that "
             f"{'are' if len(left) != 1 else 'is'} not excluded, and its signature '{core.text}' "
-            f"{inputs} input{'s' * (inputs != 1)} and {outputs} output{'s' * (outputs != 1)}.\n"
+            f"has {inputs} input{'s' * (inputs != 1)} and {outputs} output{'s' * (outputs != 1)}.\n"
             "  Hint: a function takes its inputs and returns results, or takes the outputs behind "
             "them and writes."
         )
@@ -207,6 +208,8 @@ class Vectorized(Decorated):
         values: list[Any] = []
         constants: list[tuple[str, Any]] = []
         for index, (name, parameter) in enumerate(self._parameters.items()):
+            if parameter.kind in _VARIADIC:
+                continue  # which kernels refuse, at its line
             if name in behind:
                 if name in bound:
                     raise ArgumentTypeError(
@@ -217,10 +220,6 @@ class Vectorized(Decorated):
             elif name not in bound:
                 value = parameter.default
                 if value is inspect.Parameter.empty:
-                    if parameter.kind in (
-                        inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-                    ):  # fmt: skip
-                        continue
                     raise ArgumentTypeError(
                         f"'{self.name}' is called without an argument for '{name}'."
                     )
@@ -495,5 +494,10 @@ def _vectorized(
     /,
 ) -> Vectorized:
     function = checked_function(pyfunc, "vectorize")
-    definition = Definition(function, "numpy", options, (), fastmath)
+    kind: type[Definition] = Definition
+    if signature is not None:
+        from kerneltk.jit.frontends.core_function import CoreFunction
+
+        kind = CoreFunction
+    definition = kind(function, "numpy", options, (), fastmath)
     return Vectorized(definition, otypes, doc, excluded, cache, signature)

@@ -87,9 +87,10 @@ def explained(
     if not used or "\n  Hint: " in text:
         return error
     name = next(name for name in definition.parameters if name in used)
+    position = definition.parameters.index(name)
     hint = (
-        f"parameter '{name}' is one element; 'excluded' passes an array whole, and 'signature' "
-        "passes part of it."
+        f"'{name}' is one element here. 'excluded={{{position}, {name!r}}}' passes the array whole "
+        "(a position where it is positional, a name where it is a keyword); 'signature' a part."
     )
     return type(error)(f"{text}\n  Hint: {hint}")
 
@@ -217,9 +218,9 @@ def result_dtypes(otypes: Any) -> DTypes | None:
             ) from None
         if name is None:
             raise ArgumentTypeError("'otypes' names None, which is no dtype.")
-        describe(dtype)
-        if dtype.names is not None:
+        if dtype.names is not None or (dtype.kind in "OSUMmV" and dtype.name != "bfloat16"):
             raise ArgumentTypeError(f"'otypes' names '{dtype}', and results are numbers.")
+        describe(dtype)
         found.append(dtype)
     if not found:
         raise ArgumentValueError("'otypes' names no dtype.")
