@@ -154,7 +154,7 @@ class CoreKernel:
             )
         written = self._written(typed, own)
         adoption.check_writes(lambda k: k is None or k in written, self._named)
-        wanted = self._output_shapes(typed, sizes, loop)
+        wanted = self._output_shapes(typed, sizes, loop, given)
         stream = options.get("stream")
         passed = {key: value for key, value in options.items() if key == "block_size"}
         with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
@@ -253,7 +253,8 @@ class CoreKernel:
         count = len(self._signature.outputs)
         if given and len(given) != count:
             raise ArgumentValueError(
-                f"'{self.name}' has {count} outputs, and {len(given)} arrays were given for them."
+                f"'{self.name}' has {count} output{'s' * (count != 1)}, and {len(given)} "
+                f"array{'s were' if len(given) != 1 else ' was'} given."
             )
 
     def _shape(self, value: Any, index: int) -> tuple[int, ...]:
@@ -280,7 +281,11 @@ class CoreKernel:
         return dtype, _is_dense(value, self._cores[index])
 
     def _output_shapes(
-        self, typed: _Typed, sizes: dict[str, int], loop: tuple[int, ...]
+        self,
+        typed: _Typed,
+        sizes: dict[str, int],
+        loop: tuple[int, ...],
+        given: Sequence[Any] = (),
     ) -> list[tuple[int, ...]]:
         """Return the outputs' shapes; `sizes` gets the extents that only results tell."""
         for core, result in zip(self._signature.outputs, typed.results, strict=False):
@@ -293,6 +298,13 @@ class CoreKernel:
                         f"'{self.name}' returns {length} numbers for dimension '{dimension}' of "
                         f"'{self._signature.text}', which has {extent} elements in this call."
                     )
+        for out, core in self._with_cores(given):
+            if len(out.shape) >= len(core):
+                for dimension, extent in zip(
+                    core, out.shape[len(out.shape) - len(core) :], strict=False
+                ):
+                    if isinstance(dimension, str):
+                        sizes.setdefault(dimension, extent)
         found = []
         for core in self._signature.outputs:
             for dimension in core:
@@ -300,7 +312,7 @@ class CoreKernel:
                     raise ArgumentValueError(
                         f"Dimension '{dimension}' of '{self._signature.text}' is in no input, so "
                         f"how many elements '{self.name}' writes is not known.\n"
-                        "  Hint: write a number instead of its name."
+                        "  Hint: write a number instead of its name, or pass an array as 'out'."
                     )
             found.append((*loop, *(sizes[d] if isinstance(d, str) else d for d in core)))
         return found

@@ -77,6 +77,12 @@ class Vectorized(Decorated):
             from kerneltk.jit.frontends.core_signature import parse_core_signature
 
             self._core = parse_core_signature(signature)
+            count = len(self._core.outputs)
+            if otypes is not None and len(otypes) != count:
+                raise ArgumentValueError(
+                    f"'otypes' names {len(otypes)} dtype{'s' * (len(otypes) != 1)}, and the "
+                    f"signature '{self._core.text}' has {count} output{'s' * (count != 1)}."
+                )
         self._cores: dict[Any, CoreKernel] = {}
         self._kernels: dict[Any, VectorizedKernel] = {}
         self._plain: Callable[..., Any] = self._first
@@ -299,6 +305,23 @@ class Vectorized(Decorated):
         return Recordable(self.name, self._definition.parameters, (*values, *outputs), count, run)
 
     # -- what was made -------------------------------------------------------------------------
+
+    def element_kernel(self) -> VectorizedKernel:
+        """The kernel of calls in which every parameter is an element of its argument.
+
+        Raises
+        ------
+        ArgumentTypeError
+            The function has a signature, or arguments that are passed whole.
+        """
+        if self._core is not None or self.excluded:
+            what = "a signature" if self._core is not None else "excluded arguments"
+            raise ArgumentTypeError(
+                f"'{self.name}' has {what}, and only functions of elements become operators."
+            )
+        kernel = self._kernel(("input",) * len(self._definition.parameters), ())
+        assert isinstance(kernel, VectorizedKernel)
+        return kernel
 
     def _made_of(self) -> tuple[Any, ...]:
         return (

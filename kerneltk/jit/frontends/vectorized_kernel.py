@@ -89,8 +89,8 @@ def explained(
     name = next(name for name in definition.parameters if name in used)
     position = definition.parameters.index(name)
     hint = (
-        f"'{name}' is one element here. 'excluded={{{position}, {name!r}}}' passes the array whole "
-        "(a position where it is positional, a name where it is a keyword); 'signature' a part."
+        f"'{name}' is one element; 'excluded={{{position}, {name!r}}}' passes it whole, as a "
+        "positional argument and as a keyword."
     )
     return type(error)(f"{text}\n  Hint: {hint}")
 
@@ -136,6 +136,10 @@ class VectorizedKernel(ElementKernel):
     def _type_of(self, value: Any, index: int) -> Type:
         kind = super()._type_of(value, index)
         return strong(kind) if self._elements[index] else kind
+
+    def _described_kinds(self, args: Sequence[Any]) -> list[Type]:
+        kinds = zip(super()._described_kinds(args), self._elements, strict=True)
+        return [strong(kind) if is_element else kind for kind, is_element in kinds]
 
     def _by_element(self, args: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         pairs = zip(args, self._is_raw, strict=True)

@@ -178,7 +178,7 @@ def type_of(value: Any, array_type: type, path: ArgumentPath | None = None) -> T
 
 def is_array(value: Any) -> bool:
     """Return whether an argument is an array, of any library."""
-    if isinstance(value, np.generic):  # a number, for all its attributes
+    if isinstance(value, np.generic | type):  # a number, or what stands for one
         return False
     return hasattr(value, "strides") or hasattr(value, "__dlpack__")
 
