@@ -187,11 +187,11 @@ class Vectorized(Decorated):
                 self._plain, self._plain_count = kernel, len(args)
             return kernel(*values, **options)
         options.pop("out", None)
-        is_plain = not (named or options or outputs or self.excluded)
-        if is_plain and kernel.is_plain(len(args)):
-            self._plain, self._plain_count = kernel.plain, len(args)
         if recorders and (recorder := current_recorder()) is not None:
             return recorder.call(self._recordable(kernel, values, outputs, options))
+        if not (named or options or outputs or self.excluded) and kernel.is_plain(len(args)):
+            self._plain, self._plain_count = kernel.plain, len(args)
+            return kernel.plain(*args)
         return kernel(values, outputs, options)
 
     def _bound(
@@ -307,7 +307,8 @@ class Vectorized(Decorated):
     # -- what was made -------------------------------------------------------------------------
 
     def element_kernel(self) -> VectorizedKernel:
-        """The kernel of calls in which every parameter is an element of its argument.
+        """The kernel of operators: every parameter is an element of its argument. Python's numbers
+        are weak there, as they are to torch and JAX.
 
         Raises
         ------
@@ -319,7 +320,7 @@ class Vectorized(Decorated):
             raise ArgumentTypeError(
                 f"'{self.name}' has {what}, and only functions of elements become operators."
             )
-        kernel = self._kernel(("input",) * len(self._definition.parameters), ())
+        kernel = self._kernel(("number",) * len(self._definition.parameters), ())
         assert isinstance(kernel, VectorizedKernel)
         return kernel
 
