@@ -138,6 +138,28 @@ def test_dtypes_of_outputs_are_the_widest_that_is_stored(backend):
     assert half(backend.asarray(I)).dtype == np.float64
 
 
+@kerneltk.vectorize(signature="(n)->(),(),()")
+def counts(x, positive, some, first):
+    found = 0
+    for value in x:
+        if value > 0:
+            found += 1
+    positive[0] = found
+    some[0] = found > 0
+    first[0] = x[0]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.float16, np.float32])
+def test_counts_are_not_of_the_inputs_dtype(backend, dtype):
+    x = np.ones((2, 300), dtype)
+    positive, some, first = map(backend.asnumpy, counts(backend.asarray(x)))
+    assert positive.tolist() == [300, 300]
+    assert some.tolist() == [1, 1]
+    assert first.dtype == dtype
+    if np.dtype(dtype).kind in "bi":
+        assert positive.dtype == np.int64
+
+
 def test_otypes_cast_what_is_stored(backend):
     narrow = kerneltk.vectorize(running.pyfunc, "f", signature="(n)->(n)")
     same(backend, narrow(backend.asarray(X)), np.cumsum(X, -1).astype(np.float32), "running")
@@ -157,6 +179,15 @@ def test_outputs_may_be_given(backend):
     assert found[0] is mean
     assert found[1] is square
     same(backend, mean, X.mean(-1), "mean")
+
+
+def test_outputs_that_do_not_hold_what_is_stored():
+    with pytest.raises(kerneltk.ArgumentTypeError, match="stores 'float64' to 'result', and"):
+        running(X, out=np.zeros(X.shape, np.int32))
+    out = np.zeros(I.shape, np.float32)
+    np.testing.assert_array_equal(running(I, out=out), np.cumsum(I, -1))
+    truncated = kerneltk.vectorize(running.pyfunc, "i", signature="(n)->(n)")  # as it is asked to
+    assert truncated(X).dtype == np.int32
 
 
 @kerneltk.vectorize(signature="(3),(3)->(3)")
@@ -217,6 +248,15 @@ def test_outputs_that_overlap_inputs(backend, kind):
     given_x, given_out = backend.asarrays(x, out)
     doubled(given_x, out=given_out)
     np.testing.assert_array_equal(backend.asnumpy(given_out), wanted)
+
+
+def test_outputs_that_overlap_whole_arrays(backend):
+    back = kerneltk.vectorize(lambda table, k: table[len(table) - 1 - k], excluded={0})
+    values = np.arange(20000.0)
+    for _ in range(2):
+        table = backend.asarray(values)
+        back(table, backend.asarray(np.arange(20000)), out=table)
+        np.testing.assert_array_equal(backend.asnumpy(table), values[::-1])
 
 
 def test_elements_at_odd_addresses(backend):

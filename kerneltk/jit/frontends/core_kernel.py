@@ -15,7 +15,7 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of_target
-from kerneltk.core.arrays import ArraySpec, byte_extent, is_c_contiguous
+from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
@@ -27,12 +27,13 @@ from kerneltk.jit.frontends.kernel import are_small
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.vectorized_kernel import (
     DTypes,
+    apart,
     check_casts,
     check_result_dtypes,
     own_lists,
     strong,
 )
-from kerneltk.jit.ir.types import VOID, Array, Number, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.launch.dispatch import copy_for_launch
 from kerneltk.signature.resolve import is_aligned
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from kerneltk.jit.frontends.element_source import TypedKernel
 
 _MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all
+_WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
 _MOST_GUESSES = 4  # of outputs' dtypes; each is wider than the one before
 
 
@@ -142,10 +144,11 @@ class CoreKernel:
             tuple((out.dtype, _is_dense(out, c)) for out, c in self._with_cores(given)),
             small,
             backend.capabilities.name,
+            work := self._work(shapes),
         )
         typed = self._typed.get(key)
         if typed is None:
-            typed = self._specialized(own, given, small, backend.capabilities)
+            typed = self._specialized(own, given, small, backend.capabilities, work)
             self._typed[key] = typed
         if typed.index_ndim > 1 and typed.index_ndim != len(loop):
             raise ArgumentValueError(
@@ -166,12 +169,12 @@ class CoreKernel:
                     for shape, dtype in zip(wanted, typed.dtypes, strict=True)
                 ]
                 self._check_shapes(results, wanted)
-                apart = self._apart(own, given, backend, handle)
-                numbers = self._numbers(typed, apart, results, sizes)
-                bases = self._bases(apart, results, loop, backend)
+                read = self._apart(own, given, backend, handle)
+                numbers = self._numbers(typed, read, results, sizes)
+                bases = self._bases(read, results, loop, backend)
             typed.kernel.arrays(*bases[0], *numbers, *bases[1], **passed)
             found = adoption.give_back(tuple(results))
-        if key_of_plan is not None and all(map(operator.is_, apart, own)):
+        if key_of_plan is not None and all(map(operator.is_, read, own)):
             self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
         return found if len(found) > 1 else found[0]
 
@@ -182,12 +185,11 @@ class CoreKernel:
 
     def plain(self, *args: Any) -> Any:
         """Call with the inputs alone, which are all parameters but outputs behind them."""
-        key: Any = None
         try:
             key = tuple([(type(arg), arg.dtype, arg.shape, arg.strides) for arg in args])
-        except AttributeError:
+            plan = self._plans.get(key)
+        except (AttributeError, TypeError):  # numbers, lists, arrays that describe themselves else
             return self((*args, *self._outputs), (), {})
-        plan = self._plans.get(key)
         if plan is None:
             return self((*args, *self._outputs), (), {}, key)
         inputs: list[Any] = []
@@ -260,6 +262,11 @@ class CoreKernel:
     def _shape(self, value: Any, index: int) -> tuple[int, ...]:
         if is_array(value):
             return tuple(value.shape)
+        if value is None:
+            path = self._definition.paths[index]
+            raise ArgumentTypeError(
+                path.message(f"Parameter '{path.name}' of '{self.name}' was given None.", "")
+            )
         if self._cores[index] and isinstance(value, bool | int | float | complex | np.generic):
             path = self._definition.paths[index]
             raise ArgumentTypeError(
@@ -270,6 +277,14 @@ class CoreKernel:
                 )
             )
         return ()
+
+    def _work(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        """Return about how many elements a core has: one of few numbers, which a kernel is made
+        for. The source is the same for all.
+        """
+        cores = zip(shapes, (self._cores[k] for k in self._inputs), strict=True)
+        size = max((math.prod(shape[len(shape) - len(core) :]) for shape, core in cores), default=1)
+        return next((work for least, work in _WORK if size > least), 1)
 
     def _kind(self, value: Any, index: int) -> Any:
         """The part of the key that an argument decides."""
@@ -331,17 +346,12 @@ class CoreKernel:
         """Copy arrays that an output overlaps, and inputs that are not aligned: kernels see only
         their first elements, and would copy these alone.
         """
-        found = list(own)
+        found = apart(own, [role != "output" for role in self._roles], given, stream)
         records = bool(recorders) and current_recorder() is not None
-        covered = [_bytes_of(backend, out) for out in given]
-        for index, value in enumerate(own):
-            if not isinstance(value, backend.array_type):
+        for index, (before, value) in enumerate(zip(own, found, strict=True)):
+            if not self._cores[index] or before is not value:
                 continue
-            low, high = _bytes_of(backend, value) if covered else (0, 0)
-            is_copied = any(low < end and begin < high for begin, end in covered)
-            if self._cores[index] and not is_copied:
-                is_copied = not is_aligned(backend.describe(value)[0], backend.capabilities)
-            if is_copied:
+            if not is_aligned(backend.describe(value)[0], backend.capabilities):
                 found[index] = copy_for_launch(backend, value, stream, records=records)
         return found
 
@@ -419,7 +429,12 @@ class CoreKernel:
     # -- one combination of types ----------------------------------------------------------------
 
     def _specialized(
-        self, own: Sequence[Any], given: Sequence[Any], small: bool, backend: Capabilities
+        self,
+        own: Sequence[Any],
+        given: Sequence[Any],
+        small: bool,
+        backend: Capabilities,
+        work: int = 1,
     ) -> _Typed:
         from kerneltk.jit.compile import PassContext
         from kerneltk.jit.frontends.core_source import (
@@ -485,7 +500,7 @@ class CoreKernel:
         all_operands = [o if o is not None else next(behind) for o in operands]
         small_here = small and backend.short_indices
         made = core_definition(
-            definition, program, written, all_operands, outputs, results, small_here
+            definition, program, written, all_operands, outputs, results, small_here, work
         )
         strided = [
             o is not None and bool(o.core) and not o.is_dense and o.role == "input"
@@ -547,7 +562,7 @@ class CoreKernel:
         the widest that it stores, and at least of the inputs' common one.
         """
         signature = self._signature
-        fixed = dtypes is not None
+        fixed, is_of_bools = dtypes is not None, False
 
         def lowered(dtypes: Sequence[np.dtype[Any]]) -> ir.Program:
             kinds = iter(
@@ -564,10 +579,21 @@ class CoreKernel:
             numbers = [kind for kind in elements if isinstance(kind, Number)]
             if len(numbers) != len(elements) or not numbers:
                 raise self._unknown_dtype(0)
-            dtypes = (_joined(numbers),) * len(signature.outputs)
+            common = _joined(numbers)
+            is_of_bools = common.kind == "b"
+            dtypes = (np.dtype(np.int64) if is_of_bools else common,) * len(signature.outputs)
         program = lowered(dtypes)
         if fixed:
+            if self._otypes is None:
+                self._check_stored(program, lowered, dtypes)
             return program, tuple(dtypes)
+        if is_of_bools:
+            # What becomes a bool does not show what it was: only what is a bool stays one.
+            dtypes = tuple(
+                np.dtype(np.bool_) if self._stores_bools(program, k) else dtype
+                for k, dtype in enumerate(dtypes)
+            )
+            program = lowered(dtypes)
         for _ in range(_MOST_GUESSES):
             wider = tuple(
                 self._wider(program, lowered, dtypes, k) for k in range(len(signature.outputs))
@@ -577,6 +603,39 @@ class CoreKernel:
             dtypes = wider
             program = lowered(dtypes)
         raise self._unknown_dtype(0)
+
+    def _stores_bools(self, program: ir.Program, index: int) -> bool:
+        from kerneltk.jit.frontends.core_source import stored_kinds
+
+        position = [k for k, role in enumerate(self._roles) if role == "output"][index]
+        found = stored_kinds(program, _given_name(program, self._roles, position))
+        if found is None:
+            raise self._unknown_dtype(index)
+        kinds, has_literals = found
+        return not has_literals and all(kind == BOOL for kind in kinds)
+
+    def _check_stored(self, program: ir.Program, lowered: Any, dtypes: DTypes) -> None:
+        """Raise where the arrays that are given do not hold what the function stores."""
+        from kerneltk.jit.frontends.core_source import stored_kinds
+
+        positions = [k for k, role in enumerate(self._roles) if role == "output"]
+        for index, (position, dtype) in enumerate(zip(positions, dtypes, strict=True)):
+            name = _given_name(program, self._roles, position)
+            kinds, has_literals = stored_kinds(program, name) or ([], False)
+            found = [kind for kind in kinds if isinstance(kind, Number)]
+            if has_literals and dtype.kind in "biu":
+                floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]
+                if _has_fractions(lowered(floats), name):
+                    found.append(Number(np.dtype(np.float64)))
+            for kind in found:
+                is_weak_int = kind.weak and kind.is_integer and dtype.kind != "b"
+                if not is_weak_int and not np.can_cast(kind.dtype, dtype, "same_kind"):
+                    output = self._definition.parameters[position]
+                    raise ArgumentTypeError(
+                        f"'{self.name}' stores '{kind.dtype}' to '{output}', and the array that "
+                        f"was given for it has dtype '{dtype}'.\n"
+                        "  Hint: convert the value in the function, or name the dtype in 'otypes'."
+                    )
 
     def _wider(
         self, program: ir.Program, lowered: Any, dtypes: DTypes, index: int
@@ -594,7 +653,8 @@ class CoreKernel:
         for kind in kinds:
             if not isinstance(kind, Number):
                 raise self._unknown_dtype(index)
-            dtype = _joined([Number(dtype), kind])
+            # Python's numbers that are computed have 64 bits, as those that are returned.
+            dtype = _joined([Number(dtype), Number(kind.dtype)])
         if has_literals and dtype.kind in "biu":
             # A literal was converted already; as floats, those with a fraction show.
             floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]
@@ -664,12 +724,6 @@ def _is_dense(array: Any, core: Core) -> bool:
     """Whether the core of an array, its last dimensions, is dense in C order."""
     first = len(array.shape) - len(core)
     return is_c_contiguous(array.shape[first:], array.strides[first:], array.dtype.itemsize)
-
-
-def _bytes_of(backend: Backend, array: Any) -> tuple[int, int]:
-    spec, address = backend.describe(array)
-    low, high = byte_extent(spec.shape, spec.strides, spec.dtype.itemsize)
-    return address + low, address + high
 
 
 def _first_elements(array: Any, ndim: int, loop: tuple[int, ...], backend: Backend) -> Any:

@@ -134,10 +134,12 @@ def core_definition(
     outputs: Sequence[Operand],
     results: Sequence[Result],
     small: bool,
+    work: int,
 ) -> CoreDefinition:
     """The definition for parameters, and results of a function that returns them, of these kinds.
 
-    Outputs that the function writes to are among both `operands` and `outputs`.
+    Outputs that the function writes to are among both `operands` and `outputs`. `work` is about how
+    many elements a core has.
     """
     function = program.kernel
     emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=small))
@@ -218,6 +220,7 @@ def core_definition(
         "\n".join(lines),
         reduce_dims=False,
         return_tuple=True,
+        work=work,
         known_facts=facts,
         user_sources=tuple({f.source.path: f.source.text for f in program.functions}.items()),
     )

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import array_library
+from kerneltk.core.arrays import byte_extent
 from kerneltk.core.dtypes import describe
+from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -19,10 +22,12 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
+from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.frontends.kernel import ElementKernel, array_parameters
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import Number, Type
 from kerneltk.jit.launch.marshalling import is_array
+from kerneltk.launch.dispatch import copy_for_launch
 
 if TYPE_CHECKING:
     from kerneltk.core.capabilities import Capabilities
@@ -47,6 +52,33 @@ def own_lists(args: Sequence[Any], outputs: Sequence[Any], elements: Sequence[bo
             else:
                 found[index] = array_library(owner.capabilities.name).asarray(arg)
     return found
+
+
+def apart(
+    args: Sequence[Any], asked: Sequence[bool], outputs: Sequence[Any], stream: int | None
+) -> list[Any]:
+    """The arguments of a launch, with copies of the arrays among those that are `asked` for that
+    an output overlaps.
+    """
+    records = bool(recorders) and current_recorder() is not None
+    found = list(args)
+    for index, (value, is_asked) in enumerate(zip(args, asked, strict=True)):
+        backend = foreign_arrays.backend_of(value) if is_asked else None
+        if backend is None:
+            continue
+        low, high = _bytes_of(backend, value)
+        for out in outputs:
+            begin, end = _bytes_of(backend, out)
+            if low < end and begin < high:
+                found[index] = copy_for_launch(backend, value, stream, records=records)
+                break
+    return found
+
+
+def _bytes_of(backend: Backend, array: Any) -> tuple[int, int]:
+    spec, address = backend.describe(array)
+    low, high = byte_extent(spec.shape, spec.strides, spec.dtype.itemsize)
+    return address + low, address + high
 
 
 def strong(kind: Type) -> Type:
@@ -148,6 +180,21 @@ class VectorizedKernel(ElementKernel):
     def _free_shape(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[int, ...]:
         return ()  # of numbers alone; no whole array gives its shape
 
+    def _run(
+        self,
+        typed: TypedKernel,
+        dtypes: DTypes,
+        ndim: int,
+        args: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        if self.raw and outputs:  # whole arrays are read as they were before
+            stream = options.get("stream")
+            handle = None if stream is None else stream_handle(stream)
+            args = tuple(apart(args, self._is_raw, outputs, handle))
+        return super()._run(typed, dtypes, ndim, args, outputs, options)
+
     def _keep_shortcut(
         self,
         known: tuple[TypedKernel, DTypes, int],
@@ -155,9 +202,13 @@ class VectorizedKernel(ElementKernel):
         own: tuple[Any, ...],
         outputs: int,
     ) -> None:
-        is_of_numbers = not outputs and not any(a.ndim for a in self._by_element(own, ()))
-        if self.raw and is_of_numbers:
-            return  # shortcuts would give the result the shape of a whole array
+        # Shortcuts would give results the shape of a whole array where no other has dimensions, and
+        # do not ask whether one overlaps an output.
+        is_of_numbers = not any(
+            array.ndim for array in self._by_element(own[: len(self._is_raw)], ())
+        )
+        if self.raw and (outputs or is_of_numbers):
+            return
         super()._keep_shortcut(known, given, own, outputs)
 
     def _stored(self, results: Sequence[Number]) -> DTypes:
