@@ -471,7 +471,7 @@ def vectorize(
     ...         return low
     ...     return min(x, high)
     >>> bounded(np.array([0.5, 2.5, 9.5]), 1.0, [3.0, 2.0, 4.0])
-    array([1. , 2. , 4. ])
+    array([1., 2., 4.])
 
     >>> @kerneltk.vectorize(signature="(n),(n)->()")
     ... def distance(x, y):
