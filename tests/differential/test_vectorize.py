@@ -359,6 +359,16 @@ def test_graphs_record_both_kinds():
     np.testing.assert_allclose(out, np.cumsum(X + 2, -1))
 
 
+def test_arguments_of_graphs_are_replaced():
+    x, y = X.copy(), X[::-1].copy()
+    with kerneltk.graph() as g:
+        found = running(x)
+    assert "result" not in g.names  # the output is called 'out'
+    for array in (x, y, y + 1):
+        g.launch(x=array)
+        np.testing.assert_allclose(found, np.cumsum(array, -1))
+
+
 def test_source_without_a_device():
     spec = kerneltk.ArraySpec.make
     f = kerneltk.vectorize(NUMBERS[0].function)

@@ -297,12 +297,19 @@ class Vectorized(Decorated):
         stream = options.pop("stream", None)
         if stream is not None:
             stream_handle(stream)
-        count = len(values)
+        # Outputs and constants among the parameters are no arguments.
+        given = [k for k, value in enumerate(values) if value is not None]
+        count = len(given)
 
-        def run(values: tuple[Any, ...]) -> Any:
-            return kernel(values[:count], values[count:], options)
+        def run(recorded: tuple[Any, ...]) -> Any:
+            inputs: list[Any] = [None] * len(values)
+            for k, value in zip(given, recorded, strict=False):
+                inputs[k] = value
+            return kernel(tuple(inputs), recorded[count:], options)
 
-        return Recordable(self.name, self._definition.parameters, (*values, *outputs), count, run)
+        names = tuple(self._definition.parameters[k] for k in given)
+        own = tuple(values[k] for k in given)
+        return Recordable(self.name, names, (*own, *outputs), count, run)
 
     # -- what was made -------------------------------------------------------------------------
 
