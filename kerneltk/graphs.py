@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import islice
 from types import TracebackType
@@ -17,6 +16,7 @@ from kerneltk.backends.base import Backend, DeviceBackend, Executable, Guard
 from kerneltk.backends.foreign_arrays import Adoption, default_backend, own_array
 from kerneltk.core.arrays import ArraySpec, byte_extent
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.structures import is_structure, items_of
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -75,22 +75,12 @@ def _is_foreign(value: Any, memory: _Memory) -> bool:
 
 def _inside(value: Any) -> Iterator[tuple[Any, _Memory]]:
     """The arrays in a structure, and what they are to a kernel."""
-    if isinstance(value, tuple):
-        items: Sequence[Any] = value
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        items = [getattr(value, field.name) for field in dataclasses.fields(value)]
-    else:
-        return
-    for item in items:
+    for item in items_of(value):
         memory = _memory_of(item)
         if memory is not None:
             yield item, memory
         else:
             yield from _inside(item)
-
-
-def _is_structure(value: Any) -> bool:
-    return isinstance(value, tuple) or dataclasses.is_dataclass(value)
 
 
 def _check(call: RecordedCall) -> None:
@@ -103,7 +93,7 @@ def _check(call: RecordedCall) -> None:
         if memory is None:
             for item, _ in _inside(value):
                 _check_lasting(shown, item)
-            if index >= recordable.inputs and not _is_structure(value):
+            if index >= recordable.inputs and not is_structure(value):
                 raise UnsupportedError(
                     f"{shown} is of type '{type(value).__name__}', which cannot be part of a graph."
                 )
@@ -485,7 +475,7 @@ class Graph:
         first = values[0]
         found = _memory_of(first)
         others = values[1:]
-        if _is_structure(first) and found is None:
+        if is_structure(first) and found is None:
             raise ArgumentTypeError(
                 f"'{name}' is a structure, which cannot be replaced.\n"
                 "  Hint: declare the arrays in it as arguments of their own."
@@ -600,7 +590,7 @@ class Graph:
 
     @staticmethod
     def _check_number(name: str, value: Any, memory: _Memory | None) -> None:
-        if memory is not None or _is_structure(value):
+        if memory is not None or is_structure(value):
             raise ArgumentTypeError(
                 f"'{name}' was recorded as a number, and an object of type "
                 f"'{type(value).__name__}' was given."

@@ -7,7 +7,6 @@ marshal. Then they launch nothing: the recorder takes the values and the block o
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import dataclasses
 import functools
@@ -27,6 +26,7 @@ from kerneltk.backends.base import (
     RecordedLaunch,
 )
 from kerneltk.core.recorders import Recordable, current_recorder, recording_by
+from kerneltk.core.structures import is_structure, items_of, rebuilt
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
 from kerneltk.launch.called import by_methods
 
@@ -136,7 +136,7 @@ class Recorder:
         try:
             binding, result = self._run(call, recordable.values)
             if result is not None and len(binding.values) <= recordable.inputs:
-                results = _flattened(result)
+                results = items_of(result) if is_structure(result) else (result,)
                 binding = binding._replace(values=(*binding.values, *results))
             call.recorded = binding
             with self.undisturbed():
@@ -241,25 +241,12 @@ def settled(value: Any) -> Any:
         return type(value).from_buffer_copy(value)
     if isinstance(value, list):
         return [settled(item) for item in value]
-    if isinstance(value, tuple):
-        items = [settled(item) for item in value]
-        if all(item is given for item, given in zip(items, value, strict=True)):
-            return value
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        copied = copy.copy(value)
-        for field in dataclasses.fields(value):
-            object.__setattr__(copied, field.name, settled(getattr(value, field.name)))
-        return copied
-    return value
-
-
-def _flattened(result: Any) -> tuple[Any, ...]:
-    if isinstance(result, tuple):
-        return tuple(result)
-    if dataclasses.is_dataclass(result):
-        return tuple(getattr(result, field.name) for field in dataclasses.fields(result))
-    return (result,)
+    if not is_structure(value):
+        return value
+    given = items_of(value)
+    items = tuple(map(settled, given))
+    is_same = all(item is before for item, before in zip(items, given, strict=True))
+    return value if is_same and isinstance(value, tuple) else rebuilt(value, items)
 
 
 # -- the backend that launchers are written for ----------------------------------------------------
