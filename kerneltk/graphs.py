@@ -6,7 +6,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from functools import partial
 from itertools import islice
+from operator import attrgetter
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Never, cast
 
@@ -175,6 +177,8 @@ class Graph:
         self._foreign: list[Any] = []
         self._addresses: list[tuple[Any, int]] = []
         self._notes: list[Callable[[], None]] = []
+        self._written: list[tuple[Any, Callable[[], str]]] = []
+        self._checks: list[Callable[[], None]] = []
         self._known_uses: dict[str, tuple[_Memory | None, list[_Use]]] = {}
         self._known_overlaps: dict[_Memory, list[tuple[_Memory | None, _Use]]] = {}
 
@@ -323,6 +327,13 @@ class Graph:
                 if memory is not None and _is_foreign(value, memory):
                     self._others[number].append((value, memory.address))
         self._notes = [note for binding in self._bound for note in binding.notes]
+        written = {
+            id(array): (array, partial(self._name_of, number, array))
+            for number, binding in enumerate(self._bound)
+            for array in binding.written
+        }
+        self._written = list(written.values())
+        self._checks = [check for binding in self._bound for check in binding.checks]
         others = [pair for number in sorted(self._others) for pair in self._others[number]]
         self._addresses = [pair for pair in others if torch_tensors.is_tensor(pair[0])]
         self._foreign = []
@@ -385,7 +396,8 @@ class Graph:
             device.
         ArgumentValueError
             A name that stands for several things; another shape or other strides; an array of which
-            a recorded launch uses another view; a tensor that has got other memory.
+            a recorded launch uses another view; a tensor that has got other memory; an array that
+            is written and is read-only by now.
         LaunchError
             The graph was not recorded, or this thread records one; a launch failed.
         """
@@ -422,10 +434,30 @@ class Graph:
                 raise ArgumentValueError(
                     "A tensor of the graph has other memory than when it was recorded."
                 )
+        self._check_writes()
         if self._executable is not None:
             self._launch(self._executable, handle)
         for note in self._notes:
             note()
+
+    def _check_writes(self) -> None:
+        """Raise ArgumentValueError for an array that must not be written to by now."""
+        if self._written:  # of a backend whose arrays can be read-only
+            assert self._backend is not None
+            is_writable = attrgetter(self._backend.arrays.writable)
+            for array, named in self._written:
+                if not is_writable(array):
+                    self._backend.check_usable(array, named(), True)
+        for check in self._checks:
+            check()
+
+    def _name_of(self, call: int, array: Any) -> str:
+        """The name of the parameter that an array of a call is for."""
+        memory = _memory_of(array)
+        for index, value in enumerate(self._bound[call].values):
+            if memory in (_memory_of(value), *(inner for _, inner in _inside(value))):
+                return self._recorder.calls[call].name_of(index) or f"#{index + 1}"
+        return "out"
 
     def _launch(self, executable: Executable, handle: int | None) -> None:
         backend = self._backend

@@ -267,7 +267,8 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     """What a compiled launcher does, beside what it is bound to. Raises _NotDescribedError."""
     arrays, call = spec.arrays, spec.call
     launching = _Launching(call)
-    if call.native is None or call.note is not None or sys.byteorder != "little":
+    is_noted = call.note is not None or arrays.wrote is not None
+    if call.native is None or is_noted or sys.byteorder != "little":
         raise _NotDescribedError
     leaves: list[Argument] = []
     numbers = count()

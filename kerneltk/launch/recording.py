@@ -44,12 +44,23 @@ class Binding(NamedTuple):
         What must live as long.
     notes : list of callable
         What tells other libraries that their arrays were written to.
+    written : list of array
+        The backend's arrays that the launches write to.
+    checks : list of callable
+        Raise where arrays of other libraries must not be written to.
     """
 
     values: tuple[Any, ...]
     launches: list[RecordedLaunch]
     kept: list[Any]
     notes: list[Callable[[], None]]
+    written: list[Any]
+    checks: list[Callable[[], None]]
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Binding:
+        """A binding that launches nothing yet."""
+        return cls(values, [], [], [], [], [])
 
 
 class RecordedCall:
@@ -70,7 +81,7 @@ class RecordedCall:
     def __init__(self, recordable: Recordable) -> None:
         self.recordable = recordable
         self.memory: dict[tuple[Any, ...], list[Any]] = {}
-        self.recorded = Binding((), [], [], [])
+        self.recorded = Binding.of(())
 
     def name_of(self, index: int) -> str:
         """The name of a value; empty where there is none."""
@@ -106,7 +117,7 @@ class Recorder:
         self.device = 0
         self.has_allocated = False
         self._call: RecordedCall | None = None
-        self._binding = Binding((), [], [], [])
+        self._binding = Binding.of(())
         self._taken: dict[tuple[Any, ...], int] = {}
         self._scratch: list[tuple[int, int, Any]] = []
         self._note: Callable[[ParameterBlock], None] | None = None
@@ -153,7 +164,7 @@ class Recorder:
             return self._run(call, values)[0]
 
     def _run(self, call: RecordedCall, values: tuple[Any, ...]) -> tuple[Binding, Any]:
-        binding = self._binding = Binding(values, [], [], [])
+        binding = self._binding = Binding.of(values)
         self._call, self._taken, self._note, self.has_allocated = call, {}, None, False
         try:
             with self.undisturbed():
@@ -162,10 +173,20 @@ class Recorder:
             self._call = None
         return binding, result
 
-    def adopted(self, arrays: Sequence[Any], notes: Sequence[Callable[[], None]]) -> None:
-        """Keep what a launch made of other libraries' arrays, and what those are told."""
+    def adopted(
+        self,
+        arrays: Sequence[Any],
+        notes: Sequence[Callable[[], None]],
+        checks: Sequence[Callable[[], None]],
+    ) -> None:
+        """Keep what a launch made of other libraries' arrays, what those are told and asked."""
         self._binding.kept.extend(arrays)
         self._binding.notes.extend(notes)
+        self._binding.checks.extend(checks)
+
+    def wrote(self, arrays: tuple[Any, ...]) -> None:
+        """Take the arrays that the next launch writes to."""
+        self._binding.written.extend(arrays)
 
     # -- launches ------------------------------------------------------------------------------
 
@@ -274,6 +295,10 @@ def _own_recorder() -> Recorder:
     return recorder
 
 
+def _wrote(arrays: tuple[Any, ...]) -> None:
+    _own_recorder().wrote(arrays)
+
+
 class RecordingBackend:
     """A backend whose launches are recorded; all else is the backend's own.
 
@@ -290,6 +315,7 @@ class RecordingBackend:
             record=None,
             layout=None,
             new_array_function=None,
+            wrote=_wrote if backend.arrays.writable else None,
         )
 
     def __getattr__(self, name: str) -> Any:
