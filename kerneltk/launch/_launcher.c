@@ -242,7 +242,7 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
     l->last = NULL;
     UNLOCK();
     Py_XDECREF(last);
-    l->held = 0;
+    __atomic_store_n(&l->held, 0, __ATOMIC_RELAXED);
     if (l->known) PyDict_Clear(l->known);
     Py_RETURN_NONE;
 }

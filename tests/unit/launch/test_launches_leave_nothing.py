@@ -16,7 +16,7 @@ import kerneltk
 
 from ..front_ends import each_front_end, size_of_output
 
-ROUNDS, WINDOWS = 30, 20
+ROUNDS, WINDOWS = 20, 30
 Calls = list[Callable[[], object]]
 
 
