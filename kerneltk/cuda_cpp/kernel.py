@@ -20,12 +20,14 @@ from kerneltk.cuda_cpp.launcher import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
 from kerneltk.errors import ArgumentTypeError, Snippet
+from kerneltk.interop.texture_objects import class_of
 from kerneltk.launch.launch_config import as_extents
 from kerneltk.launch.recording import recording_backend
 
 
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "strides") and value.ndim > 0
+def _tells_backend(value: Any) -> bool:
+    """Return whether a value's type decides where a kernel runs."""
+    return (hasattr(value, "strides") and value.ndim > 0) or class_of(type(value)) is not None
 
 
 def _is_plain(value: Any) -> bool:
@@ -184,7 +186,7 @@ class KernelDispatcher:
             run = make_launcher(loaded, values, mode, checks, mistyped)
             self._launchers[key] = run
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
-        if backend or not chosen.capabilities.is_fallback or any(map(_is_array, values)):
+        if backend or not chosen.capabilities.is_fallback or any(map(_tells_backend, values)):
             if slot == _NO_WORDS:
                 self.recent = run
             elif slot is not None and len(self._variants) < _MOST_VARIANTS:
@@ -215,14 +217,20 @@ class KernelDispatcher:
         """
         values: list[Any] = []
         owners: dict[int, Backend] = {}
+        objects: Backend | None = None
         adoption = foreign_arrays.Adoption()
         for index, argument in enumerate(args):
+            if (found := class_of(type(argument))) is not None:
+                objects = objects or foreign_arrays.backend_named(found.backend)
+                values.append(argument)
+                continue
             own, value = adoption.take(argument, index, self._declared_name)
             is_scalar = isinstance(argument, np.ndarray) and argument.ndim == 0
             if own is not None and not is_scalar:
                 owners[index] = own
             values.append(value)
-        chosen = self._backend_of(owners)
+        # That textures are where the arrays are is seen when they are passed.
+        chosen = self._backend_of(owners) or objects
         if chosen is None:
             chosen = foreign_arrays.backend_named(wanted)
         elif wanted not in (None, chosen.name):
