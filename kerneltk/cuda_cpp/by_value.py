@@ -92,8 +92,9 @@ def object_handle(
     backend: Backend,
     checks: bool,
 ) -> Conversion | None:
-    """Return how arguments of a type become the handle of a texture or a surface; None where neither
-    the parameter nor the type is one's. Raises ArgumentTypeError where they do not go together.
+    """Return how arguments of a type become the handle of a texture or a surface; None where
+    neither the parameter nor the type is one's. Raises ArgumentTypeError where they do not go
+    together.
 
     A number may be a handle, as in CUDA; `checks` is whether it is looked for.
     """
@@ -117,7 +118,8 @@ def object_handle(
     if found.backend != backend.name:
         place = capabilities_of(found.backend).location
         sentence = (
-            f"The {found.what} for parameter {parameter.shown} of kernel '{signature.kernel}' is in "
+            f"The {found.what} for parameter {parameter.shown} of kernel '{signature.kernel}' is "
+            "in "
             f"{place}, and the kernel runs on arrays in {backend.capabilities.location}."
         )
         hint = f"make the {found.what} of an array that is there, too."

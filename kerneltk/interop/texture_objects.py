@@ -47,9 +47,13 @@ def register(kind: type, what: What, backend: BackendName) -> None:
     _CLASSES[f"{kind.__module__}.{kind.__qualname__}"] = ObjectClass(what, backend)
 
 
-@lru_cache
-def class_of(kind: type) -> ObjectClass | None:
+def class_of(kind: Any) -> ObjectClass | None:
     """What the instances of a class are; None if they are no texture or surface objects."""
+    return _class_of(kind)
+
+
+@lru_cache
+def _class_of(kind: Any) -> ObjectClass | None:
     names = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
     return next((_CLASSES[name] for name in names if name in _CLASSES), None)
 

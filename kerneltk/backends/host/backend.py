@@ -391,7 +391,9 @@ class HostBackend:
         if failure == _TRAP:
             textures = sys.modules.get("kerneltk.backends.host.textures")
             if textures is not None and (told := textures.table.take_fault()):
-                raise LaunchError(f"The kernel failed in {told}; not all of its results were written.")
+                raise LaunchError(
+                    f"The kernel failed in {told}; not all of its results were written."
+                )
             raise LaunchError(
                 "The kernel trapped: an assertion failed, or it called '__trap'; not all of its "
                 "results were written."

@@ -1,8 +1,8 @@
 """Texture and surface objects on NumPy arrays: the classes of ``cupy.cuda.texture``.
 
 Kernels find an object's descriptor by its handle, in one table for the process
-(`templates/include/kerneltk/host_textures.hpp`). An entry that is free has the handle 0, and one that
-is used again another handle than before: so a handle of an object that is gone is an error.
+(`templates/include/kerneltk/host_textures.hpp`). An entry that is free has the handle 0, and one
+that is used again another handle than before: so a handle of an object that is gone is an error.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ class _Table:
                 raise LaunchError(f"There are {_MOST - 1} texture and surface objects already.")
             generation = self._generations.get(index, 0) + 1
             self._generations[index] = generation
-            descriptor.handle = generation << 32 | index
+            handle = descriptor.handle = generation << 32 | index
             self.entries[index] = descriptor
-        return descriptor.handle
+        return handle
 
     def remove(self, handle: int) -> None:
         """Take a descriptor out of the table."""
@@ -114,7 +114,7 @@ class _Table:
         index = handle & 0xFFFFFFFF
         if not 0 < index < _MOST or self.entries[index].handle != handle:
             return 0
-        return self.entries[index].what
+        return int(self.entries[index].what)
 
     def take_fault(self) -> str:
         """Why a kernel that is none of a grid failed last; empty if no texture was the reason."""
@@ -191,7 +191,8 @@ def _most_extents(ndim: int, flags: int) -> tuple[int, ...]:
 
 
 class CUDAarray:
-    """Memory of textures and surfaces (``cudaArray_t``) on the host. Its elements are zero at first.
+    """Memory of textures and surfaces (``cudaArray_t``) on the host. Its elements are zero at
+    first.
 
     Parameters
     ----------
@@ -200,8 +201,8 @@ class CUDAarray:
         Texels along x, y and z; 0 where there is no such axis. The depth of a layered array is the
         number of its layers; one of rows has a height of 0.
     flags : int
-        ``cudaArrayLayered`` (1), ``cudaArraySurfaceLoadStore`` (2) and ``cudaArrayTextureGather`` (8),
-        added.
+        ``cudaArrayLayered`` (1), ``cudaArraySurfaceLoadStore`` (2) and ``cudaArrayTextureGather``
+        (8), added.
 
     Attributes
     ----------
@@ -272,12 +273,14 @@ class CUDAarray:
     def _check(self, array: Any) -> None:
         if not isinstance(array, np.ndarray):
             raise ArgumentTypeError(
-                f"An array in host memory is copied from and to NumPy's arrays, not an object of type "
+                f"An array in host memory is copied from and to NumPy's arrays, not an object of "
+                "type "
                 f"'{type(array).__name__}'."
             )
         if array.shape != self._elements.shape:
             raise ArgumentValueError(
-                f"The array has shape {array.shape}, and {self._elements.shape} is wanted: rows hold "
+                f"The array has shape {array.shape}, and {self._elements.shape} is wanted: rows "
+                "hold "
                 "the channels of all their elements."
             )
         if array.dtype != self.desc.dtype:
@@ -340,13 +343,13 @@ class ResourceDescriptor:
     def __init__(
         self,
         restype: int,
-        cuArr: CUDAarray | None = None,  # noqa: N803
+        cuArr: CUDAarray | None = None,
         arr: Any = None,
-        chDesc: ChannelFormatDescriptor | None = None,  # noqa: N803
-        sizeInBytes: int = 0,  # noqa: N803
+        chDesc: ChannelFormatDescriptor | None = None,
+        sizeInBytes: int = 0,
         width: int = 0,
         height: int = 0,
-        pitchInBytes: int = 0,  # noqa: N803
+        pitchInBytes: int = 0,
     ) -> None:
         if restype not in (RESOURCE_ARRAY, RESOURCE_LINEAR, RESOURCE_PITCH2D):
             raise ArgumentValueError(f"There is no resource type {restype} in host memory.")
@@ -404,7 +407,8 @@ class ResourceDescriptor:
                 )
             if self.pitch % _PITCH or self.pitch < self.width * desc.itemsize:
                 raise ArgumentValueError(
-                    f"'pitchInBytes' is {self.pitch}: it must be a multiple of {_PITCH}, and at least "
+                    f"'pitchInBytes' is {self.pitch}: it must be a multiple of {_PITCH}, and at "
+                    "least "
                     f"the {self.width * desc.itemsize} bytes of a row."
                 )
             needed = (self.height - 1) * self.pitch + self.width * desc.itemsize
@@ -437,8 +441,8 @@ class TextureDescriptor:
     Parameters
     ----------
     addressModes : sequence of int, optional
-        Up to three of ``cudaAddressMode*``, along x, y and z; ``cudaAddressModeWrap`` where there is
-        none.
+        Up to three of ``cudaAddressMode*``, along x, y and z; ``cudaAddressModeWrap`` where there
+        is none.
     filterMode : int
         ``cudaFilterModePoint`` or ``cudaFilterModeLinear``.
     readMode : int
@@ -460,13 +464,13 @@ class TextureDescriptor:
 
     def __init__(
         self,
-        addressModes: Sequence[int] | None = None,  # noqa: N803
-        filterMode: int = 0,  # noqa: N803
-        readMode: int = 0,  # noqa: N803
-        sRGB: int | None = None,  # noqa: N803
-        borderColors: Sequence[float] | None = None,  # noqa: N803
-        normalizedCoords: int | None = None,  # noqa: N803
-        maxAnisotropy: int | None = None,  # noqa: N803
+        addressModes: Sequence[int] | None = None,
+        filterMode: int = 0,
+        readMode: int = 0,
+        sRGB: int | None = None,
+        borderColors: Sequence[float] | None = None,
+        normalizedCoords: int | None = None,
+        maxAnisotropy: int | None = None,
     ) -> None:
         modes = tuple(map(int, addressModes or ()))
         colors = tuple(map(float, borderColors or ()))
@@ -546,14 +550,15 @@ class TextureObject:
         The elements cannot be read so: integers are not filtered, and have no border but zero.
     """
 
-    def __init__(self, ResDesc: ResourceDescriptor, TexDesc: TextureDescriptor) -> None:  # noqa: N803
+    def __init__(self, ResDesc: ResourceDescriptor, TexDesc: TextureDescriptor) -> None:
         for name, value, kind in (
             ("ResDesc", ResDesc, ResourceDescriptor),
             ("TexDesc", TexDesc, TextureDescriptor),
         ):
             if not isinstance(value, kind):
                 raise ArgumentTypeError(
-                    f"'{name}' must be a {kind.__name__} of kerneltk.textures, not an object of type "
+                    f"'{name}' must be a {kind.__name__} of kerneltk.textures, not an object of "
+                    "type "
                     f"'{type(value).__name__}'."
                 )
         made = _described(ResDesc, _TEXTURE)
@@ -601,10 +606,11 @@ class SurfaceObject:
         The resource is no such array.
     """
 
-    def __init__(self, ResDesc: ResourceDescriptor) -> None:  # noqa: N803
+    def __init__(self, ResDesc: ResourceDescriptor) -> None:
         if not isinstance(ResDesc, ResourceDescriptor):
             raise ArgumentTypeError(
-                "'ResDesc' must be a ResourceDescriptor of kerneltk.textures, not an object of type "
+                "'ResDesc' must be a ResourceDescriptor of kerneltk.textures, not an object of "
+                "type "
                 f"'{type(ResDesc).__name__}'."
             )
         if ResDesc.cuArr is None or not ResDesc.cuArr.flags & ARRAY_SURFACE:
