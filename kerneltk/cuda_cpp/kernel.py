@@ -217,11 +217,11 @@ class KernelDispatcher:
         """
         values: list[Any] = []
         owners: dict[int, Backend] = {}
-        objects: Backend | None = None
+        objects: BackendName | None = None
         adoption = foreign_arrays.Adoption()
         for index, argument in enumerate(args):
             if (found := class_of(type(argument))) is not None:
-                objects = objects or foreign_arrays.backend_named(found.backend)
+                objects = objects or found.backend
                 values.append(argument)
                 continue
             own, value = adoption.take(argument, index, self._declared_name)
@@ -230,7 +230,8 @@ class KernelDispatcher:
                 owners[index] = own
             values.append(value)
         # That textures are where the arrays are is seen when they are passed.
-        chosen = self._backend_of(owners) or objects
+        by_value = objects is not None and all(map(self._is_by_value, owners))
+        chosen = foreign_arrays.backend_named(objects) if by_value else self._backend_of(owners)
         if chosen is None:
             chosen = foreign_arrays.backend_named(wanted)
         elif wanted not in (None, chosen.name):
@@ -245,6 +246,11 @@ class KernelDispatcher:
         declared = self._program.declared_parameters(self.name)[index : index + 1]
         return (declared[0].name, declared[0].snippet) if declared else (f"#{index + 1}", None)
 
+    def _is_by_value(self, index: int) -> bool:
+        """Return whether the source shows that a parameter is neither a pointer nor an array."""
+        declared = self._program.declared_parameters(self.name)[index : index + 1]
+        return bool(declared) and not set("*&[") & set(declared[0].declared)
+
     def _backend_of(self, owners: dict[int, Backend]) -> Backend | None:
         """Return the backend of the arrays among the arguments, by their indices in the call.
 
@@ -256,8 +262,8 @@ class KernelDispatcher:
         declared = self._program.declared_parameters(self.name)
         device = next(k for k, own in owners.items() if not own.capabilities.is_fallback)
         for index, own in owners.items():
-            is_value = index < len(declared) and not set("*&[") & set(declared[index].declared)
-            if own is not owners[device] and not (own.capabilities.is_fallback and is_value):
+            is_value = own.capabilities.is_fallback and self._is_by_value(index)
+            if own is not owners[device] and not is_value:
                 pair = sorted((index, device))
                 shown = [declared[k].shown if k < len(declared) else f"#{k + 1}" for k in pair]
                 first, second = zip(shown, map(owners.__getitem__, pair), strict=True)
