@@ -12,7 +12,16 @@ import pytest
 import kerneltk
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
-from .texture_support import INTEGERS, NAMES, SHAPES, Texture, check, module
+from .texture_support import (
+    INTEGERS,
+    NAMES,
+    SHAPES,
+    Texture,
+    check,
+    coordinates,
+    module,
+    sampled,
+)
 
 UNNORMALIZED = ("clamp", "border")
 MODES = ("wrap", "clamp", "mirror", "border")
@@ -57,6 +66,16 @@ def test_layers_of_rows() -> None:
 def test_the_kernels_compile_for_gpus() -> None:
     code = module().compile_for("sm_90")
     assert set(NAMES) <= {name for name, _ in code.symbols}
+
+
+def test_weights_on_the_host_have_eight_bits() -> None:
+    """Round to nearest, as the example of ``tex2Dgather`` in CUDA's guide says."""
+    for shape in SHAPES:
+        texture = Texture("float32", shape, 2, "linear", ("border", "clamp", "border"))
+        elements, at = texture.elements(1), coordinates(texture, 500, 2)
+        got = np.empty((500, 2), np.float32)
+        module().get_function(texture.kernel)((8,), (64,), (texture.made(elements), at, got, 500))
+        np.testing.assert_allclose(got, sampled(texture, elements, at, 256), rtol=0, atol=4e-6)
 
 
 # -- other reads --------------------------------------------------------------------------------
@@ -286,8 +305,8 @@ def test_both_backends_objects_do_not_mix() -> None:
     with pytest.raises(ArgumentTypeError) as raw:
         module().get_function("sample2<float1>")((1,), (1,), (Elsewhere(), at, y, 1))
     assert str(raw.value).splitlines()[0] == (
-        "The texture for parameter 't' of kernel 'sample2<float1>' is in a GPU, and the kernel runs on "
-        "arrays in host memory."
+        "The texture for parameter 't' of kernel 'sample2<float1>' is in a GPU, and the kernel "
+        "runs on arrays in host memory."
     )
     kernel = kerneltk.ElementwiseKernel("U image, T x", "T y", "y = tex2D<T>(image, x, 0)")
     with pytest.raises(

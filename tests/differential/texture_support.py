@@ -1,8 +1,8 @@
 """Kernels that read textures, and the same reads in NumPy after CUDA's documentation.
 
-The reference computes in float64 with exact weights. CUDA's have 8 bits behind the point: a fetch is
-off by at most half a unit of those for each axis, times what neighbours differ by. A GPU may round
-otherwise, and is given a whole unit.
+The reference computes in float64 with exact weights. CUDA's have 8 bits behind the point: a fetch
+is off by at most half a unit of those for each axis, times what neighbours differ by. A GPU may
+round otherwise, and is given a whole unit.
 """
 
 from __future__ import annotations
@@ -165,10 +165,13 @@ def _texel(mode: str, index: np.ndarray[Any, Any], extent: int) -> np.ndarray[An
 
 
 def sampled(
-    texture: Texture, elements: np.ndarray[Any, Any], at: np.ndarray[Any, Any]
+    texture: Texture,
+    elements: np.ndarray[Any, Any],
+    at: np.ndarray[Any, Any],
+    units: int = 0,
 ) -> np.ndarray[Any, Any]:
     """What fetches at coordinates give, of shape (n, 3): x, y, and z or the layer. Returns float64
-    of shape (n, channels).
+    of shape (n, channels). Weights are rounded to multiples of one `units`-th, if that is not 0.
 
     Texels are numbered before an address mode is applied: that is the same as applying it to the
     coordinates first, since those modes go by whole texels.
@@ -181,12 +184,13 @@ def sampled(
     extents, corners = texture.extents, []
     for axis, extent in enumerate(extents):
         x = at[:, axis].astype(np.float64) * (extent if texture.normalized else 1)
-        mode = texture.address[axis]
         if texture.filter == "point":
             corners.append([(np.floor(x).astype(int), np.ones(len(x)))])
             continue
         low = np.floor(x - 0.5)
         rest = x - 0.5 - low
+        if units:
+            rest = np.floor(rest * units + 0.5) / units
         corners.append([(low.astype(int), 1 - rest), (low.astype(int) + 1, rest)])
     result = np.zeros((len(at), texture.channels))
     for choice in itertools.product(*corners):
