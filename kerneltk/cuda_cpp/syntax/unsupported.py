@@ -21,9 +21,10 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
         "asynchronous copy",
         re.compile(r"\b(__pipeline_\w+|memcpy_async|cp_async\w*|__nvvm_cp_async\w*)\b"),
     ),
-    # References, which CUDA 12 has not either, and cubemaps.
-    ("texture", re.compile(r"\b(texture(?=\s*<)|texCubemap\w*(?=\s*[<(]))")),
-    ("surface", re.compile(r"\b(surface(?=\s*<)|surfCubemap\w*(?=\s*[<(]))")),
+    # CUDA 12 has no references either.
+    ("texture reference", re.compile(r"\b(texture(?=\s*<))")),
+    ("surface reference", re.compile(r"\b(surface(?=\s*<))")),
+    ("cubemap", re.compile(r"\b((?:tex|surf)Cubemap\w*(?=\s*[<(]))")),
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
 )  # fmt: skip
 _DEVICE_HEADER = re.compile(
