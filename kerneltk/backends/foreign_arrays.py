@@ -257,7 +257,7 @@ def own_array(value: Any) -> tuple[Backend | None, Any]:
 class Adoption:
     """The arrays of a call, turned into those of backends, and what is owed to their libraries."""
 
-    __slots__ = ("_given", "_homes", "_imports", "_kept", "_notes", "_own_on_gpu")
+    __slots__ = ("_given", "_homes", "_imports", "_notes", "_own_on_gpu")
 
     def __init__(self) -> None:
         self._given: list[tuple[Any, Any]] = []
@@ -265,11 +265,6 @@ class Adoption:
         self._homes: list[Home] = []
         self._notes: list[Callable[[], None]] = []
         self._own_on_gpu: Any = None
-        self._kept: list[Any] = []
-
-    def keep(self, value: Any) -> None:
-        """Keep an object whose handle goes to the kernel: a graph launches with it again."""
-        self._kept.append(value)
 
     def take(
         self,
@@ -349,8 +344,7 @@ class Adoption:
             with backend.ordered(homes, stream) as handle:
                 yield handle
         if recorder is not None:
-            arrays = [imported.array for _, imported in self._imports]
-            recorder.adopted([*arrays, *self._kept], self._notes)
+            recorder.adopted([imported.array for _, imported in self._imports], self._notes)
             return
         for note in self._notes:
             note()

@@ -18,7 +18,6 @@ from kerneltk.cuda_cpp.by_value import (
     INTEGER_FORMATS,
     Conversion,
     by_value,
-    handle_of,
     is_handle,
     is_packed,
     mismatch,
@@ -28,6 +27,7 @@ from kerneltk.cuda_cpp.by_value import (
 )
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
+from kerneltk.interop.texture_objects import handle_of
 from kerneltk.launch.launcher_spec import Guard, MultipleOf
 from kerneltk.object_code.reflection import ParameterType, dtype_of_number
 

@@ -25,7 +25,7 @@ from kerneltk.errors import (
     Snippet,
     render_message,
 )
-from kerneltk.interop.texture_objects import What, class_of
+from kerneltk.interop.texture_objects import What, class_of, handle_of
 from kerneltk.object_code.reflection import ParameterType
 
 Conversion = Callable[[Any], tuple[Any, ...]]
@@ -75,11 +75,6 @@ def is_packed(kind: type) -> bool:
 def is_handle(kind: type) -> bool:
     """Return whether ``ptr`` is the value itself: of memory pointers."""
     return hasattr(kind, "ptr") and not is_packed(kind)
-
-
-def handle_of(value: Any) -> tuple[int]:
-    """Return the value of an object whose type is a handle's."""
-    return (int(value.ptr),)
 
 
 _OBJECT_TYPES = re.compile(r"\b(?:cuda|CU)_?(?:(tex)(?:ture)?|(surf)(?:ace)?)Object(?:_t)?\b", re.I)

@@ -63,11 +63,6 @@ class ObjectHandle(np.uint64):
 
     what: What
 
-    @classmethod
-    def of(cls, value: Any, what: What) -> ObjectHandle:
-        """The handle of an object."""
-        return _HANDLES[what](value.ptr)
-
 
 class TextureHandle(ObjectHandle):
     """The handle of a texture."""
@@ -82,3 +77,16 @@ class SurfaceHandle(ObjectHandle):
 
 
 _HANDLES: dict[What, type[ObjectHandle]] = {"texture": TextureHandle, "surface": SurfaceHandle}
+
+
+def handle_of(value: Any) -> tuple[int]:
+    """The handle of an object, as what is packed for a launch."""
+    return (int(value.ptr),)
+
+
+def as_number(value: Any) -> Any:
+    """The handle of a texture or a surface object, as a number that knows what it is of; any other
+    value as it is.
+    """
+    found = class_of(type(value))
+    return value if found is None else _HANDLES[found.what](value.ptr)

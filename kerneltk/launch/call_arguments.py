@@ -14,7 +14,7 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop.streams import stream_handle
-from kerneltk.interop.texture_objects import ObjectClass, ObjectHandle, class_of
+from kerneltk.interop.texture_objects import ObjectClass, class_of
 from kerneltk.launch.launch_config import is_size
 from kerneltk.signature.parameters import NO_DEFAULT, Signature
 from kerneltk.signature.type_binding import scalar_default
@@ -178,8 +178,7 @@ def import_arrays(
         handled = class_of(type(argument))
         if handled is not None and index < len(signature.inputs):
             objects[index] = handled
-            adoption.keep(argument)
-            values.append(ObjectHandle.of(argument, handled.what))
+            values.append(argument)
             continue
         own, value = adoption.take(argument, index, named)
         if own is None:
