@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -294,6 +295,85 @@ def test_a_graph_keeps_textures(backend: Any) -> None:
         graph.launch()
         np.testing.assert_array_equal(backend.asnumpy(y), [4, 6])
         np.testing.assert_array_equal(backend.asnumpy(z), [6])
+
+
+FILE = r"""
+#include <cstdio>
+#include <vector>
+#include "sampling.h"
+struct Layer { cudaTextureObject_t image; float weight; };
+__constant__ cudaTextureObject_t background;
+__device__ cudaTextureObject_t pyramid[2];
+
+// Along a row, by the weights of a texture of one axis.
+__global__ void blur_row(cudaTextureObject_t image, cudaTextureObject_t weights, int radius,
+                         float* y) {
+    float sum = 0;
+    for (int k = -radius; k <= radius; ++k)
+        sum += tex1Dfetch<float>(weights, k + radius) * texel(image, int(threadIdx.x) + k, threadIdx.y);
+    y[threadIdx.y * blockDim.x + threadIdx.x] = sum;
+}
+__global__ void blend(Layer first, Layer second, float* y) {
+    const float u = threadIdx.x, v = threadIdx.y;
+    y[threadIdx.y * blockDim.x + threadIdx.x] = first.weight * texel(first.image, u, v)
+        + second.weight * texel(second.image, u, v) + texel(background, u, v);
+}
+__global__ void levels(float* y) { y[threadIdx.x] = texel(pyramid[threadIdx.x], 1, 1); }
+
+static cudaTextureObject_t made(std::vector<float>& values, int width) {
+    cudaArray_t memory;
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    cudaMallocArray(&memory, &format, width, values.size() / width);
+    cudaResourceDesc resource = {};
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = memory;
+    cudaTextureDesc modes = {};
+    modes.filterMode = cudaFilterModeLinear;
+    cudaTextureObject_t object = 0;
+    cudaCreateTextureObject(&object, &resource, &modes, nullptr);
+    return object;
+}
+int main() {
+    std::vector<float> values(64);
+    float* y = nullptr;
+    blur_row<<<1, dim3(8, 8)>>>(made(values, 8), made(values, 8), 1, y);
+    printf("done\n");
+}
+"""
+HEADER = """
+#pragma once
+static inline __device__ float texel(cudaTextureObject_t image, float u, float v) {
+    return tex2D<float>(image, u + 0.5f, v + 0.5f);
+}
+"""
+
+
+def test_a_file_with_host_code(backend: Any, tmp_path: Path) -> None:
+    (tmp_path / "sampling.h").write_text(HEADER)
+    (tmp_path / "layers.cu").write_text(FILE)
+    module = kerneltk.load(tmp_path / "layers.cu")
+    values = [np.random.default_rng(k).random((4, 6)).astype(np.float32) for k in range(3)]
+    images = [kerneltk.texture(backend.asarray(value)) for value in values]
+    weights = np.array([0.25, 0.5, 0.25], np.float32)
+    kernel_of_three = kerneltk.texture(backend.asarray(weights), memory="linear")
+    y = backend.xp.empty((4, 6), np.float32)
+    module.blur_row((1,), (6, 4), (images[0], kernel_of_three, 1, y))
+    padded = np.pad(values[0], ((0, 0), (1, 1)), "edge")
+    expected = 0.25 * padded[:, :-2] + 0.5 * padded[:, 1:-1] + 0.25 * padded[:, 2:]
+    np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-5)
+
+    layer = np.dtype([("image", np.uint64), ("weight", np.float32)], align=True)
+    first, second = (np.array((images[k].ptr, k + 0.5), layer)[()] for k in range(2))
+    module.get_array("background")[...] = images[2].ptr
+    module.blend((1,), (6, 4), (first, second, y))
+    expected = 0.5 * values[0] + 1.5 * values[1] + values[2]
+    np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-5)
+
+    module.get_array("pyramid")[...] = backend.asarray(
+        np.array([images[1].ptr, images[2].ptr], np.uint64)
+    )
+    module.levels((1,), (2,), (y,))
+    np.testing.assert_array_equal(backend.asnumpy(y)[0, :2], [values[1][1, 1], values[2][1, 1]])
 
 
 def test_both_backends_objects_do_not_mix() -> None:
