@@ -310,7 +310,8 @@ __global__ void blur_row(cudaTextureObject_t image, cudaTextureObject_t weights,
                          float* y) {
     float sum = 0;
     for (int k = -radius; k <= radius; ++k)
-        sum += tex1Dfetch<float>(weights, k + radius) * texel(image, int(threadIdx.x) + k, threadIdx.y);
+        sum += tex1Dfetch<float>(weights, k + radius)
+            * texel(image, int(threadIdx.x) + k, threadIdx.y);
     y[threadIdx.y * blockDim.x + threadIdx.x] = sum;
 }
 __global__ void blend(Layer first, Layer second, float* y) {
