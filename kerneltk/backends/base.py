@@ -396,6 +396,9 @@ class Backend(Compiler, Protocol):
     def multiprocessors(self) -> int:
         """Return how many multiprocessors the current device has; 1 on the host."""
 
+    def largest_cluster(self) -> int:
+        """Return how many blocks a cluster has at most on every device; 1 where there are none."""
+
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""
 
