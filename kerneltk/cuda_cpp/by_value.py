@@ -1,4 +1,5 @@
-"""Numbers, vectors and structs that are passed by value: which are taken, and their bytes.
+"""Numbers, vectors, structs and handles of textures, which are passed by value: which are taken,
+and their bytes.
 
 A number arrives as it was given or is refused: nothing wraps, is cut off or becomes infinite.
 """

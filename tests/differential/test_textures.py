@@ -295,6 +295,9 @@ def test_a_graph_keeps_textures(backend: Any) -> None:
         graph.launch()
         np.testing.assert_array_equal(backend.asnumpy(y), [4, 6])
         np.testing.assert_array_equal(backend.asnumpy(z), [6])
+    other = kerneltk.texture(backend.asarray(np.full((2, 4), 9, np.float32)))
+    graph.launch(image=other)
+    np.testing.assert_array_equal(backend.asnumpy(y), [9, 9])
 
 
 FILE = r"""

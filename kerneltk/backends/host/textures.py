@@ -39,6 +39,7 @@ from kerneltk.interop.texture_objects import (
 )
 
 _MOST = 1 << 16  # entries of the table, as the header has it
+_REST = 1024  # free entries that are not used again
 _ROW = 16  # bytes of which rows are multiples: no element of a surface is larger
 _PITCH = 32  # bytes: GPUs' alignment of pitched memory
 _LINEAR_LIMIT = 1 << 28
@@ -89,11 +90,10 @@ class _Table:
     def add(self, descriptor: _Descriptor) -> int:
         """Put a descriptor into the table; returns its handle. Raises LaunchError if it is full."""
         with self._lock:
-            # The entry that has been free for longest, so that an old handle stays wrong for long.
-            if self._used < _MOST:
+            if self._free and (len(self._free) > _REST or self._used == _MOST):
+                index = self._free.popleft()  # the one that has been free for longest
+            elif self._used < _MOST:
                 index, self._used = self._used, self._used + 1
-            elif self._free:
-                index = self._free.popleft()
             else:
                 raise LaunchError(f"There are {_MOST - 1} texture and surface objects already.")
             generation = self._generations.get(index, 0) + 1

@@ -204,6 +204,10 @@ def test_entries_are_used_again_with_other_handles(monkeypatch: pytest.MonkeyPat
     with pytest.raises(LaunchError, match="There are 65535 texture and surface objects already"):
         t.TextureObject(resource(4), t.TextureDescriptor())
     monkeypatch.undo()
+    used = table._used
+    for _ in range(5000):
+        t.TextureObject(resource(4), t.TextureDescriptor())
+    assert table._used <= used + 1025
     first = t.TextureObject(resource(4), t.TextureDescriptor())
     handle = first.ptr
     del first
