@@ -190,9 +190,8 @@ class _Texels:
         pitch = array.nbytes // height
         if pitch % 32:
             raise ArgumentValueError(
-                f"The rows of 'pitch2D' memory begin at multiples of 32 bytes, and these have "
-                f"{pitch} "
-                "bytes.\n  Hint: pad them, or copy the elements: 'memory=\"array\"'."
+                "The rows of 'pitch2D' memory begin at multiples of 32 bytes, and these have "
+                f"{pitch} bytes.\n  Hint: pad them, or copy the elements: 'memory=\"array\"'."
             )
         return classes.ResourceDescriptor(
             kind, arr=array, chDesc=format_, width=width, height=height, pitchInBytes=pitch
@@ -298,22 +297,24 @@ def texture(
     if found is not None:
         given = {"channels": channels is not None, "layered": layered, "gather": gather}
         backend, resource = _resource_of(data, found, {**given, "memory": memory != "array"})
+        is_linear = resource.get_resource_desc()["resType"] == numbers.RESOURCE_LINEAR
     else:
         texels = _Texels(data, channels, layered)
         if gather and (texels.dimensions != 2 or layered or memory != "array"):
             raise ArgumentValueError("'gather' is for textures of two dimensions, in an array.")
         if layered and memory != "array":
             raise ArgumentValueError("Layers are in an array: 'memory' must be \"array\".")
-        if memory == "linear" and (filter, modes, normalized) != ("point", ("clamp",), False):
-            raise ArgumentValueError(
-                "A texture of linear memory is read by 'tex1Dfetch' and its index alone: it has no "
-                "filter, no address mode and no normalized coordinates."
-            )
+        is_linear = memory == "linear"
         backend = texels.backend
         if memory == "array":
             resource = texels.copied(numbers.ARRAY_GATHER if gather else 0)
         else:
             resource = texels.referenced(memory)
+    if is_linear and (filter, modes, normalized) != ("point", ("clamp",), False):
+        raise ArgumentValueError(
+            "A texture of linear memory is read by 'tex1Dfetch' and its index alone: it has no "
+            "filter, no address mode and no normalized coordinates."
+        )
     element = _element_of(resource)
     is_float = element["f"] == numbers.KIND_FLOAT
     if read == "normalized" and (is_float or element["x"] == 32):

@@ -87,6 +87,9 @@ REFUSED: dict[str, Callable[[], object]] = {
     "A texture refers to an array's memory, and this one is not C-contiguous.": (
         lambda: texture(F.T, memory="pitch2D")
     ),
+    "'memory' is for arrays: a texture of a texture object has its memory.": (
+        lambda: texture(texture(F), memory="pitch2D")
+    ),
     "The rows of 'pitch2D' memory begin at multiples of 32 bytes, and these have 8 bytes.": (
         lambda: texture(U, memory="pitch2D")
     ),
@@ -127,6 +130,16 @@ def test_contents_are_copies_of_the_same_shape() -> None:
             np.testing.assert_array_equal(got, x)
             assert got.shape == shape
         np.testing.assert_array_equal(contents(texture(x.astype(np.int16), **words)), x)
+
+
+def test_a_texture_of_a_texture_has_its_memory() -> None:
+    x = np.arange(4, dtype=np.float32)
+    linear = texture(x, memory="linear")
+    assert texture(linear).ResDesc is linear.ResDesc
+    with pytest.raises(ArgumentValueError, match="A texture of linear memory is read by"):
+        texture(linear, filter="linear")
+    copied = texture(x)
+    np.testing.assert_array_equal(contents(texture(copied, filter="linear")), x)
 
 
 def test_arrays_of_other_layouts_are_copied() -> None:
@@ -180,7 +193,9 @@ def classes(gpu: DryGpu, monkeypatch: pytest.MonkeyPatch) -> Any:
     def resource(kind: int, **words: Any) -> Any:
         if kind:
             return real.ResourceDescriptor(kind, **words)
-        return SimpleNamespace(chDesc=None, **words)
+        return SimpleNamespace(
+            chDesc=None, get_resource_desc=lambda: {"resType": kind, "array": {}}, **words
+        )
 
     made = SimpleNamespace(
         ChannelFormatDescriptor=real.ChannelFormatDescriptor,
