@@ -41,6 +41,7 @@ __all__ = [
     "cudaAddressModeClamp",
     "cudaAddressModeMirror",
     "cudaAddressModeWrap",
+    "cudaArrayCubemap",
     "cudaArrayLayered",
     "cudaArraySurfaceLoadStore",
     "cudaArrayTextureGather",
@@ -73,6 +74,7 @@ cudaChannelFormatKindFloat = numbers.KIND_FLOAT
 cudaResourceTypeArray = numbers.RESOURCE_ARRAY
 cudaResourceTypeLinear = numbers.RESOURCE_LINEAR
 cudaResourceTypePitch2D = numbers.RESOURCE_PITCH2D
+cudaArrayCubemap = numbers.ARRAY_CUBEMAP
 cudaArrayLayered = numbers.ARRAY_LAYERED
 cudaArraySurfaceLoadStore = numbers.ARRAY_SURFACE
 cudaArrayTextureGather = numbers.ARRAY_GATHER
@@ -102,7 +104,7 @@ def _one_of(name: str, value: object, kind: Any) -> None:
 class _Texels:
     """An array as texels: its backend, its extents, and the description of one element."""
 
-    def __init__(self, data: Any, channels: int | None, layered: bool) -> None:
+    def __init__(self, data: Any, channels: int | None, layered: bool, cubemap: bool) -> None:
         self.adoption = Adoption()
         backend, self.array = self.adoption.take(data, "data")
         if backend is None:
@@ -127,18 +129,23 @@ class _Texels:
                 )
             shape = shape[:-1]
         self.channels = channels or 1
+        if cubemap and len(shape) != 3:
+            raise ArgumentValueError(
+                f"A cubemap has the shape (6, n, n) of texels, or (6 * layers, n, n), and not "
+                f"{shape}."
+            )
         if not 1 + layered <= len(shape) <= 3 or 0 in shape:
             axes = "layers and 1 or 2 axes" if layered else "1 to 3 axes"
             raise ArgumentValueError(
                 f"Texels have {axes}, none of them empty, and the array has the shape {shape} of "
                 "them.\n  Hint: 'channels=' says that the last axis has an element's channels."
             )
-        self.shape, self.layered = shape, layered
+        self.shape, self.layered, self.cubemap = shape, layered, cubemap
 
     @property
     def dimensions(self) -> int:
         """The number of coordinates of a texel, without its layer."""
-        return len(self.shape) - self.layered
+        return len(self.shape) - (self.layered or self.cubemap)
 
     def channel_format(self) -> Any:
         """The description of an element."""
@@ -150,8 +157,9 @@ class _Texels:
         """A resource with a copy of the elements, made in the order of the array's stream."""
         classes = self.backend.texture_classes()
         extents = [*reversed(self.shape), 0, 0][:3]
-        if self.layered:
-            flags |= numbers.ARRAY_LAYERED
+        flags |= numbers.ARRAY_CUBEMAP if self.cubemap else 0
+        flags |= numbers.ARRAY_LAYERED if self.layered else 0
+        if self.layered and not self.cubemap:
             extents = [self.shape[-1], 0 if len(self.shape) == 2 else self.shape[1], self.shape[0]]
         try:
             memory = classes.CUDAarray(self.channel_format(), *extents, flags)
@@ -225,6 +233,7 @@ def texture(
     border: float | Sequence[float] = 0.0,
     channels: int | None = None,
     layered: bool = False,
+    cubemap: bool = False,
     gather: bool = False,
     memory: Resource = "array",
 ) -> Any:
@@ -253,6 +262,9 @@ def texture(
         The extent of the last axis, which has the channels of an element.
     layered : bool
         Whether the first axis has layers: shape (layers, width) or (layers, height, width).
+    cubemap : bool
+        Whether the first axis has the faces of a cube: shape (6, n, n), or (6 * layers, n, n) if it
+        is layered as well. Coordinates have to be normalized.
     gather : bool
         Whether ``tex2Dgather`` may read it.
     memory : {"array", "linear", "pitch2D"}
@@ -295,15 +307,21 @@ def texture(
         )
     found = class_of(type(data))
     if found is not None:
-        given = {"channels": channels is not None, "layered": layered, "gather": gather}
-        backend, resource = _resource_of(data, found, {**given, "memory": memory != "array"})
+        given = {"channels": channels is not None, "layered": layered, "cubemap": cubemap}
+        given |= {"gather": gather, "memory": memory != "array"}
+        backend, resource = _resource_of(data, found, given)
         is_linear = resource.get_resource_desc()["resType"] == numbers.RESOURCE_LINEAR
     else:
-        texels = _Texels(data, channels, layered)
-        if gather and (texels.dimensions != 2 or layered or memory != "array"):
+        texels = _Texels(data, channels, layered, cubemap)
+        is_stack = layered or cubemap
+        if gather and (texels.dimensions != 2 or is_stack or memory != "array"):
             raise ArgumentValueError("'gather' is for textures of two dimensions, in an array.")
-        if layered and memory != "array":
+        if is_stack and memory != "array":
             raise ArgumentValueError("Layers are in an array: 'memory' must be \"array\".")
+        if cubemap and not normalized:
+            raise ArgumentValueError(
+                "The coordinates of a cubemap are normalized: pass 'normalized=True'."
+            )
         is_linear = memory == "linear"
         backend = texels.backend
         if memory == "array":
@@ -347,7 +365,9 @@ def texture(
     return classes.TextureObject(resource, description)
 
 
-def surface(data: Any, *, channels: int | None = None, layered: bool = False) -> Any:
+def surface(
+    data: Any, *, channels: int | None = None, layered: bool = False, cubemap: bool = False
+) -> Any:
     """Make a surface object of a copy of an array. Kernels read and write it; :func:`contents`
     gives the elements back, and :func:`texture` makes a texture of the same memory.
 
@@ -359,6 +379,8 @@ def surface(data: Any, *, channels: int | None = None, layered: bool = False) ->
         The extent of the last axis, which has the channels of an element.
     layered : bool
         Whether the first axis has layers.
+    cubemap : bool
+        Whether it has the faces of a cube.
 
     Returns
     -------
@@ -389,7 +411,7 @@ def surface(data: Any, *, channels: int | None = None, layered: bool = False) ->
     """
     if (found := class_of(type(data))) is not None:
         raise ArgumentTypeError(f"A surface is made of an array, not of a {found.what} object.")
-    texels = _Texels(data, channels, layered)
+    texels = _Texels(data, channels, layered, cubemap)
     resource = texels.copied(numbers.ARRAY_SURFACE)
     return texels.backend.texture_classes().SurfaceObject(resource)
 

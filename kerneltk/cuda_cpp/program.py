@@ -37,7 +37,6 @@ _MOST_TRIES = 4  # of a compilation that leaves out more and more names
 _MISSING = {
     "launch from a kernel": "launches from kernels",
     "cluster": "clusters",
-    "cubemap": "cubemaps",
     "texture reference": "texture references: since CUDA 12 there are objects instead",
     "surface reference": "surface references: since CUDA 12 there are objects instead",
 }

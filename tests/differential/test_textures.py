@@ -152,6 +152,71 @@ def test_levels_and_gradients_are_of_the_only_level(backend: Any) -> None:
     np.testing.assert_allclose(backend.asnumpy(y), [4.75] * 3, atol=0.02)
 
 
+CUBES = r"""
+extern "C" __global__ void look(cudaTextureObject_t one, cudaTextureObject_t many, const float3* at,
+                                const int* layer, float* y, float* z, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    y[i] = texCubemap<float>(one, at[i].x, at[i].y, at[i].z);
+    texCubemapLayered(&z[i], many, at[i].x, at[i].y, at[i].z, layer[i]);
+}
+extern "C" __global__ void number_faces(cudaSurfaceObject_t s) {
+    surfCubemapwrite(100.0f * threadIdx.z + 10 * threadIdx.y + threadIdx.x, s, threadIdx.x * 4,
+                     threadIdx.y, threadIdx.z);
+}
+"""
+
+
+def looked_up(faces: np.ndarray[Any, Any], at: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The nearest texel of a cubemap, by the table of "Cubemap Textures" in CUDA's guide."""
+    found = []
+    for x, y, z in at.astype(np.float64):
+        most = max(abs(x), abs(y), abs(z))
+        table = {
+            (0, True): (0, -z, -y), (0, False): (1, z, -y), (1, True): (2, x, z),
+            (1, False): (3, x, -z), (2, True): (4, x, -y), (2, False): (5, -x, -y),
+        }  # fmt: skip
+        axis = [abs(x), abs(y), abs(z)].index(most)
+        face, s, t = table[axis, (x, y, z)[axis] >= 0]
+        extent = faces.shape[-1]
+        column, row = (int((v / most + 1) / 2 * extent) for v in (s, t))
+        found.append(faces[face, row, column])
+    return np.array(found)
+
+
+def test_cubemaps(backend: Any) -> None:
+    random = np.random.default_rng(5)
+    faces = random.random((18, 5, 5)).astype(np.float32)
+    at = random.uniform(-1, 1, (500, 3)).astype(np.float32)
+    # Where the nearest texel and the face are certain.
+    most = np.sort(np.abs(at), axis=1)
+    scaled = (at / most[:, 2:] + 1) / 2 * 5
+    edge = np.abs(scaled - np.round(scaled)).min(axis=1, where=np.abs(at) < most[:, 2:], initial=1)
+    at = at[(edge > 0.02) & (most[:, 2] - most[:, 1] > 0.01)]
+    layer = random.integers(0, 3, len(at)).astype(np.int32)
+    words: Any = {"cubemap": True, "normalized": True}
+    one = kerneltk.texture(backend.asarray(faces[:6]), **words)
+    many = kerneltk.texture(backend.asarray(faces), layered=True, **words)
+    program = kerneltk.RawModule(code=CUBES)
+    y, z = (backend.xp.empty(len(at), np.float32) for _ in range(2))
+    program.get_function("look")(
+        (-(-len(at) // 64),), (64,),
+        (one, many, backend.asarray(at), backend.asarray(layer), y, z, len(at)),
+    )  # fmt: skip
+    np.testing.assert_array_equal(backend.asnumpy(y), looked_up(faces[:6], at))
+    for k in range(3):
+        chosen = layer == k
+        expected = looked_up(faces[6 * k : 6 * k + 6], at[chosen])
+        np.testing.assert_array_equal(backend.asnumpy(z)[chosen], expected)
+
+    cube = kerneltk.surface(backend.asarray(np.zeros((6, 4, 4), np.float32)), cubemap=True)
+    program.get_function("number_faces")((1,), (4, 4, 6), (cube,))
+    face, row, column = np.mgrid[:6, :4, :4]
+    got = backend.asnumpy(kerneltk.textures.contents(cube))
+    np.testing.assert_array_equal(got, 100 * face + 10 * row + column)
+    assert program.compile_for("sm_90").code
+
+
 # -- surfaces -----------------------------------------------------------------------------------
 
 SURFACES = r"""

@@ -68,6 +68,15 @@ REFUSED: dict[str, Callable[[], object]] = {
     "'border' has at most 4 channels, not 5.": (
         lambda: texture(F, address="border", border=(1, 2, 3, 4, 5))
     ),
+    "A cubemap has the shape (6, n, n) of texels, or (6 * layers, n, n), and not (3, 8).": (
+        lambda: texture(F, cubemap=True, normalized=True)
+    ),
+    "A cubemap has six square faces, layers of it six each, and not 4 x 4 x 5 texels.": (
+        lambda: surface(np.zeros((5, 4, 4), np.float32), cubemap=True)
+    ),
+    "The coordinates of a cubemap are normalized: pass 'normalized=True'.": (
+        lambda: texture(np.zeros((6, 4, 4), np.float32), cubemap=True)
+    ),
     "'gather' is for textures of two dimensions, in an array.": (
         lambda: texture(np.zeros(4, np.float32), gather=True)
     ),
@@ -227,6 +236,10 @@ def test_objects_of_cupys_arrays(gpu: DryGpu, classes: Any) -> None:
     layered = surface(gpu.array(2, 3, 8, dtype=np.int16), layered=True)
     assert layered.descriptions[0].cuArr.extents == (8, 3, 2)
     assert layered.descriptions[0].cuArr.flags == 3
+    cube = texture(gpu.array(6, 4, 4), cubemap=True, normalized=True).descriptions[0].cuArr
+    assert (cube.extents, cube.flags, cube.given.shape) == ((4, 4, 6), 4, (6, 4, 4))
+    cubes = surface(gpu.array(12, 4, 4), cubemap=True, layered=True).descriptions[0].cuArr
+    assert (cubes.extents, cubes.flags) == ((4, 4, 12), 7)
     other = texture(layered, address="border")
     assert other.descriptions[0] is layered.ResDesc
     x = gpu.array(3, 8, dtype=np.uint8)

@@ -66,7 +66,8 @@ class _Descriptor(ctypes.Structure):
         ("address", ctypes.c_uint8 * 3),
         ("as_float", ctypes.c_uint8),
         ("gathers", ctypes.c_uint8),
-        ("unused", ctypes.c_uint8 * 3),
+        ("cube", ctypes.c_uint8),
+        ("unused", ctypes.c_uint8 * 2),
         ("border", ctypes.c_float * 4),
         ("function", ctypes.c_char_p),
         ("reason", ctypes.c_char_p),
@@ -183,6 +184,8 @@ class ChannelFormatDescriptor:
 
 def _most_extents(ndim: int, flags: int) -> tuple[int, ...]:
     """GPUs' limits of an array (texels; layers), "Compute Capabilities" of CUDA's guide."""
+    if flags & ARRAY_CUBEMAP:
+        return (32768, 32768, 2046)
     if flags & ARRAY_LAYERED:
         return (32768, 2048) if ndim == 1 else (32768, 32768, 2048)
     if flags & ARRAY_SURFACE:
@@ -199,10 +202,11 @@ class CUDAarray:
     desc : ChannelFormatDescriptor
     width, height, depth : int
         Texels along x, y and z; 0 where there is no such axis. The depth of a layered array is the
-        number of its layers; one of rows has a height of 0.
+        number of its layers, that of a cubemap the number of its faces; one of rows has a height of
+        0.
     flags : int
-        ``cudaArrayLayered`` (1), ``cudaArraySurfaceLoadStore`` (2) and ``cudaArrayTextureGather``
-        (8), added.
+        ``cudaArrayLayered`` (1), ``cudaArraySurfaceLoadStore`` (2), ``cudaArrayCubemap`` (4) and
+        ``cudaArrayTextureGather`` (8), added.
 
     Attributes
     ----------
@@ -212,7 +216,7 @@ class CUDAarray:
     Raises
     ------
     ArgumentValueError
-        There is no array of these extents, or it is a cubemap's.
+        There is no array of these extents.
     """
 
     def __init__(
@@ -228,24 +232,33 @@ class CUDAarray:
                 "'desc' must be a ChannelFormatDescriptor of kerneltk.textures, not an object of "
                 f"type '{type(desc).__name__}'."
             )
-        if flags & ARRAY_CUBEMAP:
-            raise ArgumentValueError("There are no cubemaps in host memory.")
-        if flags & ~(ARRAY_LAYERED | ARRAY_SURFACE | ARRAY_GATHER):
+        if flags & ~(ARRAY_LAYERED | ARRAY_SURFACE | ARRAY_CUBEMAP | ARRAY_GATHER):
             raise ArgumentValueError(f"An array in host memory has no flags {flags:#x}.")
         self.desc, self.flags = desc, int(flags)
         self.width, self.height, self.depth = int(width), int(height), int(depth)
         self.ndim = sum(extent != 0 for extent in (self.width, self.height, self.depth))
-        is_layered = bool(flags & ARRAY_LAYERED)
+        is_layered = bool(flags & (ARRAY_LAYERED | ARRAY_CUBEMAP))
         self.layers = self.depth if is_layered else 0
         self.dimensions = 3 if self.depth and not is_layered else 2 if self.height else 1
         extents = [self.width, self.height, self.depth][: self.dimensions]
         extents += [self.depth] if is_layered else []
         limits = _most_extents(self.dimensions, self.flags)
-        if not all(0 < own <= most for own, most in zip(extents, limits, strict=True)):
-            shown = " x ".join(map(str, extents))
+        shown = " x ".join(map(str, extents))
+        fits = len(extents) == len(limits) and all(
+            0 < own <= most for own, most in zip(extents, limits, strict=True)
+        )
+        if not fits:
             raise ArgumentValueError(
                 f"There is no array of {shown} {'texels and layers' if is_layered else 'texels'}: "
                 f"there are 1 to {' x '.join(map(str, limits))}."
+            )
+        if flags & ARRAY_CUBEMAP and (
+            self.width != self.height
+            or self.depth % 6
+            or (self.depth != 6 and not flags & ARRAY_LAYERED)
+        ):
+            raise ArgumentValueError(
+                f"A cubemap has six square faces, layers of it six each, and not {shown} texels."
             )
         if flags & ARRAY_GATHER and (self.dimensions != 2 or is_layered):
             raise ArgumentValueError("Only textures of two dimensions can be gathered from.")
@@ -515,6 +528,8 @@ def _described(resource: ResourceDescriptor, what: int) -> _Descriptor:
         made.row, made.slice = array.row, array.slice
         made.dimensions, made.layers = array.dimensions, array.layers
         made.gathers = bool(array.flags & ARRAY_GATHER)
+        if array.flags & ARRAY_CUBEMAP:
+            made.cube = 2 if array.flags & ARRAY_LAYERED else 1
         extents = [array.width, array.height, 0 if array.layers else array.depth]
     else:
         assert resource.chDesc is not None
@@ -572,6 +587,8 @@ class TextureObject:
             )
         if not made.as_float and any(TexDesc.border) and ADDRESS_BORDER in TexDesc.address:
             raise ArgumentValueError("The border of a texture that gives integers is zero.")
+        if made.cube and not TexDesc.normalized:
+            raise ArgumentValueError("The coordinates of a cubemap are normalized.")
         made.filter, made.normalized = TexDesc.filter, TexDesc.normalized
         for axis, mode in enumerate(TexDesc.address):
             # The runtime's documentation: other modes are for normalized coordinates alone.

@@ -18,7 +18,6 @@ UnsupportedKind = Literal[
     "asynchronous copy",
     "texture reference",
     "surface reference",
-    "cubemap",
     "cluster",
     "launch from a kernel",
     "header",

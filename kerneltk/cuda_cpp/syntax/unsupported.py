@@ -24,7 +24,6 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
     # CUDA 12 has no references either.
     ("texture reference", re.compile(r"\b(texture(?=\s*<))")),
     ("surface reference", re.compile(r"\b(surface(?=\s*<))")),
-    ("cubemap", re.compile(r"\b((?:tex|surf)Cubemap\w*(?=\s*[<(]))")),
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
 )  # fmt: skip
 _DEVICE_HEADER = re.compile(

@@ -47,7 +47,7 @@ struct descriptor {
     byte what, dimensions, source, format;
     byte bytes, channels, filter, normalized;  // bytes of a channel
     byte address[3], as_float;                 // whether reads give floats
-    byte gathers, unused[3];
+    byte gathers, cube, unused[2];  // cube: 1 of a cubemap, 2 of a layered one; layers are faces
     float border[4];
     const char *function, *reason;
 };
@@ -300,9 +300,13 @@ KERNELTK_TEXTURE void check_type(const descriptor& d, const char* function) {
 }
 
 KERNELTK_TEXTURE void check_shape(const descriptor& d, int dimensions, const int* layer,
-                                  const char* function) {
+                                  const char* function, int cube = 0) {
     if (d.source == linear)
         fail(function, "the texture is in linear memory, which tex1Dfetch reads alone");
+    if (d.cube != cube)
+        fail(function, d.cube == 0   ? "the texture is no cubemap"
+                       : d.cube == 1 ? "the texture is a cubemap without layers"
+                                     : "the texture is a cubemap with layers");
     if ((d.layers != 0) != (layer != nullptr))
         fail(function, layer ? "the texture has no layers" : "the texture is layered");
     if (d.dimensions != dimensions)
@@ -314,10 +318,10 @@ KERNELTK_TEXTURE void check_shape(const descriptor& d, int dimensions, const int
 
 template <class T, int N>
 KERNELTK_TEXTURE T sample(const char* function, word handle, const float (&at)[N],
-                          const int* layer = nullptr) {
+                          const int* layer = nullptr, int cube = 0) {
     const descriptor& d = find(handle, texture, function);
     check_type<T>(d, function);
-    check_shape(d, N, layer, function);
+    check_shape(d, N, layer, function, cube);
     using C = typename parts<T>::type;
     vector4<C> value = {};
     const int plane = layer ? *layer : 0;
@@ -351,6 +355,28 @@ KERNELTK_TEXTURE T sample(const char* function, word handle, const float (&at)[N
     const byte* from = texel(d, x[0], x[1], x[2]);
     for (int k = 0; k < parts<T>::count; ++k) value.part[k] = read<C>(d, from, k);
     return packed<T>(value);
+}
+
+// A direction: the face, and where in it.
+template <class T>
+KERNELTK_TEXTURE T sample_cube(const char* function, word handle, float x, float y, float z,
+                               const int* layer = nullptr) {
+    const float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y), az = __builtin_fabsf(z);
+    int face;
+    float most, s, t;
+    if (ax >= ay && ax >= az) {
+        face = x >= 0 ? 0 : 1, most = ax, s = x >= 0 ? -z : z, t = -y;
+    } else if (ay >= az) {
+        face = y >= 0 ? 2 : 3, most = ay, s = x, t = y >= 0 ? z : -z;
+    } else {
+        face = z >= 0 ? 4 : 5, most = az, s = z >= 0 ? x : -x, t = -y;
+    }
+    if (layer && *layer < 0) fail(function, "the texture has no such layer");
+    // Beyond the last layer it stays one that there is not.
+    const long long plane = face + 6ll * (layer ? *layer : 0);
+    const int number = plane < 0x7fffffff ? static_cast<int>(plane) : 0x7fffffff;
+    const float at[] = {(s / most + 1) / 2, (t / most + 1) / 2};
+    return sample<T>(function, handle, at, &number, layer ? 2 : 1);
 }
 
 template <class T>
@@ -393,11 +419,12 @@ KERNELTK_TEXTURE T gather(const char* function, word handle, float x, float y, i
 // first coordinate counts bytes.
 template <class T, int N>
 KERNELTK_TEXTURE byte* at_surface(const char* function, word handle, const int (&at)[N],
-                                  cudaSurfaceBoundaryMode mode, const int* layer = nullptr) {
+                                  cudaSurfaceBoundaryMode mode, const int* layer = nullptr,
+                                  int cube = 0) {
     static_assert(is_stored<T>, "a surface holds char, short, int, long long, their unsigned types, "
                                 "float, or vectors of 1, 2 or 4 of them");
     const descriptor& d = find(handle, surface, function);
-    check_shape(d, N, layer, function);
+    check_shape(d, N, layer, function, cube);
     constexpr int size = sizeof(T);
     const int width = d.extent[0] * d.bytes * d.channels;
     if (at[0] % size != 0) fail(function, "x, in bytes, is no multiple of the size of the type");
@@ -426,9 +453,6 @@ template <class T>
 KERNELTK_TEXTURE void store(byte* to, T value) {
     if (to) reinterpret_cast<stored<T>*>(to)->value = value;
 }
-
-template <class T>
-constexpr bool never = parts<T>::count < 0;
 
 }  // namespace kerneltk::textures
 
@@ -481,6 +505,25 @@ KERNELTK_SAMPLED(tex2DLayered, KERNELTK_LIST(float x, float y, int layer), float
                  KERNELTK_LIST(x, y), KERNELTK_LIST(, &layer))
 #undef KERNELTK_SAMPLED
 
+#define KERNELTK_CUBE(name, parameters, layer)                                                     \
+    template <class T>                                                                             \
+    KERNELTK_TEXTURE T name(cudaTextureObject_t object, float x, float y, float z parameters) {    \
+        return kerneltk::textures::sample_cube<T>(#name, object, x, y, z layer);                   \
+    }                                                                                              \
+    template <class T>                                                                             \
+    KERNELTK_TEXTURE void name(T* to, cudaTextureObject_t object, float x, float y,                \
+                               float z parameters) {                                               \
+        *to = kerneltk::textures::sample_cube<T>(#name, object, x, y, z layer);                    \
+    }
+KERNELTK_CUBE(texCubemap, , )
+KERNELTK_CUBE(texCubemapLod, KERNELTK_LIST(, float), )
+KERNELTK_CUBE(texCubemapGrad, KERNELTK_LIST(, float4, float4), )
+KERNELTK_CUBE(texCubemapLayered, KERNELTK_LIST(, int layer), KERNELTK_LIST(, &layer))
+KERNELTK_CUBE(texCubemapLayeredLod, KERNELTK_LIST(, int layer, float), KERNELTK_LIST(, &layer))
+KERNELTK_CUBE(texCubemapLayeredGrad, KERNELTK_LIST(, int layer, float4, float4),
+              KERNELTK_LIST(, &layer))
+#undef KERNELTK_CUBE
+
 KERNELTK_FETCH(tex1Dfetch, (cudaTextureObject_t object, int x), fetch<T>("tex1Dfetch", object, x))
 KERNELTK_FETCH(tex2Dgather, (cudaTextureObject_t object, float x, float y, int channel = 0),
                gather<T>("tex2Dgather", object, x, y, channel))
@@ -523,25 +566,10 @@ KERNELTK_SURFACE(surf3D, KERNELTK_LIST(int x, int y, int z), KERNELTK_LIST(x, y,
 KERNELTK_SURFACE(surf1DLayered, KERNELTK_LIST(int x, int layer), x, KERNELTK_LIST(, &layer))
 KERNELTK_SURFACE(surf2DLayered, KERNELTK_LIST(int x, int y, int layer), KERNELTK_LIST(x, y),
                  KERNELTK_LIST(, &layer))
+KERNELTK_SURFACE(surfCubemap, KERNELTK_LIST(int x, int y, int face), KERNELTK_LIST(x, y),
+                 KERNELTK_LIST(, &face, 1))
+KERNELTK_SURFACE(surfCubemapLayered, KERNELTK_LIST(int x, int y, int face), KERNELTK_LIST(x, y),
+                 KERNELTK_LIST(, &face, 2))
 #undef KERNELTK_SURFACE
 #undef KERNELTK_LIST
-
-#define KERNELTK_NO_CUBEMAP(name)                                                            \
-    template <class T, class... Rest>                                                        \
-    T name(Rest...) {                                                                        \
-        static_assert(kerneltk::textures::never<T>,                                          \
-                      #name ": the host backend of kerneltk has no cubemaps. Run this kernel " \
-                      "on a GPU, or take a layered texture of six layers.");                 \
-    }
-KERNELTK_NO_CUBEMAP(texCubemap)
-KERNELTK_NO_CUBEMAP(texCubemapLod)
-KERNELTK_NO_CUBEMAP(texCubemapGrad)
-KERNELTK_NO_CUBEMAP(texCubemapLayered)
-KERNELTK_NO_CUBEMAP(texCubemapLayeredLod)
-KERNELTK_NO_CUBEMAP(texCubemapLayeredGrad)
-KERNELTK_NO_CUBEMAP(surfCubemapread)
-KERNELTK_NO_CUBEMAP(surfCubemapwrite)
-KERNELTK_NO_CUBEMAP(surfCubemapLayeredread)
-KERNELTK_NO_CUBEMAP(surfCubemapLayeredwrite)
-#undef KERNELTK_NO_CUBEMAP
 #undef KERNELTK_TEXTURE

@@ -106,7 +106,18 @@ REFUSED: dict[str, Callable[[], object]] = {
     "There is no array of 2 x 3 x 0 texels and layers: there are 1 to 32768 x 32768 x 2048.": (
         lambda: memory(2, 3, flags=1)
     ),
-    "There are no cubemaps in host memory.": lambda: memory(4, 4, 6, flags=4),
+    "A cubemap has six square faces, layers of it six each, and not 4 x 5 x 6 texels.": (
+        lambda: memory(4, 5, 6, flags=4)
+    ),
+    "A cubemap has six square faces, layers of it six each, and not 4 x 4 x 12 texels.": (
+        lambda: memory(4, 4, 12, flags=4)
+    ),
+    "There is no array of 4 x 6 texels and layers: there are 1 to 32768 x 32768 x 2046.": (
+        lambda: memory(4, 0, 6, flags=4)
+    ),
+    "The coordinates of a cubemap are normalized.": lambda: t.TextureObject(
+        resource(4, 4, 6, flags=4), t.TextureDescriptor()
+    ),
     "An array in host memory has no flags 0x40.": lambda: memory(4, 4, flags=64),
     "Only textures of two dimensions can be gathered from.": lambda: memory(4, flags=8),
     "The array has shape (3,), and (4,) is wanted: rows hold the channels of all their elements.": (
