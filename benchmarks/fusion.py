@@ -7,6 +7,7 @@ and writes them as text and JSON.
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -32,6 +33,14 @@ from fusion_programs import BY_NAME, NARROW, OF_ROWS, ON_HOST, PROGRAMS, Program
 import kerneltk
 
 
+def _of_module(function: Any, module: Any) -> Any:
+    """A program with another module in NumPy's place."""
+    names = {**function.__globals__, "np": module}
+    return types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+
+
 def _entrants(work: Program, arrays: list[Any], torch: Any, other: Any) -> dict[str, Any]:
     """What is raced: each builds its call. `other` is CuPy, or numexpr."""
     tensors = [torch.from_dlpack(array) for array in arrays] if torch is not None else []
@@ -42,7 +51,7 @@ def _entrants(work: Program, arrays: list[Any], torch: Any, other: Any) -> dict[
         compiled = torch.compile(work.torch(torch), dynamic=False)
         found["torch.compile"] = lambda: lambda: compiled(*tensors)
     if hasattr(other, "fuse"):
-        theirs = other.fuse(work.function)
+        theirs = other.fuse(kernel_name="program")(_of_module(work.function, other))
         found["cupy.fuse"] = lambda: lambda: theirs(*arrays)
     elif other is not None and work.numexpr:
         names = dict(zip("xy", arrays, strict=False))

@@ -42,7 +42,7 @@ def _gelu(x: Any) -> Any:
 
 
 def _chain(x: Any, y: Any) -> Any:
-    t = np.log(abs(x) + 1) * np.sqrt(abs(y) + 1) * np.exp(-y * y)
+    t = np.log(np.abs(x) + 1) * np.sqrt(np.abs(y) + 1) * np.exp(-y * y)
     return np.where(t > 0.5, t, x - y)
 
 
@@ -150,7 +150,7 @@ PROGRAMS = (
     Program("sum((x-y)*(x-y)), all", lambda x, y: ((x - y) * (x - y)).sum(),
             lambda torch: lambda x, y: ((x - y) * (x - y)).sum(), 2, "sum((x-y)*(x-y))"),
     Program("max|x|, mean|x|, mean(x*x)",
-            lambda x: (abs(x).max(), abs(x).mean(), (x * x).mean()),
+            lambda x: (np.abs(x).max(), np.abs(x).mean(), (x * x).mean()),
             lambda torch: lambda x: (x.abs().max(), x.abs().mean(), (x * x).mean())),
     Program("sum(x, 1) > 0.5", lambda x: x.sum(axis=1) > 0.5,
             lambda torch: lambda x: x.sum(1) > 0.5),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from kerneltk.fusion.decorator import fuse
     from kerneltk.graphs import Graph, graph
+    from kerneltk.jit.frontends.vectorize import vectorize
     from kerneltk.operators.jax_op import jax_op
     from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
@@ -72,6 +73,7 @@ __all__ = [
     "texture",
     "textures",
     "torch_op",
+    "vectorize",
 ]
 
 # A module is loaded when one of its names is first used: importing the package costs next to
@@ -94,6 +96,7 @@ _HOMES = {
     "surface": "textures",
     "texture": "textures",
     "torch_op": "operators.torch_op",
+    "vectorize": "jit.frontends.vectorize",
 }
 
 

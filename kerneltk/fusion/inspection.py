@@ -91,8 +91,7 @@ class _Reader:
             if shaping.width:
                 inner.add(len(loop) - 1)
             rows = math.prod(extent for d, extent in enumerate(loop) if d not in inner)
-            count = rows * shaping.tiles(loop[-1])
-            size = (min(count, shaping.most) if shaping.most else count) * shaping.threads
+            size = rows * shaping.tiles(loop[-1]) * shaping.threads
             return kernel.translation_unit(
                 *arguments, *outputs, backend=backend, size=size, block_size=shaping.block
             )

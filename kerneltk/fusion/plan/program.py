@@ -218,10 +218,7 @@ class Program:
                 for d, extent in enumerate(step.shape)
                 if d not in inner
             ]
-            count = " * ".join(factors) or "1"
-            if shaping.most:
-                count = f"{self._constant(min, 'f')}({count}, {shaping.most})"
-            size, block = f"{count} * {shaping.threads}", shaping.block
+            size, block = " * ".join([str(shaping.threads), *factors]), shaping.block
             options = f"None, ({size}, {block})"
             if by_calls:
                 options = f"size={size}, block_size={block}"

@@ -27,16 +27,13 @@ from kerneltk.signature.parser import parse_signature
 _MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
 _MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is reduced
 _MOST_LATE_BYTES = 384  # the same with what only the results need
-_SMALL_BYTES = 128  # the same where two blocks have room
 _KINDS = ("sum", "prod", "min", "max", "any", "all")
 
 
 class Shaping(NamedTuple):
     """How a row or a tile of columns is divided: threads of a block, elements of a thread, elements
     of a vector; how much work a row is on the host (elements); how many blocks a multiprocessor
-    must have room for, 0 for any number; columns of a tile, 0 for a row; blocks of a cluster; and
-    how many rows or tiles are under way at once, each of which is loaded while the one before it is
-    computed: 0 for all of them.
+    must have room for, 0 for any number; columns of a tile, 0 for a row; and blocks of a cluster.
     """
 
     block: int
@@ -46,7 +43,6 @@ class Shaping(NamedTuple):
     resident: int = 0
     width: int = 0
     cluster: int = 1
-    most: int = 0
 
     @property
     def threads(self) -> int:
@@ -58,21 +54,24 @@ class Shaping(NamedTuple):
         return -(-across // self.width) if self.width else 1
 
 
-# The longest row (elements), threads, elements a thread, blocks of a cluster.
+# The longest row (elements), threads, elements a thread, blocks of a cluster. The first whose
+# registers have room for it is taken.
 _BLOCKS = (
-    (1024, 128, 8, 1), (2048, 256, 8, 1), (4096, 256, 16, 1), (8192, 512, 16, 1),
-    (16384, 512, 32, 1), (32768, 512, 32, 2), (65536, 512, 32, 4), (131072, 512, 32, 8),
+    (1024, 64, 16, 1), (1024, 128, 8, 1), (2048, 256, 8, 1), (4096, 256, 16, 1),
+    (8192, 512, 16, 1), (16384, 256, 64, 1), (16384, 512, 32, 1), (32768, 256, 64, 2),
+    (32768, 512, 32, 2), (65536, 256, 64, 4), (65536, 512, 32, 4), (131072, 256, 64, 8),
+    (131072, 512, 32, 8),
 )  # fmt: skip
 
-# A tile's width (bytes), threads, vectors a thread, blocks of a cluster. Memory is read by 32
-# bytes, and best by 128.
+# A tile's width (bytes), threads, vectors a thread. Memory is read by 32 bytes, and best by 128:
+# longer columns would need narrower tiles, or clusters, which are slower than a second read.
 _TILES = (
-    (512, 128, 1, 1), (512, 256, 1, 1), (512, 256, 2, 1), (512, 256, 4, 1), (128, 256, 2, 1),
-    (128, 256, 4, 1), (128, 256, 8, 1), (128, 512, 8, 1), (64, 512, 8, 1), (64, 512, 8, 2),
-    (64, 512, 8, 4), (64, 512, 8, 8), (32, 512, 8, 8),
+    (512, 128, 1), (512, 256, 1), (512, 256, 2), (512, 256, 4), (256, 256, 4), (256, 256, 8),
+    (128, 256, 8), (128, 512, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
 )  # fmt: skip
 _VECTOR_BYTES = 16
 _FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
+_REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that has room for two blocks
 
 
 class Sizes(NamedTuple):
@@ -87,10 +86,17 @@ class Sizes(NamedTuple):
 class Choice:
     """The shaping of rows or columns of some length, as a decision that guards a trace."""
 
-    def __init__(self, on_chunks: bool, clusters: int, sizes: Sizes) -> None:
+    def __init__(
+        self, on_chunks: bool, clusters: int, sizes: Sizes, several: bool = True, wide: bool = True
+    ) -> None:
+        """`several` says that there are several totals, and `wide` that 64 elements a thread are
+        good: elements are computed twice, and written.
+        """
         self._on_chunks = on_chunks
         self._clusters = clusters
         self._sizes = sizes
+        self._several = several
+        self._wide = wide
 
     def __call__(self, rows: int, length: int, across: int = 0) -> Shaping | None:
         """The shaping; None where a row is better read several times. `across` is how many columns
@@ -108,34 +114,39 @@ class Choice:
         if length < 256 or rows < 128:
             return None
         for longest, block, items, cluster in _BLOCKS:
-            if length <= longest:
-                is_enough = cluster == 1 or rows * cluster >= _FEWEST_BLOCKS
-                return self._of_items(block, items, vector, 0, cluster) if is_enough else None
+            if length > longest or cluster > self._clusters:
+                continue
+            if cluster > 1 and rows * cluster < _FEWEST_BLOCKS:
+                continue
+            if cluster == 1 and items == 64 and not self._wide:
+                continue
+            if self._has_room(items):
+                return Shaping(block, items, vector, 1, self._resident(block, items), 0, cluster)
         return None
 
     def _of_columns(self, rows: int, length: int, across: int, vector: int) -> Shaping | None:
+        if length == 1:  # the totals are the elements
+            return None
         unit = _VECTOR_BYTES // vector
-        for size, block, vectors, cluster in _TILES:
-            width = max(1, size // unit)
-            if length > block * vector // width * vectors * cluster or across < width:
+        for size, block, vectors in _TILES:
+            width, items = max(1, size // unit), vectors * vector
+            if length > block * vector // width * vectors or across < width:
                 continue
-            if -(-across // width) * rows * cluster < _FEWEST_BLOCKS:
-                continue
-            return self._of_items(block, vectors * vector, vector, width, cluster)
+            if -(-across // width) * rows >= _FEWEST_BLOCKS and self._has_room(items):
+                return Shaping(block, items, vector, 1, self._resident(block, items), width)
         return None
 
-    def _of_items(
-        self, block: int, items: int, vector: int, width: int, cluster: int
-    ) -> Shaping | None:
+    def _has_room(self, items: int) -> bool:
         kept, together = sum(self._sizes.early), sum(map(sum, self._sizes))
-        if items * kept > _MOST_REGISTER_BYTES or items * together > _MOST_LATE_BYTES:
-            return None
-        if cluster > self._clusters:
-            return None
-        # While one row waits for its total, another one is loaded: with fewer elements a thread
-        # the compiler leaves room for that by itself.
-        resident = 2 if items >= 32 and items * together <= _SMALL_BYTES else 0
-        return Shaping(block, items, vector, 1, resident, width, cluster)
+        return items * kept <= _MOST_REGISTER_BYTES and items * together <= _MOST_LATE_BYTES
+
+    def _resident(self, block: int, items: int) -> int:
+        """While one row waits for its total, another one is loaded: with fewer elements a thread
+        the compiler leaves room for that by itself.
+        """
+        together = sum(map(sum, self._sizes))
+        has_room = 2 * block * items * together <= _REGISTER_BYTES
+        return 2 if items >= 32 and has_room and self._several else 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Choice) and self._parts == other._parts
@@ -145,7 +156,7 @@ class Choice:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        return self._on_chunks, self._clusters, self._sizes
+        return self._on_chunks, self._clusters, self._sizes, self._several, self._wide
 
 
 class RowKernel(ElementwiseKernel):
@@ -361,44 +372,35 @@ def row_definition(
     extents = [writer.operands.scalar(extent, integer) for extent in work.shape]
     last = len(work.shape) - 1
     sizes = f"{shaping.block}, {shaping.items}, {shaping.vector}"
-    inner = [extents[last]]
+    given = [f"i / {shaping.threads}", extents[last]]
     if work.is_across:
-        kind = f"kerneltk::fused_columns<{sizes}, {max(shaping.width, 1)}, {shaping.cluster}>"
-        inner.insert(0, extents[work.axis])
+        kind = f"kerneltk::fused_columns<{sizes}, {max(shaping.width, 1)}>"
+        given.insert(1, extents[work.axis])
     else:
         kind = f"kerneltk::fused_row<{sizes}, {shaping.cluster}>"
-    head = [f"using _kt_rows = {kind};", "using _kt_slots = typename _kt_rows::slots;"]
-    begun = [f"const _kt_rows _kt_row(_kt_number, {', '.join(inner)});"]
+    head = [
+        f"const {kind} _kt_row({', '.join(given)});",
+        f"using _kt_slots = typename {kind}::slots;",
+    ]
     if work.outer:
-        begun.append("long long _kt_rest = _kt_row.number;")
+        head.append("long long _kt_rest = _kt_row.number;")
     for d in reversed(work.outer[1:]):
-        begun.append(f"const long long _kt_c{d} = _kt_rest % {extents[d]};")
-        begun.append(f"_kt_rest /= {extents[d]};")
-    begun += [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
+        head.append(f"const long long _kt_c{d} = _kt_rest % {extents[d]};")
+        head.append(f"_kt_rest /= {extents[d]};")
+    head += [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
     loads: list[str] = []
     late: list[str] = []
-    ahead: list[str] = []
     dense: list[str] = []
     declared: list[str] = []
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
-        ctype = describe(leaf.dtype).ctype
         declared.append(f"raw {leaf.dtype.name} {x}")
-        is_varying = varies(leaf, work.shape, work.axis)
-        if is_varying:
+        is_late = False
+        if varies(leaf, work.shape, work.axis):
             step = f"{x}.strides()[{len(leaf.shape) - 1}]"
-            dense.append(f"{step} == sizeof({ctype})")
-        is_ahead = shaping.most and is_varying and k < early and varies(leaf, work.shape, last)
-        if is_ahead and shaping.vector * leaf.dtype.itemsize in (4, 8, 16):
-            held = f"_kt_held_{x}"
-            head.append(f"__shared__ typename _kt_rows::template ahead<{ctype}> {held};")
-            how = writer.loaded(x, leaf)
-            ahead.append(how.replace(".load(", f".prefetch({held}, ").replace(", _kt_layout", ""))
-            how = how.replace(".load(", f".taken({held}, ")
-        else:
-            how = writer.loaded(x, leaf)
-        found = late if is_varying and k >= early else loads
-        found.append(f"const auto _kt_{x} = {how};")
+            dense.append(f"{step} == sizeof({describe(leaf.dtype).ctype})")
+            is_late = k >= early
+        (late if is_late else loads).append(f"const auto _kt_{x} = {writer.loaded(x, leaf)};")
     for node, y in zip((*work.full, *work.totals), outputs, strict=True):
         ctype = describe(node.dtype).ctype
         is_full = any(node is own for own in work.full)
@@ -412,47 +414,17 @@ def row_definition(
         if terms:
             at = f"kerneltk::advance({at}, {' + '.join(terms)})"
         loads.append(f"{ctype}* const _kt_{y} = {at};")
-    taken = [*loads, *writer.statements[:totals], *late, *writer.statements[totals:]]
-    if shaping.most:
-        reductions = sum(isinstance(node, Reduce) for node in work.order)
-        outer = " * ".join(["1LL", *(extents[d] for d in work.outer)])
-        across = inner[1:] if work.is_across else []
-        count = len(loads) - len(outputs)
-        lines = [
-            *head,
-            f"const long long _kt_count = _kt_rows::count({', '.join([outer, *across])});",
-            "const kerneltk::any_row _kt_layout{};",
-            "const auto _kt_prefetch = [&](long long _kt_number) {",
-            "if (_kt_number >= _kt_count) return;",
-            *begun,
-            *(f"{line};" for line in ahead),
-            "};",
-            "_kt_prefetch(_kt_rows::first());",
-            "for (long long _kt_number = _kt_rows::first(); _kt_number < _kt_count;",
-            "     _kt_number += _kt_rows::step()) {",
-            *begun,
-            "kerneltk::wait_for_copies();",
-            *loads[:count],
-            "_kt_prefetch(_kt_number + _kt_rows::step());",
-            *taken[count:],
-            # What a reduction has in shared memory is read before the next reduction is done.
-            *(["_kt_rows::end();"] if reductions == 1 else []),
-            "}",
+    inner = [*loads, *writer.statements[:totals], *late, *writer.statements[totals:]]
+    if not work.is_across:  # the host's loops are written for dense rows and for others
+        inner = [
+            f"kerneltk::by_layout({' && '.join(dense) or 'true'}, "
+            "[&](auto _kt_layout) KERNELTK_INLINE {",
+            *inner,
+            "});",
         ]
-    else:
-        lines = [*head, f"const long long _kt_number = i / {shaping.threads};", *begun]
-        if work.is_across:
-            lines += taken
-        else:  # the host's loops are written for dense rows and for others
-            lines += [
-                f"kerneltk::by_layout({' && '.join(dense) or 'true'}, "
-                "[&](auto _kt_layout) KERNELTK_INLINE {",
-                *taken,
-                "});",
-            ]
     if shaping.cluster > 1:
-        lines.append("_kt_rows::end();")
-    operation = "\n".join(lines)
+        inner.append("_kt_row.end();")
+    operation = "\n".join([*head, *inner])
     writer.preamble.include("fused_rows.hpp")
     scalars = [f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(writer.operands.scalars)]
     signature = parse_signature(

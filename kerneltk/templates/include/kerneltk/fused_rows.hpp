@@ -1,5 +1,5 @@
 // Rows or columns that are read from memory once, by functions that need them several times: one is
-// in the registers of a block, or of a cluster of blocks, on a GPU, and in the cache of a core on the
+// in the registers of a block, or a row in those of a cluster of blocks, on a GPU, and in the cache of a core on the
 // host, which has rows alone.
 //
 // A slot is where a thread keeps an element. On the host one thread has the row, and slots are the
@@ -105,12 +105,6 @@ struct row_blocks {
             asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
         }
     }
-    static __device__ __forceinline__ void all() {
-        if constexpr (CLUSTER > 1)
-            wait();
-        else
-            __syncthreads();
-    }
     // What a block of the cluster has at the address of `shared`.
     template <class T>
     static __device__ __forceinline__ T of(const words<T>& shared, int rank) {
@@ -126,30 +120,6 @@ struct row_blocks {
                          : "memory");
         return found.value;
     }
-};
-
-// Copies into shared memory that go on while a thread computes; it alone reads what it copied.
-template <int BYTES>
-__device__ __forceinline__ void copy_ahead(void* shared, const void* global) {
-    const unsigned there = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(there), "l"(global)
-                     : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(there), "l"(global), "n"(BYTES)
-                     : "memory");
-}
-__device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
-// A thread's vectors of an array, in shared memory.
-template <class T, int BLOCK, int ITEMS, int VECTOR>
-struct row_ahead {
-    struct alignas(VECTOR * sizeof(T) < 16 ? VECTOR * sizeof(T) : 16) piece {
-        slot<T> items[VECTOR];
-    };
-    piece pieces[ITEMS / VECTOR][BLOCK];
 };
 
 template <class T>
@@ -173,47 +143,12 @@ public:
     const long long number;
     using slots = int;
 
-    template <class T>
-    using ahead = row_ahead<T, BLOCK, ITEMS, VECTOR>;
-
     __device__ __forceinline__ fused_row(long long number, long long extent)
         : length(static_cast<int>(extent)), number(number) {}
-
-    // The rows of a block: the first, how far the next one is, and how many there are of `outer`.
-    static __device__ __forceinline__ long long first() { return blockIdx.x / CLUSTER; }
-    static __device__ __forceinline__ long long step() { return gridDim.x / CLUSTER; }
-    static __device__ __forceinline__ long long count(long long outer) { return outer; }
 
     __device__ __forceinline__ int place(int k) const {
         const int turn = k / VECTOR * CLUSTER + blocks::rank();
         return (turn * BLOCK + static_cast<int>(threadIdx.x)) * VECTOR + k % VECTOR;
-    }
-
-    // Load a row before its turn, and take it then.
-    template <class T>
-    __device__ __forceinline__ void prefetch(ahead<T>& held, const T* first,
-                                             ptrdiff_t step) const {
-        if (has_vectors(first, step)) {
-#pragma unroll
-            for (int k = 0; k < ITEMS; k += VECTOR)
-                if (place(k) < length)
-                    copy_ahead<VECTOR * sizeof(T)>(&held.pieces[k / VECTOR][threadIdx.x],
-                                                   first + place(k));
-        }
-    }
-    template <class T, class Layout>
-    __device__ __forceinline__ row_elements<T, ITEMS> taken(const ahead<T>& held, const T* first,
-                                                            ptrdiff_t step, Layout layout) const {
-        if (!has_vectors(first, step)) return load(first, step, layout);
-        row_elements<T, ITEMS> found;
-#pragma unroll
-        for (int k = 0; k < ITEMS; k += VECTOR)
-            if (place(k) < length) {
-                const auto piece = held.pieces[k / VECTOR][threadIdx.x];
-#pragma unroll
-                for (int v = 0; v < VECTOR; ++v) found.items[k + v].value = piece.items[v].value;
-            }
-        return found;
     }
 
     template <class T, class Layout>
@@ -304,15 +239,14 @@ public:
                                                 const thread_totals<T, 1>& total) const {
         if (threadIdx.x == 0 && blocks::rank() == 0) *first = total[0];
     }
-    // What others read of a block's shared memory stays until they have.
-    static __device__ __forceinline__ void end() { blocks::all(); }
+    // What other blocks read of a block's shared memory stays until they have.
+    __device__ __forceinline__ void end() const { blocks::wait(); }
 };
 
 // Columns side by side, WIDTH of them in a tile: a thread has VECTOR neighbours of some lines, and
 // LANES threads have the tile's width.
-template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, int CLUSTER>
+template <int BLOCK, int ITEMS, int VECTOR, int WIDTH>
 class fused_columns {
-    using blocks = row_blocks<CLUSTER>;
     static constexpr int LANES = WIDTH / VECTOR, LINES = BLOCK / LANES, WARPS = BLOCK / 32;
     static_assert(LANES <= 32, "a warp has whole lines of a tile");
     int length;
@@ -334,56 +268,17 @@ public:
     const long long number;
     using slots = int;
 
-    template <class T>
-    using ahead = row_ahead<T, BLOCK, ITEMS, VECTOR>;
-
     __device__ __forceinline__ fused_columns(long long tile, long long extent, long long across)
         : length(static_cast<int>(extent)),
           columns(across),
-          first_column(tile % tiles(across) * WIDTH),
-          number(tile / tiles(across)) {}
-
-    static __device__ __forceinline__ long long tiles(long long across) {
-        return (across + WIDTH - 1) / WIDTH;
-    }
-    static __device__ __forceinline__ long long first() { return blockIdx.x / CLUSTER; }
-    static __device__ __forceinline__ long long step() { return gridDim.x / CLUSTER; }
-    static __device__ __forceinline__ long long count(long long outer, long long across) {
-        return outer * tiles(across);
-    }
+          first_column(tile % ((across + WIDTH - 1) / WIDTH) * WIDTH),
+          number(tile / ((across + WIDTH - 1) / WIDTH)) {}
 
     __device__ __forceinline__ int row(int k) const {
-        return (k / VECTOR * CLUSTER + blocks::rank()) * LINES +
-               static_cast<int>(threadIdx.x) / LANES;
+        return k / VECTOR * LINES + static_cast<int>(threadIdx.x) / LANES;
     }
     __device__ __forceinline__ long long column(int k) const {
         return first_column + static_cast<int>(threadIdx.x) % LANES * VECTOR + k % VECTOR;
-    }
-
-    template <class T>
-    __device__ __forceinline__ void prefetch(ahead<T>& held, const T* first, ptrdiff_t line,
-                                             ptrdiff_t step) const {
-        if (has_vectors(first, line, step)) {
-#pragma unroll
-            for (int k = 0; k < ITEMS; k += VECTOR)
-                if (has(k))
-                    copy_ahead<VECTOR * sizeof(T)>(&held.pieces[k / VECTOR][threadIdx.x],
-                                                   kerneltk::moved(first, row(k) * line) + column(k));
-        }
-    }
-    template <class T>
-    __device__ __forceinline__ row_elements<T, ITEMS> taken(const ahead<T>& held, const T* first,
-                                                            ptrdiff_t line, ptrdiff_t step) const {
-        if (!has_vectors(first, line, step)) return load(first, line, step);
-        row_elements<T, ITEMS> found;
-#pragma unroll
-        for (int k = 0; k < ITEMS; k += VECTOR)
-            if (has(k)) {
-                const auto piece = held.pieces[k / VECTOR][threadIdx.x];
-#pragma unroll
-                for (int v = 0; v < VECTOR; ++v) found.items[k + v].value = piece.items[v].value;
-            }
-        return found;
     }
 
     template <class T>
@@ -436,7 +331,7 @@ public:
     template <class T, class Map, class Reduce>
     __device__ __forceinline__ thread_totals<T, VECTOR> reduce(const T& neutral, const Map& map,
                                                             const Reduce& combine) const {
-        __shared__ words<T> parts[WARPS][WIDTH], whole[WIDTH], totals[WIDTH];
+        __shared__ words<T> parts[WARPS][WIDTH], totals[WIDTH];
         const int thread = threadIdx.x, lane = thread % LANES;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
@@ -453,18 +348,7 @@ public:
             T all = kept(parts[0][column]);
 #pragma unroll
             for (int warp = 1; warp < WARPS; ++warp) all = combine(all, kept(parts[warp][column]));
-            keep(CLUSTER > 1 ? whole[column] : totals[column], all);
-        }
-        if constexpr (CLUSTER > 1) {
-            blocks::wait();
-#pragma unroll
-            for (int column = thread; column < WIDTH; column += BLOCK) {
-                T all = blocks::of(whole[column], 0);
-#pragma unroll
-                for (int block = 1; block < CLUSTER; ++block)
-                    all = combine(all, blocks::of(whole[column], block));
-                keep(totals[column], all);
-            }
+            keep(totals[column], all);
         }
         __syncthreads();
         thread_totals<T, VECTOR> found;
@@ -493,12 +377,11 @@ public:
     template <class T>
     __device__ __forceinline__ void store_total(T* first, ptrdiff_t step,
                                                 const thread_totals<T, VECTOR>& total) const {
-        if (threadIdx.x < LANES && blocks::rank() == 0)
+        if (threadIdx.x < LANES)
 #pragma unroll
             for (int v = 0; v < VECTOR; ++v)
                 if (column(v) < columns) *kerneltk::advance(first, column(v) * step) = total[v];
     }
-    static __device__ __forceinline__ void end() { blocks::all(); }
 };
 
 template <class Function>
