@@ -328,7 +328,7 @@ class RawSource:
             options += (f"-I{os.getcwd()}",)
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
-        texts = [source.code for source in (self, *self.included)] + list(options)
+        texts = [*(one.code for one in (self, *self.included)), *options]
         if uses_textures(name for text in texts for name in _WORD.findall(text)):
             head.append("#include <kerneltk/host_textures.hpp>")
         head.append("#define _kt_noinline __attribute__((__noinline__))")
