@@ -37,8 +37,8 @@ _MOST_TRIES = 4  # of a compilation that leaves out more and more names
 _MISSING = {
     "launch from a kernel": "launches from kernels",
     "cluster": "clusters",
-    "texture reference": "texture references: since CUDA 12 there are objects instead",
-    "surface reference": "surface references: since CUDA 12 there are objects instead",
+    "texture": "texture references: since CUDA 12 there are objects instead",
+    "surface": "surface references: since CUDA 12 there are objects instead",
 }
 
 _programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()

@@ -22,8 +22,8 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
         re.compile(r"\b(__pipeline_\w+|memcpy_async|cp_async\w*|__nvvm_cp_async\w*)\b"),
     ),
     # CUDA 12 has no references either.
-    ("texture reference", re.compile(r"\b(texture(?=\s*<))")),
-    ("surface reference", re.compile(r"\b(surface(?=\s*<))")),
+    ("texture", re.compile(r"\b(texture(?=\s*<))")),
+    ("surface", re.compile(r"\b(surface(?=\s*<))")),
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
 )  # fmt: skip
 _DEVICE_HEADER = re.compile(

@@ -63,8 +63,8 @@ def test_words_in_a_kernel(body: str, found: tuple[str, str] | None) -> None:
 def test_references_to_textures() -> None:
     text = "texture<float, 2> image;\nsurface<void, 2> canvas;\nusing texture_name = int;\n"
     assert unsupported(text) == [
-        ("texture reference", "texture", 1),
-        ("surface reference", "surface", 2),
+        ("texture", "texture", 1),
+        ("surface", "surface", 2),
     ]
 
 
