@@ -34,12 +34,7 @@ T = TypeVar("T")
 _NVRTC_NAMES = "__nv_name_map"
 _MOST_TRIES = 4  # of a compilation that leaves out more and more names
 
-_MISSING = {
-    "launch from a kernel": "launches from kernels",
-    "cluster": "clusters",
-    "texture": "texture references: since CUDA 12 there are objects instead",
-    "surface": "surface references: since CUDA 12 there are objects instead",
-}
+_MISSING = {"launch from a kernel": "launches from kernels", "cluster": "clusters"}
 
 _programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.errors import CompileError, LaunchError
+from kerneltk.errors import LaunchError
 
 # Objects by name, and accesses by what is wrong with them.
 OBJECTS: dict[str, Any] = {
@@ -115,19 +115,6 @@ def test_a_number_that_is_no_handle_in_a_kernel_from_expressions() -> None:
     for number in (0, 1, 1 << 40, (1 << 64) - 1):
         with pytest.raises(LaunchError, match="tex2D: there is no texture object with this handle"):
             kernel(number, np.zeros(5, np.float32))
-
-
-def test_references_are_refused_by_name() -> None:
-    code = """
-    texture<float, 2> image;
-    extern "C" __global__ void k(float* y) { y[0] = tex2D(image, 0, 0); }
-    """
-    with pytest.raises(CompileError) as error:
-        kerneltk.RawKernel(code, "k")((1,), (1,), (np.zeros(1, np.float32),))
-    assert str(error.value).splitlines()[0] == (
-        "'code' does not compile for CPU cores, which have no texture references: since CUDA 12 "
-        "there are objects instead."
-    )
 
 
 def test_a_source_may_include_the_headers_by_name() -> None:
