@@ -52,7 +52,7 @@ def test_assembly_that_no_line_is_told_of() -> None:
     assert found.functions[0][1:] == (False, "inline PTX", "", "", "k.cu", 3)
     assert found.source.split("\n")[5] == (
         "struct S { __device__ void member(int* x) { ::kerneltk::grid::refused("
-        '"function \'ns::member\'", "inline PTX", "k.cu", 3);               } };'
+        '"function \'ns::member\'", "inline PTX", "k.cu", 3);             } };'
     )
 
 
