@@ -41,6 +41,8 @@ struct finding {
     const char *name, *file;
     int32_t kind, how, index, line, alignment, frames;
     uint64_t frame[16]; /* return addresses, the innermost first */
+    uint64_t other[2];  /* those of an access that nothing orders with this one */
+    int32_t other_thread[3];
 };
 
 struct grid_launch {
@@ -232,6 +234,7 @@ static struct engine *call_enter(const struct launch_head *head, const struct un
     e->at_block[0] = NO_BLOCK;
     e->patience = PATIENCE;
     e->current = &e->native;
+    e->watched = NULL;
     if (unit->memory) enter_checked(e);
     return e;
 }

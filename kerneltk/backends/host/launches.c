@@ -32,6 +32,7 @@ static void grid_chunk(const void *args, long long begin, long long end) {
         atomic_store_explicit(&e->launch, l, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
         l->entry(l->plain ? l->plain : l->head, begin, end);
+        if (e->unit && e->watched) finish_touches(e);
         atomic_signal_fence(memory_order_seq_cst);
     }
     atomic_store_explicit(&e->launch, NULL, memory_order_release);

@@ -7,6 +7,7 @@
  */
 
 #define WRITES 1u
+#define ATOMIC 2u /* beside it */
 #define WRITABLE 1u /* flags of an array */
 #define HOLDS_ADDRESSES 2u
 #define IS_PARAMETERS 4u
@@ -55,6 +56,7 @@ struct memory_calls {
     void (*release)(void *, const void *frame);
     void (*misaligned)(const void *, unsigned alignment, const char *type, const char *file,
                        unsigned line);
+    void (*order)(void);
 };
 
 /* Python knows these numbers. */
@@ -68,7 +70,16 @@ static inline int is_inside(uintptr_t at, size_t size, uintptr_t start, size_t h
     return offset <= have && size <= have - offset;
 }
 
-static void enter_checked(struct engine *e) { e->origin = e->unit->memory->origin(); }
+/* exchanges.c */
+static void begin_exchanges(struct engine *e);
+static void note_access(struct engine *e, uintptr_t at, size_t size, unsigned how,
+                        const void *frame);
+static void note_atomic(struct engine *e);
+
+static void enter_checked(struct engine *e) {
+    e->origin = e->unit->memory->origin();
+    begin_exchanges(e);
+}
 
 /* ---- what kernels allocate ---- */
 
@@ -315,28 +326,29 @@ static uintptr_t nearest_array(const struct grid_launch *l, struct finding *f) {
     return best;
 }
 
-static __attribute__((noinline)) void check_elsewhere(struct engine *e, struct grid_launch *l,
-                                                      uintptr_t at, size_t size, unsigned how,
-                                                      const void *frame) {
+/* Returns whether other threads can reach the memory. */
+static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct grid_launch *l,
+                                                     uintptr_t at, size_t size, unsigned how,
+                                                     const void *frame) {
     const struct unit_memory *m = e->unit->memory;
     uintptr_t low, high;
     stack_of_thread(e, &low, &high);
-    if (is_inside(at, size, low, high - low)) return;
+    if (is_inside(at, size, low, high - low)) return 0;
     struct finding f = {.address = at, .size = size, .kind = IN_NOTHING, .how = (int32_t)how};
     uintptr_t shared = (uintptr_t)e->origin + (uintptr_t)m->shared_begin;
     if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin)) {
         check_shared(e, &f, frame);
-        return;
+        return 1;
     }
     if (at - m->image < m->image_end - m->image) {
         check_global(e, &f, frame);
-        return;
+        return 1;
     }
     if (is_inside(at, size, (uintptr_t)e, sizeof *e) ||
         is_inside(at, size, (uintptr_t)&calls, sizeof calls))
-        return;
+        return 0;
     struct allocation near;
-    if (is_allocated(e, at, size, &near)) return;
+    if (is_allocated(e, at, size, &near)) return 1;
     if (near.start && distance(at, size, near.start, near.size) <= 64) {
         f.kind = IN_HEAP;
         f.offset = (int64_t)(at - near.start);
@@ -352,7 +364,7 @@ static __attribute__((noinline)) void check_elsewhere(struct engine *e, struct g
             f.kind = IN_OTHER_STACK;
         /* An array of the allocator's begins no sooner behind another. */
         if (apart >= LEAST_GAP && f.kind != IN_OTHER_STACK && may_wander(e, l) && is_mapped(at))
-            return;
+            return 1;
     }
     end_with(e, &f, frame);
 }
@@ -363,10 +375,18 @@ static void call_check(const void *address, size_t size, unsigned how, const voi
     if (!l || !e->unit || !size) return; /* not in a kernel yet */
     uintptr_t at = (uintptr_t)address;
     const struct array_note *a = l->arrays;
-    for (int k = 0; k < l->array_count; ++k)
-        if (is_inside(at, size, a[k].start, a[k].size) && (!(how & WRITES) || a[k].flags & WRITABLE))
-            return;
-    check_elsewhere(e, l, at, size, how, frame);
+    int k = 0, is_reached = 1;
+    while (k < l->array_count && !(is_inside(at, size, a[k].start, a[k].size) &&
+                                   (!(how & WRITES) || a[k].flags & WRITABLE)))
+        ++k;
+    if (k == l->array_count)
+        is_reached = check_elsewhere(e, l, at, size, how & WRITES, frame);
+    else if (!(a[k].flags & WRITABLE))
+        is_reached = 0; /* nobody writes to it */
+    if (how & ATOMIC)
+        note_atomic(e);
+    else if (is_reached)
+        note_access(e, at, size, how, frame);
 }
 
 static void *call_move(void *to, const void *from, size_t size, const void *frame) {
@@ -383,6 +403,7 @@ static void *call_fill(void *to, int value, size_t size, const void *frame) {
 static void call_release(void *block, const void *frame) {
     struct engine *e = own_engine;
     if (!block) return;
+    if (e->watched) finish_touches(e);
     int before = lock_heap(e), found;
     size_t rank = heap_rank((uintptr_t)block);
     found = rank && heap[rank - 1].start == (uintptr_t)block;
@@ -407,8 +428,13 @@ static void call_misaligned(const void *address, unsigned alignment, const char 
     end_with(e, &f, NULL);
 }
 
-const struct memory_calls kt_memory_calls = {call_check,    call_move,    call_fill,
-                                             call_allocate, call_release, call_misaligned};
+/* A fence. */
+static void call_order(void) {
+    if (own_engine && own_engine->unit && atomic_load(&own_engine->launch)) note_atomic(own_engine);
+}
+
+const struct memory_calls kt_memory_calls = {call_check,   call_move,       call_fill, call_allocate,
+                                             call_release, call_misaligned, call_order};
 
 /* Says what the arguments of this thread's next launches are. */
 EXPORT void kt_note_arrays(const struct array_note *arrays, int count) {

@@ -70,6 +70,7 @@ inline __attribute__((always_inline)) engine* enter(const void* block, const uni
     const launch& l = *static_cast<const launch*>(block);
 #ifdef KERNELTK_CHECK_MEMORY
     _kt_memory.checks = static_cast<const memory::calls*>(l.runtime->memory);
+    memory::_kt_atomic = 0;  // a launch may have been left within an atomic operation
 #endif
     own_launch = &l;
     return l.runtime->enter(&l, &own);

@@ -73,7 +73,8 @@ RIGHT = (
     "points again", "halves right", "halves again", "add right", "add again", "compare right",
     "compare again", "vectors right", "vectors again", "misaligned right", "misaligned again",
     "moved right", "moved again", "filled right", "filled again", "allocated right",
-    "allocated again", "pointers right",
+    "allocated again", "pointers right", "told in order", "told in step", "told by all",
+    "shifted 0", "shifted 33",
 )  # fmt: skip
 
 
@@ -150,10 +151,10 @@ WRONG = {
     "halves 9": (0, 0, "x[k] = x[k]",
         "reading 2 bytes at offset 18 of 'x' (18 bytes, 9 elements of float16): "
         "right beyond its end."),
-    "add 8": (0, 0, "atomicAdd",
+    "add 8": (0, 0, "atomicAdd(&counts",
         "writing 4 bytes at offset 32 of 'counts' (32 bytes, 8 elements of uint32): "
         "right beyond its end."),
-    "compare -1": (0, 0, "atomicCAS",
+    "compare -1": (0, 0, "atomicCAS(counts",
         "writing 4 bytes at offset -4 of 'counts' (32 bytes, 8 elements of int32): "
         "4 bytes before its begin."),
     "misaligned 6": (0, 0, "reinterpret_cast",
@@ -174,6 +175,18 @@ WRONG = {
     "released_twice": (0, 0, "free(y)",
         "memory is released at address {address}, where none was allocated."),
     "pointers wrong": (0, 0, "rows[0]", "writing 4 bytes at address 0x8: a null pointer."),
+    "told 0": (0, 1, "] = words[threadIdx",
+        "reading 4 bytes at offset 0 of the shared variable 'words', which thread (0, 0, 0) of the "
+        f"same warp writes at memory_faults.cu:{line_of('32] = k + 1')}, and nothing orders the "
+        "two.\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
+    "told 7": (0, 7, "32] = k + 1",
+        "writing 4 bytes at offset 0 of the shared variable 'words', which thread (6, 0, 0) of the "
+        f"same warp reads at memory_faults.cu:{line_of('] = words[threadIdx')}, and nothing orders the two."
+        "\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
+    "shifted 1": (0, 1, "threadIdx.x + k] + 1",
+        "writing 4 bytes at offset 4 of 'y', which thread (0, 0, 0) of the same warp reads at "
+        f"memory_faults.cu:{line_of('threadIdx.x + k] + 1')}, and nothing orders the two.\n"
+        "  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
     "borrowed": (0, 63, "*other", "reading 4 bytes of another thread's own variables."),
 }  # fmt: skip
 
