@@ -10,7 +10,8 @@
  * thread has touched is looked at again when it waits or another one runs: what has changed, it wrote.
  */
 
-#define CELLS (1u << 16)
+#define CELL_BITS 14u /* a processor keeps so many close by */
+#define CELLS (1u << CELL_BITS)
 #define GRANULE 4u /* bytes */
 #define MOST_VALUE 16u /* bytes of an access whose effect is looked at */
 #define TOUCHES 64u /* that are kept, of the thread that runs */
@@ -61,11 +62,14 @@ static void begin_exchanges(struct engine *e) {
 }
 
 static struct cell *cell_of(struct exchanges *x, uintptr_t granule) {
-    struct cell *c = &x->cells[(granule * 0x9e3779b97f4a7c15ull) >> 48];
+    /* Neighbours stay neighbours, and arrays that are alike in their addresses do not meet. */
+    uintptr_t far = (granule >> CELL_BITS) * 0x9e3779b97f4a7c15ull >> (64 - CELL_BITS);
+    struct cell *c = &x->cells[(granule + far) % CELLS];
     if (c->granule != granule || c->epoch != x->epoch) {
-        memset(c, 0, sizeof *c);
         c->granule = granule;
         c->epoch = x->epoch;
+        c->same = 0;
+        c->writer.bytes = c->reader[0].bytes = c->reader[1].bytes = 0;
     }
     return c;
 }
@@ -89,6 +93,15 @@ static void place_of(const struct engine *e, uint32_t thread, int32_t at[3]) {
     at[0] = (int32_t)(thread % size[0]);
     at[1] = (int32_t)(thread / size[0] % size[1]);
     at[2] = (int32_t)(thread / size[0] / size[1]);
+}
+
+/* Tells whether one of the kernel's threads runs, and not what is around them. */
+static int is_in_thread(const struct engine *e) {
+    uint32_t at[6];
+    const uint32_t *size = e->head->block;
+    if (e->current->bound) return 1;
+    e->unit->where(at);
+    return at[3] < size[0] && at[4] < size[1] && at[5] < size[2];
 }
 
 /* Finds what an address belongs to. */
@@ -178,16 +191,16 @@ static void finish_touches(struct engine *e) {
 static void note_access(struct engine *e, uintptr_t at, size_t size, unsigned how,
                         const void *frame) {
     struct exchanges *x = e->watched;
-    if (!x) return;
+    if (!x || !is_in_thread(e)) return;
     uint32_t thread = current_thread(e);
     struct touch *t = &x->touches[x->first % TOUCHES];
     if (x->count && t->own.thread != thread) finish_touches(e);
+    if (!x->count) memcpy(x->block, e->at_block, sizeof x->block);
     if (x->count == TOUCHES) {
         finish_touch(e, t);
         --x->count;
         ++x->first;
     }
-    memcpy(x->block, e->at_block, sizeof x->block);
     t = &x->touches[(x->first + x->count) % TOUCHES];
     const uintptr_t *words = (const uintptr_t *)frame, *outer = (const uintptr_t *)words[0];
     t->at = at;
@@ -213,10 +226,16 @@ static void note_access(struct engine *e, uintptr_t at, size_t size, unsigned ho
     }
 }
 
+/* Memory that was somebody else's before it was released. */
+static void forget_accesses(struct engine *e, uintptr_t at, size_t size) {
+    size_t count = size / GRANULE + 1 < CELLS ? size / GRANULE + 1 : CELLS;
+    for (uintptr_t g = at / GRANULE; count-- > 0; ++g) cell_of(e->watched, g)->epoch = 0;
+}
+
 /* What a thread has done is before what all do that come to an atomic operation later. */
 static void note_atomic(struct engine *e) {
     struct exchanges *x = e->watched;
-    if (!x) return;
+    if (!x || !is_in_thread(e)) return;
     uint32_t thread = current_thread(e);
     finish_touches(e);
     uint32_t *own = x->time[thread], *all = x->atomics[thread / WARP];

@@ -25,6 +25,7 @@ struct shared_variable { /* thread local, hence relative to the unit's origin */
     int64_t begin;
     uint64_t size; /* 0 for dynamic shared memory */
     const char *name;
+    uint64_t is_own; /* this package's, of an OS thread: no two lanes exchange anything there */
 };
 
 struct global_variable {
@@ -75,6 +76,7 @@ static void begin_exchanges(struct engine *e);
 static void note_access(struct engine *e, uintptr_t at, size_t size, unsigned how,
                         const void *frame);
 static void note_atomic(struct engine *e);
+static void forget_accesses(struct engine *e, uintptr_t at, size_t size);
 
 static void enter_checked(struct engine *e) {
     e->origin = e->unit->memory->origin();
@@ -140,6 +142,7 @@ static void *call_allocate(size_t size) {
         block = (char *)start;
     }
     unlock_heap(e, before);
+    if (block && e->watched) forget_accesses(e, (uintptr_t)block, size);
     return block;
 }
 
@@ -259,8 +262,9 @@ static __attribute__((cold)) int may_wander(struct engine *e, struct grid_launch
 
 /* ---- checks ---- */
 
-/* An address among this thread's shared variables: returns if the access is within one. */
-static void check_shared(struct engine *e, struct finding *f, const void *frame) {
+/* An address among this thread's shared variables: returns if the access is within one, and whether
+ * that is the user's. */
+static int check_shared(struct engine *e, struct finding *f, const void *frame) {
     const struct unit_memory *m = e->unit->memory;
     int64_t offset = (int64_t)(f->address - (uintptr_t)e->origin);
     size_t low = 0, high = m->shared_count;
@@ -276,7 +280,7 @@ static void check_shared(struct engine *e, struct finding *f, const void *frame)
         const struct shared_variable *s = &m->shared[k];
         size_t size = s->size ? s->size : e->head->dynamic_shared;
         uintptr_t start = (uintptr_t)e->origin + (uintptr_t)s->begin;
-        if (is_inside(f->address, f->size, start, size)) return;
+        if (is_inside(f->address, f->size, start, size)) return !s->is_own;
         uintptr_t apart = distance(f->address, f->size, start, size);
         if (apart > best) continue;
         best = apart;
@@ -288,14 +292,14 @@ static void check_shared(struct engine *e, struct finding *f, const void *frame)
     end_with(e, f, frame);
 }
 
-/* An address in the unit's image: returns if it is not next to a variable. */
-static void check_global(struct engine *e, struct finding *f, const void *frame) {
+/* An address in the unit's image: returns if it is not next to a variable, and whether it is in one. */
+static int check_global(struct engine *e, struct finding *f, const void *frame) {
     const struct unit_memory *m = e->unit->memory;
     uintptr_t best = UINTPTR_MAX;
     int is_wrong = 0;
     for (size_t k = 0; k < m->global_count; ++k) {
         const struct global_variable *g = &m->globals[k];
-        if (is_inside(f->address, f->size, g->begin, g->size)) return;
+        if (is_inside(f->address, f->size, g->begin, g->size)) return 1;
         is_wrong |= f->address + f->size > g->begin && f->address < g->begin + g->size_with_gap;
         uintptr_t apart = distance(f->address, f->size, g->begin, g->size);
         if (apart >= best || g->name[0] == '*' || g->name[0] == '.') continue; /* no user's name */
@@ -306,6 +310,7 @@ static void check_global(struct engine *e, struct finding *f, const void *frame)
         f->object_size = g->size;
     }
     if (is_wrong) end_with(e, f, frame);
+    return 0;
 }
 
 /* Finds the array that an access is nearest to. */
@@ -336,14 +341,9 @@ static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct gr
     if (is_inside(at, size, low, high - low)) return 0;
     struct finding f = {.address = at, .size = size, .kind = IN_NOTHING, .how = (int32_t)how};
     uintptr_t shared = (uintptr_t)e->origin + (uintptr_t)m->shared_begin;
-    if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin)) {
-        check_shared(e, &f, frame);
-        return 1;
-    }
-    if (at - m->image < m->image_end - m->image) {
-        check_global(e, &f, frame);
-        return 1;
-    }
+    if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin))
+        return check_shared(e, &f, frame);
+    if (at - m->image < m->image_end - m->image) return check_global(e, &f, frame);
     if (is_inside(at, size, (uintptr_t)e, sizeof *e) ||
         is_inside(at, size, (uintptr_t)&calls, sizeof calls))
         return 0;

@@ -25,11 +25,13 @@ unit_symbol = "_kt_memory"
 
 _ORIGIN = "_kt_origin"
 _DYNAMIC = "_kt_dynamic_shared"
+# The package's own, in namespace kerneltk and CUDA's coordinates, and what compilers add.
+_OWN_NAMES = re.compile(r"_ZN8kerneltk|_ZL?\d+(?:thread|block)(?:Idx|Dim)\Z|_ZL?\d+gridDim\Z")
 
 # The layouts are those of memory.c.
 _UNIT = struct.Struct("<2Q2q2Q")  # from `image` on
 _UNIT_IMAGE_OFFSET = 32
-_SHARED = struct.Struct("<qQQ")
+_SHARED = struct.Struct("<qQQQ")
 _NOTE = struct.Struct("<QQIi")
 _FINDING = struct.Struct("<QQqQQQ6i16Q2Q3i")
 (
@@ -99,7 +101,8 @@ def register(code: bytes, address: int) -> None:
         )
         _kept.append(name)
         size = 0 if symbol.name == _DYNAMIC else symbol.size
-        rows += _SHARED.pack(symbol.value - origin, size, ctypes.addressof(name))
+        is_own = _OWN_NAMES.match(symbol.name) is not None
+        rows += _SHARED.pack(symbol.value - origin, size, ctypes.addressof(name), is_own)
     table = ctypes.create_string_buffer(bytes(rows))
     _kept.append(table)
     begin, end = elf.extent(code)

@@ -65,12 +65,15 @@ constexpr const void* checked_memory = &_kt_memory;
 constexpr const void* checked_memory = nullptr;
 #endif
 
+constexpr unsigned int nobody = ~0u;  // a thread's coordinate
+
 // Tells the runtime that an entry has begun.
 inline __attribute__((always_inline)) engine* enter(const void* block, const unit& own) {
     const launch& l = *static_cast<const launch*>(block);
 #ifdef KERNELTK_CHECK_MEMORY
     _kt_memory.checks = static_cast<const memory::calls*>(l.runtime->memory);
     memory::_kt_atomic = 0;  // a launch may have been left within an atomic operation
+    set_thread(nobody, 0, 0);
 #endif
     own_launch = &l;
     return l.runtime->enter(&l, &own);
@@ -99,6 +102,9 @@ inline __attribute__((always_inline)) void each_block(const void* block, long lo
         blockIdx.y = y;
         apart();
         blockIdx.z = z;
+#ifdef KERNELTK_CHECK_MEMORY
+        set_thread(nobody, 0, 0);  // until the first one begins
+#endif
         run();
         if (++x < l.grid[0]) continue;
         x = 0;

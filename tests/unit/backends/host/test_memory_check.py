@@ -17,7 +17,7 @@ from kerneltk.backends.host import memory_check
 from kerneltk.backends.host.line_table import LineTable
 from kerneltk.object_code.elf import ElfFile
 
-from ....differential.raw_cases import CASES
+from ....differential.raw_cases import CASES, WARP_CASES
 
 HERE = Path(__file__).parent
 ZIG = pytest.param("zig", marks=pytest.mark.exhaustive)
@@ -181,8 +181,8 @@ WRONG = {
         "two.\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
     "told 7": (0, 7, "32] = k + 1",
         "writing 4 bytes at offset 0 of the shared variable 'words', which thread (6, 0, 0) of the "
-        f"same warp reads at memory_faults.cu:{line_of('] = words[threadIdx')}, and nothing orders the two."
-        "\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
+        f"same warp reads at memory_faults.cu:{line_of('] = words[threadIdx')}, and nothing orders "
+        "the two.\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
     "shifted 1": (0, 1, "threadIdx.x + k] + 1",
         "writing 4 bytes at offset 4 of 'y', which thread (0, 0, 0) of the same warp reads at "
         f"memory_faults.cu:{line_of('threadIdx.x + k] + 1')}, and nothing orders the two.\n"
@@ -243,10 +243,12 @@ def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
     assert len(case_of) == len(list((HERE.parents[2] / "kernels").glob("*.cu"))) - 1
     assert case_of.keys() > MEMORIES
     names = [name for file, name in case_of.items() if (file in MEMORIES) == some]
-    where = "tests/differential/test_raw.py::test_case"
+    of_warps = {case.name for case in WARP_CASES}
+    tests = ["test_lanes_of_warps" if name in of_warps else "test_case" for name in names]
+    where = "tests/differential/test_raw.py"
     output = run_python(
         *(tmp_path, "memory", "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider"),
-        *(f"{where}[host-{name}]" for name in names),
+        *(f"{where}::{test}[host-{name}]" for test, name in zip(tests, names, strict=True)),
     )
     assert f"{len(names)} passed" in output
 
