@@ -25,7 +25,12 @@ from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import bytes_of, without_directives
 from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
-from kerneltk.cuda_cpp.syntax.cached import has_volatile, read_source, with_meetings
+from kerneltk.cuda_cpp.syntax.cached import (
+    has_volatile,
+    read_source,
+    unordered_exchanges,
+    with_meetings,
+)
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -247,6 +252,15 @@ class RawSource:
     ) -> tuple[Sequence[str], str]:
         """Return the directives and a source with points where the lanes of a warp meet."""
         self._warn_of_unread_headers()
+        for load in unordered_exchanges(source):
+            warnings.warn(
+                f"'{load.file or self.name}', line {load.line}: nothing orders '{load.loaded}' "
+                f"behind another lane's store to '{load.stored}', and lanes of a warp do not run "
+                "in step there.\n  Hint: put '__syncwarp()' between them, or make the memory "
+                "'volatile'.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         asked = [request.expression for request in requests if has_volatile(request.expression)]
         if not asked and not any(map(has_volatile, (*directives, source))):
             return directives, source

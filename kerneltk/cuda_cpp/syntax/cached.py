@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -19,11 +20,12 @@ from typing import Any, TypeVar
 
 from kerneltk.cache.fingerprint import file_stamp, string_key
 from kerneltk.cache.store import get_cache
-from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary
+from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary, Unordered
 
 T = TypeVar("T")
 
 _READERS = ("kerneltk.cuda_cpp.syntax", "kerneltk.core.lexer", "tree_sitter", "tree_sitter_cuda")
+_LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
 
@@ -89,6 +91,22 @@ def with_meetings(source: str, directives: Sequence[str], instantiated: Sequence
 
     fields = ("meetings", source, str(len(directives)), *directives, *instantiated)
     return _kept(fields, find, Meetings.from_fields)
+
+
+def unordered_exchanges(source: str) -> tuple[Unordered, ...]:
+    """Return where lanes exchange values with nothing that orders them, as `volatile` finds it."""
+
+    def find() -> tuple[Unordered, ...]:
+        from kerneltk.cuda_cpp.syntax import volatile
+
+        return volatile.unordered_exchanges(source)
+
+    def read(fields: Sequence[Sequence[Any]]) -> tuple[Unordered, ...]:
+        return tuple(Unordered(*field) for field in fields)
+
+    if "threadIdx" not in source or not _LANES_APART.search(source):
+        return ()
+    return _kept(("exchanges", source), find, read)
 
 
 def has_volatile(source: str) -> bool:
