@@ -95,8 +95,8 @@ class Variable:
 
 _HINT = "run this kernel on a GPU, or give CPU cores another way under '#ifdef __KERNELTK_HOST__'."
 _LAUNCH_HINT = (
-    "launch the child kernel from Python, behind this one's launch; or give CPU cores a loop "
-    "instead under '#ifdef __KERNELTK_HOST__'."
+    "name all of the kernel's template's arguments, and let nothing wait for it: it runs when this "
+    "kernel has ended. Or launch it from Python, behind this one's launch."
 )
 
 

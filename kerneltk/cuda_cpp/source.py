@@ -29,6 +29,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
     has_volatile,
     read_source,
     unordered_exchanges,
+    with_child_launches,
     with_meetings,
 )
 from kerneltk.errors import BackendUnavailableError
@@ -230,10 +231,14 @@ class RawSource:
         return with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
 
     def _with_bounds(self, source: str) -> str:
-        """Return a source with what CPU cores check of kernels' attributes."""
+        """Return a source with what CPU cores check of kernels' attributes, and with calls where
+        kernels launch others.
+        """
         if has_bounds(source):
             summary = self.summary if source == self.code else read_source(source)
             source = with_bounds(source, summary.kernels)
+        if "<<<" in source:
+            source = with_child_launches(source)
         return _NO_INLINE.sub("_kt_noinline", source)
 
     def without(

@@ -339,6 +339,7 @@ static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct gr
     uintptr_t low, high;
     stack_of_thread(e, &low, &high);
     if (is_inside(at, size, low, high - low)) return 0;
+    if (l->own && is_inside(at, size, (uintptr_t)l->head, l->own->size)) return 0;
     struct finding f = {.address = at, .size = size, .kind = IN_NOTHING, .how = (int32_t)how};
     uintptr_t shared = (uintptr_t)e->origin + (uintptr_t)m->shared_begin;
     if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin))

@@ -109,6 +109,17 @@ def unordered_exchanges(source: str) -> tuple[Unordered, ...]:
     return _kept(("exchanges", source), find, read)
 
 
+def with_child_launches(source: str) -> str:
+    """Return a source with calls in place of the launches in it, as `kernels` puts them."""
+
+    def find() -> str:
+        from kerneltk.cuda_cpp.syntax import kernels
+
+        return kernels.with_child_launches(source)
+
+    return _kept(("children", source), find, str)
+
+
 def has_volatile(source: str) -> bool:
     """Return whether a source mentions volatile memory outside of comments and literals."""
 

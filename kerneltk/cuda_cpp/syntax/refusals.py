@@ -355,7 +355,7 @@ def _refusal(function: Refused) -> str:
     return f"::kerneltk::grid::refused({said}, {lacking}, {file}, {function.line});"
 
 
-_PLURALS = {"launch from a kernel": "launches from kernels", "cluster": "clusters",
+_PLURALS = {"launch from a kernel": "such launches from kernels", "cluster": "clusters",
             "texture": "textures", "surface": "surfaces",
             "asynchronous copy": "asynchronous copies"}  # fmt: skip
 
