@@ -384,10 +384,17 @@ static void call_check(const void *address, size_t size, unsigned how, const voi
         is_reached = check_elsewhere(e, l, at, size, how & WRITES, frame);
     else if (!(a[k].flags & WRITABLE))
         is_reached = 0; /* nobody writes to it */
+    if (!(how & ATOMIC) && !is_reached) return;
+    /* No stop meanwhile: the frames that are then walked lead to the kernel. */
+    int before = atomic_load_explicit(&e->critical, memory_order_relaxed);
+    atomic_store_explicit(&e->critical, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
     if (how & ATOMIC)
         note_atomic(e);
-    else if (is_reached)
+    else
         note_access(e, at, size, how, frame);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&e->critical, before, memory_order_relaxed);
 }
 
 static void *call_move(void *to, const void *from, size_t size, const void *frame) {

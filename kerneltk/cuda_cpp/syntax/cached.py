@@ -45,7 +45,7 @@ def _reader_files() -> Iterator[str]:
 
 
 @cache
-def _readers() -> str:
+def readers() -> str:
     """What tells the code that reads sources from any other: this process's, and its files."""
     import kerneltk
 
@@ -58,7 +58,7 @@ def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]
     """Return what `find` returns. From the cache that is `read` of it in JSON; `fields` are what it
     depends on.
     """
-    key = string_key(_readers(), *fields)
+    key = string_key(readers(), *fields)
     data = get_cache().get(key)
     if data is not None:
         try:
