@@ -426,6 +426,6 @@ def elements(shape: Shape) -> int:
 
 
 __all__ = [
-    "Body", "Function", "Index", "Leaf", "Load", "Operands", "Preamble", "WHOLE", "elements",
+    "WHOLE", "Body", "Function", "Index", "Leaf", "Load", "Operands", "Preamble", "elements",
     "facts_of", "is_known_one", "restores", "same_extents", "squeezes", "view_leaf",
 ]  # fmt: skip

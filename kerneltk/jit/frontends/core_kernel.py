@@ -620,8 +620,13 @@ class CoreKernel:
 
         positions = [k for k, role in enumerate(self._roles) if role == "output"]
         for index, (position, dtype) in enumerate(zip(positions, dtypes, strict=True)):
-            name = _given_name(program, self._roles, position)
-            kinds, has_literals = stored_kinds(program, name) or ([], False)
+            shown = program
+            if dtype.kind == "b":  # what becomes a bool does not show what it was
+                shown = lowered(
+                    [np.dtype(np.int64) if k == index else d for k, d in enumerate(dtypes)]
+                )
+            name = _given_name(shown, self._roles, position)
+            kinds, has_literals = stored_kinds(shown, name) or ([], False)
             found = [kind for kind in kinds if isinstance(kind, Number)]
             if has_literals and dtype.kind in "biu":
                 floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]

@@ -133,7 +133,8 @@ class Vectorized(Decorated):
 
     @cached_property
     def _option_names(self) -> tuple[str, ...]:
-        return tuple(name for name in _OPTIONS if name not in self._parameters)
+        inputs = [name for name in self._parameters if name not in self._output_parameters]
+        return tuple(name for name in _OPTIONS if name not in inputs)
 
     @cached_property
     def _assigned(self) -> Collection[str]:
@@ -205,6 +206,11 @@ class Vectorized(Decorated):
             outputs = () if out is None else out if isinstance(out, tuple) else (out,)
             wanted = len(self._positional) - len(behind)
             if behind and len(args) == len(self._positional):
+                if out is not None:
+                    raise ArgumentTypeError(
+                        f"'{self.name}' is given its outputs twice.\n"
+                        "  Hint: pass them behind the inputs, or as 'out'."
+                    )
                 outputs, args = args[wanted:], args[:wanted]
         try:
             bound = self._definition.signature.bind_partial(*args, **named).arguments
