@@ -25,8 +25,13 @@ class Program(NamedTuple):
     @property
     def name(self) -> str:
         """Its function's name, and the options."""
-        shown = ",".join(f"{key}={value}" for key, value in self.options.items())
+        shown = ",".join(f"{key}={_shown(value)}" for key, value in self.options.items())
         return self.function.__name__ + (f"[{shown}]" if shown else "")
+
+
+def _shown(value: Any) -> str:
+    # Each process has its own order of a set of str, and all must name a test alike.
+    return f"{{{', '.join(sorted(map(repr, value)))}}}" if isinstance(value, set) else str(value)
 
 
 def call(*args: Any, **named: Any) -> Call:
