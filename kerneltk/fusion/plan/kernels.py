@@ -178,6 +178,35 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
     )
 
 
+def packed_total(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
+    """The place of the largest or the least of fewer than 2**32 values, each of at most 4 bytes:
+    the largest of numbers that have the value in front and the place behind it.
+    """
+    a, b = ("a", "b") if alone else (f"a.{name}", f"b.{name}")
+    kind = node.operand.dtype.kind
+    wide = "float" if node.operand.dtype.name in ("float16", "bfloat16", "float32") else (
+        "unsigned" if kind in "ub" else "int"
+    )  # fmt: skip
+    is_least = "true" if node.kind == "argmin" else "false"
+    given = describe(node.dtype).ctype
+    return Total(
+        (("unsigned long long", name),),
+        (f"kerneltk::place_key<{is_least}>({ctype_cast(wide)}({mapped}), _J)",),
+        (f"{a} > {b} ? {a} : {b}",),
+        ("0ULL",),
+        f"{ctype_cast(given)}(kerneltk::place_of({a}))",
+        ("place_keys.hpp",),
+        numbered=True,
+    )
+
+
+def is_packable(node: Reduce) -> bool:
+    """Whether a reduction finds a place among values of at most 4 bytes."""
+    dtype = node.operand.dtype
+    is_known = dtype.kind in "biuf" or dtype.name == "bfloat16"
+    return node.kind in ("argmin", "argmax") and dtype.itemsize <= 4 and is_known
+
+
 def online_total(node: Reduce, name: str, largest: str) -> Total:
     """The sum of exponentials relative to the largest value, which field `largest` has: both in one
     read, by what is known so far (Milakov, Gimelshein: Online normalizer calculation for softmax,
@@ -340,16 +369,21 @@ def reduction_definition(
     kept: Kept,
     operands: Operands,
     online: bool,
+    short: bool = False,
 ) -> ReductionDefinition:
     """One reduction of some values, and what is computed of the totals alone; `online` lets sums
-    of exponentials be totalled with the largest value that they are relative to.
+    of exponentials be totalled with the largest value that they are relative to, and squares about
+    a mean with the mean; `short` says that fewer than 2**32 elements are one total.
     """
     preamble = Preamble()
     totals: list[Total] = []
     shape = reduces[0].operand.shape
     axes = reduces[0].axes
     order = [*axes, *(k for k in range(len(shape)) if k not in axes)]
-    alone = len(reduces) == 1 and reduces[0].kind not in ("argmin", "argmax")
+    packed = {id(node) for node in reduces if short and online and is_packable(node)}
+    alone = len(reduces) == 1 and (
+        reduces[0].kind not in ("argmin", "argmax") or id(reduces[0]) in packed
+    )
     alone = alone and not (online and spread_of(reduces[0]) is not None)
     index_ndim = 0
     for k, node in enumerate(reduces):
@@ -365,7 +399,9 @@ def reduction_definition(
         index_ndim = max(index_ndim, function.index_ndim)
         index = [f"_in_ind.get()[{order.index(axis)}]" for axis in range(function.index_ndim)]
         mapped = function.call(index)
-        if spread is None:
+        if id(node) in packed:
+            total = packed_total(node, f"t{k}", mapped, alone)
+        elif spread is None:
             total = total_of(node, f"t{k}", mapped, alone)
         else:
             count = operands.scalar(spread.count.symbol, np.dtype(np.float64))

@@ -22,6 +22,7 @@ from kerneltk.fusion.plan.kernels import (
     FusedReduction,
     elementwise_definition,
     elementwise_kernel,
+    is_packable,
     largest_of,
     reduction_definition,
     reduction_kernel,
@@ -358,7 +359,14 @@ class Planner:
             return False
         outer = [shape[d] for d in work.outer]
         rows = applied(product, *outer) if outer else constant(1)
-        choice = Choice(self._backend.walks_chunks, self._clusters, sizes)
+        reduces = [node for node in work.order if isinstance(node, Reduce)]
+        is_once = all(self._is_first(node) or self._reads(node) is not None for node in reduces)
+        # What a reduction totals in one read needs no cluster.
+        clusters = 1 if is_once and not work.full else self._clusters
+        several = len(reduces) > 1
+        choice = Choice(
+            self._backend.walks_chunks, clusters, sizes, several, several and bool(work.full)
+        )
         across = (shape[-1],) if work.is_across else ()
         shaping: Shaping | None = guards.decide(choice, rows, shape[work.axis], *across)
         if shaping is None:
@@ -377,11 +385,14 @@ class Planner:
         self._steps.append(
             Step(
                 row_kernel(definition), operands, [by_node[id(node)] for node in nodes], nodes,
-                shape, False, (work.axis,), [n for n in work.order if isinstance(n, Reduce)],
-                shaping,
+                shape, False, (work.axis,), reduces, shaping,
             )
         )  # fmt: skip
         return True
+
+    def _is_first(self, node: Reduce) -> bool:
+        """Whether a reduction needs no other one."""
+        return not any(isinstance(below, Reduce) for below in self._needed([node.operand]))
 
     def _row_work(self, roots: list[Root]) -> RowWork | None:
         order = self._needed([root.node for root in roots])
@@ -623,9 +634,13 @@ class Planner:
     def _one_reduction(self, group: list[Reduce], results: list[Node]) -> None:
         shape = group[0].operand.shape
         axes = group[0].axes
+        short = False
+        if self.is_online and any(map(is_packable, group)):
+            count = applied(product, *(shape[axis] for axis in axes))
+            short = self._trace.guards.decide(_is_short, count)
         operands = Operands()
         definition = reduction_definition(
-            self._name, group, results, self.kept, operands, self.is_online
+            self._name, group, results, self.kept, operands, self.is_online, short
         )
         if not self._is_covered(shape, operands):
             for node in {id(read): read for read in map(self._read, group)}.values():
@@ -634,7 +649,7 @@ class Planner:
                 self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
             operands = Operands()
             definition = reduction_definition(
-                self._name, group, results, self.kept, operands, self.is_online
+                self._name, group, results, self.kept, operands, self.is_online, short
             )
         targets = []
         outer = tuple(extent for k, extent in enumerate(shape) if k not in axes)
@@ -710,3 +725,7 @@ class Planner:
         definition = elementwise_definition(self._name, [node], source.shape, self.kept, operands)
         target = Target(self.new_array())
         return Step(elementwise_kernel(definition), operands, [target], [node], source.shape)
+
+
+def _is_short(count: int) -> bool:
+    return count < 2**32

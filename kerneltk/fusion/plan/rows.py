@@ -94,10 +94,17 @@ class Sizes(NamedTuple):
 class Choice:
     """The shaping of rows or columns of some length, as a decision that guards a trace."""
 
-    def __init__(self, on_chunks: bool, clusters: int, sizes: Sizes) -> None:
+    def __init__(
+        self, on_chunks: bool, clusters: int, sizes: Sizes, several: bool = True, wide: bool = True
+    ) -> None:
+        """`several` says that there are several totals, and `wide` that 64 elements a thread are
+        good: elements are computed twice, and written.
+        """
         self._on_chunks = on_chunks
         self._clusters = clusters
         self._sizes = sizes
+        self._several = several
+        self._wide = wide
 
     def __call__(self, rows: int, length: int, across: int = 0) -> Shaping | None:
         """The shaping; None where a row is better read several times. `across` is how many columns
@@ -119,6 +126,8 @@ class Choice:
             if length > longest or cluster > self._clusters:
                 continue
             if cluster > 1 and rows * cluster < _FEWEST_BLOCKS:
+                continue
+            if cluster == 1 and items == 64 and not self._wide:
                 continue
             if self._has_room(items):
                 return Shaping(block, items, vector, 1, self._resident(block, items), 0, cluster)
@@ -146,8 +155,8 @@ class Choice:
         """While one row waits for its total, another one is loaded: with fewer elements a thread
         the compiler leaves room for that by itself.
         """
-        together = self._sizes.together
-        return 2 if items >= 32 and 2 * block * items * together <= _REGISTER_BYTES else 0
+        has_room = 2 * block * items * self._sizes.together <= _REGISTER_BYTES
+        return 2 if items >= 32 and has_room and self._several else 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Choice) and self._parts == other._parts
@@ -157,7 +166,7 @@ class Choice:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        return self._on_chunks, self._clusters, self._sizes
+        return self._on_chunks, self._clusters, self._sizes, self._several, self._wide
 
 
 class RowKernel(ElementwiseKernel):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _SHAPES = ("shape", "size")
 _OPTIONS = (*_SHAPES, "stream", "block_size", "backend")
+_MOST_SHORTCUTS = 64
 
 
 @common_calls("shortcut")
@@ -62,6 +63,7 @@ class ElementKernel(Called, Decorated):
         functools.update_wrapper(self, definition.function)
         self._given_raw = raw
         self._typed: dict[Any, tuple[TypedKernel, tuple[np.dtype[Any], ...], int]] = {}
+        self._shortcuts: dict[Any, dict[Any, _Shortcuts]] = {}  # by types, then by dtypes
         self._shortcut: Callable[..., Any] = self._other
         self._shortcut_out: Callable[..., Any] = self._other_out
 
@@ -142,9 +144,29 @@ class ElementKernel(Called, Decorated):
         return Recordable(self.name, self._definition.parameters, values, count, run)
 
     def _other(self, *args: Any) -> Any:
-        return self._call(args, None, {})
+        """Call what is not of the last kind: by another kind's shortcut, which is the last then."""
+        known = self._known_shortcuts(False, args)
+        if known is None:
+            return self._call(args, None, {})
+        self._shortcut, once = known
+        return once(*args)
 
     def _other_out(self, *args: Any) -> Any:
+        known = self._known_shortcuts(True, args)
+        if known is None:
+            return self._call(args[:-1], args[-1], {})
+        self._shortcut_out, once = known
+        return once(*args)
+
+    def _known_shortcuts(self, has_out: bool, args: tuple[Any, ...]) -> _Shortcuts | None:
+        # Of objects whose types are not known here nothing is asked.
+        of_types = self._shortcuts.get((has_out, *map(type, args)))
+        return None if of_types is None else of_types.get(tuple(map(_dtype_of, args)))
+
+    def _new(self, *args: Any) -> Any:
+        return self._call(args, None, {})
+
+    def _new_out(self, *args: Any) -> Any:
         return self._call(args[:-1], args[-1], {})
 
     def _call(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
@@ -228,21 +250,26 @@ class ElementKernel(Called, Decorated):
         if backend is None:
             return
         typed, dtypes, ndim = known
-        made = make_shortcut(
-            given,
-            own,
-            self._is_raw,
-            outputs,
-            ndim,
-            dtypes,
-            backend,
-            typed,
-            self._other_out if outputs else self._other,
-        )
-        if made is not None and outputs:
-            self._shortcut_out = made
-        elif made is not None:
-            self._shortcut = made
+
+        def made(otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+            return make_shortcut(
+                given, own, self._is_raw, outputs, ndim, dtypes, backend, typed, otherwise
+            )
+
+        found = made(self._other_out if outputs else self._other)
+        once = made(self._new_out if outputs else self._new)  # tried last: it asks no other
+        if found is None or once is None:
+            return
+        if len(self._shortcuts) >= _MOST_SHORTCUTS:
+            self._shortcuts.clear()
+        of_types = self._shortcuts.setdefault((bool(outputs), *map(type, given)), {})
+        if len(of_types) >= _MOST_SHORTCUTS:
+            of_types.clear()
+        of_types[tuple(map(_dtype_of, given))] = found, once
+        if outputs:
+            self._shortcut_out = found
+        else:
+            self._shortcut = found
 
     def _run(
         self,
@@ -498,6 +525,15 @@ class ElementKernel(Called, Decorated):
             for key, (typed, _, _) in self._typed.items()
             for dtypes, source in typed._dispatcher.codes.items()
         }
+
+
+_Shortcuts = tuple[Callable[..., Any], Callable[..., Any]]
+"""For arguments of some kinds: with others, the first asks the other shortcuts, the second none."""
+
+
+def _dtype_of(value: Any) -> Any:
+    """What tells two arguments of one type apart, which an argument with a shortcut had."""
+    return getattr(value, "dtype", None), getattr(value, "ndim", None)
 
 
 _OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes")
