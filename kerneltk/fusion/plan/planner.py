@@ -618,7 +618,12 @@ class Planner:
         if size(group) <= _MOST_BYTES:
             yield group, results
             return
-        left = list(results)
+        found: dict[int, Node] = {}
+        for node in results:
+            own = self._totals_of([node])
+            # What needs more totals is computed of them when they are in memory.
+            found |= {id(node): node} if size(own.values()) <= _MOST_BYTES else own
+        left = list(found.values())
         while left:
             part: list[Node] = []
             needed: dict[int, Reduce] = {}
