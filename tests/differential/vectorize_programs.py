@@ -25,13 +25,12 @@ class Program(NamedTuple):
     @property
     def name(self) -> str:
         """Its function's name, and the options."""
-        shown = ",".join(f"{key}={_shown(value)}" for key, value in self.options.items())
+        # The order of a set is another one in each process.
+        shown = ",".join(
+            f"{key}={sorted(map(str, value)) if isinstance(value, set) else value}"
+            for key, value in self.options.items()
+        )
         return self.function.__name__ + (f"[{shown}]" if shown else "")
-
-
-def _shown(value: Any) -> str:
-    # Each process has its own order of a set of str, and all must name a test alike.
-    return f"{{{', '.join(sorted(map(repr, value)))}}}" if isinstance(value, set) else str(value)
 
 
 def call(*args: Any, **named: Any) -> Call:
