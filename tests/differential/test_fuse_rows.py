@@ -175,6 +175,26 @@ def test_variance_keeps_its_digits(dtype: str) -> None:
     one = cupy.full(1, 5, dtype)
     assert float(var(one)) == 0
     assert np.isnan(float(kerneltk.fuse(lambda x: x.var(ddof=1))(one)))
+    squares = kerneltk.fuse(lambda x: np.square(x - x.mean(0)).sum(0))
+    assert squares(cupy.empty((0, 3), dtype)).get().tolist() == [0, 0, 0]
+
+
+@pytest.mark.gpu
+def test_other_totals_than_the_mean_and_the_largest_value() -> None:
+    """Of a square, or in another order: they are not those of the same rows."""
+    cupy = pytest.importorskip("cupy")
+    x = _random(cupy, 100, 100, dtype=np.float64)
+    for view in (lambda t: t[::-1][::1], lambda t: t[:, 0][None, :]):
+
+        def squares(x: Any, view: Any = view) -> Any:
+            return np.square(x - view(x.mean(1, keepdims=True))).sum(1)
+
+        def powers(x: Any, view: Any = view) -> Any:
+            return np.exp(x - view(x.max(1, keepdims=True))).sum(1)
+
+        for function in (squares, powers):
+            fused = kerneltk.fuse(lambda x, function=function: function(x))
+            _same(fused(x), function(x), 1e-12)
 
 
 @pytest.mark.parametrize(

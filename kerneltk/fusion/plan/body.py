@@ -47,6 +47,7 @@ from kerneltk.jit.compile import PassContext, optimized
 from kerneltk.jit.ir.types import PY_INT, Tuple
 
 Steps = tuple[ViewStep, ...]
+WHOLE = Slice(None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,12 +400,32 @@ def same_extents(left: Shape, right: Shape) -> bool:
     )
 
 
+def squeezes(node: View, axes: tuple[int, ...]) -> bool:
+    """Whether a view takes away dimensions of one element, and nothing else."""
+    step = node.step
+    return (
+        isinstance(step, Index)
+        and len(step.items) == len(node.operand.shape) > max(axes, default=-1)
+        and all(item == (0 if k in axes else WHOLE) for k, item in enumerate(step.items))
+    )
+
+
+def restores(node: View, axes: tuple[int, ...]) -> bool:
+    """Whether a view has new dimensions at these places, and changes nothing else."""
+    step = node.step
+    return (
+        isinstance(step, Index)
+        and len(step.items) == len(node.shape) == len(node.operand.shape) + len(axes)
+        and all(item == (None if k in axes else WHOLE) for k, item in enumerate(step.items))
+    )
+
+
 def elements(shape: Shape) -> int:
     """How many elements a shape has in the traced call."""
     return product(*(extent.value for extent in shape))
 
 
 __all__ = [
-    "Body", "Function", "Index", "Leaf", "Load", "Operands", "Preamble", "elements", "facts_of",
-    "is_known_one", "same_extents", "view_leaf",
+    "WHOLE", "Body", "Function", "Index", "Leaf", "Load", "Operands", "Preamble", "elements",
+    "facts_of", "is_known_one", "restores", "same_extents", "squeezes", "view_leaf",
 ]  # fmt: skip

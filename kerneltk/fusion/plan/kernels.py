@@ -14,7 +14,15 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.plan.body import Body, Kept, Operands, Preamble, facts_of
+from kerneltk.fusion.plan.body import (
+    Body,
+    Kept,
+    Operands,
+    Preamble,
+    facts_of,
+    restores,
+    squeezes,
+)
 from kerneltk.fusion.trace.graph import Apply, Cast, Node, Reduce, Scalar, Shape, View
 from kerneltk.fusion.trace.symbols import applied, product
 from kerneltk.reduction import ReductionKernel
@@ -313,13 +321,13 @@ def _is_same(left: Node, right: Node) -> bool:
 
 
 def _of_totals(node: Node, axes: tuple[int, ...]) -> Node:
-    """A value of totals, without the views that take dimensions away and bring them back."""
+    """A value of totals, without the views that take its dimensions away and bring them back."""
     while isinstance(node, View) and isinstance(node.operand, View):
-        if len(node.shape) != len(node.operand.operand.shape):
+        if not (restores(node, axes) and squeezes(node.operand, axes)):
             return node
         node = node.operand.operand
     # Without the first axes it is broadcast as with them.
-    if isinstance(node, View) and axes == tuple(range(len(axes))):
+    if isinstance(node, View) and axes == tuple(range(len(axes))) and squeezes(node, axes):
         node = node.operand
     return node
 

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.fusion.plan.body import Leaf, Operands, Steps, same_extents, shape_after
+from kerneltk.fusion.plan.body import (
+    WHOLE,
+    Leaf,
+    Operands,
+    Steps,
+    restores,
+    same_extents,
+    shape_after,
+    squeezes,
+)
 from kerneltk.fusion.plan.kernels import (
     FusedElementwise,
     FusedReduction,
@@ -39,7 +48,6 @@ from kerneltk.fusion.trace.graph import (
     Reduce,
     Scalar,
     Shape,
-    Slice,
     View,
     operands_of,
 )
@@ -114,7 +122,6 @@ class Plan:
     notes: list[Any] = field(default_factory=list)
 
 
-_WHOLE = Slice(None, None, None)
 _MOST_BYTES = 128  # of an accumulator
 _MOST_WORK = 2048  # operations of a program that may compute values again
 _SHARED_WORK = 64  # operations of a value that is not computed again then
@@ -167,6 +174,10 @@ class Planner:
         if largest is not None:
             return largest.operand
         return None if spread is None else spread.value
+
+    def _read(self, node: Reduce) -> Node:
+        found = self._reads(node)
+        return node.operand if found is None else found
 
     def new_array(self) -> int:
         """An array of the plan's own."""
@@ -362,7 +373,7 @@ class Planner:
             return False
         definition, operands, _ = row_definition(self._name, work, shaping, self.kept)
         by_node = {id(root.node): root.target for root in roots}
-        restored = Index(tuple(None if d == work.axis else _WHOLE for d in range(len(shape))))
+        restored = Index(tuple(None if d == work.axis else WHOLE for d in range(len(shape))))
         for node in work.totals:
             target = by_node[id(node)]
             leaf = Leaf(target.array, 0, (), node.dtype, without(shape, work.axis))
@@ -535,9 +546,9 @@ class Planner:
                 continue
             if isinstance(node, View):
                 found = closed.get(id(node.operand))
-                if found == (key, "kept") and _squeezes(node, axes):
+                if found == (key, "kept") and squeezes(node, axes):
                     closed[id(node)] = key, "squeezed"
-                elif found == (key, "squeezed") and _restores(node, axes):
+                elif found == (key, "squeezed") and restores(node, axes):
                     closed[id(node)] = key, "kept"
             elif isinstance(node, Apply | Cast):
                 forms = set()
@@ -573,8 +584,7 @@ class Planner:
         while stack:
             inner = stack.pop()
             if isinstance(inner, Reduce):
-                read = self._reads(inner)
-                found.append(inner.operand if read is None else read)
+                found.append(self._read(inner))
             else:
                 stack += [o for o in operands_of(inner) if id(o) in closed]
         return found
@@ -612,7 +622,12 @@ class Planner:
         if size(group) <= _MOST_BYTES:
             yield group, results
             return
-        left = list(results)
+        found: dict[int, Node] = {}
+        for node in results:
+            own = self._totals_of([node])
+            # What needs more totals is computed of them when they are in memory.
+            found |= {id(node): node} if size(own.values()) <= _MOST_BYTES else own
+        left = list(found.values())
         while left:
             part: list[Node] = []
             needed: dict[int, Reduce] = {}
@@ -637,7 +652,7 @@ class Planner:
             self._name, group, results, self.kept, operands, self.is_online, short
         )
         if not self._is_covered(shape, operands):
-            for node in {id(n.operand): n.operand for n in group}.values():
+            for node in {id(read): read for read in map(self._read, group)}.values():
                 array = self.new_array()
                 self._elementwise([Root(node, Target(array))])
                 self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
@@ -647,7 +662,7 @@ class Planner:
             )
         targets = []
         outer = tuple(extent for k, extent in enumerate(shape) if k not in axes)
-        restored = Index(tuple(None if k in axes else _WHOLE for k in range(len(shape))))
+        restored = Index(tuple(None if k in axes else WHOLE for k in range(len(shape))))
         for node in results:
             array = self.new_array()
             targets.append(Target(array))
@@ -723,21 +738,3 @@ class Planner:
 
 def _is_short(count: int) -> bool:
     return count < 2**32
-
-
-def _squeezes(node: View, axes: tuple[int, ...]) -> bool:
-    step = node.step
-    return (
-        isinstance(step, Index)
-        and len(step.items) == len(node.operand.shape) > max(axes, default=-1)
-        and all(item == (0 if k in axes else _WHOLE) for k, item in enumerate(step.items))
-    )
-
-
-def _restores(node: View, axes: tuple[int, ...]) -> bool:
-    step = node.step
-    return (
-        isinstance(step, Index)
-        and len(step.items) == len(node.shape) == len(node.operand.shape) + len(axes)
-        and all(item == (None if k in axes else _WHOLE) for k, item in enumerate(step.items))
-    )

@@ -72,15 +72,23 @@ _TILES = (
 _VECTOR_BYTES = 16
 _FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
 _REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that has room for two blocks
+_SHARED_BYTES = 48 << 10  # that a block has without asking for more
+_WARP = 32
 
 
 class Sizes(NamedTuple):
-    """The sizes of elements (bytes): of arrays that are reduced, and of those that only results
-    need.
+    """The sizes of elements (bytes): of arrays that are reduced, of those that only results need,
+    and of the totals of one row.
     """
 
     early: tuple[int, ...]
     late: tuple[int, ...] = ()
+    totals: int = 0
+
+    @property
+    def together(self) -> int:
+        """Of all arrays (bytes)."""
+        return sum(self.early) + sum(self.late)
 
 
 class Choice:
@@ -102,9 +110,10 @@ class Choice:
         """The shaping; None where a row is better read several times. `across` is how many columns
         are side by side, 0 for rows.
         """
-        together = sum(map(sum, self._sizes))
         if self._on_chunks:
-            if not length >= 16 or length * together > _MOST_HOST_BYTES or rows < 8 or across:
+            if across or length < 16 or rows < 8:
+                return None
+            if length * self._sizes.together > _MOST_HOST_BYTES:
                 return None
             return Shaping(1, 1, 1, min(16384, 1 << (length - 1).bit_length()))
         greatest = max(*self._sizes.early, *self._sizes.late, 1)
@@ -132,20 +141,21 @@ class Choice:
             width, items = max(1, size // unit), vectors * vector
             if length > block * vector // width * vectors or across < width:
                 continue
+            if (block // _WARP + 1) * width * self._sizes.totals > _SHARED_BYTES:
+                continue
             if -(-across // width) * rows >= _FEWEST_BLOCKS and self._has_room(items):
                 return Shaping(block, items, vector, 1, self._resident(block, items), width)
         return None
 
     def _has_room(self, items: int) -> bool:
-        kept, together = sum(self._sizes.early), sum(map(sum, self._sizes))
+        kept, together = sum(self._sizes.early), self._sizes.together
         return items * kept <= _MOST_REGISTER_BYTES and items * together <= _MOST_LATE_BYTES
 
     def _resident(self, block: int, items: int) -> int:
         """While one row waits for its total, another one is loaded: with fewer elements a thread
         the compiler leaves room for that by itself.
         """
-        together = sum(map(sum, self._sizes))
-        has_room = 2 * block * items * together <= _REGISTER_BYTES
+        has_room = 2 * block * items * self._sizes.together <= _REGISTER_BYTES
         return 2 if items >= 32 and has_room and self._several else 0
 
     def __eq__(self, other: object) -> bool:
@@ -448,7 +458,9 @@ def row_definition(
         no_return=True,
     )
     leaves = [*writer.operands.leaves.values()]
-    moved = Sizes(itemsizes(leaves[:early], work), itemsizes(leaves[early:], work))
+    moved = Sizes(
+        itemsizes(leaves[:early], work), itemsizes(leaves[early:], work), totals_size(work)
+    )
     return definition, writer.operands, moved
 
 
@@ -456,3 +468,8 @@ def itemsizes(leaves: Sequence[Leaf], work: RowWork) -> tuple[int, ...]:
     """The sizes of a row's elements (bytes), of each array that has elements along rows."""
     varying = (leaf for leaf in leaves if varies(leaf, work.shape, work.axis))
     return tuple(sorted(leaf.dtype.itemsize for leaf in varying))
+
+
+def totals_size(work: RowWork) -> int:
+    """The size of a row's totals (bytes), as they are in shared memory: in whole words."""
+    return sum(max(4, n.operand.dtype.itemsize) for n in work.order if isinstance(n, Reduce))

@@ -138,7 +138,7 @@ class CoreKernel:
         owners = (foreign_arrays.backend_of(value) for value in (*own, *given))
         backend = next((owner for owner in owners if owner is not None), None)
         backend = backend or foreign_arrays.backend_named(options.get("backend"))
-        small = are_small((*own, *given), *shapes)
+        small = self._are_small((*own, *given), shapes, sizes, loop)
         key = (
             tuple(self._kind(own[k], k) for k in range(len(own))),
             tuple((out.dtype, _is_dense(out, c)) for out, c in self._with_cores(given)),
@@ -278,6 +278,22 @@ class CoreKernel:
             )
         return ()
 
+    def _are_small(
+        self,
+        arrays: Sequence[Any],
+        shapes: Sequence[tuple[int, ...]],
+        sizes: dict[str, int],
+        loop: tuple[int, ...],
+    ) -> bool:
+        """Return whether arrays, the loop, and outputs that are not made yet have less than 2**31
+        elements. Extents that only results tell are small.
+        """
+        outputs = [
+            math.prod(sizes.get(d, 1) if isinstance(d, str) else d for d in core)
+            for core in self._signature.outputs
+        ]
+        return are_small(arrays, *shapes, math.prod(loop), *outputs)
+
     def _work(self, shapes: Sequence[tuple[int, ...]]) -> int:
         """Return about how many elements a core has: one of few numbers, which a kernel is made
         for. The source is the same for all.
@@ -413,7 +429,8 @@ class CoreKernel:
         names = [self._definition.parameters[k] for k in self._inputs]
         shapes = [self._shape(own[k], k) for k in self._inputs]
         sizes, loop = self._signature.resolve(self.name, names, shapes)
-        typed = self._specialized(own, (), are_small(own, *shapes), backend)
+        small = self._are_small(own, shapes, sizes, loop)
+        typed = self._specialized(own, (), small, backend)
         wanted = self._output_shapes(typed, sizes, loop)
         pairs = zip(typed.dtypes, wanted, strict=True)
         results = [ArraySpec.make(dtype, shape) for dtype, shape in pairs]
@@ -620,8 +637,13 @@ class CoreKernel:
 
         positions = [k for k, role in enumerate(self._roles) if role == "output"]
         for index, (position, dtype) in enumerate(zip(positions, dtypes, strict=True)):
-            name = _given_name(program, self._roles, position)
-            kinds, has_literals = stored_kinds(program, name) or ([], False)
+            shown = program
+            if dtype.kind == "b":  # what becomes a bool does not show what it was
+                shown = lowered(
+                    [np.dtype(np.int64) if k == index else d for k, d in enumerate(dtypes)]
+                )
+            name = _given_name(shown, self._roles, position)
+            kinds, has_literals = stored_kinds(shown, name) or ([], False)
             found = [kind for kind in kinds if isinstance(kind, Number)]
             if has_literals and dtype.kind in "biu":
                 floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]

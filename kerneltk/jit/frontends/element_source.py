@@ -139,7 +139,7 @@ class Names:
     """Names for parameters in generated source: the user's own where C++ allows them."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = {"i", "n"}
+        self._taken: set[str] = {"i", "n", "_ind"}
 
     def of(self, name: str) -> str:
         """Return a name."""

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,16 +63,16 @@ class Vectorized(Decorated):
         cache: bool = False,
         signature: str | None = None,
     ) -> None:
-        self._definition = definition
         functools.update_wrapper(self, definition.function)
+        self._definition = definition
         if doc is not None:
             self.__doc__ = doc
         self._doc = doc
         self.pyfunc = definition.function
-        self.otypes = otypes
-        self.excluded = excluded
-        self.cache = cache
-        self.signature = signature
+        self._otypes = otypes
+        self._excluded = excluded
+        self._cache = cache
+        self._signature = signature
         self._core: CoreSignature | None = None
         if signature is not None:
             from kerneltk.jit.frontends.core_signature import parse_core_signature
@@ -87,6 +88,28 @@ class Vectorized(Decorated):
         self._kernels: dict[Any, VectorizedKernel] = {}
         self._plain: Callable[..., Any] = self._first
         self._plain_count = -1
+
+    # Kernels are made by them: what is set later would be for some calls alone.
+
+    @property
+    def otypes(self) -> DTypes | None:
+        """The results' dtypes, if they are given."""
+        return self._otypes
+
+    @property
+    def excluded(self) -> frozenset[int | str]:
+        """What is passed whole."""
+        return self._excluded
+
+    @property
+    def cache(self) -> bool:
+        """As it was given."""
+        return self._cache
+
+    @property
+    def signature(self) -> str | None:
+        """The signature, if one is given."""
+        return self._signature
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function for every element, or for every core.
@@ -133,7 +156,8 @@ class Vectorized(Decorated):
 
     @cached_property
     def _option_names(self) -> tuple[str, ...]:
-        return tuple(name for name in _OPTIONS if name not in self._parameters)
+        inputs = [name for name in self._parameters if name not in self._output_parameters]
+        return tuple(name for name in _OPTIONS if name not in inputs)
 
     @cached_property
     def _assigned(self) -> Collection[str]:
@@ -205,6 +229,11 @@ class Vectorized(Decorated):
             outputs = () if out is None else out if isinstance(out, tuple) else (out,)
             wanted = len(self._positional) - len(behind)
             if behind and len(args) == len(self._positional):
+                if out is not None:
+                    raise ArgumentTypeError(
+                        f"'{self.name}' is given its outputs twice.\n"
+                        "  Hint: pass them behind the inputs, or as 'out'."
+                    )
                 outputs, args = args[wanted:], args[:wanted]
         try:
             bound = self._definition.signature.bind_partial(*args, **named).arguments
@@ -525,6 +554,13 @@ def _vectorized(
     /,
 ) -> Vectorized:
     function = checked_function(pyfunc, "vectorize")
+    if isinstance(pyfunc, FunctionType) and hasattr(pyfunc, "__wrapped__"):
+        raise ArgumentTypeError(
+            f"'{function.__name__}' calls the function that it wraps, and kernels know that one "
+            "alone.\n"
+            "  Hint: decorate the function itself, or one that is written without "
+            "'functools.wraps'."
+        )
     kind: type[Definition] = Definition
     if signature is not None:
         from kerneltk.jit.frontends.core_function import CoreFunction

@@ -5,9 +5,10 @@ namespace kerneltk {
 
 __device__ __forceinline__ double squared(double value) { return value * value; }
 
-// From the sums of the elements and of their squares; rounding makes it no less than nothing.
+// From the sums of the elements and of their squares; rounding makes it no less than nothing, and
+// no elements have none.
 __device__ __forceinline__ double spread(double sum, double squares, double count) {
-    const double found = squares - sum / count * sum;
+    const double found = count > 0 ? squares - sum / count * sum : 0;
     return found < 0 ? 0 : found;
 }
 

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kerneltk
+from kerneltk import ArraySpec, pipeline
+from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.kernels import _limit, elementwise_kernel, total_of
 from kerneltk.fusion.trace.graph import Load, Reduce
 from kerneltk.fusion.trace.symbols import constant
@@ -47,8 +50,6 @@ def test_positions_are_numbered() -> None:
 
 
 def test_equal_definitions_are_one_kernel() -> None:
-    import kerneltk
-
     kernels = []
     for _ in range(2):
         fused = kerneltk.fuse(kernel_name="again")(lambda x: x * 3 + 1)
@@ -58,3 +59,50 @@ def test_equal_definitions_are_one_kernel() -> None:
     assert kernels[0] is kernels[1]
     assert elementwise_kernel(kernels[0]._definition) is kernels[0]
     assert kernels[0].kwargs["options"] == ("--fmad=false",)  # NumPy rounds each product
+
+
+def _about(mean: Any) -> Any:
+    return lambda x: np.square(x - mean(x)).sum(1)
+
+
+def _relative(largest: Any) -> Any:
+    return lambda x: np.exp(x - largest(x)).sum(1)
+
+
+@pytest.mark.parametrize("made", [_about, _relative])
+@pytest.mark.parametrize(
+    ("view", "is_one_read"),
+    [
+        (lambda t: t, True),
+        (lambda t: t[:, 0][:, None], True),
+        (lambda t: t[::-1][::1], False),
+        (lambda t: t[::-1][::-1], False),
+        (lambda t: t[:, 0][None, :], False),  # of a square: along the rows
+        (lambda t: t.T.T[::-1], False),
+    ],
+)
+def test_only_totals_of_the_same_rows_are_found_in_one_read(
+    made: Any, view: Any, is_one_read: bool
+) -> None:
+    def total(x: Any) -> Any:
+        return view(x.mean(1, keepdims=True) if made is _about else x.max(1, keepdims=True))
+
+    function, x = made(total), np.random.default_rng(0).random((20, 20))
+    units = translation_units(function, "one", [ArraySpec.make("f8", x.shape)], (), "cuda", 8)
+    assert (len(units) == 1) == is_one_read
+    np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.broadcast_to(x, (70, x.shape[0])).var(),
+        lambda x: np.broadcast_to(x, (70, x.shape[0])).std(0),
+        lambda x: _relative(lambda y: y.max(1, keepdims=True))(np.broadcast_to(x, (70, 30))),
+    ],
+)
+def test_one_read_of_what_is_broadcast(function: Any) -> None:
+    x = np.random.default_rng(0).random(30)
+    *_, unit = translation_units(function, "one", [ArraySpec.make("f8", x.shape)], (), "cuda", 8)
+    assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
+    np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), atol=1e-12)

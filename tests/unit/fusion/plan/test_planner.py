@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk import ArraySpec, pipeline
+from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.planner import Planner
 
 X = np.random.default_rng(0).random((6, 5))
@@ -171,3 +173,17 @@ def test_many_reductions_of_one_read() -> None:
     assert kinds(program, X) == ["reduction"] * 3  # an accumulator has 128 bytes
     for found, wanted in zip(kerneltk.fuse(program)(X), program(X), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_value_of_more_totals_than_an_accumulator_holds() -> None:
+    def many(x: Any) -> Any:
+        totals = sum((x * k).var(1) + (x * k).sum(1) for k in range(1, 12))
+        return totals, x - (x.sum(1) / totals)[:, None], x.max(1)
+
+    for found, wanted in zip(kerneltk.fuse(many)(X), many(X), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    specs = [ArraySpec.make("f8", (10, 1000))]
+    units = translation_units(many, "many", specs, (), "cuda", 8)
+    assert sum("joint_mean" in unit.source for unit in units) > 1
+    for unit in units:
+        assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000

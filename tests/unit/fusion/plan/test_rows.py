@@ -141,3 +141,20 @@ def test_rows_compile_for_a_gpu(dtype: str) -> None:
     (unit,) = kerneltk.fuse(normed).translation_units(ArraySpec.make(dtype, (512, 2048)))
     assert "fused_row<" in unit.source
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32"])
+def test_totals_fit_in_shared_memory(dtype: str) -> None:
+    """Of few lines tiles are wide, and have many totals."""
+
+    def many(x: Any) -> Any:
+        found = x - x.min(0)
+        for k in range(1, 13):
+            found = found + (x * k).sum(0)
+        return found
+
+    (unit,) = kerneltk.fuse(many).translation_units(ArraySpec.make(dtype, (7, 100_000)))
+    assert "fused_columns<" in unit.source
+    assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
+    least = 10 * 17 * 1024  # of a block of 16 warps whose tile has four columns
+    assert Choice(False, 8, Sizes((4,), (), least))(4, 2048, 16384) is None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import vectorize
+from kerneltk import ArraySpec, vectorize
 from tests.unit.dry_gpu import DryGpu, gpu  # noqa: F401 (a fixture)
 
 X = np.arange(12.0).reshape(4, 3)
@@ -75,3 +75,15 @@ def test_launches_on_a_gpu(gpu: DryGpu) -> None:  # noqa: F811
     for _ in range(2):
         assert elements(a, 1).dtype == np.float64
         assert elements(a, a).shape == (6, 4, 3)
+
+
+def test_outputs_beyond_32_bits_of_few_elements() -> None:
+    def outer(x: Any, y: Any, out: Any) -> None:
+        for i in range(len(x)):
+            for j in range(len(y)):
+                out[i, j] = x[i] * y[j]
+
+    f = vectorize(outer, signature="(m),(n)->(m,n)")
+    few, many = (ArraySpec.make("i1", (length,)) for length in (100, 50_000))
+    assert "out.near(i, j)" in f.inspect(few, few, target="cuda")
+    assert "out(i, j)" in f.inspect(many, many, target="cuda")

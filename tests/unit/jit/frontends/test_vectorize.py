@@ -122,3 +122,43 @@ def test_it_is_an_operator() -> None:
 def test_outputs_in_the_middle_of_parameters() -> None:
     with pytest.raises(ArgumentValueError, match="3 parameters"):
         vectorize(lambda x, y, z: x[0], signature="(n)->()")(X)
+
+
+def test_an_output_may_be_called_out() -> None:
+    def twice(x: Any, out: Any) -> None:
+        for k in range(len(x)):
+            out[k] = 2 * x[k]
+
+    f, given = vectorize(twice, signature="(n)->(n)"), np.zeros_like(X)
+    assert f(X, out=given) is given
+    assert f(x=X, out=given) is given
+    assert f(X, given) is given
+    np.testing.assert_array_equal(given, 2 * X)
+    np.testing.assert_array_equal(f(X), 2 * X)
+    with pytest.raises(ArgumentTypeError, match=r"^'twice' is given its outputs twice"):
+        f(X, given, out=given)
+
+
+def test_bools_hold_bools_alone() -> None:
+    def sums(x: Any, total: Any) -> None:
+        for value in x:
+            total[0] += value
+
+    def is_there(x: Any, value: Any, found: Any) -> None:
+        found[0] = False
+        for k in range(len(x)):
+            if x[k] == value:
+                found[0] = 1
+
+    given = np.zeros(2, bool)
+    with pytest.raises(ArgumentTypeError, match=r"^'sums' stores 'float64' to 'total', and"):
+        vectorize(sums, signature="(n)->()")(X, out=given)
+    vectorize(is_there, signature="(n),()->()")(X, 4, out=given)
+    assert given.tolist() == [False, True]
+
+
+def test_parameters_of_any_name() -> None:
+    def total(_ind: Any, i: Any, n: Any, _kt_n: Any) -> Any:
+        return _ind + 2 * i + 3 * n + 4 * _kt_n
+
+    np.testing.assert_array_equal(vectorize(total)(X, 1, 2, 3), X + 20)
