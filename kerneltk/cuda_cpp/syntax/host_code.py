@@ -7,10 +7,10 @@ device code alone takes none of that, and nothing of it runs here: it is blanked
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
+from kerneltk.cuda_cpp.syntax.reachability import Candidate, Member, Span, unreached, words_of
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Scope,
@@ -62,6 +62,9 @@ _HOST_HEADER = re.compile(
     r"|numa\.h|dirent\.h|dlfcn\.h|sys/(?!time|types|stat|resource)\w+\.h|netinet/.*|arpa/.*"
     r"|immintrin\.h|x86intrin\.h|emmintrin\.h|xmmintrin\.h|tbb/.*|hip/.*|zlib\.h|png\.h|jpeglib\.h"
 )
+_HOST_NAMESPACE = re.compile(
+    r"using\s+namespace\s+(?:at|torch|c10|py|pybind11|boost|cv|nlohmann|testing|benchmark|Eigen)\b"
+)
 _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
     r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
@@ -80,8 +83,10 @@ _HEAD_WORDS = _BUILTIN_TYPES | {
     "restrict", "__restrict__", "__restrict", "thread_local",
 }  # fmt: skip
 _MAY_NAME_HOST = frozenset(
-    ("type_definition", "alias_declaration", "using_declaration", "expression_statement")
-)
+    ("type_definition", "alias_declaration", "using_declaration", "expression_statement",
+     "namespace_alias_definition", "static_assert_declaration")
+)  # fmt: skip
+_CONSTEXPR = re.compile(r"\bconst(?:expr|eval)\b")
 
 
 def _is_host_source(source: str) -> bool:
@@ -114,21 +119,18 @@ class HostCode:
     ----------
     functions : dict of (int, int)
         The characters of each function at namespace scope.
-    spans : dict of (int, int)
-        The characters of all that is left out.
-    classes : set of str
-        The names of its classes.
-    prototypes : dict of (int, int) to str
-        The characters of each prototype without an annotation, and its name.
+    spans : dict of (int, int) to str
+        The characters of all that is left out, and the name that it declares; empty for none.
+    candidates : dict of (int, int) to Candidate
+        What goes if device code does not refer to it.
     """
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
-        self.functions: dict[tuple[int, int], None] = {}
-        self.spans: dict[tuple[int, int], None] = {}
-        self.classes: set[str] = set()
-        self.prototypes: dict[tuple[int, int], str] = {}
-        self._macro_words: set[str] = set()
+        self.functions: dict[Span, None] = {}
+        self.spans: dict[Span, str] = {}
+        self.candidates: dict[Span, Candidate] = {}
+        self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
 
     def is_in_function(self, offset: int) -> bool:
@@ -142,34 +144,25 @@ class HostCode:
             found = _MACRO.match(directive.argument) if directive.name == "define" else None
             if found is None:
                 continue
-            self._macro_words.update(re.findall(r"\w+", found[3]))
+            known = self._macro_words.get(found[1], frozenset())
+            self._macro_words[found[1]] = known | words_of(found[3])
             is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
             is_host = is_instantiation or _is_host_source(found[3])
             if found[2] and is_host and not _ANNOTATED.search(found[3]):
                 names.append(found[1])
         return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
 
-    def leave_out_prototypes(self) -> None:
-        """Leave out the prototypes of functions that only code of the host calls."""
-        names = set(self.prototypes.values())
-        spans = sorted((*self.spans, *self.prototypes))
-        starts = [start for start, _ in spans]
-        used = names & self._macro_words
-        for word in re.finditer(r"\b[A-Za-z_]\w*", self.prepared.plain) if names else ():
-            if word[0] in names and word[0] not in used:
-                offset = self.prepared.start_of(word.start())
-                index = bisect_left(starts, offset + 1)
-                if not any(offset < end for _, end in spans[max(index - 8, 0) : index]):
-                    used.add(word[0])
-        self.spans.update(
-            (span, None) for span, name in self.prototypes.items() if name not in used
-        )
+    def leave_out_unreached(self) -> None:
+        """Leave out what device code does not refer to."""
+        code, candidates = self.prepared.code, self.candidates.values()
+        for span in unreached(code, candidates, self.spans, self._macro_words):
+            self.spans.setdefault(span, "")
 
     def read_header(self, name: str, start: int, end: int) -> bool:
         """Leave out an include of a header that only the host has a use for; False for another."""
         is_host = _HOST_HEADER.fullmatch(name) is not None or self._is_unused_library(name)
         if is_host:
-            self.spans[start, end] = None
+            self.spans[start, end] = ""
         return is_host
 
     def _is_unused_library(self, header: str) -> bool:
@@ -201,16 +194,23 @@ class HostReader:
         name_node = declared_name(declarator)
         if name_node is None:
             return
-        name = self.tree.slice(name_node)
+        name = _last_name(self.tree.slice(name_node))
+        span = self.tree.span(node, scope)
         if self._is_host_function(node, name_node, start):
-            span = self.tree.span(node, scope)
-            self.host.spans[span] = None
+            self.host.spans[span] = name
             if scope.template is None:
                 self.host.functions[span] = None
-        elif name.partition("::")[0] in self.host.classes or (
-            _is_host_source(self.tree.plain[start : node.end_byte])
-        ):
-            self._leave_out(node, scope)
+        elif _is_host_source(self.tree.plain[start : node.end_byte]):
+            self.host.spans[span] = name
+        else:
+            self._offer_function(name_node, span, start)
+
+    def _offer_function(self, name: Node, span: Span, start: int) -> None:
+        """Leave out a function, unless device code may call it and does."""
+        head = self.tree.plain[start : name.start_byte]
+        if not (_CONSTEXPR.search(head) or has_unknown_macro(head)):
+            names = frozenset((_last_name(self.tree.slice(name)),))
+            self.host.candidates[span] = Candidate(span, names, False, is_function=True)
 
     def _is_host_function(self, node: Node, name: Node, start: int) -> bool:
         """Return whether a function without an annotation, that is no template, is the host's."""
@@ -218,7 +218,7 @@ class HostReader:
         if spelled == "main":
             return True
         head = self.tree.plain[start : name.start_byte]
-        if name.type == "qualified_identifier" or re.search(r"\bconst(?:expr|eval)\b", head):
+        if name.type == "qualified_identifier" or _CONSTEXPR.search(head):
             return False
         if node.child_by_field_name("type") is None and name.type == "identifier":
             # `KERNEL(name) {` may be a macro of an included file as well.
@@ -226,38 +226,64 @@ class HostReader:
         return not has_unknown_macro(head)
 
     def _leave_out(self, node: Node, scope: Scope) -> None:
-        self.host.spans[self.tree.span(node, scope)] = None
+        self.host.spans[self.tree.span(node, scope)] = ""
 
     def read_instantiation(self, node: Node, scope: Scope) -> None:
-        """Leave out an explicit instantiation of a function: name expressions ask for kernels, and
-        what they call is instantiated anyway.
+        """Leave out an explicit instantiation: name expressions ask for kernels, and what they
+        need is instantiated anyway.
         """
-        if function_declarator(node) is not None:
-            self._leave_out(node, scope)
+        self._leave_out(node, scope)
 
     def read_class(self, node: Node, scope: Scope) -> None:
         """Leave out a class of the host, or the members that only the host can call."""
         body = node.child_by_field_name("body")
-        if body is None:
+        name_node = node.child_by_field_name("name")
+        if body is None or name_node is None:
             return
         names_host = _is_host_source(self.tree.plain[node.start_byte : node.end_byte])
-        words = self.tree.words_between(node.start_byte, node.end_byte)
-        if names_host and not words:
-            name = node.child_by_field_name("name")
-            if name is not None:
-                self.host.classes.add(self.tree.slice(name))
-            self._leave_out(node, scope)
-            return
-        if not names_host and not any(word.name == "__host__" for word in words):
-            return
+        is_device = bool(self.tree.words_between(node.start_byte, node.end_byte))
+        members: list[Member] = []
         for member in body.named_children:
-            found = self.tree.words_between(self.tree.head_start(member), member.end_byte)
-            names = {word.name for word in found}
-            if names.isdisjoint(("__device__", "__global__")) and (
-                "__host__" in names
-                or _is_host_source(self.tree.plain[member.start_byte : member.end_byte])
+            found = self._member(member)
+            if found is None:
+                continue
+            members.append(found)
+            annotated = self.tree.words_between(self.tree.head_start(member), member.end_byte)
+            if found.is_function and (
+                any(word.name == "__host__" for word in annotated)
+                or (is_device and found.names_host)
             ):
-                self._leave_out(member, Scope())
+                self.host.spans[found.span] = ""
+        span = self.tree.span(node, scope)
+        names = frozenset((_last_name(self.tree.slice(name_node)),))
+        self.host.candidates[span] = Candidate(
+            span, names, names_host and not is_device, members=members
+        )
+
+    def _member(self, node: Node) -> Member | None:
+        """Return a member of a class; None for a function that device code may call."""
+        start = self.tree.head_start(node)
+        source = self.tree.plain[start : node.end_byte]
+        names_host = _is_host_source(source)
+        declarator = node.child_by_field_name("declarator")
+        name_node = None if declarator is None else declared_name(declarator)
+        name = "" if name_node is None else self.tree.slice(name_node)
+        inner = node
+        if node.type in ("template_declaration", "friend_declaration"):
+            inner = next((c for c in node.named_children if function_declarator(c)), node)
+        is_function = function_declarator(inner) is not None
+        if is_function:
+            declarator = function_declarator(inner)
+            head = source if declarator is None else self.tree.plain[start : declarator.start_byte]
+            words = {word.name for word in self.tree.words_between(start, node.end_byte)}
+            if words & {"__device__", "__global__"} or _CONSTEXPR.search(head):
+                return None
+            if not names_host and has_unknown_macro(head):
+                return None
+        elif node.type not in ("field_declaration", "declaration"):
+            return None
+        span = self.tree.prepared.start_of(start), self.tree.prepared.end_of(node.end_byte)
+        return Member(span, name, is_function, names_host)
 
     def read_declaration(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
         """Leave out a prototype or a variable without an annotation: the host's.
@@ -268,7 +294,9 @@ class HostReader:
         head = self.tree.plain[node.start_byte : declarators[0].start_byte]
         name = declared_name(declarators[0])
         if _is_host_source(source):
-            self._leave_out(node, scope)
+            self.host.spans[self.tree.span(node, scope)] = (
+                "" if name is None else _last_name(self.tree.slice(name))
+            )
         elif (
             name is None
             or re.search(r"\bconst(?:expr|eval|init)\b", head)
@@ -277,13 +305,16 @@ class HostReader:
         ):
             return
         elif name.parent is not None and name.parent.type == "function_declarator":
-            self.host.prototypes[self.tree.span(node, scope)] = self.tree.slice(name)
+            self._offer_function(name, self.tree.span(node, scope), node.start_byte)
         else:
             declared = [self.tree.plain[d.start_byte : d.end_byte] for d in declarators]
             pointers = [d for d in declared if d.startswith("*")]
             is_const = all(re.match(r"(?:\*\s*)+const\b", d) for d in pointers)
+            span, spelled = self.tree.span(node, scope), _last_name(self.tree.slice(name))
             if scope.template is None and not (is_const and (pointers or "const" in head)):
-                self._leave_out(node, scope)
+                self.host.spans[span] = spelled
+            else:
+                self.host.candidates[span] = Candidate(span, frozenset((spelled,)), False)
 
     def read_macros(self) -> None:
         """Leave out, at namespace scope, uses of macros that stand for code of the host."""
@@ -300,11 +331,28 @@ class HostReader:
                 behind = re.compile(r"[ \t]*;").match(self.tree.plain, end)
                 end = behind.end() if behind else end
                 span = self.tree.prepared.start_of(use.start(1)), self.tree.prepared.end_of(end)
-                self.host.spans[span] = None
+                self.host.spans[span] = ""
 
     def read_names(self, node: Node, scope: Scope) -> None:
         """Leave out a typedef, an alias or a statement that names what the host alone has."""
-        if node.type in _MAY_NAME_HOST and _is_host_source(
-            self.tree.plain[node.start_byte : node.end_byte]
-        ):
-            self._leave_out(node, scope)
+        if node.type not in _MAY_NAME_HOST:
+            return
+        source = self.tree.plain[node.start_byte : node.end_byte]
+        names_host = _is_host_source(source) or _HOST_NAMESPACE.match(source) is not None
+        declarators = node.children_by_field_name("declarator") or (
+            node.children_by_field_name("name")
+        )
+        found = [declared_name(declarator) for declarator in declarators]
+        names = frozenset(_last_name(self.tree.slice(name)) for name in found if name is not None)
+        span = self.tree.span(node, scope)
+        if names:
+            self.host.candidates[span] = Candidate(span, names, names_host)
+        elif names_host:
+            self.host.spans[span] = ""
+
+
+def _last_name(spelled: str) -> str:
+    """Return a name without what it is in, and without template arguments."""
+    return spelled.partition("<")[0].rpartition("::")[2].strip() or (
+        re.sub(r"<[^<>]*>", "", spelled).rpartition("::")[2].strip()
+    )

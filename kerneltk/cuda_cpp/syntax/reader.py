@@ -58,7 +58,7 @@ class _Found:
 
     def summary(self) -> SourceSummary:
         prepared = self.prepared
-        self.host.leave_out_prototypes()
+        self.host.leave_out_unreached()
         includes: list[Include] = []
         for directive in prepared.directives:
             offset = directive.start
