@@ -12,7 +12,7 @@ import warnings
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +20,15 @@ from kerneltk.cache.fingerprint import named_in_options
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
+from kerneltk.core.lexer import foreign_headers
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
-from kerneltk.cuda_cpp.options import bytes_of, without_directives
+from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
 from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.cached import has_volatile, read_source, with_meetings
+from kerneltk.cuda_cpp.syntax.host_code import is_host_library
+from kerneltk.cuda_cpp.syntax.nvrtc_dialect import for_nvrtc, has_designated_initializers
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -49,9 +52,22 @@ _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
 _SHIMS = (str(_HOST_INCLUDES), str(INCLUDE_DIRECTORY / "nvrtc"))
 
 
+# Libraries of headers for device code: the compiler finds them by itself.
+_DEVICE_LIBRARIES = ("cub", "thrust", "cuda", "nv", "cutlass", "cute", "cooperative_groups", "crt")
+# What brings CUDA's own definition of uint64_t for NVRTC.
+_CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
+
+
+@cache
 def _has_stand_in(name: str) -> bool:
-    """Whether the package has a header of that name in the place of CUDA's."""
+    """Whether the package has a header of that name in the place of CUDA's or the C++ library's."""
     return any(os.path.isfile(os.path.join(directory, name)) for directory in _SHIMS)
+
+
+@cache
+def _is_of_toolkit(directory: str) -> bool:
+    """Whether a directory has the headers of CUDA's toolkit."""
+    return os.path.isfile(os.path.join(directory, "cuda_runtime.h"))
 
 
 def plain_name(expression: str) -> str:
@@ -131,13 +147,13 @@ class RawSource:
 
     def _path_of(self, source: RawSource, name: str, is_quoted: bool) -> str | None:
         """Return the path of a header that is the user's own: beside the file, or found by its
-        name in quotes in a directory that the options name.
+        name in a directory that the options name, in angle brackets for files only.
         """
-        if not is_quoted:
+        if not is_quoted and not self.has_host_code:
             return None
-        asked = source.directory, name
+        asked = source.directory if is_quoted else "", name
         if asked not in self._paths:
-            self._paths[asked] = self._find_path(source, name)
+            self._paths[asked] = self._find_path(*asked, is_quoted)
         return self._paths[asked]
 
     @cached_property
@@ -145,12 +161,21 @@ class RawSource:
         """The user's own headers, by directory and name; they stay as they were found."""
         return {}
 
-    def _find_path(self, source: RawSource, name: str) -> str | None:
-        if _has_stand_in(name):
+    def _find_path(self, directory: str, name: str, is_quoted: bool) -> str | None:
+        own: list[str] = []
+        if is_quoted:
+            own = [path for path in (directory, self.directory) if path] or [os.getcwd()]
+        if os.path.isfile(os.path.join(_HOST_INCLUDES, name)):
             return None
-        own = [path for path in (source.directory, self.directory) if path] or [os.getcwd()]
-        for directory in (*own, *named_in_options(self.options)[0]):
-            path = os.path.normpath(os.path.join(directory, name))
+        named = [path for path in named_in_options(self.options)[0] if not _is_of_toolkit(path)]
+        if not is_quoted and (
+            name.partition("/")[0] in _DEVICE_LIBRARIES or is_host_library(name, by_folder=True)
+        ):
+            named = []
+        if _has_stand_in(name):
+            named = []  # the C++ library's, unless it is beside the file
+        for place in (*own, *named):
+            path = os.path.normpath(os.path.join(place, name))
             if os.path.isfile(path):
                 return path
         return None
@@ -201,9 +226,20 @@ class RawSource:
         """The source as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
+        return blank_host_code(*self._device_summary).removeprefix(_BYTE_ORDER_MARK)
+
+    @cached_property
+    def _device_summary(self) -> tuple[str, SourceSummary]:
+        """The source with its headers, and what it declares."""
         source = with_headers(self, self._find_header)
-        summary = self.summary if source == self.code else read_source(source)
-        return blank_host_code(source, summary).removeprefix(_BYTE_ORDER_MARK)
+        return source, self.summary if source == self.code else read_source(source)
+
+    @cached_property
+    def _nvrtc_source(self) -> str:
+        """The source as NVRTC takes it."""
+        source = self._device_source
+        mark = int(self._device_summary[0].startswith(_BYTE_ORDER_MARK))
+        return for_nvrtc(source, (start - mark for start in self._device_summary[1].constants))
 
     @cached_property
     def _host_source(self) -> str:
@@ -246,6 +282,8 @@ class RawSource:
             for include in source.summary.includes if directories else ():
                 if include.is_quoted or _has_stand_in(include.name):
                     continue
+                if self._path_of(source, include.name, False) is not None:
+                    continue
                 paths = [Path(directory, include.name) for directory in directories]
                 path = next((path for path in paths if path.is_file()), None)
                 if path is not None and has_volatile(read_file(path).code):
@@ -277,11 +315,16 @@ class RawSource:
             lines.append(request.guarded(number, offer + request.reflection(symbol)))
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
+        body = self.code if by_nvcc else self._device_source
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
+            if not any(name.startswith(_CUDA_STD) for name in foreign_headers(body)):
+                head.append("#define KERNELTK_LP64")
             head.append("#include <_kt_implicit.h>")
-        body = self.code if by_nvcc else self._device_source
+            body = self._nvrtc_source
+            if has_designated_initializers(body) and not names_standard(options):
+                options += ("--std=c++20",)
         return TranslationUnit(
             backend.name,
             self._assembled(head, self.name, body, lines),

@@ -7,7 +7,7 @@ device code alone takes none of that, and nothing of it runs here: it is blanked
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
 from kerneltk.cuda_cpp.syntax.reachability import Candidate, Member, Span, unreached, words_of
@@ -51,16 +51,24 @@ _HOST_SOURCE = re.compile(
     r"|\b(?:fprintf|fopen|fclose|fread|fwrite|fscanf|sscanf|scanf|fgets|fputs|puts|exit|abort"
     r"|getenv|srand|rand|gettimeofday|clock_gettime|atoi|atof|calloc|realloc|perror|fflush"
     r"|sprintf|snprintf|system|usleep|sleep|strcmp|strncmp|strlen|strdup|strtol)\s*\("
-    r"|\bFILE\s*\*|\b(?:cout|cerr|cin)\b"
+    r"|\bFILE\s*\*|\b(?:cout|cerr|cin)\b|\b(?:[io]|io|[io]?f|[io]?string)stream\s*&"
+)
+_HOST_LIBRARY = re.compile(
+    r"(?:torch|ATen|c10|c10d|THC|TH|caffe2|pybind11|boost|opencv2?|gtest|gmock|benchmark|nvtx3|nlohmann|fmt"
+    r"|Eigen|unsupported|google|gflags|glog|absl|mpi|openssl|openacc|GL|GLES\d?|EGL|GLFW|glad|vulkan|glm|SDL2?"
+    r"|X11|tbb|oneapi|hip|rocm|hdf5|cereal|spdlog|mkl|cblas|lapacke|hwloc|omp|tensorflow|mxnet|paddle"
+    r"|folly|rapidjson|yaml-cpp|range|netinet|arpa|net|linux|asm|readline|curses|jni|mex)/.*"
 )
 _HOST_HEADER = re.compile(
-    r"(?:torch|ATen|c10|c10d|pybind11|boost|opencv2?|gtest|gmock|benchmark|nvtx3|nlohmann|fmt|Eigen"
-    r"|google|absl|mpi|openssl|GL|GLFW|glm|SDL2?|X11)/.*"
-    r"|(?:cublas|cusparse|cusolver|cufft|cudnn|nccl|nvml|nvToolsExt|nvrtc|nvjpeg|npp)\w*\.h"
-    r"|curand\.h|cuda_profiler_api\.h|cudaProfiler\.h|cuda_gl_interop\.h|cuda_egl_interop\.h"
-    r"|helper_\w+\.h|exception\.h|cutil\w*\.h|shrUtils\.h|sdkHelper\.h|mpi\.h|Python\.h|windows\.h"
-    r"|numa\.h|dirent\.h|dlfcn\.h|sys/(?!time|types|stat|resource)\w+\.h|netinet/.*|arpa/.*"
-    r"|immintrin\.h|x86intrin\.h|emmintrin\.h|xmmintrin\.h|tbb/.*|hip/.*|zlib\.h|png\.h|jpeglib\.h"
+    r"(?:nvml|nvToolsExt|nvrtc|nvjpeg|npp|nvJitLink|nvshmemx?host|cusolverMg|cuda(?:EGL|GL|VDPAU|ProfilerT)|nvsci"
+    r"|nvmedia|nvbuf|NvInfer|NvOnnx|Nv[A-Z])\w*\.h(?:pp)?"
+    r"|cuda_profiler_api\.h|cudaProfiler\.h|cuda_(?:gl|egl|vdpau|d3d\w*)_interop\.h"
+    r"|helper_\w+\.h|exception\.h|cutil\w*\.h|shrUtils\.h|sdkHelper\.h|mpi\w*\.h|Python\.h|windows\.h"
+    r"|(?:D3D|d3d|dxgi|DirectX)\w*\.h|wrl\.h|io\.h|direct\.h|conio\.h|process\.h|winsock\w*\.h|tchar\.h"
+    r"|zlib\.h|png\.h|jpeglib\.h|tiff\w*\.h|hdf5\w*\.h|cblas\w*\.h|lapacke\w*\.h|mkl\w*\.h|mex\.h|matrix\.h"
+    r"|gsl_\w+\.h|fftw3\w*\.h|likwid\w*\.h|papi\w*\.h|openacc\.h|nccl\w*\.h|cudnn\w*\.h|numa\w*\.h|ncurses\.h"
+    r"|cufile\w*\.h|cupti\w*\.h|cutensor\w*\.h|cusparseLt\w*\.h|cudss\w*\.h|hip_\w+\.h|json\.hpp|stb_\w+\.h"
+    r"|conio\.h|Windows\.h|vtk\w*\.h|freeimage\.h|FreeImage\.h|GLFW\w*\.h|glut\.h|glew\.h"
 )
 _HOST_NAMESPACE = re.compile(
     r"using\s+namespace\s+(?:at|torch|c10|py|pybind11|boost|cv|nlohmann|testing|benchmark|Eigen)\b"
@@ -86,6 +94,7 @@ _MAY_NAME_HOST = frozenset(
     ("type_definition", "alias_declaration", "using_declaration", "expression_statement",
      "namespace_alias_definition", "static_assert_declaration")
 )  # fmt: skip
+_FLOATING = re.compile(r"\s*(?:static\s+|inline\s+)*(const)\s+(?:float|double)\s*")
 _CONSTEXPR = re.compile(r"\bconst(?:expr|eval)\b")
 
 
@@ -100,6 +109,19 @@ def _is_host_source(source: str) -> bool:
     return _HOST_SOURCE.search(source) is not None
 
 
+def is_host_library(header: str, *, by_folder: bool = False) -> bool:
+    """Return whether a header's name is one of a library that only the host has a use for; with
+    `by_folder`, whether the folder in its name says so.
+
+    Examples
+    --------
+    >>> is_host_library("torch/extension.h"), is_host_library("cooperative_groups.h")
+    (True, False)
+    """
+    found = _HOST_LIBRARY.fullmatch(header)
+    return found is not None or (not by_folder and _HOST_HEADER.fullmatch(header) is not None)
+
+
 def has_unknown_macro(head: str) -> bool:
     """Return whether more stands before a function's name than attributes and one type: a macro,
     which may say where the function runs.
@@ -110,6 +132,14 @@ def has_unknown_macro(head: str) -> bool:
     names = re.findall(r"[\w:]+", re.sub(r"\s*::\s*", "::", head))
     builtin = any(name in _BUILTIN_TYPES for name in names)
     return sum(name not in _HEAD_WORDS for name in names) + builtin > 1
+
+
+class Constant(NamedTuple):
+    """A floating constant at namespace scope."""
+
+    start: int  # the first character of its ``const``
+    span: Span
+    words: frozenset[str]  # of its initializer
 
 
 class HostCode:
@@ -123,6 +153,8 @@ class HostCode:
         The characters of all that is left out, and the name that it declares; empty for none.
     candidates : dict of (int, int) to Candidate
         What goes if device code does not refer to it.
+    constants : dict of str to Constant
+        Floating constants with an initializer, by their names.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -130,6 +162,7 @@ class HostCode:
         self.functions: dict[Span, None] = {}
         self.spans: dict[Span, str] = {}
         self.candidates: dict[Span, Candidate] = {}
+        self.constants: dict[str, Constant] = {}
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
 
@@ -158,9 +191,20 @@ class HostCode:
         for span in unreached(code, candidates, self.spans, self._macro_words):
             self.spans.setdefault(span, "")
 
+    def computed_constants(self) -> tuple[int, ...]:
+        """Return where the ``const`` of each constant is whose initializer names no more than other
+        such constants and macros.
+        """
+        known = dict(self.constants)
+        allowed = {"float", "double", "f", "F", "int", *self._macro_words}
+        while wrong := [n for n, c in known.items() if not c.words <= {*known, *allowed}]:
+            for name in wrong:
+                del known[name]
+        return tuple(sorted(c.start for c in known.values() if c.span not in self.spans))
+
     def read_header(self, name: str, start: int, end: int) -> bool:
         """Leave out an include of a header that only the host has a use for; False for another."""
-        is_host = _HOST_HEADER.fullmatch(name) is not None or self._is_unused_library(name)
+        is_host = is_host_library(name) or self._is_unused_library(name)
         if is_host:
             self.spans[start, end] = ""
         return is_host
@@ -255,7 +299,9 @@ class HostReader:
             ):
                 self.host.spans[found.span] = ""
         span = self.tree.span(node, scope)
-        names = frozenset((_last_name(self.tree.slice(name_node)),))
+        # A specialization is named as what it specializes.
+        is_own = name_node.type == "type_identifier"
+        names = frozenset((self.tree.slice(name_node),)) if is_own else frozenset[str]()
         self.host.candidates[span] = Candidate(
             span, names, names_host and not is_device, members=members
         )
@@ -315,6 +361,11 @@ class HostReader:
                 self.host.spans[span] = spelled
             else:
                 self.host.candidates[span] = Candidate(span, frozenset((spelled,)), False)
+                found = _FLOATING.fullmatch(head)
+                if found is not None and len(declarators) == 1 and "=" in source:
+                    start = self.tree.prepared.start_of(node.start_byte + found.start(1))
+                    words = words_of(source[source.index("=") :])
+                    self.host.constants[spelled] = Constant(start, span, words)
 
     def read_macros(self) -> None:
         """Leave out, at namespace scope, uses of macros that stand for code of the host."""

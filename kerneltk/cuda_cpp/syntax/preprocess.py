@@ -27,6 +27,9 @@ _NOISE = re.compile(
 )
 _VISIBLE = re.compile(r"[^\s]")
 _COMMENT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LITERAL = re.compile(
+    r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
 _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
@@ -241,6 +244,30 @@ def _blank_spans(source: str, spans: Iterable[tuple[int, int]]) -> str:
             parts += source[position:start], _blank(source[start:end])
             position = end
     return "".join((*parts, source[position:])) if parts else source
+
+
+def blank_noise(source: str, *, directives: bool = True) -> str:
+    """Return a source with blanks for comments and the contents of literals, character for
+    character; for directives too, unless they are to stay.
+    """
+
+    def replace(found: re.Match[str]) -> str:
+        content = found[0]
+        if found.lastgroup == "directive":
+            return _blank(content) if directives else _LITERAL.sub(_masked, content)
+        if found.lastgroup == "number":
+            return content
+        return _masked(found) if found.lastgroup != "comment" else _blank(content)
+
+    return _NOISE.sub(replace, source)
+
+
+def _masked(found: re.Match[str]) -> str:
+    """Blanks for a comment; for a literal, its quotes and blanks between them."""
+    content = found[0]
+    if content.startswith("/") or len(content) < 2:
+        return _blank(content)
+    return content[0] + _blank(content[1:-1]) + content[-1]
 
 
 def _read_noise(source: str) -> tuple[str, list[tuple[int, int]], list[Directive]]:

@@ -88,6 +88,7 @@ class _Found:
             ),
             includes=tuple(includes),
             host_code=tuple(sorted(self.host.spans)),
+            constants=self.host.computed_constants(),
         )
 
 
