@@ -11,7 +11,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,6 +121,8 @@ class RawSource:
     # Whether functions that run on the host may stand in the source, which are left out.
     has_host_code: bool = False
     links: tuple[LinkInput, ...] = ()  # object code for GPUs that the source is linked with
+    # Whether what device code does not refer to is compiled, since a template's arguments name it.
+    keeps_spare: bool = False
 
     @cached_property
     def summary(self) -> SourceSummary:
@@ -226,7 +228,9 @@ class RawSource:
         """The source as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
-        return blank_host_code(*self._device_summary).removeprefix(_BYTE_ORDER_MARK)
+        source, summary = self._device_summary
+        blanked = blank_host_code(source, summary, keeps_spare=self.keeps_spare)
+        return blanked.removeprefix(_BYTE_ORDER_MARK)
 
     @cached_property
     def _device_summary(self) -> tuple[str, SourceSummary]:
@@ -297,6 +301,8 @@ class RawSource:
 
     def unit(self, backend: Capabilities, requests: Sequence[Request]) -> TranslationUnit:
         """Return the translation unit that offers what is requested."""
+        if self.has_host_code and not self.keeps_spare and self._names_spare(requests):
+            return replace(self, keeps_spare=True).unit(backend, requests)
         if backend.emulates_cuda:
             return self._host_unit(backend.name, requests)
         # Object codes that are linked to one another must not share a name.
@@ -338,6 +344,13 @@ class RawSource:
             compiler="nvcc" if by_nvcc else "nvrtc",
             links=self.links,
         )
+
+    def _names_spare(self, requests: Sequence[Request]) -> bool:
+        """Return whether template arguments name what the source itself does not refer to."""
+        asked = " ".join(r.expression for r in requests if "<" in r.expression)
+        words = frozenset(re.findall(r"\w+", asked))
+        spare = self._device_summary[1].spare if words else ()
+        return any(not words.isdisjoint(names) for _, _, names in spare)
 
     def _host_unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
         if self.links:

@@ -13,13 +13,15 @@ _CONDITIONAL = re.compile(
 )
 
 
-def blank_host_code(source: str, summary: SourceSummary) -> str:
+def blank_host_code(source: str, summary: SourceSummary, *, keeps_spare: bool = True) -> str:
     r"""Return a source with blanks for code that only the host has a use for; lines stay.
 
     Parameters
     ----------
     summary : SourceSummary
         What :func:`read_source` returned for this very source.
+    keeps_spare : bool
+        Whether what device code does not refer to, but could be a template's argument, stays.
 
     Examples
     --------
@@ -30,7 +32,8 @@ def blank_host_code(source: str, summary: SourceSummary) -> str:
     """
     parts: list[str] = []
     position = 0
-    for start, end in summary.host_code:
+    spare = () if keeps_spare else [(start, end) for start, end, _ in summary.spare]
+    for start, end in sorted((*summary.host_code, *spare)):
         if end > max(start, position):
             start = max(start, position)
             parts += source[position:start], _blanked(source[start:end])

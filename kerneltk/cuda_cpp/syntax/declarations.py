@@ -117,6 +117,9 @@ class SourceSummary(NamedTuple):
     host_code: tuple[tuple[int, int], ...] = ()
     # Where the ``const`` of floating constants is that are computed when they are compiled.
     constants: tuple[int, ...] = ()
+    # The characters of declarations, and their names, that device code does not refer to. They may
+    # be the arguments of templates.
+    spare: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
 
     @property
     def quoted_includes(self) -> tuple[str, ...]:
@@ -128,7 +131,9 @@ class SourceSummary(NamedTuple):
         """Return what has these fields, its tuples and records as sequences. Raises TypeError or
         ValueError where nothing of this kind has them.
         """
-        kernels, symbols, shared, functions, unsupported, includes, host_code, constants = fields
+        kernels, symbols, shared, functions, unsupported, includes, host_code, constants, spare = (
+            fields
+        )
         return cls(
             tuple(
                 DeclaredKernel(
@@ -152,6 +157,7 @@ class SourceSummary(NamedTuple):
             _all(Include, includes),
             tuple((start, end) for start, end in host_code),
             tuple(map(int, constants)),
+            tuple((start, end, tuple(names)) for start, end, names in spare),
         )
 
 

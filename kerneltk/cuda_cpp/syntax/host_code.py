@@ -70,9 +70,13 @@ _HOST_HEADER = re.compile(
     r"|cufile\w*\.h|cupti\w*\.h|cutensor\w*\.h|cusparseLt\w*\.h|cudss\w*\.h|hip_\w+\.h|json\.hpp|stb_\w+\.h"
     r"|conio\.h|Windows\.h|vtk\w*\.h|freeimage\.h|FreeImage\.h|GLFW\w*\.h|glut\.h|glew\.h"
 )
-_HOST_NAMESPACE = re.compile(
-    r"using\s+namespace\s+(?:at|torch|c10|py|pybind11|boost|cv|nlohmann|testing|benchmark|Eigen)\b"
-)
+_NAMESPACE = re.compile(r"\bnamespace\s+([\w:]+)")
+_USED_NAMESPACE = re.compile(r"using\s+namespace\s+(?:::\s*)?(\w+)")
+# Of libraries for device code, whose headers are not read.
+_KNOWN_NAMESPACES = frozenset(
+    ("std", "cooperative_groups", "nvcuda", "wmma", "cuda", "cub", "thrust", "cutlass", "cute",
+     "nv", "__gnu_cxx", "literals", "placeholders")
+)  # fmt: skip
 _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
     r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
@@ -153,6 +157,8 @@ class HostCode:
         The characters of all that is left out, and the name that it declares; empty for none.
     candidates : dict of (int, int) to Candidate
         What goes if device code does not refer to it.
+    spare : dict of (int, int) to frozenset of str
+        The characters of what else device code does not refer to, and what it declares.
     constants : dict of str to Constant
         Floating constants with an initializer, by their names.
     """
@@ -163,8 +169,14 @@ class HostCode:
         self.spans: dict[Span, str] = {}
         self.candidates: dict[Span, Candidate] = {}
         self.constants: dict[str, Constant] = {}
+        self.spare: dict[Span, frozenset[str]] = {}
+        self._namespaces = frozenset(_NAMESPACE.findall(prepared.code)) | _KNOWN_NAMESPACES
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
+
+    def declares_namespace(self, name: str) -> bool:
+        """Return whether the source has a namespace, or a library for device code has it."""
+        return any(name in known.split("::") for known in self._namespaces)
 
     def is_in_function(self, offset: int) -> bool:
         """Return whether a character of the source is in a function of the host."""
@@ -188,7 +200,8 @@ class HostCode:
     def leave_out_unreached(self) -> None:
         """Leave out what device code does not refer to."""
         code, candidates = self.prepared.code, self.candidates.values()
-        for span in unreached(code, candidates, self.spans, self._macro_words):
+        spans, self.spare = unreached(code, candidates, self.spans, self._macro_words)
+        for span in spans:
             self.spans.setdefault(span, "")
 
     def computed_constants(self) -> tuple[int, ...]:
@@ -389,7 +402,7 @@ class HostReader:
         if node.type not in _MAY_NAME_HOST:
             return
         source = self.tree.plain[node.start_byte : node.end_byte]
-        names_host = _is_host_source(source) or _HOST_NAMESPACE.match(source) is not None
+        names_host = _is_host_source(source) or self._is_unknown_namespace(source)
         declarators = node.children_by_field_name("declarator") or (
             node.children_by_field_name("name")
         )
@@ -400,6 +413,11 @@ class HostReader:
             self.host.candidates[span] = Candidate(span, names, names_host)
         elif names_host:
             self.host.spans[span] = ""
+
+    def _is_unknown_namespace(self, source: str) -> bool:
+        """Return whether a statement uses a namespace that nothing declares which is left."""
+        found = _USED_NAMESPACE.match(source)
+        return found is not None and not self.host.declares_namespace(found[1])
 
 
 def _last_name(spelled: str) -> str:

@@ -99,9 +99,10 @@ def unreached(
     candidates: Iterable[Candidate],
     left_out: Mapping[Span, str],
     macros: Mapping[str, frozenset[str]],
-) -> set[Span]:
-    """Return the characters of all candidates, and of members of others, that device code has no
-    use for.
+) -> tuple[set[Span], dict[Span, frozenset[str]]]:
+    """Return the characters of candidates, and of members of others, that only the host has a use
+    for; and with their names the other candidates that device code does not refer to, which may be
+    arguments of templates still.
 
     What names something that only the host has goes where device code does not refer to it, and so
     does what mentions that. Functions go also where nothing refers to them that is left. Of classes
@@ -139,6 +140,7 @@ def unreached(
             if (n not in source.reached or found.is_function)
             and _mentions(source.words[n], gone, found)
         )
+    direct = set(source.reached)
     kept = [n for n, found in enumerate(every) if n not in dropped and not found.is_function]
     for number in kept:
         source.reached.add(number)
@@ -147,7 +149,12 @@ def unreached(
     spans = {every[number].span for number in dropped}
     for number in kept:
         spans.update(_members_of_the_host(code, every[number], gone))
-    return spans
+    spare = {
+        found.span: found.names
+        for n, found in enumerate(every)
+        if n not in direct and n not in dropped
+    }
+    return spans, spare
 
 
 def _mentions(words: frozenset[str], gone: set[str], found: Candidate) -> bool:

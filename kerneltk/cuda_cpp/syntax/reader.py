@@ -89,6 +89,7 @@ class _Found:
             includes=tuple(includes),
             host_code=tuple(sorted(self.host.spans)),
             constants=self.host.computed_constants(),
+            spare=tuple((*s, tuple(sorted(n))) for s, n in sorted(self.host.spare.items())),
         )
 
 
