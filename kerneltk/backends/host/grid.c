@@ -97,6 +97,8 @@ static int has_key;
 static struct engine *call_enter(const struct launch_head *head, const struct unit *unit);
 static int call_grid_barrier(struct engine *e, const char *file, int line);
 static void call_assertion(struct engine *e, const char *condition, const char *file, int line);
+static void call_refused(struct engine *e, const char *what, const char *lacking, const char *file,
+                         int line);
 static void call_sleep(struct engine *e, unsigned nanoseconds_);
 static long long call_time(void) { return nanoseconds(); }
 extern const struct memory_calls kt_memory_calls __attribute__((visibility("hidden")));
@@ -117,8 +119,10 @@ static const struct {
     long long (*time)(void);
     const struct memory_calls *memory;
     int (*meet)(struct engine *, unsigned long long, int);
+    void (*refused)(struct engine *, const char *, const char *, const char *, int);
 } calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
-           call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet};
+           call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet,
+           call_refused};
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
@@ -331,6 +335,17 @@ static void call_assertion(struct engine *e, const char *condition, const char *
     if (claim_text(e, KT_TRAP)) {
         append_position(e, l->text, sizeof l->text, 1);
         append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
+    }
+    leave_kernel(e, KT_TRAP);
+}
+
+static void call_refused(struct engine *e, const char *what, const char *lacking, const char *file,
+                         int line) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (claim_text(e, KT_TRAP)) {
+        append_position(e, l->text, sizeof l->text, 1);
+        append(l->text, sizeof l->text, ": %s cannot run on CPU cores, which have no %s (%s:%d)", what,
+               lacking, file, line);
     }
     leave_kernel(e, KT_TRAP);
 }

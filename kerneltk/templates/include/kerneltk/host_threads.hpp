@@ -56,6 +56,7 @@ struct calls {
     long long (*time)();
     const void* memory;  // what checks memory
     int (*meet)(engine*, word position, int stores);
+    void (*refused)(engine*, const char* what, const char* lacking, const char* file, int line);
 };
 
 static thread_local engine* own_engine;
@@ -106,6 +107,13 @@ inline unsigned int thread_rank() {
 
 [[noreturn]] inline void assertion_failed(const char* condition, const char* file, int line) {
     own_engine->runtime->assertion(own_engine, condition, file, line);
+    __builtin_unreachable();
+}
+
+// In place of the body of a function that needs what CPU cores lack.
+[[noreturn]] __attribute__((cold)) inline void refused(const char* what, const char* lacking,
+                                                       const char* file, int line) {
+    own_engine->runtime->refused(own_engine, what, lacking, file, line);
     __builtin_unreachable();
 }
 
