@@ -381,7 +381,10 @@ class RawProgram:
                     if refusals is not None and refusals.add(error, key):
                         self._refuse_all(refusals, error)
                         continue
-                    raise error from None
+                    # Only who has an error needs it.
+                    from kerneltk.cuda_cpp.explanations import explained
+
+                    raise explained(error, self.source) from None
                 overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
                 if overloaded and not self._c_symbols:
                     self._c_symbols = overloaded
