@@ -70,8 +70,8 @@ _HOST_HEADER = re.compile(
     r"|cufile\w*\.h|cupti\w*\.h|cutensor\w*\.h|cusparseLt\w*\.h|cudss\w*\.h|hip_\w+\.h|json\.hpp|stb_\w+\.h"
     r"|conio\.h|Windows\.h|vtk\w*\.h|freeimage\.h|FreeImage\.h|GLFW\w*\.h|glut\.h|glew\.h"
 )
-_NAMESPACE = re.compile(r"\bnamespace\s+([\w:]+)")
-_USED_NAMESPACE = re.compile(r"using\s+namespace\s+(?:::\s*)?(\w+)")
+_NAMESPACE = re.compile(r"(?<!using)\s+namespace\s+([\w:]+)(?!\s*;)")
+_USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:::\s*)?(\w+)")
 # Of libraries for device code, whose headers are not read.
 _KNOWN_NAMESPACES = frozenset(
     ("std", "cooperative_groups", "nvcuda", "wmma", "cuda", "cub", "thrust", "cutlass", "cute",
