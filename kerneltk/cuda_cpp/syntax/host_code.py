@@ -70,7 +70,7 @@ _HOST_HEADER = re.compile(
     r"|cufile\w*\.h|cupti\w*\.h|cutensor\w*\.h|cusparseLt\w*\.h|cudss\w*\.h|hip_\w+\.h|json\.hpp|stb_\w+\.h"
     r"|conio\.h|Windows\.h|vtk\w*\.h|freeimage\.h|FreeImage\.h|GLFW\w*\.h|glut\.h|glew\.h"
 )
-_NAMESPACE = re.compile(r"(?<!using)\s+namespace\s+([\w:]+)(?!\s*;)")
+_NAMESPACE = re.compile(r"(\busing\s+)?\bnamespace\s+([\w:]+)")
 _USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:::\s*)?(\w+)")
 # Of libraries for device code, whose headers are not read.
 _KNOWN_NAMESPACES = frozenset(
@@ -170,7 +170,9 @@ class HostCode:
         self.candidates: dict[Span, Candidate] = {}
         self.constants: dict[str, Constant] = {}
         self.spare: dict[Span, frozenset[str]] = {}
-        self._namespaces = frozenset(_NAMESPACE.findall(prepared.code)) | _KNOWN_NAMESPACES
+        self._namespaces = _KNOWN_NAMESPACES.union(
+            found[2] for found in _NAMESPACE.finditer(prepared.code) if not found[1]
+        )
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
 
