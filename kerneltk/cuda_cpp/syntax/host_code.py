@@ -7,6 +7,7 @@ device code alone takes none of that, and nothing of it runs here: it is blanked
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
@@ -70,6 +71,7 @@ _HOST_HEADER = re.compile(
     r"|cufile\w*\.h|cupti\w*\.h|cutensor\w*\.h|cusparseLt\w*\.h|cudss\w*\.h|hip_\w+\.h|json\.hpp|stb_\w+\.h"
     r"|conio\.h|Windows\.h|vtk\w*\.h|freeimage\.h|FreeImage\.h|GLFW\w*\.h|glut\.h|glew\.h"
 )
+_MOST_BLANK = 10_000  # between a macro's use and what is before it
 _NAMESPACE = re.compile(r"(\busing\s+)?\bnamespace\s+([\w:]+)")
 _USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:::\s*)?(\w+)")
 # Of libraries for device code, whose headers are not read.
@@ -170,11 +172,26 @@ class HostCode:
         self.candidates: dict[Span, Candidate] = {}
         self.constants: dict[str, Constant] = {}
         self.spare: dict[Span, frozenset[str]] = {}
+        # Where what names the host's begins and ends, in `Prepared.plain`.
+        named = [found.span() for found in _HOST_SOURCE.finditer(prepared.plain)]
+        self._named_starts = [start for start, _ in named]
+        self._named_ends = [end for _, end in named]
         self._namespaces = _KNOWN_NAMESPACES.union(
             found[2] for found in _NAMESPACE.finditer(prepared.code) if not found[1]
         )
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
+
+    def is_named(self, plain: str, start: int, end: int) -> bool:
+        """Return whether a piece of a branch names what there is on the host only."""
+        index = bisect_left(self._named_starts, start)
+        while index < len(self._named_starts) and self._named_starts[index] < end:
+            # What is in another branch is blank.
+            at = self._named_starts[index]
+            if self._named_ends[index] <= end and not plain[at].isspace():
+                return True
+            index += 1
+        return False
 
     def declares_namespace(self, name: str) -> bool:
         """Return whether the source has a namespace, or a library for device code has it."""
@@ -248,6 +265,9 @@ class HostReader:
         self.tree = tree
         self.host = host
 
+    def _is_named(self, start: int, end: int) -> bool:
+        return self.host.is_named(self.tree.plain, start, end)
+
     def read_function(self, node: Node, declarator: Node, scope: Scope, start: int) -> None:
         """Leave out a function without an annotation, if it is the host's."""
         name_node = declared_name(declarator)
@@ -259,7 +279,7 @@ class HostReader:
             self.host.spans[span] = name
             if scope.template is None:
                 self.host.functions[span] = None
-        elif _is_host_source(self.tree.plain[start : node.end_byte]):
+        elif self._is_named(start, node.end_byte):
             self.host.spans[span] = name
         else:
             self._offer_function(name_node, span, start)
@@ -299,7 +319,7 @@ class HostReader:
         name_node = node.child_by_field_name("name")
         if body is None or name_node is None:
             return
-        names_host = _is_host_source(self.tree.plain[node.start_byte : node.end_byte])
+        names_host = self._is_named(node.start_byte, node.end_byte)
         is_device = bool(self.tree.words_between(node.start_byte, node.end_byte))
         members: list[Member] = []
         for member in body.named_children:
@@ -325,7 +345,7 @@ class HostReader:
         """Return a member of a class; None for a function that device code may call."""
         start = self.tree.head_start(node)
         source = self.tree.plain[start : node.end_byte]
-        names_host = _is_host_source(source)
+        names_host = self._is_named(start, node.end_byte)
         declarator = node.child_by_field_name("declarator")
         name_node = None if declarator is None else declared_name(declarator)
         name = "" if name_node is None else self.tree.slice(name_node)
@@ -354,7 +374,7 @@ class HostReader:
         source = self.tree.plain[node.start_byte : node.end_byte]
         head = self.tree.plain[node.start_byte : declarators[0].start_byte]
         name = declared_name(declarators[0])
-        if _is_host_source(source):
+        if self._is_named(node.start_byte, node.end_byte):
             self.host.spans[self.tree.span(node, scope)] = (
                 "" if name is None else _last_name(self.tree.slice(name))
             )
@@ -388,7 +408,9 @@ class HostReader:
             return
         for use in self.host.macros.finditer(self.tree.plain):
             end = closing_parenthesis(self.tree.plain, use.end(1))
-            before = self.tree.plain[: use.start(1)].rstrip()[-1:]
+            before = self.tree.plain[max(use.start(1) - _MOST_BLANK, 0) : use.start(1)].rstrip()[
+                -1:
+            ]
             if (
                 end > 0
                 and before in ("", ";", "}", "{", ")")
@@ -404,7 +426,8 @@ class HostReader:
         if node.type not in _MAY_NAME_HOST:
             return
         source = self.tree.plain[node.start_byte : node.end_byte]
-        names_host = _is_host_source(source) or self._is_unknown_namespace(source)
+        names_host = self._is_named(node.start_byte, node.end_byte)
+        names_host = names_host or self._is_unknown_namespace(source)
         declarators = node.children_by_field_name("declarator") or (
             node.children_by_field_name("name")
         )

@@ -1,4 +1,4 @@
-// <curand.h> for NVRTC: the types that declarations beside kernels use. Only code for the host calls
+// <curand.h> for NVRTC where it is not installed: the types that declarations beside kernels use. Only code for the host calls
 // the library.
 #pragma once
 typedef struct curandGenerator_st* curandGenerator_t;
