@@ -67,7 +67,7 @@ _HOST_HEADER = re.compile(
     r"|helper_\w+\.h|exception\.h|cutil\w*\.h|shrUtils\.h|sdkHelper\.h|mpi\w*\.h|Python\.h|windows\.h"
     r"|(?:D3D|d3d|dxgi|DirectX)\w*\.h|wrl\.h|io\.h|direct\.h|conio\.h|process\.h|winsock\w*\.h|tchar\.h"
     r"|zlib\.h|png\.h|jpeglib\.h|tiff\w*\.h|hdf5\w*\.h|cblas\w*\.h|lapacke\w*\.h|mkl\w*\.h|mex\.h|matrix\.h"
-    r"|gsl_\w+\.h|fftw3\w*\.h|likwid\w*\.h|papi\w*\.h|openacc\.h|nccl\w*\.h|cudnn\w*\.h|numa\w*\.h|ncurses\.h"
+    r"|gsl_\w+\.h|fftw3\w*\.h|likwid\w*\.h|papi\w*\.h|openacc\.h|nccl_\w+\.h|cudnn_\w+\.h|numa\w*\.h|ncurses\.h"
     r"|cufile\w*\.h|cupti\w*\.h|cutensor\w*\.h|cusparseLt\w*\.h|cudss\w*\.h|hip_\w+\.h|json\.hpp|stb_\w+\.h"
     r"|conio\.h|Windows\.h|vtk\w*\.h|freeimage\.h|FreeImage\.h|GLFW\w*\.h|glut\.h|glew\.h"
 )
@@ -82,6 +82,9 @@ _KNOWN_NAMESPACES = frozenset(
 _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
     r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
+)
+_TEST_STATEMENT = re.compile(
+    r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
 )
 _ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
 _MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
@@ -382,9 +385,10 @@ class HostReader:
             name is None
             or re.search(r"\bconst(?:expr|eval|init)\b", head)
             or has_unknown_macro(self.tree.plain[node.start_byte : name.start_byte])
-            or any(child.type in CLASSES for child in node.named_children)
         ):
             return
+        elif any(child.type in CLASSES for child in node.named_children):
+            self._offer_variables(node, scope, declarators)
         elif name.parent is not None and name.parent.type == "function_declarator":
             self._offer_function(name, self.tree.span(node, scope), node.start_byte)
         else:
@@ -401,6 +405,20 @@ class HostReader:
                     start = self.tree.prepared.start_of(node.start_byte + found.start(1))
                     words = words_of(source[source.index("=") :])
                     self.host.constants[spelled] = Constant(start, span, words)
+
+    def _offer_variables(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
+        """Leave out a class with variables of it, unless device code refers to one of them."""
+        if self.tree.words_between(node.start_byte, node.end_byte):
+            return
+        found = [declared_name(declarator) for declarator in declarators]
+        found += [
+            child.child_by_field_name("name")
+            for child in node.named_children
+            if child.type in CLASSES
+        ]
+        names = frozenset(_last_name(self.tree.slice(name)) for name in found if name is not None)
+        span = self.tree.span(node, scope)
+        self.host.candidates[span] = Candidate(span, names, False)
 
     def read_macros(self) -> None:
         """Leave out, at namespace scope, uses of macros that stand for code of the host."""
@@ -428,6 +446,7 @@ class HostReader:
         source = self.tree.plain[node.start_byte : node.end_byte]
         names_host = self._is_named(node.start_byte, node.end_byte)
         names_host = names_host or self._is_unknown_namespace(source)
+        names_host = names_host or _TEST_STATEMENT.match(source) is not None
         declarators = node.children_by_field_name("declarator") or (
             node.children_by_field_name("name")
         )

@@ -116,6 +116,10 @@ class Prepared:
     _shown_starts: list[int] = field(repr=False)
     _pieces: list[tuple[int, int, int]] = field(repr=False)
     _lines: list[int] = field(repr=False)
+    # Where regions begin and end, and those around what is behind each: for `_around`.
+    _breaks: list[int] = field(default_factory=list, repr=False)
+    _inside: dict[int, list[Region]] = field(default_factory=dict, repr=False)
+    _starts: list[int] = field(default_factory=list, repr=False)  # of `_pieces`, in the source
 
     def start_of(self, position: int) -> int:
         """Return where in the source the character at `position` of `shown` begins."""
@@ -139,12 +143,22 @@ class Prepared:
 
     def guard_of(self, position: int) -> str:
         """Return the condition under which the compiler sees a position in the source."""
-        guards = [r.guard for r in self.regions if r.guard and r.start <= position < r.end]
+        guards = [r.guard for r in self._around(position) if r.guard]
         return " && ".join(dict.fromkeys(guards))
 
     def is_dead(self, position: int) -> bool:
         """Return whether a position in the source is under ``#if 0``."""
-        return any(r.is_dead and r.start <= position < r.end for r in self.regions)
+        return any(r.is_dead for r in self._around(position))
+
+    def _around(self, position: int) -> list[Region]:
+        """The regions that a position in the source is in, an outer one before those inside."""
+        if not self._breaks:
+            ends = {end for r in self.regions for end in (r.start, r.end)}
+            self._breaks = sorted({0, *ends})
+        index = bisect_right(self._breaks, position) - 1
+        if index not in self._inside:
+            self._inside[index] = [r for r in self.regions if r.start <= position < r.end]
+        return self._inside[index]
 
     def variants(self) -> Iterator[tuple[str, list[Word]]]:
         """Yield `plain` with one branch of each conditional, until each branch had its turn.
@@ -167,14 +181,30 @@ class Prepared:
                     hidden.append((self.shown_at(region.start), self.shown_at(region.end)))
             words = self.words
             if hidden:
-                words = [w for w in words if not any(a <= w.start < b for a, b in hidden)]
+                words = _outside(words, hidden)
             yield _blank_spans(self.plain, hidden), words
 
     def shown_at(self, offset: int) -> int:
         """Return where the source's character at `offset` is in `shown`."""
-        starts = [start for _, start, _ in self._pieces]
-        shown, start, end = self._pieces[max(bisect_right(starts, offset) - 1, 0)]
+        if not self._starts:
+            self._starts = [start for _, start, _ in self._pieces]
+        shown, start, end = self._pieces[max(bisect_right(self._starts, offset) - 1, 0)]
         return min(shown if end >= 0 else shown + offset - start, len(self.shown))
+
+
+def _outside(words: list[Word], hidden: list[tuple[int, int]]) -> list[Word]:
+    """The words that are in none of some spans."""
+    spans = sorted(hidden)
+    starts = [start for start, _ in spans]
+    ends: list[int] = []  # the last end of all spans up to each
+    for _, end in spans:
+        ends.append(max(end, ends[-1]) if ends else end)
+    kept = []
+    for word in words:
+        index = bisect_right(starts, word.start) - 1
+        if index < 0 or ends[index] <= word.start:
+            kept.append(word)
+    return kept
 
 
 def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
