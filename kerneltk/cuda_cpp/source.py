@@ -55,6 +55,12 @@ _SHIMS = (str(_HOST_INCLUDES), str(INCLUDE_DIRECTORY / "nvrtc"))
 
 # Libraries of headers for device code: the compiler finds them by itself.
 _DEVICE_LIBRARIES = ("cub", "thrust", "cuda", "nv", "cutlass", "cute", "cooperative_groups", "crt")
+# What headers of the host's libraries bring for device code, by CUDA's header that has it.
+_TYPES = {
+    "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
+    "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
+    "cuComplex.h": ("cuComplex", "cuFloatComplex", "cuDoubleComplex"),
+}
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
 
@@ -247,6 +253,22 @@ class RawSource:
         return for_nvrtc(source, (start - mark for start in self._device_summary[1].constants))
 
     @cached_property
+    def _missing_headers(self) -> tuple[str, ...]:
+        """The lines that include CUDA's headers for what the source names and no header is left
+        for: those of the host's libraries bring them.
+        """
+        source, summary = self._device_summary
+        included = {include.name for include in summary.includes}
+        if not any(is_host_library(name) for name in included):
+            return ()
+        words = frozenset(re.findall(r"\w+", self._device_source))
+        return tuple(
+            f"#include <{header}>"
+            for header, names in _TYPES.items()
+            if header not in included and not words.isdisjoint(names)
+        )
+
+    @cached_property
     def _host_source(self) -> str:
         """The source as it is compiled for CPU cores, but for meeting points."""
         source = self._device_source
@@ -353,7 +375,7 @@ class RawSource:
             options += ("--device-as-default-execution-space",)
             if not any(name.startswith(_CUDA_STD) for name in foreign_headers(body)):
                 head.append("#define KERNELTK_LP64")
-            head.append("#include <_kt_implicit.h>")
+            head += ["#include <_kt_implicit.h>", *self._missing_headers]
             body = self._nvrtc_source
             if has_designated_initializers(body) and not names_standard(options):
                 options += ("--std=c++20",)
@@ -414,7 +436,8 @@ class RawSource:
         if not self.directory and self.summary.quoted_includes:
             options += (f"-I{os.getcwd()}",)
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
-        head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
+        if self.has_host_code:
+            head += ["#include <_kt_implicit.h>", *self._missing_headers]
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}
