@@ -257,7 +257,7 @@ class RawSource:
         """The lines that include CUDA's headers for what the source names and no header is left
         for: those of the host's libraries bring them.
         """
-        source, summary = self._device_summary
+        summary = self._device_summary[1]
         included = {include.name for include in summary.includes}
         if not any(is_host_library(name) for name in included):
             return ()
