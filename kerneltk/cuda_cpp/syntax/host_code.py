@@ -98,6 +98,7 @@ _HEAD_WORDS = _BUILTIN_TYPES | {
     "static", "inline", "extern", "const", "volatile", "constexpr", "consteval", "register",
     "struct", "class", "enum", "union", "typename", "friend", "virtual", "explicit", "operator",
     "restrict", "__restrict__", "__restrict", "thread_local",
+    "CUDART_CB", "CUDARTAPI", "CUDAAPI", "CUDA_CB", "WINAPI", "APIENTRY",
 }  # fmt: skip
 _MAY_NAME_HOST = frozenset(
     ("type_definition", "alias_declaration", "using_declaration", "expression_statement",
@@ -175,15 +176,18 @@ class HostCode:
         self.candidates: dict[Span, Candidate] = {}
         self.constants: dict[str, Constant] = {}
         self.spare: dict[Span, frozenset[str]] = {}
+        self._macro_words: dict[str, frozenset[str]] = {}
+        self.macros = self._find_macros()
         # Where what names the host's begins and ends, in `Prepared.plain`.
         named = [found.span() for found in _HOST_SOURCE.finditer(prepared.plain)]
+        if self.macros is not None:
+            named += [found.span(1) for found in self.macros.finditer(prepared.plain)]
+            named.sort()
         self._named_starts = [start for start, _ in named]
         self._named_ends = [end for _, end in named]
         self._namespaces = _KNOWN_NAMESPACES.union(
             found[2] for found in _NAMESPACE.finditer(prepared.code) if not found[1]
         )
-        self._macro_words: dict[str, frozenset[str]] = {}
-        self.macros = self._find_macros()
 
     def is_named(self, plain: str, start: int, end: int) -> bool:
         """Return whether a piece of a branch names what there is on the host only."""
@@ -235,7 +239,7 @@ class HostCode:
         while wrong := [n for n, c in known.items() if not c.words <= {*known, *allowed}]:
             for name in wrong:
                 del known[name]
-        return tuple(sorted(c.start for c in known.values() if c.span not in self.spans))
+        return tuple(sorted({c.start for c in known.values() if c.span not in self.spans}))
 
     def read_header(self, name: str, start: int, end: int) -> bool:
         """Leave out an include of a header that only the host has a use for; False for another."""
@@ -390,20 +394,24 @@ class HostReader:
         elif any(child.type in CLASSES for child in node.named_children):
             self._offer_variables(node, scope, declarators)
         elif name.parent is not None and name.parent.type == "function_declarator":
-            self._offer_function(name, self.tree.span(node, scope), node.start_byte)
+            if len(declarators) == 1:
+                self._offer_function(name, self.tree.span(node, scope), node.start_byte)
         else:
             declared = [self.tree.plain[d.start_byte : d.end_byte] for d in declarators]
             pointers = [d for d in declared if d.startswith("*")]
             is_const = all(re.match(r"(?:\*\s*)+const\b", d) for d in pointers)
-            span, spelled = self.tree.span(node, scope), _last_name(self.tree.slice(name))
+            span = self.tree.span(node, scope)
             if scope.template is None and not (is_const and (pointers or "const" in head)):
-                self.host.spans[span] = spelled
-            else:
-                self.host.candidates[span] = Candidate(span, frozenset((spelled,)), False)
-                found = _FLOATING.fullmatch(head)
-                if found is not None and len(declarators) == 1 and "=" in source:
-                    start = self.tree.prepared.start_of(node.start_byte + found.start(1))
-                    words = words_of(source[source.index("=") :])
+                self.host.spans[span] = _last_name(self.tree.slice(name))
+                return
+            found = [declared_name(declarator) for declarator in declarators]
+            names = frozenset(_last_name(self.tree.slice(n)) for n in found if n is not None)
+            self.host.candidates[span] = Candidate(span, names, False)
+            floating = _FLOATING.fullmatch(head)
+            if floating is not None and all("=" in d for d in declared):
+                start = self.tree.prepared.start_of(node.start_byte + floating.start(1))
+                words = words_of(source[len(head) :])
+                for spelled in names:
                     self.host.constants[spelled] = Constant(start, span, words)
 
     def _offer_variables(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
