@@ -173,6 +173,11 @@ def _line_of(source: str, number: int) -> str:
     return lines[min(max(number, 1), len(lines)) - 1]
 
 
+def _bytes(source: str) -> bytes:
+    """The bytes of a source, which may come from a file that is not UTF-8."""
+    return source.encode("utf-8", "surrogateescape")
+
+
 def _column(location: Location, line: str) -> int | None:
     """Return the one-based column (characters) of a location in the user's own line."""
     if location.column is None:
@@ -197,8 +202,8 @@ def _column(location: Location, line: str) -> int | None:
             return None
         before = seen.partition(content)[0]
         indent = len(line) - len(line.lstrip())
-        offset += len(line[:indent].encode()) - len(before.encode())
-    data = line.encode()
+        offset += len(_bytes(line[:indent])) - len(_bytes(before))
+    data = _bytes(line)
     if not 0 <= offset <= len(data):
         return None
     return len(data[:offset].decode(errors="ignore")) + 1

@@ -341,11 +341,12 @@ class HostReader:
             ):
                 self.host.spans[found.span] = ""
         span = self.tree.span(node, scope)
-        # A specialization is named as what it specializes.
-        is_own = name_node.type == "type_identifier"
-        names = frozenset((self.tree.slice(name_node),)) if is_own else frozenset[str]()
         self.host.candidates[span] = Candidate(
-            span, names, names_host and not is_device, members=members
+            span,
+            frozenset((_last_name(self.tree.slice(name_node)),)),
+            names_host and not is_device,
+            is_specialization=name_node.type != "type_identifier",
+            members=members,
         )
 
     def _member(self, node: Node) -> Member | None:

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 
 from kerneltk.cuda_cpp.syntax.preprocess import blank_noise
 
+_MAX_DEPTH = 16
 _OPENING = re.compile(r"\(\s*\{")
 _BRACKET = re.compile(r"[(){}\[\];]")
 _LEAVES = re.compile(r"\b(?:return|goto|co_return|co_yield)\b")
 _JUMPS = re.compile(r"\b(?:break|continue)\b")
 _LOOPS = re.compile(r"\b(?:for|while|do|switch)\b")
-_STATEMENT = re.compile(r"(?:if|for|while|do|switch|return|break|continue|asm|__asm__)\b|\Z")
+_STATEMENT = re.compile(r"(?:if|else|for|while|do|switch|return|break|continue|asm|__asm__)\b|\Z")
 _GAP = re.compile(r"(?:\s|\\\r?\n)*")
 _DESIGNATED = re.compile(r"[{,]\s*(?:\\\n\s*)*\.[^\W\d]\w*\s*(?:=(?!=)|\{)")
 # Without a blank between them a literal and a name are one token.
@@ -58,14 +59,18 @@ def for_nvrtc(source: str, constants: Iterable[int] = ()) -> str:
     return source
 
 
-def _without_statement_expressions(source: str, code: str) -> str:
+def _without_statement_expressions(source: str, code: str, depth: int = 0) -> str:
     """Return a source with lambdas that are called instead of statement expressions.
 
     Parameters
     ----------
     code : str
         The source without comments and the contents of literals, character for character.
+    depth : int
+        How many such expressions are around it; those inside of too many stay as they are.
     """
+    if depth > _MAX_DEPTH:
+        return source
     parts: list[str] = []
     position = 0
     for opening in _OPENING.finditer(code):
@@ -80,7 +85,7 @@ def _without_statement_expressions(source: str, code: str) -> str:
         if not _is_statement_expression(code[inside]):
             continue
         parts += source[position : opening.start()], "([&] {"
-        parts += _with_result(source[inside], code[inside]), "}())"
+        parts += _with_result(source[inside], code[inside], depth + 1), "}())"
         position = stop + 1
     return "".join((*parts, source[position:]))
 
@@ -92,20 +97,29 @@ def _is_statement_expression(code: str) -> bool:
     return bool(_separators(code)) and not leaves and _LEAVES.search(plain) is None
 
 
-def _with_result(source: str, code: str) -> str:
+def _with_result(source: str, code: str, depth: int) -> str:
     """Return statements with ``return`` before the last one, if that is an expression."""
     separators = _separators(code)
     is_last = not code[separators[-1] + 1 :].replace("\\", " ").strip()
     begin = (separators[-2] + 1 if len(separators) > 1 else 0) if is_last else -1
-    inner = _without_statement_expressions(source, code)
     if begin < 0:
-        return inner
-    gap = _GAP.match(code, begin)
-    begin = gap.end() if gap else begin
-    if _STATEMENT.match(code, begin):
-        return inner
-    last = _without_statement_expressions(source[begin:], code[begin:])
-    return f"{_without_statement_expressions(source[:begin], code[:begin])}return {last}"
+        return _without_statement_expressions(source, code, depth)
+    begin = _behind_gap(code, begin)
+    while _STATEMENT.match(code, begin):
+        # Behind its braces there may be another one.
+        opening = code.find("{", begin)
+        closing = _closing(code, opening) if opening >= 0 else -1
+        begin = _behind_gap(code, closing + 1) if closing >= 0 else len(code)
+        if begin >= separators[-1]:
+            return _without_statement_expressions(source, code, depth)
+    before = _without_statement_expressions(source[:begin], code[:begin], depth)
+    return f"{before}return {_without_statement_expressions(source[begin:], code[begin:], depth)}"
+
+
+def _behind_gap(code: str, position: int) -> int:
+    """Return where the blanks and continued lines at a position end."""
+    gap = _GAP.match(code, position)
+    return gap.end() if gap else position
 
 
 def _separators(code: str) -> list[int]:

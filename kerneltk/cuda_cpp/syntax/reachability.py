@@ -36,6 +36,7 @@ class Candidate:
     names: frozenset[str]  # what it declares
     names_host: bool  # whether it names what only the host has
     is_function: bool = False  # whether it is a function that device code must not call
+    is_specialization: bool = False  # whether `names` has the name of what it specializes
     members: list[Member] = field(default_factory=list)  # of a class
 
 
@@ -159,7 +160,8 @@ def unreached(
 
 def _mentions(words: frozenset[str], gone: set[str], found: Candidate) -> bool:
     """Return whether a declaration mentions what is gone, and not only by its own name."""
-    return bool((words & gone) - found.names)
+    own = frozenset[str]() if found.is_specialization else found.names
+    return bool((words & gone) - own)
 
 
 def _members_of_the_host(code: str, found: Candidate, gone: set[str]) -> Iterator[Span]:
