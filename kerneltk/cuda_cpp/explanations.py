@@ -102,7 +102,7 @@ def _is_of_host(source: RawSource, offset: int) -> bool:
 def _missing(name: str, source: RawSource) -> Iterator[str]:
     """Yield the message for a header that is not found, if it is included by the user's source."""
     for own in (source, *source.included):
-        for include in own.summary.includes:
+        for include in own.includes:
             if include.name == name:
                 known = (package for pattern, package in _PACKAGES if pattern.fullmatch(name))
                 package = next(known, None)

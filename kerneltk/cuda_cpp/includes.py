@@ -71,7 +71,7 @@ class _Expansion:
         lines = code.split("\n")
         depth = len(self.seen)
         guard, last = "", 0  # of the branch that is open
-        for include in source.summary.includes:
+        for include in source.includes:
             row = include.line - 1
             header = self.find(source, include.name, include.is_quoted)
             if header is None or (header.path in around and not header.is_single):

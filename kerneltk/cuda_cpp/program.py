@@ -114,6 +114,7 @@ class HostRefusals:
     """
 
     def __init__(self, source: RawSource) -> None:
+        self._source = source
         self._sources = (source, *source.included)
         self._errors: CompilerErrors | None = None
         self.found: Refusals | None = None
@@ -121,7 +122,7 @@ class HostRefusals:
     @property
     def is_possible(self) -> bool:
         """Whether the source has anything that CPU cores may lack."""
-        return any(source.summary.unsupported for source in self._sources)
+        return any(declared.unsupported for declared in self._source.declarations)
 
     def recall(self, key: str) -> None:
         """Take over what an earlier process has kept by this key."""
@@ -210,7 +211,7 @@ class RawProgram:
     @property
     def offered(self) -> tuple[str, ...]:
         """Name expressions of the kernels."""
-        return tuple(request.expression for request in self.requests() if not request.is_variable)
+        return tuple(request.expression for request in self._kernel_requests(self._added))
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -276,26 +277,23 @@ class RawProgram:
         added = self._added
         known = self._requests.get(added)
         if known is None:
-            known = self._requests[added] = self._find_requests(added)
+            found = [*self._kernel_requests(added), *self._variable_requests()]
+            known = self._requests[added] = found
         return known
 
-    def _find_requests(self, added: tuple[str, ...]) -> list[Request]:
+    def _kernel_requests(self, added: tuple[str, ...]) -> list[Request]:
         kernels: dict[str, Request] = {}
         c_kernels: dict[str, Request] = {}
-        variables: dict[str, Request] = {}
         every = [kernel for kernel in self.source.kernels if kernel.is_definition]
         unconditional = Counter(kernel.name for kernel in every if not kernel.guard)
-        for source in (self.source, *self.source.included):
-            for kernel in source.summary.kernels:
-                # A name with several definitions is of none of them.
-                if not kernel.is_definition or unconditional[kernel.name] > 1:
-                    continue
-                if not kernel.template_parameters:
-                    _add(kernels, Request(kernel.name, False, kernel.guard))
-                if kernel.is_extern_c and self._c_names:
-                    _add(c_kernels, Request(kernel.name, False, kernel.guard))
-            for symbol in source.summary.symbols:
-                _add(variables, Request(symbol.name, True, symbol.guard))
+        for kernel in every:
+            # A name with several definitions is of none of them.
+            if unconditional[kernel.name] > 1:
+                continue
+            if not kernel.template_parameters:
+                _add(kernels, Request(kernel.name, False, kernel.guard))
+            if kernel.is_extern_c and self._c_names:
+                _add(c_kernels, Request(kernel.name, False, kernel.guard))
         if self.expressions is not None:
             kernels = {
                 name: Request(name)
@@ -304,7 +302,14 @@ class RawProgram:
                 for name in self.expressions
             } | c_kernels
         kernels.update((name, Request(name)) for name in added)
-        return [*kernels.values(), *variables.values()]
+        return list(kernels.values())
+
+    def _variable_requests(self) -> list[Request]:
+        variables: dict[str, Request] = {}
+        for declared in self.source.declarations:
+            for symbol in declared.symbols:
+                _add(variables, Request(symbol.name, True, symbol.guard))
+        return list(variables.values())
 
     def unit(self, backend: Capabilities) -> TranslationUnit:
         """Return the translation unit for a backend."""

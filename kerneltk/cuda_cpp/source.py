@@ -25,14 +25,19 @@ from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
-from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
-from kerneltk.cuda_cpp.syntax.cached import has_volatile, read_source, with_meetings
-from kerneltk.cuda_cpp.syntax.host_code import is_host_library
-from kerneltk.cuda_cpp.syntax.nvrtc_dialect import for_nvrtc, has_designated_initializers
+from kerneltk.cuda_cpp.syntax.cached import (
+    has_volatile,
+    read_includes,
+    read_source,
+    source_for_nvrtc,
+    with_meetings,
+    without_host_code,
+)
+from kerneltk.cuda_cpp.syntax.libraries import is_host_library
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
-    from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary
+    from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, Include, SourceSummary
     from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals
 
 REQUESTS = "requested kernels"
@@ -61,6 +66,10 @@ _TYPES = {
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
     "cuComplex.h": ("cuComplex", "cuFloatComplex", "cuDoubleComplex"),
 }
+# Characters of a header, and how often it names the C++ library for each so many, if it is one of
+# the libraries for the host that are a single header.
+_LARGE, _MANY = 100_000, 50
+_CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
 
@@ -69,6 +78,15 @@ _CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
 def _has_stand_in(name: str) -> bool:
     """Whether the package has a header of that name in the place of CUDA's or the C++ library's."""
     return any(os.path.isfile(os.path.join(directory, name)) for directory in _SHIMS)
+
+
+def _is_of_host(header: str) -> bool:
+    """Whether a header is a large library of C++ for the host."""
+    return (
+        len(header) > _LARGE
+        and _CUDA_WORD.search(header) is None
+        and header.count("std::") > len(header) // _LARGE * _MANY
+    )
 
 
 @cache
@@ -137,6 +155,11 @@ class RawSource:
         return read_source(self.code)
 
     @cached_property
+    def includes(self) -> tuple[Include, ...]:
+        """The headers that the source includes; found without a look at its declarations."""
+        return read_includes(self.code)
+
+    @cached_property
     def included(self) -> tuple[RawSource, ...]:
         """The user's own headers that are included, directly or not."""
         return tuple(header for header in self._headers.values())
@@ -147,10 +170,12 @@ class RawSource:
         found: dict[str, RawSource] = {}
         pending: list[RawSource] = [self]
         for source in pending:
-            for include in source.summary.includes:
+            for include in source.includes:
                 path = self._path_of(source, include.name, include.is_quoted)
                 if path is not None and path not in found:
                     found[path] = read_file(Path(path), self.options)
+                    if _is_of_host(found[path].code):
+                        found[path] = replace(found[path], code="")
                     pending.append(found[path])
         return found
 
@@ -198,9 +223,21 @@ class RawSource:
     @property
     def kernels(self) -> tuple[DeclaredKernel, ...]:
         """The kernels that the source and its own headers declare."""
-        return tuple(
-            kernel for source in (self, *self.included) for kernel in source.summary.kernels
-        )
+        return tuple(kernel for source in self._with_kernels for kernel in source.summary.kernels)
+
+    @cached_property
+    def _with_kernels(self) -> tuple[RawSource, ...]:
+        """The source and its own headers, as far as they may declare kernels: who does writes
+        ``__global__``, and the others need not be read for that.
+        """
+        return tuple(s for s in (self, *self.included) if s is self or "__global__" in s.code)
+
+    @property
+    def declarations(self) -> tuple[SourceSummary, ...]:
+        """What the source declares with its own headers."""
+        if self.has_host_code:
+            return (self._whole_summary,)
+        return tuple(source.summary for source in (self, *self.included))
 
     def declared(
         self, expression: str, count: int | None
@@ -212,7 +249,7 @@ class RawSource:
         plain = plain_name(expression).removeprefix("::")
         found = [
             (source, kernel)
-            for source in (self, *self.included)
+            for source in self._with_kernels
             for kernel in source.summary.kernels
             if kernel.name == plain
         ]
@@ -235,32 +272,34 @@ class RawSource:
         """The source as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
-        source, summary = self._device_summary
-        blanked = blank_host_code(source, summary, keeps_spare=self.keeps_spare)
-        return blanked.removeprefix(_BYTE_ORDER_MARK)
+        whole = self._expanded
+        return without_host_code(whole, keeps_spare=self.keeps_spare).removeprefix(_BYTE_ORDER_MARK)
 
     @cached_property
-    def _device_summary(self) -> tuple[str, SourceSummary]:
-        """The source with its headers, and what it declares."""
-        source = with_headers(self, self._find_header)
-        return source, self.summary if source == self.code else read_source(source)
+    def _expanded(self) -> str:
+        """The source with the user's own headers in it."""
+        return with_headers(self, self._find_header)
 
     @cached_property
-    def _nvrtc_source(self) -> str:
-        """The source as NVRTC takes it."""
-        source = self._device_source
-        mark = int(self._device_summary[0].startswith(_BYTE_ORDER_MARK))
-        return for_nvrtc(source, (start - mark for start in self._device_summary[1].constants))
+    def _whole_summary(self) -> SourceSummary:
+        """What the source declares with its own headers."""
+        return self.summary if self._expanded == self.code else read_source(self._expanded)
+
+    @cached_property
+    def _nvrtc_source(self) -> tuple[str, bool]:
+        """The source as NVRTC takes it, and whether it needs C++20."""
+        source, needs_20 = source_for_nvrtc(self._expanded, keeps_spare=self.keeps_spare)
+        return source.removeprefix(_BYTE_ORDER_MARK), needs_20
 
     @cached_property
     def _missing_headers(self) -> tuple[str, ...]:
         """The lines that include CUDA's headers for what the source names and no header is left
         for: those of the host's libraries bring them.
         """
-        summary = self._device_summary[1]
-        included = {include.name for include in summary.includes}
-        if not any(is_host_library(name) for name in included):
+        includes = self._whole_summary.includes
+        if not any(is_host_library(include.name) for include in includes):
             return ()
+        included = {include.name for include in includes if not include.guard}
         words = frozenset(re.findall(r"\w+", self._device_source))
         return tuple(
             f"#include <{header}>"
@@ -328,7 +367,7 @@ class RawSource:
         """Warn of headers in angle brackets that mention volatile memory: they stay as they are."""
         directories = named_in_options(self.options)[0]
         for source in (self, *self.included):
-            for include in source.summary.includes if directories else ():
+            for include in source.includes if directories else ():
                 if include.is_quoted or _has_stand_in(include.name):
                     continue
                 if self._path_of(source, include.name, False) is not None:
@@ -376,8 +415,8 @@ class RawSource:
             if not any(name.startswith(_CUDA_STD) for name in foreign_headers(body)):
                 head.append("#define KERNELTK_LP64")
             head += ["#include <_kt_implicit.h>", *self._missing_headers]
-            body = self._nvrtc_source
-            if has_designated_initializers(body) and not names_standard(options):
+            body, needs_20 = self._nvrtc_source
+            if needs_20 and not names_standard(options):
                 options += ("--std=c++20",)
         return TranslationUnit(
             backend.name,
@@ -401,7 +440,7 @@ class RawSource:
             return self
         asked = " ".join(r.expression for r in requests if "<" in r.expression)
         words = frozenset(re.findall(r"\w+", asked))
-        spare = self._device_summary[1].spare if words else ()
+        spare = self._whole_summary.spare if words else ()
         is_named = any(not words.isdisjoint(names) for _, _, names in spare)
         return replace(self, keeps_spare=True) if is_named else self
 
@@ -424,8 +463,8 @@ class RawSource:
             if not request.is_variable:
                 offer += bound_of(name, symbol, self.kernels)
             lines.append(request.guarded(number, offer))
-        for own_source in (self, *self.included):
-            for shared in own_source.summary.dynamic_shared:
+        for declared in self.declarations:
+            for shared in declared.dynamic_shared:
                 own = _LINKER_NAMES.fullmatch(shared.symbol)
                 symbol = _renamed(shared.symbol) if own else shared.symbol
                 line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
@@ -433,7 +472,7 @@ class RawSource:
         directives, options = without_directives(self._options())
         # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
         options = (f"-I{_HOST_INCLUDES}", *options)
-        if not self.directory and self.summary.quoted_includes:
+        if not self.directory and any(include.is_quoted for include in self.includes):
             options += (f"-I{os.getcwd()}",)
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         if self.has_host_code:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from kerneltk.cuda_cpp.syntax.libraries import is_host_library
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
 from kerneltk.cuda_cpp.syntax.reachability import Candidate, Member, Span, unreached, words_of
 from kerneltk.cuda_cpp.syntax.tree import (
@@ -54,23 +56,6 @@ _HOST_SOURCE = re.compile(
     r"|sprintf|snprintf|system|usleep|sleep|strcmp|strncmp|strlen|strdup|strtol)\s*\("
     r"|\bFILE\s*\*|\b(?:cout|cerr|cin)\b|\b(?:[io]|io|[io]?f|[io]?string)stream\s*&"
 )
-_HOST_LIBRARY = re.compile(
-    r"(?:torch|ATen|c10|c10d|THC|TH|caffe2|pybind11|boost|opencv2?|gtest|gmock|benchmark|nvtx3|nlohmann|fmt"
-    r"|Eigen|unsupported|google|gflags|glog|absl|mpi|openssl|openacc|GL|GLES\d?|EGL|GLFW|glad|vulkan|glm|SDL2?"
-    r"|X11|tbb|oneapi|hip|rocm|hdf5|cereal|spdlog|mkl|cblas|lapacke|hwloc|omp|tensorflow|mxnet|paddle"
-    r"|folly|rapidjson|yaml-cpp|range|netinet|arpa|net|linux|asm|readline|curses|jni|mex)/.*"
-)
-_HOST_HEADER = re.compile(
-    r"(?:nvml|nvToolsExt|nvrtc|nvjpeg|npp|nvJitLink|nvshmemx?host|cusolverMg|cuda(?:EGL|GL|VDPAU|ProfilerT)|nvsci"
-    r"|nvmedia|nvbuf|NvInfer|NvOnnx|Nv[A-Z])\w*\.h(?:pp)?"
-    r"|cuda_profiler_api\.h|cudaProfiler\.h|cuda_(?:gl|egl|vdpau|d3d\w*)_interop\.h"
-    r"|helper_\w+\.h|exception\.h|cutil\w*\.h|shrUtils\.h|sdkHelper\.h|mpi\w*\.h|Python\.h|windows\.h"
-    r"|(?:D3D|d3d|dxgi|DirectX)\w*\.h|wrl\.h|io\.h|direct\.h|conio\.h|process\.h|winsock\w*\.h|tchar\.h"
-    r"|zlib\.h|png\.h|jpeglib\.h|tiff\w*\.h|hdf5\w*\.h|cblas\w*\.h|lapacke\w*\.h|mkl\w*\.h|mex\.h|matrix\.h"
-    r"|gsl_\w+\.h|fftw3\w*\.h|likwid\w*\.h|papi\w*\.h|openacc\.h|nccl_\w+\.h|cudnn_\w+\.h|numa\w*\.h|ncurses\.h"
-    r"|cufile\w*\.h|cupti\w*\.h|cutensor\w*\.h|cusparseLt\w*\.h|cudss\w*\.h|hip_\w+\.h|json\.hpp|stb_\w+\.h"
-    r"|conio\.h|Windows\.h|vtk\w*\.h|freeimage\.h|FreeImage\.h|GLFW\w*\.h|glut\.h|glew\.h"
-)
 _MOST_BLANK = 10_000  # between a macro's use and what is before it
 _NAMESPACE = re.compile(r"(\busing\s+)?\bnamespace\s+([\w:]+)")
 _USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:::\s*)?(\w+)")
@@ -86,6 +71,10 @@ _TEST_MACRO = re.compile(
 _TEST_STATEMENT = re.compile(
     r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
 )
+_FUNCTION = re.compile(
+    r"(?:template\s*<[^;{}]*>\s*)?(?:(?:inline|static|extern)\s+)*void\s+[\w#\s]+\([^{};]*\)[\s\\]*\{"
+)
+_ANNOTATIONS = ("__global__", "__device__", "__host__", "__constant__", "__shared__")
 _ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
 _MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
 
@@ -117,19 +106,6 @@ def _is_host_source(source: str) -> bool:
     (True, False)
     """
     return _HOST_SOURCE.search(source) is not None
-
-
-def is_host_library(header: str, *, by_folder: bool = False) -> bool:
-    """Return whether a header's name is one of a library that only the host has a use for; with
-    `by_folder`, whether the folder in its name says so.
-
-    Examples
-    --------
-    >>> is_host_library("torch/extension.h"), is_host_library("cooperative_groups.h")
-    (True, False)
-    """
-    found = _HOST_LIBRARY.fullmatch(header)
-    return found is not None or (not by_folder and _HOST_HEADER.fullmatch(header) is not None)
 
 
 def has_unknown_macro(head: str) -> bool:
@@ -218,10 +194,22 @@ class HostCode:
             known = self._macro_words.get(found[1], frozenset())
             self._macro_words[found[1]] = known | words_of(found[3])
             is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
-            is_host = is_instantiation or _is_host_source(found[3])
+            is_host = is_instantiation or _is_host_source(found[3]) or self._is_function(found[3])
             if found[2] and is_host and not _ANNOTATED.search(found[3]):
                 names.append(found[1])
         return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
+
+    def _is_function(self, replacement: str) -> bool:
+        """Return whether a macro stands for the definition of a function without an annotation."""
+        words, known = words_of(replacement), frozenset[str]()
+        while words != known:
+            known = words
+            words = known.union(*(self._macro_words.get(word, ()) for word in known))
+        return (
+            _FUNCTION.match(replacement) is not None
+            and words.isdisjoint(_ANNOTATIONS)
+            and not _CONSTEXPR.search(replacement)
+        )
 
     def leave_out_unreached(self) -> None:
         """Leave out what device code does not refer to."""
@@ -324,7 +312,10 @@ class HostReader:
         """Leave out a class of the host, or the members that only the host can call."""
         body = node.child_by_field_name("body")
         name_node = node.child_by_field_name("name")
-        if body is None or name_node is None:
+        if name_node is None:
+            return
+        if body is None:
+            self._offer(node, scope, (name_node,))  # declared ahead
             return
         names_host = self._is_named(node.start_byte, node.end_byte)
         is_device = bool(self.tree.words_between(node.start_byte, node.end_byte))
@@ -425,9 +416,21 @@ class HostReader:
             for child in node.named_children
             if child.type in CLASSES
         ]
-        names = frozenset(_last_name(self.tree.slice(name)) for name in found if name is not None)
+        self._offer(node, scope, found)
+
+    def read_enumeration(self, node: Node, scope: Scope) -> None:
+        """Leave out an enumeration, unless device code refers to it or a number of it."""
+        body = node.child_by_field_name("body")
+        if body is not None:
+            found = [node.child_by_field_name("name")]
+            found += [child.child_by_field_name("name") for child in body.named_children]
+            self._offer(node, scope, found)
+
+    def _offer(self, node: Node, scope: Scope, names: Iterable[Node | None]) -> None:
+        """Leave out a declaration, unless device code refers to one of its names."""
         span = self.tree.span(node, scope)
-        self.host.candidates[span] = Candidate(span, names, False)
+        found = frozenset(_last_name(self.tree.slice(name)) for name in names if name is not None)
+        self.host.candidates.setdefault(span, Candidate(span, found, False))
 
     def read_macros(self) -> None:
         """Leave out, at namespace scope, uses of macros that stand for code of the host."""

@@ -260,6 +260,24 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     )
 
 
+def prepare_directives(source: str) -> Prepared:
+    """Return what the preprocessor sees of a source: no macros are expanded, no words are found."""
+    code, comments, directives = _read_noise(source)
+    return Prepared(
+        source=source,
+        code=code,
+        shown=code,
+        plain=code,
+        words=[],
+        comments=comments,
+        directives=directives,
+        regions=_find_regions(directives, len(source)),
+        _shown_starts=[0],
+        _pieces=[(0, 0, -1)],
+        _lines=[0, *(found.end() for found in re.finditer("\n", source))],
+    )
+
+
 def split_arguments(source: str) -> list[str]:
     """Split at commas outside brackets; ``<`` and ``>`` are no brackets here."""
     return [source[start:end] for start, end in comma_spans(source, "()[]{}")]

@@ -5,6 +5,7 @@ Nothing here decides whether the source is valid: the compiler does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import (
@@ -16,7 +17,14 @@ from kerneltk.cuda_cpp.syntax.declarations import (
 )
 from kerneltk.cuda_cpp.syntax.host_code import HostCode, HostReader
 from kerneltk.cuda_cpp.syntax.kernels import KernelReader, form_of
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, included_name, prepare
+from kerneltk.cuda_cpp.syntax.preprocess import (
+    Directive,
+    Prepared,
+    Word,
+    included_name,
+    prepare,
+    prepare_directives,
+)
 from kerneltk.cuda_cpp.syntax.tree import CLASSES, Scope, SourceTree, collapse, function_declarator
 from kerneltk.cuda_cpp.syntax.unsupported import UnsupportedFeatures
 from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, read_symbols
@@ -45,6 +53,25 @@ def read_source(source: str) -> SourceSummary:
     return found.summary()
 
 
+def read_includes(source: str) -> tuple[Include, ...]:
+    """Return the headers that a source includes, as its summary has them.
+
+    Examples
+    --------
+    >>> read_includes("#include <cmath>")
+    (Include(name='cmath', is_quoted=False, line=1, guard=''),)
+    """
+    return tuple(include for include, _ in _includes(prepare_directives(source)))
+
+
+def _includes(prepared: Prepared) -> Iterator[tuple[Include, Directive]]:
+    for directive in prepared.directives:
+        named = included_name(directive)
+        if named and not prepared.is_dead(directive.start):
+            line = prepared.line_of(directive.end)
+            yield Include(*named, line, prepared.guard_of(directive.start)), directive
+
+
 class _Found:
     """Collects what the branches of one source hold."""
 
@@ -60,17 +87,13 @@ class _Found:
         prepared = self.prepared
         self.host.leave_out_unreached()
         includes: list[Include] = []
+        for include, directive in _includes(prepared):
+            includes.append(include)
+            if not self.host.read_header(include.name, directive.start, directive.end):
+                self.unsupported.read_header(include.name, directive.start)
         for directive in prepared.directives:
-            offset = directive.start
-            if prepared.is_dead(offset):
-                continue
-            if named := included_name(directive):
-                line = prepared.line_of(directive.end)
-                includes.append(Include(*named, line, prepared.guard_of(offset)))
-                if not self.host.read_header(named[0], directive.start, directive.end):
-                    self.unsupported.read_header(named[0], offset)
-            elif directive.name == "define":
-                self.unsupported.read_macro(directive.argument, offset)
+            if directive.name == "define" and not prepared.is_dead(directive.start):
+                self.unsupported.read_macro(directive.argument, directive.start)
         kernels = sorted(self.kernels.values(), key=lambda kernel: (kernel.start, kernel.end))
         defined = {kernel.name for kernel in kernels if kernel.is_definition}
         declared = {form_of(k): k.launch_bounds for k in kernels if not k.is_definition}
@@ -142,6 +165,8 @@ class _Branch:
             self.read_declaration(node, scope)
         elif kind in CLASSES:
             self.host.read_class(node, scope)
+        elif kind == "enum_specifier":
+            self.host.read_enumeration(node, scope)
         elif kind == "template_instantiation":
             self.host.read_instantiation(node, scope)
         else:

@@ -166,7 +166,7 @@ class SourceTree:
         begin = scope.start if scope.start >= 0 else self.head_start(node)
         end = node.end_byte
         behind = re.compile(r"\s*;").match(self.plain, end)
-        if node.type in CLASSES and behind is not None:
+        if (node.type in CLASSES or node.type == "enum_specifier") and behind is not None:
             end = behind.end()
         return self.prepared.start_of(begin), self.prepared.end_of(end)
 
