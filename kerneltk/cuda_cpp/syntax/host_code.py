@@ -71,6 +71,7 @@ _TEST_MACRO = re.compile(
 _TEST_STATEMENT = re.compile(
     r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
 )
+_FIRST = re.compile(r"(\w*)")
 _FUNCTION = re.compile(
     r"(?:template\s*<[^;{}]*>\s*)?(?:(?:inline|static|extern)\s+)*void\s+[\w#\s]+\([^{};]*\)[\s\\]*\{"
 )
@@ -186,7 +187,8 @@ class HostCode:
 
     def _find_macros(self) -> re.Pattern[str] | None:
         """Return a pattern of the uses of macros that stand for code of the host."""
-        names = []
+        names: list[str] = []
+        others: list[tuple[str, str]] = []
         for directive in self.prepared.directives:
             found = _MACRO.match(directive.argument) if directive.name == "define" else None
             if found is None:
@@ -197,6 +199,11 @@ class HostCode:
             is_host = is_instantiation or _is_host_source(found[3]) or self._is_function(found[3])
             if found[2] and is_host and not _ANNOTATED.search(found[3]):
                 names.append(found[1])
+            elif found[2]:
+                others.append((found[1], found[3]))
+        while more := [name for name, text in others if _FIRST.findall(text)[0] in names]:
+            names += more  # they stand for one of those
+            others = [(name, text) for name, text in others if name not in more]
         return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
 
     def _is_function(self, replacement: str) -> bool:
@@ -377,14 +384,14 @@ class HostReader:
             self.host.spans[self.tree.span(node, scope)] = (
                 "" if name is None else _last_name(self.tree.slice(name))
             )
+        elif any(child.type in CLASSES for child in node.named_children):
+            self._offer_variables(node, scope, declarators)
         elif (
             name is None
             or re.search(r"\bconst(?:expr|eval|init)\b", head)
             or has_unknown_macro(self.tree.plain[node.start_byte : name.start_byte])
         ):
             return
-        elif any(child.type in CLASSES for child in node.named_children):
-            self._offer_variables(node, scope, declarators)
         elif name.parent is not None and name.parent.type == "function_declarator":
             if len(declarators) == 1:
                 self._offer_function(name, self.tree.span(node, scope), node.start_byte)
