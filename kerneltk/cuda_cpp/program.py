@@ -387,7 +387,7 @@ class RawProgram:
                         self._refuse_all(refusals, error)
                         continue
                     # Only who has an error needs it.
-                    from kerneltk.cuda_cpp.explanations import explained
+                    from kerneltk.cuda_cpp.nvrtc.explanations import explained
 
                     raise explained(error, self.source) from None
                 overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)

@@ -33,7 +33,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
     with_meetings,
     without_host_code,
 )
-from kerneltk.cuda_cpp.syntax.libraries import is_host_library
+from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:

@@ -23,7 +23,16 @@ from kerneltk.cuda_cpp.syntax.declarations import Include, Meetings, SourceSumma
 
 T = TypeVar("T")
 
-_READERS = ("kerneltk.cuda_cpp.syntax", "kerneltk.core.lexer", "tree_sitter", "tree_sitter_cuda")
+_READERS = (
+    "kerneltk.cuda_cpp.syntax",
+    "kerneltk.cuda_cpp.syntax.host_part",
+    "kerneltk.cuda_cpp.nvrtc",
+    "kerneltk.core.lexer",
+    "kerneltk.core.diagnostics",
+    "kerneltk.errors",
+    "tree_sitter",
+    "tree_sitter_cuda",
+)
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
 
@@ -110,11 +119,11 @@ def source_for_nvrtc(source: str, *, keeps_spare: bool) -> tuple[str, bool]:
     """
 
     def find() -> tuple[str, bool]:
-        from kerneltk.cuda_cpp.syntax import nvrtc_dialect
+        from kerneltk.cuda_cpp.nvrtc import dialect
 
         device = without_host_code(source, keeps_spare=keeps_spare)
-        found = nvrtc_dialect.for_nvrtc(device, read_source(source).constants)
-        return found, nvrtc_dialect.has_designated_initializers(found)
+        found = dialect.for_nvrtc(device, read_source(source).constants)
+        return found, dialect.has_designated_initializers(found)
 
     def read(value: Sequence[Any]) -> tuple[str, bool]:
         found, needs_20 = value

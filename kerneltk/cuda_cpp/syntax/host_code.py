@@ -11,9 +11,15 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from kerneltk.cuda_cpp.syntax.libraries import is_host_library
+from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
+from kerneltk.cuda_cpp.syntax.host_part.reachability import (
+    Candidate,
+    Member,
+    Span,
+    unreached,
+    words_of,
+)
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
-from kerneltk.cuda_cpp.syntax.reachability import Candidate, Member, Span, unreached, words_of
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Scope,

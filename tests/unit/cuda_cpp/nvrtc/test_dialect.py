@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.cuda_cpp.syntax.nvrtc_dialect import for_nvrtc, has_designated_initializers
+from kerneltk.cuda_cpp.nvrtc.dialect import for_nvrtc, has_designated_initializers
 
 
 @pytest.mark.parametrize(
