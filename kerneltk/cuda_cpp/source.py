@@ -66,6 +66,10 @@ _TYPES = {
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
     "cuComplex.h": ("cuComplex", "cuFloatComplex", "cuDoubleComplex"),
 }
+_TORCH = ("torch/", "ATen/", "c10/", "THC/")
+_TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
+                "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
+                "gpuAtomicAddNoReturn")  # fmt: skip
 # Characters of a header, and how often it names the C++ library for each so many, if it is one of
 # the libraries for the host that are a single header.
 _LARGE, _MANY = 100_000, 50
@@ -301,11 +305,15 @@ class RawSource:
             return ()
         included = {include.name for include in includes if not include.guard}
         words = frozenset(re.findall(r"\w+", self._device_source))
-        return tuple(
+        lines = [
             f"#include <{header}>"
             for header, names in _TYPES.items()
             if header not in included and not words.isdisjoint(names)
-        )
+        ]
+        is_extension = any(include.name.startswith(_TORCH) for include in includes)
+        if is_extension and not words.isdisjoint(_TORCH_TYPES):
+            lines.append("#include <kerneltk/torch_types.hpp>")
+        return tuple(lines)
 
     @cached_property
     def _host_source(self) -> str:

@@ -56,7 +56,7 @@ _HOST_SOURCE = re.compile(
     r"|\bcurand(?:Create|Destroy|Generate|Set|Generator)\w*"
     r"|\bMPI_\w+"
     r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark)\s*::"
-    r"(?!\s*complex\b)"
+    r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b)"
     r"|\b(?:fprintf|fopen|fclose|fread|fwrite|fscanf|sscanf|scanf|fgets|fputs|puts|exit|abort"
     r"|getenv|srand|rand|gettimeofday|clock_gettime|atoi|atof|calloc|realloc|perror|fflush"
     r"|sprintf|snprintf|system|usleep|sleep|strcmp|strncmp|strlen|strdup|strtol)\s*\("
@@ -68,7 +68,7 @@ _USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:
 # Of libraries for device code, whose headers are not read.
 _KNOWN_NAMESPACES = frozenset(
     ("std", "cooperative_groups", "nvcuda", "wmma", "cuda", "cub", "thrust", "cutlass", "cute",
-     "nv", "__gnu_cxx", "literals", "placeholders")
+     "nv", "__gnu_cxx", "literals", "placeholders", "at", "c10", "torch")
 )  # fmt: skip
 _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
