@@ -225,6 +225,11 @@ def _snippet(location: Location, sources: Mapping[str, str], label: str) -> Snip
     return Snippet.at_line(location.file, source, location.line, column, label)
 
 
+def _is_error(line: str) -> bool:
+    found = _GNU.fullmatch(line) or _EDG.fullmatch(line)
+    return found is not None and found["kind"].endswith("error")
+
+
 def _lone_bracket(sources: Mapping[str, str]) -> Snippet | None:
     """Return the first bracket in the user's sources that is never closed, or never opened."""
     pairs = {")": "(", "]": "[", "}": "{"}
@@ -258,6 +263,13 @@ _CONST = re.compile(
 )
 
 
+# No one means one of these by a name; directives count as words of a source as well.
+_KEYWORDS = (
+    "class", "const", "define", "defined", "double", "else", "endif", "enum", "extern", "float",
+    "ifdef", "ifndef", "include", "inline", "namespace", "pragma", "public", "register", "return",
+    "signed", "static", "struct", "switch", "template", "this", "typedef", "typename", "undef",
+    "union", "unsigned", "using", "virtual", "void", "while",
+)  # fmt: skip
 _OF_REDUCTIONS = ("_type_reduce", "_in_ind", "_out_ind", "_J", "_i", "_j")
 
 
@@ -277,6 +289,8 @@ def _hint(
         known = dict.fromkeys((*names, *(_OF_REDUCTIONS if "map_expr" in sources else ())))
         for source in sources.values():
             known.update(dict.fromkeys(_IDENTIFIER.findall(source)))
+        for word in _KEYWORDS:
+            known.pop(word, None)
         for other in errors:
             known.pop(_undefined(other.message) or "", None)
         close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.65)
@@ -375,6 +389,9 @@ def _generated_code_message(
     else:
         sentence = f"Kernel '{kernel}' does not compile, and the compiler names no location."
     lines = [line.rstrip() for line in log.replace("\0", "").strip("\n").split("\n")]
+    # Warnings of headers come before what is wrong.
+    first = next((n for n, line in enumerate(lines) if _is_error(line)), 0)
+    lines = lines[first:]
     shown = [f"    {line}" for line in lines[:_MAX_LOG_LINES]]
     if len(lines) > _MAX_LOG_LINES:
         shown.append(f"    ... ({len(lines) - _MAX_LOG_LINES} more lines)")

@@ -33,6 +33,7 @@ from kerneltk.object_code.reflection import (
 )
 
 if TYPE_CHECKING:
+    from kerneltk.core.diagnostics import Diagnostic
     from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals, Refused
 
 T = TypeVar("T")
@@ -344,8 +345,20 @@ class RawProgram:
             if not names:
                 return None
             for name in names:
-                refused.setdefault(name, found.message)
+                refused.setdefault(name, self._told(found))
         return refused or None
+
+    def _told(self, found: Diagnostic) -> str:
+        """Return what a compiler says of a name, and below it the user's line that it is about."""
+        message = found.message.partition("; did you mean")[0]
+        if "_kt_" in message:  # about the package's own functions, which take kernels
+            message = "no kernel is named so"
+        sources = {source.name: source.code for source in (self.source, *self.source.included)}
+        for at in found.locations:
+            if at.file in sources:
+                snippet = Snippet.at_line(at.file, sources[at.file], at.line, None)
+                return f"{message}\n{snippet.render()}"
+        return message
 
     def build(self, target: str) -> ObjectCode:
         """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
@@ -432,10 +445,11 @@ class RawProgram:
         self, expression: str, reason: str, error: CompileError | None = None
     ) -> CompileError:
         """Return the error for a name expression that is none of a kernel."""
+        sentence, _, shown = reason.partition("\n")
         return CompileError(
-            f"'{self.source.name}' offers no kernel '{expression}': "
-            f"{reason.partition('; did you mean')[0]}.\n"
-            f"  Hint: {self._hint(expression)}",
+            f"'{self.source.name}' offers no kernel '{expression}': {sentence}.\n"
+            + (f"{shown}\n" if shown else "")
+            + f"  Hint: {self._hint(expression)}",
             error.source if error else "",
             error.log if error else "",
         )
