@@ -65,6 +65,8 @@ _TYPES = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
     "cuComplex.h": ("cuComplex", "cuFloatComplex", "cuDoubleComplex"),
+    "tuple": ("tuple",),
+    "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
 }
 _TORCH = ("torch/", "ATen/", "c10/", "THC/")
 _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
@@ -304,11 +306,14 @@ class RawSource:
         if not any(is_host_library(include.name) for include in includes):
             return ()
         included = {include.name for include in includes if not include.guard}
-        words = frozenset(re.findall(r"\w+", self._device_source))
+        source = self._device_source
+        words = frozenset(re.findall(r"\w+", source))
         lines = [
             f"#include <{header}>"
             for header, names in _TYPES.items()
-            if header not in included and not words.isdisjoint(names)
+            if header not in included
+            and not words.isdisjoint(names)
+            and not any(re.search(rf"\b(?:struct|class)\s+{n}\b", source) for n in names)
         ]
         is_extension = any(include.name.startswith(_TORCH) for include in includes)
         if is_extension and not words.isdisjoint(_TORCH_TYPES):

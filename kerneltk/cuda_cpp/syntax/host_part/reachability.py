@@ -167,8 +167,18 @@ def _mentions(words: frozenset[str], gone: set[str], found: Candidate) -> bool:
 def _members_of_the_host(code: str, found: Candidate, gone: set[str]) -> Iterator[Span]:
     """Yield the functions of a class that name what only the host has, or members of such types."""
     hosts = {m.name for m in found.members if m.names_host and not m.is_function and m.name}
-    for member in found.members:
-        if member.is_function:
-            words = words_of(code[slice(*member.span)])
-            if member.names_host or (words & (hosts | gone)) - found.names - {member.name}:
+    functions = [(m, words_of(code[slice(*m.span)])) for m in found.members if m.is_function]
+    while True:
+        left = [
+            (member, words)
+            for member, words in functions
+            if not (member.names_host or (words & (hosts | gone)) - found.names - {member.name})
+        ]
+        if len(left) == len(functions):
+            return
+        for member, _ in functions:
+            if all(member is not other for other, _ in left):
                 yield member.span
+                hosts.add(member.name)  # what calls it goes, too
+        hosts.discard("")
+        functions = left

@@ -67,6 +67,7 @@ def test_a_class_that_kernels_use_loses_the_functions_of_the_host() -> None:
     std::vector<int> all;
     P() { std::cout << n; }
     void fill() { all.clear(); }
+    P& operator=(const P& p) { fill(); return *this; }
     static constexpr int size() { return 3; }
     __host__ __device__ int get() const { return n; }
     void* operator new(size_t n) { void* p; cudaMalloc(&p, n); return p; }
