@@ -334,7 +334,10 @@ static void call_assertion(struct engine *e, const char *condition, const char *
     struct grid_launch *l = atomic_load(&e->launch);
     if (claim_text(e, KT_TRAP)) {
         append_position(e, l->text, sizeof l->text, 1);
-        append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
+        if (line)
+            append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
+        else /* a function of the package's: its name and a reason */
+            append(l->text, sizeof l->text, ": %s: %s", condition, file);
     }
     leave_kernel(e, KT_TRAP);
 }

@@ -21,18 +21,9 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
         "asynchronous copy",
         re.compile(r"\b(__pipeline_\w+|memcpy_async|cp_async\w*|__nvvm_cp_async\w*)\b"),
     ),
-    (
-        "texture",
-        re.compile(
-            r"\b(cudaTextureObject_t|texture(?=\s*<)|tex(?:1D|2D|3D|Cubemap)\w*(?=\s*[<(]))"
-        ),
-    ),
-    (
-        "surface",
-        re.compile(
-            r"\b(cudaSurfaceObject_t|surface(?=\s*<)|surf(?:1D|2D|3D|Cubemap)\w*(?=\s*[<(]))"
-        ),
-    ),
+    # CUDA 12 has no references either.
+    ("texture", re.compile(r"\b(texture(?=\s*<))")),
+    ("surface", re.compile(r"\b(surface(?=\s*<))")),
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
 )  # fmt: skip
 # What the words of each kind contain: to look for that first is ten times as fast.
@@ -51,7 +42,6 @@ _DEVICE_HEADER = re.compile(
     r"|cooperative_groups/memcpy_async\.h"
     r"|(?:crt/)?mma\.hp*|cuda_pipeline\w*\.h|cuda_awbarrier\w*\.h|curand\w*_kernel\.h"
     r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[468]\.h\w*|nvshmem\w*\.h"
-    r"|(?:texture|surface)_(?:fetch|indirect)?_?\w*functions\.h|(?:texture|surface)_types\.h"
 )
 
 
