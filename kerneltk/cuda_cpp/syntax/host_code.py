@@ -394,6 +394,7 @@ class HostReader:
             self._offer_variables(node, scope, declarators)
         elif (
             name is None
+            or scope.is_broken  # it may be a member, or a statement
             or re.search(r"\bconst(?:expr|eval|init)\b", head)
             or has_unknown_macro(self.tree.plain[node.start_byte : name.start_byte])
         ):

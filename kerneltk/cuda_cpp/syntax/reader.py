@@ -6,6 +6,7 @@ Nothing here decides whether the source is valid: the compiler does.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import (
@@ -32,7 +33,7 @@ from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, r
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SCOPES = frozenset(("translation_unit", "declaration_list", "ERROR"))
+_SCOPES = frozenset(("translation_unit", "declaration_list"))
 
 
 def read_source(source: str) -> SourceSummary:
@@ -140,16 +141,20 @@ class _Branch:
     def visit(self, node: Node, scope: Scope) -> Scope | None:
         """Read a node of namespace scope; return the scope of its children if they are, too."""
         kind = node.type
+        if kind == "ERROR":
+            return replace(scope, is_broken=True)
         if kind in _SCOPES:
             return scope
         if kind == "namespace_definition":
-            return Scope((*scope.names, *self.tree.namespace_names(node)), scope.is_extern_c)
+            names = (*scope.names, *self.tree.namespace_names(node))
+            return Scope(names, scope.is_extern_c, is_broken=scope.is_broken)
         if kind == "linkage_specification":
             value = node.child_by_field_name("value")
             is_c = value is not None and self.tree.slice(value) == '"C"'
             body = node.child_by_field_name("body")
             is_block = body is not None and body.type == "declaration_list"
-            return Scope(scope.names, is_c, None, -1 if is_block else self.tree.head_start(node))
+            start = -1 if is_block else self.tree.head_start(node)
+            return Scope(scope.names, is_c, None, start, scope.is_broken)
         if kind == "template_declaration":
             found = node.child_by_field_name("parameters")
             template = (
@@ -158,7 +163,7 @@ class _Branch:
             if scope.template:  # a member template of a template
                 template = scope.template + template
             start = scope.start if scope.start >= 0 else self.tree.head_start(node)
-            return Scope(scope.names, scope.is_extern_c, template, start)
+            return Scope(scope.names, scope.is_extern_c, template, start, scope.is_broken)
         if kind == "function_definition":
             self.read_function(node, scope)
         elif kind == "declaration":

@@ -86,6 +86,7 @@ class Scope:
     is_extern_c: bool = False
     template: tuple[str, ...] | None = None
     start: int = -1
+    is_broken: bool = False  # whether the grammar made no sense of what is around it
 
     def qualified(self, name: str) -> str:
         """Return a name with its namespaces."""
