@@ -24,6 +24,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
+from kerneltk.cuda_cpp.syntax.cached import readers
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
 from kerneltk.object_code.reflection import (
     ParameterType,
@@ -96,9 +97,31 @@ class Variable:
 
 _HINT = "run this kernel on a GPU, or give CPU cores another way under '#ifdef __KERNELTK_HOST__'."
 _LAUNCH_HINT = (
-    "launch the child kernel from Python, behind this one's launch; or give CPU cores a loop "
-    "instead under '#ifdef __KERNELTK_HOST__'."
+    "name all of the kernel's template's arguments, and let nothing wait for it: it runs when this "
+    "kernel has ended. Or launch it from Python, behind this one's launch."
 )
+
+
+def errors_of_log(log: str, sources: Mapping[str, str]) -> CompilerErrors:
+    """Return the errors of a compiler's log in the user's sources, by their names."""
+    from kerneltk.core.diagnostics import read_log  # only who has an error needs these
+    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
+
+    code = {name: source.split("\n") for name, source in sources.items()}
+    places: dict[tuple[str, int, int, str], None] = {}
+    found = read_log(log)
+    for error in found:
+        for at in error.locations:
+            if at.file not in code:
+                continue
+            lines = code[at.file]
+            own = lines[at.line - 1] if at.line <= len(lines) else ""
+            # Of a line in which points were put, columns say nothing.
+            is_same = not any("volatile" in line for line in lines) and own.isascii()
+            column = at.column if is_same else None
+            places[at.file, at.line, column or 0, error.message] = None
+            break
+    return CompilerErrors(tuple(places), not found)
 
 
 class HostRefusals:
@@ -129,7 +152,7 @@ class HostRefusals:
         """Take over what an earlier process has kept by this key."""
         from kerneltk.cuda_cpp.syntax.refusals import Refusals
 
-        data = get_cache().get(string_key("refused", key))
+        data = get_cache().get(string_key("refused", readers(), key))
         if data is not None:
             with suppress(TypeError, ValueError):  # what is not kept here is found again
                 self.found = Refusals.from_fields(json.loads(data))
@@ -139,11 +162,11 @@ class HostRefusals:
         from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
 
         known = self._errors or CompilerErrors()
-        new = CompilerErrors.of_log(error.log, {s.name: s.code for s in self._sources})
+        new = errors_of_log(error.log, {s.name: s.code for s in self._sources})
         found = self._sources[0].without(known, new)
         if found is not None:
             self.found, self._errors = found
-            get_cache().put(string_key("refused", key), json.dumps(self.found).encode())
+            get_cache().put(string_key("refused", readers(), key), json.dumps(self.found).encode())
         return found is not None
 
     def of(self, name: str) -> Refused | None:

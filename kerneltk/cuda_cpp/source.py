@@ -30,6 +30,8 @@ from kerneltk.cuda_cpp.syntax.cached import (
     read_includes,
     read_source,
     source_for_nvrtc,
+    unordered_exchanges,
+    with_child_launches,
     with_meetings,
     without_host_code,
 )
@@ -340,10 +342,14 @@ class RawSource:
         return with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
 
     def _with_bounds(self, source: str) -> str:
-        """Return a source with what CPU cores check of kernels' attributes."""
+        """Return a source with what CPU cores check of kernels' attributes, and with calls where
+        kernels launch others.
+        """
         if has_bounds(source):
             summary = self.summary if source == self.code else read_source(source)
             source = with_bounds(source, summary.kernels)
+        if "<<<" in source:
+            source = with_child_launches(source)
         return _NO_INLINE.sub("_kt_noinline", source)
 
     def without(
@@ -362,6 +368,15 @@ class RawSource:
     ) -> tuple[Sequence[str], str]:
         """Return the directives and a source with points where the lanes of a warp meet."""
         self._warn_of_unread_headers()
+        for load in unordered_exchanges(source):
+            warnings.warn(
+                f"'{load.file or self.name}', line {load.line}: nothing orders '{load.loaded}' "
+                f"behind another lane's store to '{load.stored}', and lanes of a warp do not run "
+                "in step there.\n  Hint: put '__syncwarp()' between them, or make the memory "
+                "'volatile'.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         asked = [request.expression for request in requests if has_volatile(request.expression)]
         if not asked and not any(map(has_volatile, (*directives, source))):
             return directives, source

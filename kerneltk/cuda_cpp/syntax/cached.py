@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 
 from kerneltk.cache.fingerprint import file_stamp, string_key
 from kerneltk.cache.store import get_cache
-from kerneltk.cuda_cpp.syntax.declarations import Include, Meetings, SourceSummary
+from kerneltk.cuda_cpp.syntax.declarations import Include, Meetings, SourceSummary, Unordered
 
 T = TypeVar("T")
 
@@ -28,11 +29,10 @@ _READERS = (
     "kerneltk.cuda_cpp.syntax.host_part",
     "kerneltk.cuda_cpp.nvrtc",
     "kerneltk.core.lexer",
-    "kerneltk.core.diagnostics",
-    "kerneltk.errors",
     "tree_sitter",
     "tree_sitter_cuda",
 )
+_LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
 
@@ -52,7 +52,7 @@ def _reader_files() -> Iterator[str]:
 
 
 @cache
-def _readers() -> str:
+def readers() -> str:
     """What tells the code that reads sources from any other: this process's, and its files."""
     import kerneltk
 
@@ -65,7 +65,7 @@ def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]
     """Return what `find` returns. From the cache that is `read` of it in JSON; `fields` are what it
     depends on.
     """
-    key = string_key(_readers(), *fields)
+    key = string_key(readers(), *fields)
     data = get_cache().get(key)
     if data is not None:
         try:
@@ -142,6 +142,33 @@ def with_meetings(source: str, directives: Sequence[str], instantiated: Sequence
 
     fields = ("meetings", source, str(len(directives)), *directives, *instantiated)
     return _kept(fields, find, Meetings.from_fields)
+
+
+def unordered_exchanges(source: str) -> tuple[Unordered, ...]:
+    """Return where lanes exchange values with nothing that orders them, as `volatile` finds it."""
+
+    def find() -> tuple[Unordered, ...]:
+        from kerneltk.cuda_cpp.syntax import volatile
+
+        return volatile.unordered_exchanges(source)
+
+    def read(fields: Sequence[Sequence[Any]]) -> tuple[Unordered, ...]:
+        return tuple(Unordered(*field) for field in fields)
+
+    if "threadIdx" not in source or not _LANES_APART.search(source):
+        return ()
+    return _kept(("exchanges", source), find, read)
+
+
+def with_child_launches(source: str) -> str:
+    """Return a source with calls in place of the launches in it, as `kernels` puts them."""
+
+    def find() -> str:
+        from kerneltk.cuda_cpp.syntax import kernels
+
+        return kernels.with_child_launches(source)
+
+    return _kept(("children", source), find, str)
 
 
 def has_volatile(source: str) -> bool:

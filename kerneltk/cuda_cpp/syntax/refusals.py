@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kerneltk.core.diagnostics import read_log
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
@@ -64,25 +63,6 @@ class CompilerErrors:
 
     places: tuple[tuple[str, int, int, str], ...] = ()
     has_unlocated: bool = False
-
-    @classmethod
-    def of_log(cls, log: str, sources: Mapping[str, str]) -> CompilerErrors:
-        """Return the errors of a compiler's log in the user's sources, by their names."""
-        code = {name: source.split("\n") for name, source in sources.items()}
-        places: dict[tuple[str, int, int, str], None] = {}
-        found = read_log(log)
-        for error in found:
-            for at in error.locations:
-                if at.file not in code:
-                    continue
-                lines = code[at.file]
-                own = lines[at.line - 1] if at.line <= len(lines) else ""
-                # Of a line in which points were put, columns say nothing.
-                is_same = not any("volatile" in line for line in lines) and own.isascii()
-                column = at.column if is_same else None
-                places[at.file, at.line, column or 0, error.message] = None
-                break
-        return cls(tuple(places), not found)
 
 
 class Refused(NamedTuple):
@@ -355,7 +335,7 @@ def _refusal(function: Refused) -> str:
     return f"::kerneltk::grid::refused({said}, {lacking}, {file}, {function.line});"
 
 
-_PLURALS = {"launch from a kernel": "launches from kernels", "cluster": "clusters",
+_PLURALS = {"launch from a kernel": "such launches from kernels", "cluster": "clusters",
             "texture": "textures", "surface": "surfaces",
             "asynchronous copy": "asynchronous copies"}  # fmt: skip
 

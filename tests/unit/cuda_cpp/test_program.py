@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.cuda_cpp.program import RawProgram, Variable
+from kerneltk.cuda_cpp.program import RawProgram, Variable, errors_of_log
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError
 from kerneltk.object_code.reflection import ParameterType
@@ -105,6 +105,24 @@ def test_a_mistake_beside_what_cpu_cores_refuse_is_told() -> None:
     )
     with pytest.raises(CompileError, match=r"'y' was not declared|undeclared identifier 'y'"):
         kerneltk.RawModule(code=code).get_function("twice")(1, 1, (np.ones(1, np.float32),))
+
+
+def test_errors_of_a_log() -> None:
+    log = """In file included from k.cu:1:
+/usr/include/other.h:1:2: error: #error <other.h> cannot run on CPU cores: none.
+k.cu:2:7: error: 'other' has not been declared
+kernel.s:40: Error: no such instruction: `all.pred'
+"""
+    errors = errors_of_log(log, {"k.cu": REFUSED})
+    assert errors.places == (
+        ("k.cu", 1, 0, "#error <other.h> cannot run on CPU cores: none"),
+        ("k.cu", 2, 7, "'other' has not been declared"),
+    )
+    assert not errors.has_unlocated
+    assert errors_of_log("kernel.s:40: Error: no such instruction", {}).has_unlocated
+    in_step = {"k.cu": REFUSED + "volatile int x;\n"}  # points are put there, and columns move
+    moved = ("k.cu", 2, 0, "'other' has not been declared")
+    assert moved in errors_of_log(log, in_step).places
 
 
 VARIABLES = """

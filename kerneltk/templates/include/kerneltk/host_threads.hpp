@@ -26,7 +26,7 @@ struct launch {
 };
 constexpr int launch_size = 48;
 static_assert(sizeof(launch) == launch_size, "the layout is part of the launch protocol");
-constexpr unsigned int cooperative_flag = 2;
+constexpr unsigned int exits_flag = 1, cooperative_flag = 2;
 
 struct engine {
     const struct calls* runtime;
@@ -57,6 +57,8 @@ struct calls {
     const void* memory;  // what checks memory
     int (*meet)(engine*, word position, int stores);
     void (*refused)(engine*, const char* what, const char* lacking, const char* file, int line);
+    void (*child)(engine*, void (*entry)(const void*, long long, long long), const void* block,
+                  unsigned long size);
 };
 
 static thread_local engine* own_engine;

@@ -127,24 +127,6 @@ __device__ int f(int x) { return 2; }
     assert "return" not in found.source
 
 
-def test_errors_of_a_log() -> None:
-    log = """In file included from k.cu:1:
-/usr/include/other.h:1:2: error: #error <other.h> cannot run on CPU cores: none.
-k.cu:2:7: error: 'other' has not been declared
-kernel.s:40: Error: no such instruction: `all.pred'
-"""
-    errors = CompilerErrors.of_log(log, {"k.cu": SOURCE})
-    assert errors.places == (
-        ("k.cu", 1, 0, "#error <other.h> cannot run on CPU cores: none"),
-        ("k.cu", 2, 7, "'other' has not been declared"),
-    )
-    assert not errors.has_unlocated
-    assert CompilerErrors.of_log("kernel.s:40: Error: no such instruction", {}).has_unlocated
-    in_step = {"k.cu": SOURCE + "volatile int x;\n"}  # points are put there, and columns move
-    moved = ("k.cu", 2, 0, "'other' has not been declared")
-    assert moved in CompilerErrors.of_log(log, in_step).places
-
-
 @pytest.mark.parametrize("fields", [(), ("x",), ("x", [["f", True]]), ("x", 5)])
 def test_what_no_refusals_have(fields: tuple[object, ...]) -> None:
     with pytest.raises((TypeError, ValueError)):
