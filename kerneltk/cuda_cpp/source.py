@@ -320,7 +320,8 @@ class RawSource:
         ]
         is_extension = any(include.name.startswith(_TORCH) for include in includes)
         if is_extension and not words.isdisjoint(_TORCH_TYPES):
-            lines.append("#include <kerneltk/torch_types.hpp>")
+            needed = ("cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp")
+            lines += [f"#include <{header}>" for header in needed]
         return tuple(lines)
 
     @cached_property
