@@ -173,6 +173,11 @@ def _line_of(source: str, number: int) -> str:
     return lines[min(max(number, 1), len(lines)) - 1]
 
 
+def _bytes(source: str) -> bytes:
+    """The bytes of a source, which may come from a file that is not UTF-8."""
+    return source.encode("utf-8", "surrogateescape")
+
+
 def _column(location: Location, line: str) -> int | None:
     """Return the one-based column (characters) of a location in the user's own line."""
     if location.column is None:
@@ -197,8 +202,8 @@ def _column(location: Location, line: str) -> int | None:
             return None
         before = seen.partition(content)[0]
         indent = len(line) - len(line.lstrip())
-        offset += len(line[:indent].encode()) - len(before.encode())
-    data = line.encode()
+        offset += len(_bytes(line[:indent])) - len(_bytes(before))
+    data = _bytes(line)
     if not 0 <= offset <= len(data):
         return None
     return len(data[:offset].decode(errors="ignore")) + 1
@@ -218,6 +223,11 @@ def _snippet(location: Location, sources: Mapping[str, str], label: str) -> Snip
     behind = location.line > source.count("\n") + 1
     column = None if behind else _column(location, _line_of(source, location.line))
     return Snippet.at_line(location.file, source, location.line, column, label)
+
+
+def _is_error(line: str) -> bool:
+    found = _GNU.fullmatch(line) or _EDG.fullmatch(line)
+    return found is not None and found["kind"].endswith("error")
 
 
 def _lone_bracket(sources: Mapping[str, str]) -> Snippet | None:
@@ -253,6 +263,13 @@ _CONST = re.compile(
 )
 
 
+# No one means one of these by a name; directives count as words of a source as well.
+_KEYWORDS = (
+    "class", "const", "define", "defined", "double", "else", "endif", "enum", "extern", "float",
+    "ifdef", "ifndef", "include", "inline", "namespace", "pragma", "public", "register", "return",
+    "signed", "static", "struct", "switch", "template", "this", "typedef", "typename", "undef",
+    "union", "unsigned", "using", "virtual", "void", "while",
+)  # fmt: skip
 _OF_REDUCTIONS = ("_type_reduce", "_in_ind", "_out_ind", "_J", "_i", "_j")
 
 
@@ -272,6 +289,8 @@ def _hint(
         known = dict.fromkeys((*names, *(_OF_REDUCTIONS if "map_expr" in sources else ())))
         for source in sources.values():
             known.update(dict.fromkeys(_IDENTIFIER.findall(source)))
+        for word in _KEYWORDS:
+            known.pop(word, None)
         for other in errors:
             known.pop(_undefined(other.message) or "", None)
         close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.65)
@@ -370,6 +389,9 @@ def _generated_code_message(
     else:
         sentence = f"Kernel '{kernel}' does not compile, and the compiler names no location."
     lines = [line.rstrip() for line in log.replace("\0", "").strip("\n").split("\n")]
+    # Warnings of headers come before what is wrong.
+    first = next((n for n, line in enumerate(lines) if _is_error(line)), 0)
+    lines = lines[first:]
     shown = [f"    {line}" for line in lines[:_MAX_LOG_LINES]]
     if len(lines) > _MAX_LOG_LINES:
         shown.append(f"    ... ({len(lines) - _MAX_LOG_LINES} more lines)")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
 _NOISE = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|\"(?:\\.|[^\"\\\n])*\"")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(.*)", re.MULTILINE)
+_BRANCH = re.compile(r"[ \t]*#[ \t]*(?:if|el|endif)")
 _OPENING = re.compile(r"(?:ifndef\s+|if\s+!\s*defined\s*\(?\s*)(\w+)\s*\)?\s*")
 
 
@@ -61,32 +62,40 @@ class Header:
 @dataclass(slots=True)
 class _Expansion:
     find: Callable[[RawSource, str, bool], Header | None]
-    seen: set[str] = field(default_factory=set)  # what every compilation has seen by here
+    # What a compilation has seen by here that comes here: of the whole source, and of each branch
+    # of a conditional around it.
+    seen: list[set[str]] = field(default_factory=lambda: [set()])
     markers: dict[str, str] = field(default_factory=dict)
 
-    def expand(
-        self, source: RawSource, code: str, conditional: bool, around: tuple[str, ...]
-    ) -> str:
+    def expand(self, source: RawSource, code: str, around: tuple[str, ...]) -> str:
         lines = code.split("\n")
-        for include in source.summary.includes:
+        depth = len(self.seen)
+        guard, last = "", 0  # of the branch that is open
+        for include in source.includes:
             row = include.line - 1
             header = self.find(source, include.name, include.is_quoted)
             if header is None or (header.path in around and not header.is_single):
                 continue
-            within = conditional or bool(include.guard)
+            same = include.guard == guard and not any(map(_BRANCH.match, lines[last:row]))
+            if not same:
+                del self.seen[depth:]
+                if include.guard:
+                    self.seen.append(set())
+            guard, last = include.guard, row + 1
             body = ""
-            if header.path not in self.seen and header.path not in around:
-                body = self._body(header, within, (*around, header.path))
+            if not any(header.path in seen for seen in self.seen) and header.path not in around:
+                body = self._body(header, (*around, header.path))
             lines[row] = f'{body}\n#line {include.line + 1} "{escaped(source.name)}"'
             if include.line == len(lines):
                 lines.append("")
+        del self.seen[depth:]
         return "\n".join(lines)
 
-    def _body(self, header: Header, conditional: bool, around: tuple[str, ...]) -> str:
-        if not conditional and header.is_single:
-            self.seen.add(header.path)
+    def _body(self, header: Header, around: tuple[str, ...]) -> str:
+        if header.is_single:
+            self.seen[-1].add(header.path)
         code, count = _ONCE.subn("", header.source.code)
-        inner = self.expand(header.source, code, conditional, around)
+        inner = self.expand(header.source, code, around)
         inner = f'#line 1 "{escaped(header.source.name)}"\n{inner}'
         if not count:
             return inner
@@ -108,4 +117,4 @@ def with_headers(source: RawSource, find: Callable[[RawSource, str, bool], Heade
         Takes a source, a name that it includes, and whether that is in quotes; returns the header
         if it is one of the user's.
     """
-    return _Expansion(find).expand(source, source.code, False, ())
+    return _Expansion(find).expand(source, source.code, ())

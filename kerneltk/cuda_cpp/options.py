@@ -90,6 +90,11 @@ def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str
     return lines, tuple(others)
 
 
+def names_standard(options: Sequence[str]) -> bool:
+    """Return whether options name a version of C++."""
+    return any(option.lstrip("-").startswith("std") for option in options)
+
+
 def checked_compiler(backend: Any) -> Literal["nvrtc", "nvcc"]:
     """Return the compiler for GPUs; raises ArgumentValueError for another."""
     if backend not in ("nvrtc", "nvcc"):

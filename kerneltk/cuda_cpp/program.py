@@ -34,6 +34,7 @@ from kerneltk.object_code.reflection import (
 )
 
 if TYPE_CHECKING:
+    from kerneltk.core.diagnostics import Diagnostic
     from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals, Refused
 
 T = TypeVar("T")
@@ -137,6 +138,7 @@ class HostRefusals:
     """
 
     def __init__(self, source: RawSource) -> None:
+        self._source = source
         self._sources = (source, *source.included)
         self._errors: CompilerErrors | None = None
         self.found: Refusals | None = None
@@ -144,7 +146,7 @@ class HostRefusals:
     @property
     def is_possible(self) -> bool:
         """Whether the source has anything that CPU cores may lack."""
-        return any(source.summary.unsupported for source in self._sources)
+        return any(declared.unsupported for declared in self._source.declarations)
 
     def recall(self, key: str) -> None:
         """Take over what an earlier process has kept by this key."""
@@ -233,7 +235,7 @@ class RawProgram:
     @property
     def offered(self) -> tuple[str, ...]:
         """Name expressions of the kernels."""
-        return tuple(request.expression for request in self.requests() if not request.is_variable)
+        return tuple(request.expression for request in self._kernel_requests(self._added))
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -299,26 +301,23 @@ class RawProgram:
         added = self._added
         known = self._requests.get(added)
         if known is None:
-            known = self._requests[added] = self._find_requests(added)
+            found = [*self._kernel_requests(added), *self._variable_requests()]
+            known = self._requests[added] = found
         return known
 
-    def _find_requests(self, added: tuple[str, ...]) -> list[Request]:
+    def _kernel_requests(self, added: tuple[str, ...]) -> list[Request]:
         kernels: dict[str, Request] = {}
         c_kernels: dict[str, Request] = {}
-        variables: dict[str, Request] = {}
         every = [kernel for kernel in self.source.kernels if kernel.is_definition]
         unconditional = Counter(kernel.name for kernel in every if not kernel.guard)
-        for source in (self.source, *self.source.included):
-            for kernel in source.summary.kernels:
-                # A name with several definitions is of none of them.
-                if not kernel.is_definition or unconditional[kernel.name] > 1:
-                    continue
-                if not kernel.template_parameters:
-                    _add(kernels, Request(kernel.name, False, kernel.guard))
-                if kernel.is_extern_c and self._c_names:
-                    _add(c_kernels, Request(kernel.name, False, kernel.guard))
-            for symbol in source.summary.symbols:
-                _add(variables, Request(symbol.name, True, symbol.guard))
+        for kernel in every:
+            # A name with several definitions is of none of them.
+            if unconditional[kernel.name] > 1:
+                continue
+            if not kernel.template_parameters:
+                _add(kernels, Request(kernel.name, False, kernel.guard))
+            if kernel.is_extern_c and self._c_names:
+                _add(c_kernels, Request(kernel.name, False, kernel.guard))
         if self.expressions is not None:
             kernels = {
                 name: Request(name)
@@ -327,7 +326,14 @@ class RawProgram:
                 for name in self.expressions
             } | c_kernels
         kernels.update((name, Request(name)) for name in added)
-        return [*kernels.values(), *variables.values()]
+        return list(kernels.values())
+
+    def _variable_requests(self) -> list[Request]:
+        variables: dict[str, Request] = {}
+        for declared in self.source.declarations:
+            for symbol in declared.symbols:
+                _add(variables, Request(symbol.name, True, symbol.guard))
+        return list(variables.values())
 
     def unit(self, backend: Capabilities) -> TranslationUnit:
         """Return the translation unit for a backend."""
@@ -362,8 +368,20 @@ class RawProgram:
             if not names:
                 return None
             for name in names:
-                refused.setdefault(name, found.message)
+                refused.setdefault(name, self._told(found))
         return refused or None
+
+    def _told(self, found: Diagnostic) -> str:
+        """Return what a compiler says of a name, and below it the user's line that it is about."""
+        message = found.message.partition("; did you mean")[0]
+        if "_kt_" in message:  # about the package's own functions, which take kernels
+            message = "no kernel is named so"
+        sources = {source.name: source.code for source in (self.source, *self.source.included)}
+        for at in found.locations:
+            if at.file in sources:
+                snippet = Snippet.at_line(at.file, sources[at.file], at.line, None)
+                return f"{message}\n{snippet.render()}"
+        return message
 
     def build(self, target: str) -> ObjectCode:
         """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
@@ -385,6 +403,7 @@ class RawProgram:
         """Call `make` with the unit, and again without what the compiler does not find or CPU cores
         do not have.
         """
+        self.source = self.source.serving(self.requests())
         refusals = self._refusals(backend)
         key = ""  # of the unit that has everything
         for _ in range(_MOST_TRIES):
@@ -403,7 +422,10 @@ class RawProgram:
                     if refusals is not None and refusals.add(error, key):
                         self._refuse_all(refusals, error)
                         continue
-                    raise error from None
+                    # Only who has an error needs it.
+                    from kerneltk.cuda_cpp.nvrtc.explanations import explained
+
+                    raise explained(error, self.source) from None
                 overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
                 if overloaded and not self._c_symbols:
                     self._c_symbols = overloaded
@@ -446,10 +468,11 @@ class RawProgram:
         self, expression: str, reason: str, error: CompileError | None = None
     ) -> CompileError:
         """Return the error for a name expression that is none of a kernel."""
+        sentence, _, shown = reason.partition("\n")
         return CompileError(
-            f"'{self.source.name}' offers no kernel '{expression}': "
-            f"{reason.partition('; did you mean')[0]}.\n"
-            f"  Hint: {self._hint(expression)}",
+            f"'{self.source.name}' offers no kernel '{expression}': {sentence}.\n"
+            + (f"{shown}\n" if shown else "")
+            + f"  Hint: {self._hint(expression)}",
             error.source if error else "",
             error.log if error else "",
         )

@@ -11,8 +11,8 @@ import re
 import warnings
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,23 +20,26 @@ from kerneltk.cache.fingerprint import named_in_options
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
-from kerneltk.core.lexer import uses_textures
+from kerneltk.core.lexer import foreign_headers, uses_textures
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
-from kerneltk.cuda_cpp.options import bytes_of, without_directives
-from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
+from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
 from kerneltk.cuda_cpp.syntax.cached import (
     has_volatile,
+    read_includes,
     read_source,
+    source_for_nvrtc,
     unordered_exchanges,
     with_child_launches,
     with_meetings,
+    without_host_code,
 )
+from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
-    from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary
+    from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, Include, SourceSummary
     from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals
 
 REQUESTS = "requested kernels"
@@ -58,9 +61,47 @@ _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
 _SHIMS = (str(_HOST_INCLUDES), str(INCLUDE_DIRECTORY / "nvrtc"))
 
 
+# Libraries of headers for device code: the compiler finds them by itself.
+_DEVICE_LIBRARIES = ("cub", "thrust", "cuda", "nv", "cutlass", "cute", "cooperative_groups", "crt")
+# What headers of the host's libraries bring for device code, by CUDA's header that has it.
+_TYPES = {
+    "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
+    "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
+    "cuComplex.h": ("cuComplex", "cuFloatComplex", "cuDoubleComplex"),
+    "tuple": ("tuple",),
+    "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
+}
+_TORCH = ("torch/", "ATen/", "c10/", "THC/")
+_TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
+                "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
+                "gpuAtomicAddNoReturn")  # fmt: skip
+# Characters of a header, and how often it names the C++ library for each so many, if it is one of
+# the libraries for the host that are a single header.
+_LARGE, _MANY = 100_000, 50
+_CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
+# What brings CUDA's own definition of uint64_t for NVRTC.
+_CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
+
+
+@cache
 def _has_stand_in(name: str) -> bool:
-    """Whether the package has a header of that name in the place of CUDA's."""
+    """Whether the package has a header of that name in the place of CUDA's or the C++ library's."""
     return any(os.path.isfile(os.path.join(directory, name)) for directory in _SHIMS)
+
+
+def _is_of_host(header: str) -> bool:
+    """Whether a header is a large library of C++ for the host."""
+    return (
+        len(header) > _LARGE
+        and _CUDA_WORD.search(header) is None
+        and header.count("std::") > len(header) // _LARGE * _MANY
+    )
+
+
+@cache
+def _is_of_toolkit(directory: str) -> bool:
+    """Whether a directory has the headers of CUDA's toolkit."""
+    return os.path.isfile(os.path.join(directory, "cuda_runtime.h"))
 
 
 def plain_name(expression: str) -> str:
@@ -114,11 +155,18 @@ class RawSource:
     # Whether functions that run on the host may stand in the source, which are left out.
     has_host_code: bool = False
     links: tuple[LinkInput, ...] = ()  # object code for GPUs that the source is linked with
+    # Whether what device code does not refer to is compiled, since a template's arguments name it.
+    keeps_spare: bool = False
 
     @cached_property
     def summary(self) -> SourceSummary:
         """What the source declares."""
         return read_source(self.code)
+
+    @cached_property
+    def includes(self) -> tuple[Include, ...]:
+        """The headers that the source includes; found without a look at its declarations."""
+        return read_includes(self.code)
 
     @cached_property
     def included(self) -> tuple[RawSource, ...]:
@@ -131,22 +179,24 @@ class RawSource:
         found: dict[str, RawSource] = {}
         pending: list[RawSource] = [self]
         for source in pending:
-            for include in source.summary.includes:
+            for include in source.includes:
                 path = self._path_of(source, include.name, include.is_quoted)
                 if path is not None and path not in found:
                     found[path] = read_file(Path(path), self.options)
+                    if _is_of_host(found[path].code):
+                        found[path] = replace(found[path], code="")
                     pending.append(found[path])
         return found
 
     def _path_of(self, source: RawSource, name: str, is_quoted: bool) -> str | None:
         """Return the path of a header that is the user's own: beside the file, or found by its
-        name in quotes in a directory that the options name.
+        name in a directory that the options name, in angle brackets for files only.
         """
-        if not is_quoted:
+        if not is_quoted and not self.has_host_code:
             return None
-        asked = source.directory, name
+        asked = source.directory if is_quoted else "", name
         if asked not in self._paths:
-            self._paths[asked] = self._find_path(source, name)
+            self._paths[asked] = self._find_path(*asked, is_quoted)
         return self._paths[asked]
 
     @cached_property
@@ -154,12 +204,21 @@ class RawSource:
         """The user's own headers, by directory and name; they stay as they were found."""
         return {}
 
-    def _find_path(self, source: RawSource, name: str) -> str | None:
-        if _has_stand_in(name):
+    def _find_path(self, directory: str, name: str, is_quoted: bool) -> str | None:
+        own: list[str] = []
+        if is_quoted:
+            own = [path for path in (directory, self.directory) if path] or [os.getcwd()]
+        if os.path.isfile(os.path.join(_HOST_INCLUDES, name)):
             return None
-        own = [path for path in (source.directory, self.directory) if path] or [os.getcwd()]
-        for directory in (*own, *named_in_options(self.options)[0]):
-            path = os.path.normpath(os.path.join(directory, name))
+        named = [path for path in named_in_options(self.options)[0] if not _is_of_toolkit(path)]
+        if not is_quoted and (
+            name.partition("/")[0] in _DEVICE_LIBRARIES or is_host_library(name, by_folder=True)
+        ):
+            named = []
+        if _has_stand_in(name):
+            named = []  # the C++ library's, unless it is beside the file
+        for place in (*own, *named):
+            path = os.path.normpath(os.path.join(place, name))
             if os.path.isfile(path):
                 return path
         return None
@@ -173,9 +232,21 @@ class RawSource:
     @property
     def kernels(self) -> tuple[DeclaredKernel, ...]:
         """The kernels that the source and its own headers declare."""
-        return tuple(
-            kernel for source in (self, *self.included) for kernel in source.summary.kernels
-        )
+        return tuple(kernel for source in self._with_kernels for kernel in source.summary.kernels)
+
+    @cached_property
+    def _with_kernels(self) -> tuple[RawSource, ...]:
+        """The source and its own headers, as far as they may declare kernels: who does writes
+        ``__global__``, and the others need not be read for that.
+        """
+        return tuple(s for s in (self, *self.included) if s is self or "__global__" in s.code)
+
+    @property
+    def declarations(self) -> tuple[SourceSummary, ...]:
+        """What the source declares with its own headers."""
+        if self.has_host_code:
+            return (self._whole_summary,)
+        return tuple(source.summary for source in (self, *self.included))
 
     def declared(
         self, expression: str, count: int | None
@@ -187,7 +258,7 @@ class RawSource:
         plain = plain_name(expression).removeprefix("::")
         found = [
             (source, kernel)
-            for source in (self, *self.included)
+            for source in self._with_kernels
             for kernel in source.summary.kernels
             if kernel.name == plain
         ]
@@ -210,9 +281,48 @@ class RawSource:
         """The source as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
-        source = with_headers(self, self._find_header)
-        summary = self.summary if source == self.code else read_source(source)
-        return blank_host_code(source, summary).removeprefix(_BYTE_ORDER_MARK)
+        whole = self._expanded
+        return without_host_code(whole, keeps_spare=self.keeps_spare).removeprefix(_BYTE_ORDER_MARK)
+
+    @cached_property
+    def _expanded(self) -> str:
+        """The source with the user's own headers in it."""
+        return with_headers(self, self._find_header)
+
+    @cached_property
+    def _whole_summary(self) -> SourceSummary:
+        """What the source declares with its own headers."""
+        return self.summary if self._expanded == self.code else read_source(self._expanded)
+
+    @cached_property
+    def _nvrtc_source(self) -> tuple[str, bool]:
+        """The source as NVRTC takes it, and whether it needs C++20."""
+        source, needs_20 = source_for_nvrtc(self._expanded, keeps_spare=self.keeps_spare)
+        return source.removeprefix(_BYTE_ORDER_MARK), needs_20
+
+    @cached_property
+    def _missing_headers(self) -> tuple[str, ...]:
+        """The lines that include CUDA's headers for what the source names and no header is left
+        for: those of the host's libraries bring them.
+        """
+        includes = self._whole_summary.includes
+        if not any(is_host_library(include.name) for include in includes):
+            return ()
+        included = {include.name for include in includes if not include.guard}
+        source = self._device_source
+        words = frozenset(re.findall(r"\w+", source))
+        lines = [
+            f"#include <{header}>"
+            for header, names in _TYPES.items()
+            if header not in included
+            and not words.isdisjoint(names)
+            and not any(re.search(rf"\b(?:struct|class)\s+{n}\b", source) for n in names)
+        ]
+        is_extension = any(include.name.startswith(_TORCH) for include in includes)
+        if is_extension and not words.isdisjoint(_TORCH_TYPES):
+            needed = ("cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp")
+            lines += [f"#include <{header}>" for header in needed]
+        return tuple(lines)
 
     @cached_property
     def _host_source(self) -> str:
@@ -287,8 +397,10 @@ class RawSource:
         """Warn of headers in angle brackets that mention volatile memory: they stay as they are."""
         directories = named_in_options(self.options)[0]
         for source in (self, *self.included):
-            for include in source.summary.includes if directories else ():
+            for include in source.includes if directories else ():
                 if include.is_quoted or _has_stand_in(include.name):
+                    continue
+                if self._path_of(source, include.name, False) is not None:
                     continue
                 paths = [Path(directory, include.name) for directory in directories]
                 path = next((path for path in paths if path.is_file()), None)
@@ -326,11 +438,16 @@ class RawSource:
             lines.append(request.guarded(number, offer + request.reflection(symbol)))
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
+        body = self.code if by_nvcc else self._device_source
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
-            head.append("#include <_kt_implicit.h>")
-        body = self.code if by_nvcc else self._device_source
+            if not any(name.startswith(_CUDA_STD) for name in foreign_headers(body)):
+                head.append("#define KERNELTK_LP64")
+            head += ["#include <_kt_implicit.h>", *self._missing_headers]
+            body, needs_20 = self._nvrtc_source
+            if needs_20 and not names_standard(options):
+                options += ("--std=c++20",)
         return TranslationUnit(
             backend.name,
             self._assembled(head, self.name, body, lines),
@@ -344,6 +461,18 @@ class RawSource:
             compiler="nvcc" if by_nvcc else "nvrtc",
             links=self.links,
         )
+
+    def serving(self, requests: Sequence[Request]) -> RawSource:
+        """Return the source with what the template arguments of requests name, and nothing else
+        does.
+        """
+        if not self.has_host_code or self.keeps_spare:
+            return self
+        asked = " ".join(r.expression for r in requests if "<" in r.expression)
+        words = frozenset(re.findall(r"\w+", asked))
+        spare = self._whole_summary.spare if words else ()
+        is_named = any(not words.isdisjoint(names) for _, _, names in spare)
+        return replace(self, keeps_spare=True) if is_named else self
 
     def _host_unit(
         self, backend: BackendName, requests: Sequence[Request], source: str
@@ -364,8 +493,8 @@ class RawSource:
             if not request.is_variable:
                 offer += bound_of(name, symbol, self.kernels)
             lines.append(request.guarded(number, offer))
-        for own_source in (self, *self.included):
-            for shared in own_source.summary.dynamic_shared:
+        for declared in self.declarations:
+            for shared in declared.dynamic_shared:
                 own = _LINKER_NAMES.fullmatch(shared.symbol)
                 symbol = _renamed(shared.symbol) if own else shared.symbol
                 line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
@@ -373,10 +502,11 @@ class RawSource:
         directives, options = without_directives(self._options())
         # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
         options = (f"-I{_HOST_INCLUDES}", *options)
-        if not self.directory and self.summary.quoted_includes:
+        if not self.directory and any(include.is_quoted for include in self.includes):
             options += (f"-I{os.getcwd()}",)
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
-        head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
+        if self.has_host_code:
+            head += ["#include <_kt_implicit.h>", *self._missing_headers]
         texts = [*(one.code for one in (self, *self.included)), *options]
         if uses_textures(name for text in texts for name in _WORD.findall(text)):
             head.append("#include <kerneltk/host_textures.hpp>")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from . import raw_cases_algorithms, raw_cases_execution, raw_cases_numbers, raw_cases_warps
+from . import (
+    raw_cases_algorithms,
+    raw_cases_execution,
+    raw_cases_numbers,
+    raw_cases_programs,
+    raw_cases_warps,
+)
 from .raw_support import KERNELS, RawCase
 
 WARP_CASES: tuple[RawCase, ...] = tuple(raw_cases_warps.cases())
@@ -13,6 +19,7 @@ CASES: tuple[RawCase, ...] = (
     *raw_cases_execution.cases(),
     *raw_cases_numbers.cases(),
     *raw_cases_algorithms.cases(),
+    *raw_cases_programs.cases(),
 )
 
 FILES = tuple(sorted(path.name for path in KERNELS.glob("*.cu")))

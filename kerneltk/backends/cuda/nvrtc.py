@@ -59,8 +59,9 @@ def cuda_include_directories() -> tuple[str, ...]:
         return configured
     from cuda.pathfinder import find_nvidia_header_directory
 
-    found = (find_nvidia_header_directory(name) for name in ("cudart", "cccl"))
-    return tuple(str(path) for path in found if path)
+    # `mma.h` is in one package and what it includes in another.
+    found = (find_nvidia_header_directory(name) for name in ("cudart", "cccl", "nvcc", "curand"))
+    return tuple(dict.fromkeys(str(path) for path in found if path))
 
 
 # What `--minimal` leaves out is named so: textures, surfaces, the runtime's functions and types,

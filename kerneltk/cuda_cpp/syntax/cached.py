@@ -20,11 +20,18 @@ from typing import Any, TypeVar
 
 from kerneltk.cache.fingerprint import file_stamp, string_key
 from kerneltk.cache.store import get_cache
-from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary, Unordered
+from kerneltk.cuda_cpp.syntax.declarations import Include, Meetings, SourceSummary, Unordered
 
 T = TypeVar("T")
 
-_READERS = ("kerneltk.cuda_cpp.syntax", "kerneltk.core.lexer", "tree_sitter", "tree_sitter_cuda")
+_READERS = (
+    "kerneltk.cuda_cpp.syntax",
+    "kerneltk.cuda_cpp.syntax.host_part",
+    "kerneltk.cuda_cpp.nvrtc",
+    "kerneltk.core.lexer",
+    "tree_sitter",
+    "tree_sitter_cuda",
+)
 _LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
@@ -79,6 +86,50 @@ def read_source(source: str) -> SourceSummary:
         return reader.read_source(source)
 
     return _kept(("summary", source), find, SourceSummary.from_fields)
+
+
+def read_includes(source: str) -> tuple[Include, ...]:
+    """Return the headers that a source includes, as `reader` finds them."""
+
+    def find() -> tuple[Include, ...]:
+        from kerneltk.cuda_cpp.syntax import reader
+
+        return reader.read_includes(source)
+
+    def read(records: Sequence[Sequence[Any]]) -> tuple[Include, ...]:
+        return tuple(Include(*fields) for fields in records)
+
+    return _kept(("includes", source), find, read) if "include" in source else ()
+
+
+def without_host_code(source: str, *, keeps_spare: bool) -> str:
+    """Return a source without what only the host has a use for, as `blanking` leaves it out."""
+
+    def find() -> str:
+        from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
+
+        return blank_host_code(source, read_source(source), keeps_spare=keeps_spare)
+
+    return _kept(("without host code", str(keeps_spare), source), find, str)
+
+
+def source_for_nvrtc(source: str, *, keeps_spare: bool) -> tuple[str, bool]:
+    """Return a source without what only the host has a use for as NVRTC takes it, and whether it
+    needs C++20.
+    """
+
+    def find() -> tuple[str, bool]:
+        from kerneltk.cuda_cpp.nvrtc import dialect
+
+        device = without_host_code(source, keeps_spare=keeps_spare)
+        found = dialect.for_nvrtc(device, read_source(source).constants)
+        return found, dialect.has_designated_initializers(found)
+
+    def read(value: Sequence[Any]) -> tuple[str, bool]:
+        found, needs_20 = value
+        return str(found), bool(needs_20)
+
+    return _kept(("for NVRTC", str(keeps_spare), source), find, read)
 
 
 def with_meetings(source: str, directives: Sequence[str], instantiated: Sequence[str]) -> Meetings:

@@ -115,6 +115,11 @@ class SourceSummary(NamedTuple):
     # The characters of all that only the host has a use for: `host_functions`, their prototypes,
     # variables of the host, what names the host's libraries.
     host_code: tuple[tuple[int, int], ...] = ()
+    # Where the ``const`` of floating constants is that are computed when they are compiled.
+    constants: tuple[int, ...] = ()
+    # The characters of declarations, and their names, that device code does not refer to. They may
+    # be the arguments of templates.
+    spare: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
 
     @property
     def quoted_includes(self) -> tuple[str, ...]:
@@ -126,7 +131,9 @@ class SourceSummary(NamedTuple):
         """Return what has these fields, its tuples and records as sequences. Raises TypeError or
         ValueError where nothing of this kind has them.
         """
-        kernels, symbols, shared, functions, unsupported, includes, host_code = fields
+        kernels, symbols, shared, functions, unsupported, includes, host_code, constants, spare = (
+            fields
+        )
         return cls(
             tuple(
                 DeclaredKernel(
@@ -149,6 +156,8 @@ class SourceSummary(NamedTuple):
             _all(Unsupported, unsupported),
             _all(Include, includes),
             tuple((start, end) for start, end in host_code),
+            tuple(map(int, constants)),
+            tuple((start, end, tuple(names)) for start, end, names in spare),
         )
 
 

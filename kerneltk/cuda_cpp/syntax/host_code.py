@@ -8,8 +8,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
+from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
+from kerneltk.cuda_cpp.syntax.host_part.reachability import (
+    Candidate,
+    Member,
+    Span,
+    unreached,
+    words_of,
+)
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
@@ -47,25 +56,32 @@ _HOST_SOURCE = re.compile(
     r"|\bcurand(?:Create|Destroy|Generate|Set|Generator)\w*"
     r"|\bMPI_\w+"
     r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark)\s*::"
-    r"(?!\s*complex\b)"
+    r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b)"
     r"|\b(?:fprintf|fopen|fclose|fread|fwrite|fscanf|sscanf|scanf|fgets|fputs|puts|exit|abort"
     r"|getenv|srand|rand|gettimeofday|clock_gettime|atoi|atof|calloc|realloc|perror|fflush"
     r"|sprintf|snprintf|system|usleep|sleep|strcmp|strncmp|strlen|strdup|strtol)\s*\("
-    r"|\bFILE\s*\*|\b(?:cout|cerr|cin)\b"
+    r"|\bFILE\s*\*|\b(?:cout|cerr|cin)\b|\b(?:[io]|io|[io]?f|[io]?string)stream\s*&"
 )
-_HOST_HEADER = re.compile(
-    r"(?:torch|ATen|c10|c10d|pybind11|boost|opencv2?|gtest|gmock|benchmark|nvtx3|nlohmann|fmt|Eigen"
-    r"|google|absl|mpi|openssl|GL|GLFW|glm|SDL2?|X11)/.*"
-    r"|(?:cublas|cusparse|cusolver|cufft|cudnn|nccl|nvml|nvToolsExt|nvrtc|nvjpeg|npp)\w*\.h"
-    r"|curand\.h|cuda_profiler_api\.h|cudaProfiler\.h|cuda_gl_interop\.h|cuda_egl_interop\.h"
-    r"|helper_\w+\.h|exception\.h|cutil\w*\.h|shrUtils\.h|sdkHelper\.h|mpi\.h|Python\.h|windows\.h"
-    r"|numa\.h|dirent\.h|dlfcn\.h|sys/(?!time|types|stat|resource)\w+\.h|netinet/.*|arpa/.*"
-    r"|immintrin\.h|x86intrin\.h|emmintrin\.h|xmmintrin\.h|tbb/.*|hip/.*|zlib\.h|png\.h|jpeglib\.h"
-)
+_MOST_BLANK = 10_000  # between a macro's use and what is before it
+_NAMESPACE = re.compile(r"(\busing\s+)?\bnamespace\s+([\w:]+)")
+_USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:::\s*)?(\w+)")
+# Of libraries for device code, whose headers are not read.
+_KNOWN_NAMESPACES = frozenset(
+    ("std", "cooperative_groups", "nvcuda", "wmma", "cuda", "cub", "thrust", "cutlass", "cute",
+     "nv", "__gnu_cxx", "literals", "placeholders", "at", "c10", "torch")
+)  # fmt: skip
 _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
     r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
 )
+_TEST_STATEMENT = re.compile(
+    r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
+)
+_FIRST = re.compile(r"(\w*)")
+_FUNCTION = re.compile(
+    r"(?:template\s*<[^;{}]*>\s*)?(?:(?:inline|static|extern)\s+)*void\s+[\w#\s]+\([^{};]*\)[\s\\]*\{"
+)
+_ANNOTATIONS = ("__global__", "__device__", "__host__", "__constant__", "__shared__")
 _ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
 _MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
 
@@ -78,10 +94,14 @@ _HEAD_WORDS = _BUILTIN_TYPES | {
     "static", "inline", "extern", "const", "volatile", "constexpr", "consteval", "register",
     "struct", "class", "enum", "union", "typename", "friend", "virtual", "explicit", "operator",
     "restrict", "__restrict__", "__restrict", "thread_local",
+    "CUDART_CB", "CUDARTAPI", "CUDAAPI", "CUDA_CB", "WINAPI", "APIENTRY",
 }  # fmt: skip
 _MAY_NAME_HOST = frozenset(
-    ("type_definition", "alias_declaration", "using_declaration", "expression_statement")
-)
+    ("type_definition", "alias_declaration", "using_declaration", "expression_statement",
+     "namespace_alias_definition", "static_assert_declaration")
+)  # fmt: skip
+_FLOATING = re.compile(r"\s*(?:static\s+|inline\s+)*(const)\s+(?:float|double)\s*")
+_CONSTEXPR = re.compile(r"\bconst(?:expr|eval)\b")
 
 
 def _is_host_source(source: str) -> bool:
@@ -107,6 +127,14 @@ def has_unknown_macro(head: str) -> bool:
     return sum(name not in _HEAD_WORDS for name in names) + builtin > 1
 
 
+class Constant(NamedTuple):
+    """A floating constant at namespace scope."""
+
+    start: int  # the first character of its ``const``
+    span: Span
+    words: frozenset[str]  # of its initializer
+
+
 class HostCode:
     """What the branches of one source have for the host alone.
 
@@ -114,22 +142,50 @@ class HostCode:
     ----------
     functions : dict of (int, int)
         The characters of each function at namespace scope.
-    spans : dict of (int, int)
-        The characters of all that is left out.
-    classes : set of str
-        The names of its classes.
-    prototypes : dict of (int, int) to str
-        The characters of each prototype without an annotation, and its name.
+    spans : dict of (int, int) to str
+        The characters of all that is left out, and the name that it declares; empty for none.
+    candidates : dict of (int, int) to Candidate
+        What goes if device code does not refer to it.
+    spare : dict of (int, int) to frozenset of str
+        The characters of what else device code does not refer to, and what it declares.
+    constants : dict of str to Constant
+        Floating constants with an initializer, by their names.
     """
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
-        self.functions: dict[tuple[int, int], None] = {}
-        self.spans: dict[tuple[int, int], None] = {}
-        self.classes: set[str] = set()
-        self.prototypes: dict[tuple[int, int], str] = {}
-        self._macro_words: set[str] = set()
+        self.functions: dict[Span, None] = {}
+        self.spans: dict[Span, str] = {}
+        self.candidates: dict[Span, Candidate] = {}
+        self.constants: dict[str, Constant] = {}
+        self.spare: dict[Span, frozenset[str]] = {}
+        self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
+        # Where what names the host's begins and ends, in `Prepared.plain`.
+        named = [found.span() for found in _HOST_SOURCE.finditer(prepared.plain)]
+        if self.macros is not None:
+            named += [found.span(1) for found in self.macros.finditer(prepared.plain)]
+            named.sort()
+        self._named_starts = [start for start, _ in named]
+        self._named_ends = [end for _, end in named]
+        self._namespaces = _KNOWN_NAMESPACES.union(
+            found[2] for found in _NAMESPACE.finditer(prepared.code) if not found[1]
+        )
+
+    def is_named(self, plain: str, start: int, end: int) -> bool:
+        """Return whether a piece of a branch names what there is on the host only."""
+        index = bisect_left(self._named_starts, start)
+        while index < len(self._named_starts) and self._named_starts[index] < end:
+            # What is in another branch is blank.
+            at = self._named_starts[index]
+            if self._named_ends[index] <= end and not plain[at].isspace():
+                return True
+            index += 1
+        return False
+
+    def declares_namespace(self, name: str) -> bool:
+        """Return whether the source has a namespace, or a library for device code has it."""
+        return any(name in known.split("::") for known in self._namespaces)
 
     def is_in_function(self, offset: int) -> bool:
         """Return whether a character of the source is in a function of the host."""
@@ -137,39 +193,60 @@ class HostCode:
 
     def _find_macros(self) -> re.Pattern[str] | None:
         """Return a pattern of the uses of macros that stand for code of the host."""
-        names = []
+        names: list[str] = []
+        others: list[tuple[str, str]] = []
         for directive in self.prepared.directives:
             found = _MACRO.match(directive.argument) if directive.name == "define" else None
             if found is None:
                 continue
-            self._macro_words.update(re.findall(r"\w+", found[3]))
+            known = self._macro_words.get(found[1], frozenset())
+            self._macro_words[found[1]] = known | words_of(found[3])
             is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
-            is_host = is_instantiation or _is_host_source(found[3])
+            is_host = is_instantiation or _is_host_source(found[3]) or self._is_function(found[3])
             if found[2] and is_host and not _ANNOTATED.search(found[3]):
                 names.append(found[1])
+            elif found[2]:
+                others.append((found[1], found[3]))
+        while more := [name for name, text in others if _FIRST.findall(text)[0] in names]:
+            names += more  # they stand for one of those
+            others = [(name, text) for name, text in others if name not in more]
         return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
 
-    def leave_out_prototypes(self) -> None:
-        """Leave out the prototypes of functions that only code of the host calls."""
-        names = set(self.prototypes.values())
-        spans = sorted((*self.spans, *self.prototypes))
-        starts = [start for start, _ in spans]
-        used = names & self._macro_words
-        for word in re.finditer(r"\b[A-Za-z_]\w*", self.prepared.plain) if names else ():
-            if word[0] in names and word[0] not in used:
-                offset = self.prepared.start_of(word.start())
-                index = bisect_left(starts, offset + 1)
-                if not any(offset < end for _, end in spans[max(index - 8, 0) : index]):
-                    used.add(word[0])
-        self.spans.update(
-            (span, None) for span, name in self.prototypes.items() if name not in used
+    def _is_function(self, replacement: str) -> bool:
+        """Return whether a macro stands for the definition of a function without an annotation."""
+        words, known = words_of(replacement), frozenset[str]()
+        while words != known:
+            known = words
+            words = known.union(*(self._macro_words.get(word, ()) for word in known))
+        return (
+            _FUNCTION.match(replacement) is not None
+            and words.isdisjoint(_ANNOTATIONS)
+            and not _CONSTEXPR.search(replacement)
         )
+
+    def leave_out_unreached(self) -> None:
+        """Leave out what device code does not refer to."""
+        code, candidates = self.prepared.code, self.candidates.values()
+        spans, self.spare = unreached(code, candidates, self.spans, self._macro_words)
+        for span in spans:
+            self.spans.setdefault(span, "")
+
+    def computed_constants(self) -> tuple[int, ...]:
+        """Return where the ``const`` of each constant is whose initializer names no more than other
+        such constants and macros.
+        """
+        known = dict(self.constants)
+        allowed = {"float", "double", "f", "F", "int", *self._macro_words}
+        while wrong := [n for n, c in known.items() if not c.words <= {*known, *allowed}]:
+            for name in wrong:
+                del known[name]
+        return tuple(sorted({c.start for c in known.values() if c.span not in self.spans}))
 
     def read_header(self, name: str, start: int, end: int) -> bool:
         """Leave out an include of a header that only the host has a use for; False for another."""
-        is_host = _HOST_HEADER.fullmatch(name) is not None or self._is_unused_library(name)
+        is_host = is_host_library(name) or self._is_unused_library(name)
         if is_host:
-            self.spans[start, end] = None
+            self.spans[start, end] = ""
         return is_host
 
     def _is_unused_library(self, header: str) -> bool:
@@ -196,21 +273,31 @@ class HostReader:
         self.tree = tree
         self.host = host
 
+    def _is_named(self, start: int, end: int) -> bool:
+        return self.host.is_named(self.tree.plain, start, end)
+
     def read_function(self, node: Node, declarator: Node, scope: Scope, start: int) -> None:
         """Leave out a function without an annotation, if it is the host's."""
         name_node = declared_name(declarator)
         if name_node is None:
             return
-        name = self.tree.slice(name_node)
+        name = _last_name(self.tree.slice(name_node))
+        span = self.tree.span(node, scope)
         if self._is_host_function(node, name_node, start):
-            span = self.tree.span(node, scope)
-            self.host.spans[span] = None
+            self.host.spans[span] = name
             if scope.template is None:
                 self.host.functions[span] = None
-        elif name.partition("::")[0] in self.host.classes or (
-            _is_host_source(self.tree.plain[start : node.end_byte])
-        ):
-            self._leave_out(node, scope)
+        elif self._is_named(start, node.end_byte):
+            self.host.spans[span] = name
+        else:
+            self._offer_function(name_node, span, start)
+
+    def _offer_function(self, name: Node, span: Span, start: int) -> None:
+        """Leave out a function, unless device code may call it and does."""
+        head = self.tree.plain[start : name.start_byte]
+        if not (_CONSTEXPR.search(head) or has_unknown_macro(head)):
+            names = frozenset((_last_name(self.tree.slice(name)),))
+            self.host.candidates[span] = Candidate(span, names, False, is_function=True)
 
     def _is_host_function(self, node: Node, name: Node, start: int) -> bool:
         """Return whether a function without an annotation, that is no template, is the host's."""
@@ -218,7 +305,7 @@ class HostReader:
         if spelled == "main":
             return True
         head = self.tree.plain[start : name.start_byte]
-        if name.type == "qualified_identifier" or re.search(r"\bconst(?:expr|eval)\b", head):
+        if name.type == "qualified_identifier" or _CONSTEXPR.search(head):
             return False
         if node.child_by_field_name("type") is None and name.type == "identifier":
             # `KERNEL(name) {` may be a macro of an included file as well.
@@ -226,38 +313,70 @@ class HostReader:
         return not has_unknown_macro(head)
 
     def _leave_out(self, node: Node, scope: Scope) -> None:
-        self.host.spans[self.tree.span(node, scope)] = None
+        self.host.spans[self.tree.span(node, scope)] = ""
 
     def read_instantiation(self, node: Node, scope: Scope) -> None:
-        """Leave out an explicit instantiation of a function: name expressions ask for kernels, and
-        what they call is instantiated anyway.
+        """Leave out an explicit instantiation: name expressions ask for kernels, and what they
+        need is instantiated anyway.
         """
-        if function_declarator(node) is not None:
-            self._leave_out(node, scope)
+        self._leave_out(node, scope)
 
     def read_class(self, node: Node, scope: Scope) -> None:
         """Leave out a class of the host, or the members that only the host can call."""
         body = node.child_by_field_name("body")
+        name_node = node.child_by_field_name("name")
+        if name_node is None:
+            return
         if body is None:
+            self._offer(node, scope, (name_node,))  # declared ahead
             return
-        names_host = _is_host_source(self.tree.plain[node.start_byte : node.end_byte])
-        words = self.tree.words_between(node.start_byte, node.end_byte)
-        if names_host and not words:
-            name = node.child_by_field_name("name")
-            if name is not None:
-                self.host.classes.add(self.tree.slice(name))
-            self._leave_out(node, scope)
-            return
-        if not names_host and not any(word.name == "__host__" for word in words):
-            return
+        names_host = self._is_named(node.start_byte, node.end_byte)
+        is_device = bool(self.tree.words_between(node.start_byte, node.end_byte))
+        members: list[Member] = []
         for member in body.named_children:
-            found = self.tree.words_between(self.tree.head_start(member), member.end_byte)
-            names = {word.name for word in found}
-            if names.isdisjoint(("__device__", "__global__")) and (
-                "__host__" in names
-                or _is_host_source(self.tree.plain[member.start_byte : member.end_byte])
+            found = self._member(member)
+            if found is None:
+                continue
+            members.append(found)
+            annotated = self.tree.words_between(self.tree.head_start(member), member.end_byte)
+            if found.is_function and (
+                any(word.name == "__host__" for word in annotated)
+                or (is_device and found.names_host)
             ):
-                self._leave_out(member, Scope())
+                self.host.spans[found.span] = ""
+        span = self.tree.span(node, scope)
+        self.host.candidates[span] = Candidate(
+            span,
+            frozenset((_last_name(self.tree.slice(name_node)),)),
+            names_host and not is_device,
+            is_specialization=name_node.type != "type_identifier",
+            members=members,
+        )
+
+    def _member(self, node: Node) -> Member | None:
+        """Return a member of a class; None for a function that device code may call."""
+        start = self.tree.head_start(node)
+        source = self.tree.plain[start : node.end_byte]
+        names_host = self._is_named(start, node.end_byte)
+        declarator = node.child_by_field_name("declarator")
+        name_node = None if declarator is None else declared_name(declarator)
+        name = "" if name_node is None else self.tree.slice(name_node)
+        inner = node
+        if node.type in ("template_declaration", "friend_declaration"):
+            inner = next((c for c in node.named_children if function_declarator(c)), node)
+        is_function = function_declarator(inner) is not None
+        if is_function:
+            declarator = function_declarator(inner)
+            head = source if declarator is None else self.tree.plain[start : declarator.start_byte]
+            words = {word.name for word in self.tree.words_between(start, node.end_byte)}
+            if words & {"__device__", "__global__"} or _CONSTEXPR.search(head):
+                return None
+            if not names_host and has_unknown_macro(head):
+                return None
+        elif node.type not in ("field_declaration", "declaration"):
+            return None
+        span = self.tree.prepared.start_of(start), self.tree.prepared.end_of(node.end_byte)
+        return Member(span, name, is_function, names_host)
 
     def read_declaration(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
         """Leave out a prototype or a variable without an annotation: the host's.
@@ -267,23 +386,65 @@ class HostReader:
         source = self.tree.plain[node.start_byte : node.end_byte]
         head = self.tree.plain[node.start_byte : declarators[0].start_byte]
         name = declared_name(declarators[0])
-        if _is_host_source(source):
-            self._leave_out(node, scope)
+        if self._is_named(node.start_byte, node.end_byte):
+            self.host.spans[self.tree.span(node, scope)] = (
+                "" if name is None else _last_name(self.tree.slice(name))
+            )
+        elif any(child.type in CLASSES for child in node.named_children):
+            self._offer_variables(node, scope, declarators)
         elif (
             name is None
+            or scope.is_broken  # it may be a member, or a statement
             or re.search(r"\bconst(?:expr|eval|init)\b", head)
             or has_unknown_macro(self.tree.plain[node.start_byte : name.start_byte])
-            or any(child.type in CLASSES for child in node.named_children)
         ):
             return
         elif name.parent is not None and name.parent.type == "function_declarator":
-            self.host.prototypes[self.tree.span(node, scope)] = self.tree.slice(name)
+            if len(declarators) == 1:
+                self._offer_function(name, self.tree.span(node, scope), node.start_byte)
         else:
             declared = [self.tree.plain[d.start_byte : d.end_byte] for d in declarators]
             pointers = [d for d in declared if d.startswith("*")]
             is_const = all(re.match(r"(?:\*\s*)+const\b", d) for d in pointers)
+            span = self.tree.span(node, scope)
             if scope.template is None and not (is_const and (pointers or "const" in head)):
-                self._leave_out(node, scope)
+                self.host.spans[span] = _last_name(self.tree.slice(name))
+                return
+            found = [declared_name(declarator) for declarator in declarators]
+            names = frozenset(_last_name(self.tree.slice(n)) for n in found if n is not None)
+            self.host.candidates[span] = Candidate(span, names, False)
+            floating = _FLOATING.fullmatch(head)
+            if floating is not None and all("=" in d for d in declared):
+                start = self.tree.prepared.start_of(node.start_byte + floating.start(1))
+                words = words_of(source[len(head) :])
+                for spelled in names:
+                    self.host.constants[spelled] = Constant(start, span, words)
+
+    def _offer_variables(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
+        """Leave out a class with variables of it, unless device code refers to one of them."""
+        if self.tree.words_between(node.start_byte, node.end_byte):
+            return
+        found = [declared_name(declarator) for declarator in declarators]
+        found += [
+            child.child_by_field_name("name")
+            for child in node.named_children
+            if child.type in CLASSES
+        ]
+        self._offer(node, scope, found)
+
+    def read_enumeration(self, node: Node, scope: Scope) -> None:
+        """Leave out an enumeration, unless device code refers to it or a number of it."""
+        body = node.child_by_field_name("body")
+        if body is not None:
+            found = [node.child_by_field_name("name")]
+            found += [child.child_by_field_name("name") for child in body.named_children]
+            self._offer(node, scope, found)
+
+    def _offer(self, node: Node, scope: Scope, names: Iterable[Node | None]) -> None:
+        """Leave out a declaration, unless device code refers to one of its names."""
+        span = self.tree.span(node, scope)
+        found = frozenset(_last_name(self.tree.slice(name)) for name in names if name is not None)
+        self.host.candidates.setdefault(span, Candidate(span, found, False))
 
     def read_macros(self) -> None:
         """Leave out, at namespace scope, uses of macros that stand for code of the host."""
@@ -291,7 +452,9 @@ class HostReader:
             return
         for use in self.host.macros.finditer(self.tree.plain):
             end = closing_parenthesis(self.tree.plain, use.end(1))
-            before = self.tree.plain[: use.start(1)].rstrip()[-1:]
+            before = self.tree.plain[max(use.start(1) - _MOST_BLANK, 0) : use.start(1)].rstrip()[
+                -1:
+            ]
             if (
                 end > 0
                 and before in ("", ";", "}", "{", ")")
@@ -300,11 +463,35 @@ class HostReader:
                 behind = re.compile(r"[ \t]*;").match(self.tree.plain, end)
                 end = behind.end() if behind else end
                 span = self.tree.prepared.start_of(use.start(1)), self.tree.prepared.end_of(end)
-                self.host.spans[span] = None
+                self.host.spans[span] = ""
 
     def read_names(self, node: Node, scope: Scope) -> None:
         """Leave out a typedef, an alias or a statement that names what the host alone has."""
-        if node.type in _MAY_NAME_HOST and _is_host_source(
-            self.tree.plain[node.start_byte : node.end_byte]
-        ):
-            self._leave_out(node, scope)
+        if node.type not in _MAY_NAME_HOST:
+            return
+        source = self.tree.plain[node.start_byte : node.end_byte]
+        names_host = self._is_named(node.start_byte, node.end_byte)
+        names_host = names_host or self._is_unknown_namespace(source)
+        names_host = names_host or _TEST_STATEMENT.match(source) is not None
+        declarators = node.children_by_field_name("declarator") or (
+            node.children_by_field_name("name")
+        )
+        found = [declared_name(declarator) for declarator in declarators]
+        names = frozenset(_last_name(self.tree.slice(name)) for name in found if name is not None)
+        span = self.tree.span(node, scope)
+        if names:
+            self.host.candidates[span] = Candidate(span, names, names_host)
+        elif names_host:
+            self.host.spans[span] = ""
+
+    def _is_unknown_namespace(self, source: str) -> bool:
+        """Return whether a statement uses a namespace that nothing declares which is left."""
+        found = _USED_NAMESPACE.match(source)
+        return found is not None and not self.host.declares_namespace(found[1])
+
+
+def _last_name(spelled: str) -> str:
+    """Return a name without what it is in, and without template arguments."""
+    return spelled.partition("<")[0].rpartition("::")[2].strip() or (
+        re.sub(r"<[^<>]*>", "", spelled).rpartition("::")[2].strip()
+    )

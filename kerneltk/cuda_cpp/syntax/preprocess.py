@@ -27,6 +27,9 @@ _NOISE = re.compile(
 )
 _VISIBLE = re.compile(r"[^\s]")
 _COMMENT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LITERAL = re.compile(
+    r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
 _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
@@ -113,6 +116,10 @@ class Prepared:
     _shown_starts: list[int] = field(repr=False)
     _pieces: list[tuple[int, int, int]] = field(repr=False)
     _lines: list[int] = field(repr=False)
+    # Where regions begin and end, and those around what is behind each: for `_around`.
+    _breaks: list[int] = field(default_factory=list, repr=False)
+    _inside: dict[int, list[Region]] = field(default_factory=dict, repr=False)
+    _starts: list[int] = field(default_factory=list, repr=False)  # of `_pieces`, in the source
 
     def start_of(self, position: int) -> int:
         """Return where in the source the character at `position` of `shown` begins."""
@@ -136,12 +143,22 @@ class Prepared:
 
     def guard_of(self, position: int) -> str:
         """Return the condition under which the compiler sees a position in the source."""
-        guards = [r.guard for r in self.regions if r.guard and r.start <= position < r.end]
+        guards = [r.guard for r in self._around(position) if r.guard]
         return " && ".join(dict.fromkeys(guards))
 
     def is_dead(self, position: int) -> bool:
         """Return whether a position in the source is under ``#if 0``."""
-        return any(r.is_dead and r.start <= position < r.end for r in self.regions)
+        return any(r.is_dead for r in self._around(position))
+
+    def _around(self, position: int) -> list[Region]:
+        """The regions that a position in the source is in, an outer one before those inside."""
+        if not self._breaks:
+            ends = {end for r in self.regions for end in (r.start, r.end)}
+            self._breaks = sorted({0, *ends})
+        index = bisect_right(self._breaks, position) - 1
+        if index not in self._inside:
+            self._inside[index] = [r for r in self.regions if r.start <= position < r.end]
+        return self._inside[index]
 
     def variants(self) -> Iterator[tuple[str, list[Word]]]:
         """Yield `plain` with one branch of each conditional, until each branch had its turn.
@@ -164,14 +181,30 @@ class Prepared:
                     hidden.append((self.shown_at(region.start), self.shown_at(region.end)))
             words = self.words
             if hidden:
-                words = [w for w in words if not any(a <= w.start < b for a, b in hidden)]
+                words = _outside(words, hidden)
             yield _blank_spans(self.plain, hidden), words
 
     def shown_at(self, offset: int) -> int:
         """Return where the source's character at `offset` is in `shown`."""
-        starts = [start for _, start, _ in self._pieces]
-        shown, start, end = self._pieces[max(bisect_right(starts, offset) - 1, 0)]
+        if not self._starts:
+            self._starts = [start for _, start, _ in self._pieces]
+        shown, start, end = self._pieces[max(bisect_right(self._starts, offset) - 1, 0)]
         return min(shown if end >= 0 else shown + offset - start, len(self.shown))
+
+
+def _outside(words: list[Word], hidden: list[tuple[int, int]]) -> list[Word]:
+    """The words that are in none of some spans."""
+    spans = sorted(hidden)
+    starts = [start for start, _ in spans]
+    ends: list[int] = []  # the last end of all spans up to each
+    for _, end in spans:
+        ends.append(max(end, ends[-1]) if ends else end)
+    kept = []
+    for word in words:
+        index = bisect_right(starts, word.start) - 1
+        if index < 0 or ends[index] <= word.start:
+            kept.append(word)
+    return kept
 
 
 def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
@@ -227,6 +260,24 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     )
 
 
+def prepare_directives(source: str) -> Prepared:
+    """Return what the preprocessor sees of a source: no macros are expanded, no words are found."""
+    code, comments, directives = _read_noise(source)
+    return Prepared(
+        source=source,
+        code=code,
+        shown=code,
+        plain=code,
+        words=[],
+        comments=comments,
+        directives=directives,
+        regions=_find_regions(directives, len(source)),
+        _shown_starts=[0],
+        _pieces=[(0, 0, -1)],
+        _lines=[0, *(found.end() for found in re.finditer("\n", source))],
+    )
+
+
 def split_arguments(source: str) -> list[str]:
     """Split at commas outside brackets; ``<`` and ``>`` are no brackets here."""
     return [source[start:end] for start, end in comma_spans(source, "()[]{}")]
@@ -245,6 +296,30 @@ def _blank_spans(source: str, spans: Iterable[tuple[int, int]]) -> str:
             parts += source[position:start], _blank(source[start:end])
             position = end
     return "".join((*parts, source[position:])) if parts else source
+
+
+def blank_noise(source: str, *, directives: bool = True) -> str:
+    """Return a source with blanks for comments and the contents of literals, character for
+    character; for directives too, unless they are to stay.
+    """
+
+    def replace(found: re.Match[str]) -> str:
+        content = found[0]
+        if found.lastgroup == "directive":
+            return _blank(content) if directives else _LITERAL.sub(_masked, content)
+        if found.lastgroup == "number":
+            return content
+        return _masked(found) if found.lastgroup != "comment" else _blank(content)
+
+    return _NOISE.sub(replace, source)
+
+
+def _masked(found: re.Match[str]) -> str:
+    """Blanks for a comment; for a literal, its quotes and blanks between them."""
+    content = found[0]
+    if content.startswith("/") or len(content) < 2:
+        return _blank(content)
+    return content[0] + _blank(content[1:-1]) + content[-1]
 
 
 def _read_noise(source: str) -> tuple[str, list[tuple[int, int]], list[Directive]]:

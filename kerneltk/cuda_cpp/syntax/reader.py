@@ -5,6 +5,8 @@ Nothing here decides whether the source is valid: the compiler does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import (
@@ -16,7 +18,14 @@ from kerneltk.cuda_cpp.syntax.declarations import (
 )
 from kerneltk.cuda_cpp.syntax.host_code import HostCode, HostReader
 from kerneltk.cuda_cpp.syntax.kernels import KernelReader, form_of
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, included_name, prepare
+from kerneltk.cuda_cpp.syntax.preprocess import (
+    Directive,
+    Prepared,
+    Word,
+    included_name,
+    prepare,
+    prepare_directives,
+)
 from kerneltk.cuda_cpp.syntax.tree import CLASSES, Scope, SourceTree, collapse, function_declarator
 from kerneltk.cuda_cpp.syntax.unsupported import UnsupportedFeatures
 from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, read_symbols
@@ -24,7 +33,7 @@ from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, r
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SCOPES = frozenset(("translation_unit", "declaration_list", "ERROR"))
+_SCOPES = frozenset(("translation_unit", "declaration_list"))
 
 
 def read_source(source: str) -> SourceSummary:
@@ -45,6 +54,25 @@ def read_source(source: str) -> SourceSummary:
     return found.summary()
 
 
+def read_includes(source: str) -> tuple[Include, ...]:
+    """Return the headers that a source includes, as its summary has them.
+
+    Examples
+    --------
+    >>> read_includes("#include <cmath>")
+    (Include(name='cmath', is_quoted=False, line=1, guard=''),)
+    """
+    return tuple(include for include, _ in _includes(prepare_directives(source)))
+
+
+def _includes(prepared: Prepared) -> Iterator[tuple[Include, Directive]]:
+    for directive in prepared.directives:
+        named = included_name(directive)
+        if named and not prepared.is_dead(directive.start):
+            line = prepared.line_of(directive.end)
+            yield Include(*named, line, prepared.guard_of(directive.start)), directive
+
+
 class _Found:
     """Collects what the branches of one source hold."""
 
@@ -58,19 +86,15 @@ class _Found:
 
     def summary(self) -> SourceSummary:
         prepared = self.prepared
-        self.host.leave_out_prototypes()
+        self.host.leave_out_unreached()
         includes: list[Include] = []
+        for include, directive in _includes(prepared):
+            includes.append(include)
+            if not self.host.read_header(include.name, directive.start, directive.end):
+                self.unsupported.read_header(include.name, directive.start)
         for directive in prepared.directives:
-            offset = directive.start
-            if prepared.is_dead(offset):
-                continue
-            if named := included_name(directive):
-                line = prepared.line_of(directive.end)
-                includes.append(Include(*named, line, prepared.guard_of(offset)))
-                if not self.host.read_header(named[0], directive.start, directive.end):
-                    self.unsupported.read_header(named[0], offset)
-            elif directive.name == "define":
-                self.unsupported.read_macro(directive.argument, offset)
+            if directive.name == "define" and not prepared.is_dead(directive.start):
+                self.unsupported.read_macro(directive.argument, directive.start)
         kernels = sorted(self.kernels.values(), key=lambda kernel: (kernel.start, kernel.end))
         defined = {kernel.name for kernel in kernels if kernel.is_definition}
         declared = {form_of(k): k.launch_bounds for k in kernels if not k.is_definition}
@@ -88,6 +112,8 @@ class _Found:
             ),
             includes=tuple(includes),
             host_code=tuple(sorted(self.host.spans)),
+            constants=self.host.computed_constants(),
+            spare=tuple((*s, tuple(sorted(n))) for s, n in sorted(self.host.spare.items())),
         )
 
 
@@ -115,16 +141,20 @@ class _Branch:
     def visit(self, node: Node, scope: Scope) -> Scope | None:
         """Read a node of namespace scope; return the scope of its children if they are, too."""
         kind = node.type
+        if kind == "ERROR":
+            return replace(scope, is_broken=True)
         if kind in _SCOPES:
             return scope
         if kind == "namespace_definition":
-            return Scope((*scope.names, *self.tree.namespace_names(node)), scope.is_extern_c)
+            names = (*scope.names, *self.tree.namespace_names(node))
+            return Scope(names, scope.is_extern_c, is_broken=scope.is_broken)
         if kind == "linkage_specification":
             value = node.child_by_field_name("value")
             is_c = value is not None and self.tree.slice(value) == '"C"'
             body = node.child_by_field_name("body")
             is_block = body is not None and body.type == "declaration_list"
-            return Scope(scope.names, is_c, None, -1 if is_block else self.tree.head_start(node))
+            start = -1 if is_block else self.tree.head_start(node)
+            return Scope(scope.names, is_c, None, start, scope.is_broken)
         if kind == "template_declaration":
             found = node.child_by_field_name("parameters")
             template = (
@@ -133,13 +163,15 @@ class _Branch:
             if scope.template:  # a member template of a template
                 template = scope.template + template
             start = scope.start if scope.start >= 0 else self.tree.head_start(node)
-            return Scope(scope.names, scope.is_extern_c, template, start)
+            return Scope(scope.names, scope.is_extern_c, template, start, scope.is_broken)
         if kind == "function_definition":
             self.read_function(node, scope)
         elif kind == "declaration":
             self.read_declaration(node, scope)
         elif kind in CLASSES:
             self.host.read_class(node, scope)
+        elif kind == "enum_specifier":
+            self.host.read_enumeration(node, scope)
         elif kind == "template_instantiation":
             self.host.read_instantiation(node, scope)
         else:

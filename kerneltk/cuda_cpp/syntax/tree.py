@@ -86,6 +86,7 @@ class Scope:
     is_extern_c: bool = False
     template: tuple[str, ...] | None = None
     start: int = -1
+    is_broken: bool = False  # whether the grammar made no sense of what is around it
 
     def qualified(self, name: str) -> str:
         """Return a name with its namespaces."""
@@ -166,7 +167,7 @@ class SourceTree:
         begin = scope.start if scope.start >= 0 else self.head_start(node)
         end = node.end_byte
         behind = re.compile(r"\s*;").match(self.plain, end)
-        if node.type in CLASSES and behind is not None:
+        if (node.type in CLASSES or node.type == "enum_specifier") and behind is not None:
             end = behind.end()
         return self.prepared.start_of(begin), self.prepared.end_of(end)
 

@@ -26,6 +26,15 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
     ("surface", re.compile(r"\b(surface(?=\s*<))")),
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
 )  # fmt: skip
+# What the words of each kind contain: to look for that first is ten times as fast.
+_PARTS: dict[UnsupportedKind, tuple[str, ...]] = {
+    "inline PTX": ("asm",),
+    "tensor cores": ("wmma", "nvcuda", "mma_"),
+    "asynchronous copy": ("__pipeline_", "memcpy_async", "cp_async"),
+    "texture": ("cudaTextureObject_t", "texture", "tex1D", "tex2D", "tex3D", "texCubemap"),
+    "surface": ("cudaSurfaceObject_t", "surface", "surf1D", "surf2D", "surf3D", "surfCubemap"),
+    "cluster": ("this_cluster", "cluster_group"),
+}
 _LAUNCH = re.compile(r"<<<")
 _LAUNCHED = re.compile(r"([\w:]+)\s*(?:<[^<>;{}()]*>)?\s*\Z")
 _DEVICE_HEADER = re.compile(
@@ -42,11 +51,26 @@ def unsupported_words(
     """Yield what CPU cores do not have in C++ without comments: its kind, position and word."""
     end = len(plain) if end is None else end
     for kind, pattern in _FINDINGS:
-        for match in pattern.finditer(plain, start, end):
-            yield kind, match.start(1), match[1]
+        for position in _words_with(_PARTS[kind], plain, start, end):
+            if match := pattern.match(plain, position, end):
+                yield kind, match.start(1), match[1]
     for launch in _LAUNCH.finditer(plain, start, end):
         callee = _LAUNCHED.search(plain, max(launch.start() - 200, start), launch.start())
         yield "launch from a kernel", launch.start(), callee[1] if callee else "<<<"
+
+
+def _words_with(parts: tuple[str, ...], plain: str, start: int, end: int) -> list[int]:
+    """Return where the words begin that contain one of some strings."""
+    found: set[int] = set()
+    for part in parts:
+        position = plain.find(part, start, end)
+        while position >= 0:
+            begin = position
+            while begin > start and (plain[begin - 1].isalnum() or plain[begin - 1] == "_"):
+                begin -= 1
+            found.add(begin)
+            position = plain.find(part, position + len(part), end)
+    return sorted(found)
 
 
 def unsupported_in_macro(definition: str) -> tuple[UnsupportedKind, str] | None:

@@ -128,3 +128,73 @@ def test_kernels_under_a_condition_that_does_not_hold(tmp_path: Path) -> None:
     module.compile_for("sm_90")
     with pytest.raises(kerneltk.CompileError, match="no kernel 'add': its compilation leaves"):
         module.add(1, 8, (np.zeros(5, np.float32), 5))
+
+
+def test_headers_in_angle_brackets_are_the_users_too(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        include__lib_cuh="""
+#include <sys/time.h>
+#include <nested.h>
+static double now() { struct timeval t; gettimeofday(&t, 0); return t.tv_sec; }
+template <class T> void launch(T* x) { add<<<1, 1>>>(x, 1); }
+""",
+        include__nested_h="#include <helper_math.h>\n"
+        "__device__ float amount() { return (two() + 1).x; }",
+        main_cu="#include <lib.cuh>\n" + _KERNEL,
+    )
+    (tmp_path / "include" / "helper_math.h").write_text("""
+inline __host__ __device__ float2 operator+(float2 a, float b) { return {a.x + b, a.y + b}; }
+inline __host__ __device__ float2 two() { return {2, 2}; }
+inline void report() { fprintf(stderr, "x"); }
+""")
+    options = (f"-I{tmp_path / 'include'}",)
+    assert _run(tmp_path / "main.cu", options) == 3
+    assert kerneltk.load(tmp_path / "main.cu", options=options).compile_for("sm_90").code
+
+
+def test_a_header_beside_the_file_comes_before_a_stand_in(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        error_h="__device__ float amount() { return 6; }",
+        main_cu='#include "error.h"\n' + _KERNEL,
+    )
+    assert _run(tmp_path / "main.cu") == 6
+    assert kerneltk.load(tmp_path / "main.cu").compile_for("sm_90").code
+
+
+def test_headers_of_branches_are_read_once_in_each(tmp_path: Path) -> None:
+    levels = 12  # each includes the next one twice: 4096 times, if each time counted
+    for number in range(levels):
+        after = f'#include "h{number + 1}.h"\n' if number + 1 < levels else ""
+        body = f"#pragma once\n#if FLAG\n{after}{after}#endif\n"
+        _write(tmp_path, **{f"h{number}_h": body + f"#define N{number} {number}\n"})
+    _write(
+        tmp_path,
+        main_cu='#define FLAG 3\n#if FLAG\n#include "h0.h"\n#else\n#include "h0.h"\n#endif\n'
+        + "__device__ float amount() { return N0 + N11; }\n"
+        + _KERNEL,
+    )
+    source = read_file(tmp_path / "main.cu")
+    assert _run(tmp_path / "main.cu") == 11
+    assert source._expanded.count("#define N11 11") == 2
+
+
+def test_cub_for_nvrtc(tmp_path: Path) -> None:
+    path = tmp_path / "main.cu"
+    path.write_text("""
+#include <cub/cub.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <thrust/device_vector.h>
+__global__ void total(int* x) {
+    typedef cub::BlockReduce<int, 128> Reduce;
+    __shared__ typename Reduce::TempStorage storage;
+    const int sum = Reduce(storage).Sum(x[threadIdx.x]);
+    if (threadIdx.x == 0) x[0] = sum;
+}
+int main() {
+    thrust::device_vector<int> x(128);
+    cub::DeviceReduce::Sum(nullptr, x.data(), x.data(), 128);
+}
+""")
+    assert kerneltk.load(path).compile_for("sm_90").code

@@ -7,3 +7,5 @@
 #include <string.h>
 #include <sys/types.h>
 #include <time.h>
+// nvcc takes the keyword of C++ before C++17, with a warning.
+#define register

@@ -4,6 +4,12 @@
 #include <kerneltk/host_intrinsics.hpp>
 #include <kerneltk/host_vector.hpp>
 
+#define CUDART_VERSION 12090
+#define CUDA_VERSION 12090
+#define CUDART_CB
+#define CUDARTAPI
+#define CUDAAPI
+
 enum cudaError {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
@@ -33,3 +39,47 @@ using CUfunction = struct CUfunc_st*;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
 enum CUresult { CUDA_SUCCESS = 0 };
+
+#define cudaStreamDefault 0x00
+#define cudaStreamNonBlocking 0x01
+#define cudaStreamLegacy ((cudaStream_t)0x1)
+#define cudaStreamPerThread ((cudaStream_t)0x2)
+#define CUDA_IPC_HANDLE_SIZE 64
+struct cudaExtent {
+    size_t width;
+    size_t height;
+    size_t depth;
+};
+struct cudaPos {
+    size_t x;
+    size_t y;
+    size_t z;
+};
+struct cudaPitchedPtr {
+    void* ptr;
+    size_t pitch;
+    size_t xsize;
+    size_t ysize;
+};
+static inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return {w, h, d}; }
+static inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
+static inline cudaPitchedPtr make_cudaPitchedPtr(void* p, size_t pitch, size_t x, size_t y) {
+    return {p, pitch, x, y};
+}
+struct cudaIpcMemHandle_t {
+    char reserved[CUDA_IPC_HANDLE_SIZE];
+};
+struct cudaIpcEventHandle_t {
+    char reserved[CUDA_IPC_HANDLE_SIZE];
+};
+using cudaIpcMemHandle_st = cudaIpcMemHandle_t;
+using cudaIpcEventHandle_st = cudaIpcEventHandle_t;
+using cudaArray_t = struct cudaArray*;
+using cudaArray_const_t = const struct cudaArray*;
+using cudaMipmappedArray_t = struct cudaMipmappedArray*;
+using cudaGraph_t = struct CUgraph_st*;
+using cudaGraphExec_t = struct CUgraphExec_st*;
+using cudaGraphNode_t = struct CUgraphNode_st*;
+using cudaMemPool_t = struct CUmemPoolHandle_st*;
+using cudaGraphicsResource_t = struct cudaGraphicsResource*;
+struct cudaDeviceProp;

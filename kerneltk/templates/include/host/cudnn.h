@@ -1,1 +1,6 @@
-#error <cudnn.h> cannot run on CPU cores: the host backend of kerneltk has no GPU libraries. Guard the include and its uses by #ifndef __KERNELTK_HOST__, or run this kernel on a GPU.
+// <cudnn.h> for CPU cores: the types that declarations beside kernels use. Only code for the host calls
+// the library.
+#pragma once
+typedef struct cudnnContext* cudnnHandle_t;
+typedef struct cudnnTensorStruct* cudnnTensorDescriptor_t;
+enum cudnnStatus_t : int { CUDNN_STATUS_SUCCESS = 0 };

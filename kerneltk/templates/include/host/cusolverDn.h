@@ -1,1 +1,6 @@
-#error <cusolverDn.h> cannot run on CPU cores: the host backend of kerneltk has no GPU libraries. Guard the include and its uses by #ifndef __KERNELTK_HOST__, or run this kernel on a GPU.
+// <cusolverDn.h> for CPU cores: the types that declarations beside kernels use. Only code for the host calls
+// the library.
+#pragma once
+#include <cublas_v2.h>
+typedef struct cusolverDnContext* cusolverDnHandle_t;
+enum cusolverStatus_t : int { CUSOLVER_STATUS_SUCCESS = 0 };

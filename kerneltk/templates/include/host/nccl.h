@@ -1,1 +1,8 @@
-#error <nccl.h> cannot run on CPU cores: the host backend of kerneltk has no GPU libraries. Guard the include and its uses by #ifndef __KERNELTK_HOST__, or run this kernel on a GPU.
+// <nccl.h> for CPU cores: the types that declarations beside kernels use. Only code for the host calls
+// the library.
+#pragma once
+typedef struct ncclComm* ncclComm_t;
+struct ncclUniqueId {
+    char internal[128];
+};
+enum ncclResult_t : int { ncclSuccess = 0 };

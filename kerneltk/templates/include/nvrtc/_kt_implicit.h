@@ -1,12 +1,38 @@
 // What nvcc includes before a .cu file, for NVRTC.
 #pragma once
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <sys/types.h>
-#include <time.h>
 #define __extension__
+#define __typeof__(...) std::remove_reference_t<decltype(__VA_ARGS__)>
+#define __typeof(...) std::remove_reference_t<decltype(__VA_ARGS__)>
+
+// Functions of the host that are called where something has failed, in functions for both sides.
+#define stdin ((FILE*)0)
+#define stdout ((FILE*)1)
+#define stderr ((FILE*)2)
+template <class... _kt_T>
+static __device__ __forceinline__ int fprintf(FILE*, const char* _kt_format, _kt_T... _kt_values) {
+    return printf(_kt_format, _kt_values...);
+}
+template <int = 0>
+static __device__ __forceinline__ int fflush(FILE*) {
+    return 0;
+}
+template <int = 0>
+static __device__ __forceinline__ void exit(int) {
+    __trap();
+}
+template <int = 0>
+static __device__ __forceinline__ void abort() {
+    __trap();
+}
 
 // Templates, so that they yield to the functions of <cuda_device_runtime_api.h>.
 #if __CUDA_ARCH__ >= 900
@@ -19,3 +45,5 @@ static __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion()
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 #endif
+// nvcc takes the keyword of C++ before C++17, with a warning.
+#define register

@@ -1,5 +1,5 @@
-// <stdint.h> for NVRTC. The 64-bit types are CUDA's own libraries' for NVRTC, `long long`, so that
-// both can be included.
+// <stdint.h> for NVRTC. The 64-bit types are those of CUDA's own libraries for NVRTC, `long long`, so
+// that both can be included; where KERNELTK_LP64 is defined, they are those of nvcc on Linux, `long`.
 #pragma once
 #include "limits.h"
 typedef signed char int8_t;
@@ -8,8 +8,13 @@ typedef short int16_t;
 typedef unsigned short uint16_t;
 typedef int int32_t;
 typedef unsigned int uint32_t;
+#ifdef KERNELTK_LP64
+typedef long int64_t;
+typedef unsigned long uint64_t;
+#else
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
+#endif
 typedef int8_t int_least8_t;
 typedef uint8_t uint_least8_t;
 typedef int16_t int_least16_t;
@@ -56,18 +61,18 @@ typedef uint64_t uintmax_t;
 #define INT_LEAST64_MIN INT64_MIN
 #define INT_LEAST64_MAX INT64_MAX
 #define UINT_LEAST64_MAX UINT64_MAX
-#define INT_FAST8_MIN INT8_MIN
-#define INT_FAST8_MAX INT8_MAX
-#define UINT_FAST8_MAX UINT8_MAX
-#define INT_FAST16_MIN INT16_MIN
-#define INT_FAST16_MAX INT16_MAX
-#define UINT_FAST16_MAX UINT16_MAX
-#define INT_FAST32_MIN INT32_MIN
-#define INT_FAST32_MAX INT32_MAX
-#define UINT_FAST32_MAX UINT32_MAX
-#define INT_FAST64_MIN INT64_MIN
-#define INT_FAST64_MAX INT64_MAX
-#define UINT_FAST64_MAX UINT64_MAX
+#define INT_FAST8_MIN SCHAR_MIN
+#define INT_FAST8_MAX SCHAR_MAX
+#define UINT_FAST8_MAX UCHAR_MAX
+#define INT_FAST16_MIN SHRT_MIN
+#define INT_FAST16_MAX SHRT_MAX
+#define UINT_FAST16_MAX USHRT_MAX
+#define INT_FAST32_MIN INT_MIN
+#define INT_FAST32_MAX INT_MAX
+#define UINT_FAST32_MAX UINT_MAX
+#define INT_FAST64_MIN LLONG_MIN
+#define INT_FAST64_MAX LLONG_MAX
+#define UINT_FAST64_MAX ULLONG_MAX
 #define INTPTR_MIN INT64_MIN
 #define INTPTR_MAX INT64_MAX
 #define UINTPTR_MAX UINT64_MAX
@@ -81,14 +86,14 @@ typedef uint64_t uintmax_t;
 #define SIZE_MAX UINT64_MAX
 #endif
 #ifndef INT64_C
-#define INT8_C(c) c
-#define UINT8_C(c) c
-#define INT16_C(c) c
-#define UINT16_C(c) c
-#define INT32_C(c) c
-#define UINT32_C(c) c##u
-#define INT64_C(c) c##ll
-#define UINT64_C(c) c##ull
-#define INTMAX_C(c) c##ll
-#define UINTMAX_C(c) c##ull
+#define INT8_C(X) ((int_least8_t) (X))
+#define INT16_C(X) ((int_least16_t) (X))
+#define INT32_C(X) ((int_least32_t) (X))
+#define INT64_C(X) ((int_least64_t) (X))
+#define UINT8_C(X) ((uint_least8_t) (X))
+#define UINT16_C(X) ((uint_least16_t) (X))
+#define UINT32_C(X) ((uint_least32_t) (X))
+#define UINT64_C(X) ((uint_least64_t) (X))
+#define INTMAX_C(X) ((intmax_t) (X))
+#define UINTMAX_C(X) ((uintmax_t) (X))
 #endif

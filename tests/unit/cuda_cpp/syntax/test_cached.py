@@ -303,5 +303,6 @@ def test_a_known_source_loads_no_parser(tmp_path: Path, source: str) -> None:
     assert "tree_sitter" in loaded[0]
     prefix = "kerneltk.cuda_cpp.syntax"
     assert json.loads(loaded[1].replace("'", '"')) == [
-        f"{prefix}.{name}" for name in ("blanking", "cached", "declarations")
+        f"{prefix}.{name}"
+        for name in ("cached", "declarations", "host_part", "host_part.libraries")
     ]

@@ -11,3 +11,7 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 typedef long long ssize_t;
 typedef long long off_t;
+typedef int pid_t;
+typedef unsigned int uid_t;
+typedef unsigned int gid_t;
+typedef unsigned int mode_t;

@@ -1,0 +1,1 @@
+"""What NVRTC takes of a ``.cu`` file, and what its errors mean."""

@@ -1,0 +1,121 @@
+"""What errors of compilers mean: features that CUDA removed, headers that are missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kerneltk.core.diagnostics import read_log
+from kerneltk.cuda_cpp.source import RawSource
+from kerneltk.cuda_cpp.syntax.preprocess import blank_noise
+from kerneltk.errors import CompileError, Snippet, render_message
+
+_MASK = "with the mask of the lanes that take part, such as 0xffffffff"
+_SHUFFLES = {
+    "__shfl": "__shfl_sync",
+    "__shfl_up": "__shfl_up_sync",
+    "__shfl_down": "__shfl_down_sync",
+    "__shfl_xor": "__shfl_xor_sync",
+    "__any": "__any_sync",
+    "__all": "__all_sync",
+    "__ballot": "__ballot_sync",
+}
+# What CUDA had once: the use of it, what it is called, since when it is gone, and what to write.
+_REMOVED: tuple[tuple[re.Pattern[str], str, str, str], ...] = (
+    (
+        re.compile(r"\b(texture)\s*<[^;{}()]*>\s*\w+\s*[;=(]"),
+        "texture references",
+        "CUDA 12 removed",
+        "declare a parameter 'cudaTextureObject_t tex' instead, and read it by a function with the "
+        "type of its elements: 'tex1Dfetch<float>(tex, i)'.",
+    ),
+    (
+        re.compile(r"\b(surface)\s*<[^;{}()]*>\s*\w+\s*[;=(]"),
+        "surface references",
+        "CUDA 12 removed",
+        "declare a parameter 'cudaSurfaceObject_t surf' instead.",
+    ),
+    *(
+        (
+            re.compile(rf"(?<!\w)({old})\s*\("),
+            f"'{old}'",
+            "GPUs since Volta have no",
+            f"write '{new}', {_MASK}.",
+        )
+        for old, new in _SHUFFLES.items()
+    ),
+)
+_REFERENCES = ("texture", "surface")  # variables of devices, without an annotation
+_NO_HEADER = re.compile(
+    r"cannot open source file \"([^\"]+)\"|'?([^\s:']+)'?(?:: No such file|.*not found)"
+)
+# Headers of packages: their names, and the package, where {} is CUDA's major version.
+_PACKAGES = (
+    (re.compile(r"curand\w*\.h"), "'nvidia-curand'"),
+    (re.compile(r"(?:cub|thrust|cuda|nv)/.*"), "'nvidia-cuda-cccl'"),
+    (re.compile(r"crt/.*|mma\.h"), "'nvidia-cuda-nvcc' and 'nvidia-cuda-crt'"),
+    (re.compile(r"(?:cuda|cooperative_groups|vector_|surface_|texture_|device_)\w*(?:/.*|\.hp*)"),
+     "'nvidia-cuda-runtime'"),
+)  # fmt: skip
+
+
+def explained(error: CompileError, source: RawSource) -> CompileError:
+    """Return a compiler's error, or where it has a known cause one that names that."""
+    messages = [found.message for found in read_log(error.log)]
+    for message in _causes(messages, source):
+        return CompileError(message, error.source, error.log)
+    return error
+
+
+def _causes(messages: list[str], source: RawSource) -> Iterator[str]:
+    for pattern, what, since, hint in _REMOVED:
+        for own in (source, *source.included):
+            code = blank_noise(own.code, directives=False)
+            for use in pattern.finditer(code):
+                is_device = use[1] in _REFERENCES or not _is_of_host(own, use.start())
+                if is_device and _is_refused(use, messages):
+                    line = own.code.count("\n", 0, use.start()) + 1
+                    column = use.start(1) - own.code.rfind("\n", 0, use.start(1))
+                    yield render_message(
+                        f"'{own.name}' does not compile: {since} {what}.",
+                        Snippet.at_line(own.name, own.code, line, column),
+                        hint=hint,
+                    )
+    for message in messages:
+        found = _NO_HEADER.search(message)
+        name = found and (found[1] or found[2])
+        if name:
+            yield from _missing(name, source)
+
+
+def _is_refused(use: re.Match[str], messages: list[str]) -> bool:
+    """Return whether the errors are about what is used there."""
+    names = re.findall(r"\w+", use[0])
+    spelled = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, {use[1], names[-1]}))})(?!\w)")
+    return any(spelled.search(message) for message in messages)
+
+
+def _is_of_host(source: RawSource, offset: int) -> bool:
+    return any(start <= offset < end for start, end in source.summary.host_code)
+
+
+def _missing(name: str, source: RawSource) -> Iterator[str]:
+    """Yield the message for a header that is not found, if it is included by the user's source."""
+    for own in (source, *source.included):
+        for include in own.includes:
+            if include.name == name:
+                known = (package for pattern, package in _PACKAGES if pattern.fullmatch(name))
+                package = next(known, None)
+                hint = (
+                    f"install {package} for your version of CUDA, or set CUDA_HOME to where the "
+                    "toolkit is."
+                    if package
+                    else "name the directory that has it: options=('-I...',). If only the host's "
+                    'part of the file needs it, backend="nvcc" compiles that part as well.'
+                )
+                yield render_message(
+                    f"'{own.name}' includes '{name}', which is not found.",
+                    Snippet.at_line(own.name, own.code, include.line, None),
+                    hint=hint,
+                )
+                return

@@ -1,0 +1,1 @@
+"""Which part of a ``.cu`` file is for the host alone."""

@@ -1,0 +1,184 @@
+"""Which declarations of a source its device code refers to, directly or not.
+
+Only names are compared: what a declaration declares, and the words in others. Scopes, overloads and
+types do not matter, so that too much counts as referred to and never too little. Everything that is
+no :class:`Candidate` counts as device code: kernels, functions with an annotation, uses of macros,
+whatever the grammar could not make sense of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+Span = tuple[int, int]  # characters of the source
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(slots=True)
+class Member:
+    """A member of a class, no function that device code may call."""
+
+    span: Span
+    name: str  # what it declares; empty where it has none
+    is_function: bool
+    names_host: bool  # whether it names what only the host has
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A declaration without an annotation at namespace scope."""
+
+    span: Span
+    names: frozenset[str]  # what it declares
+    names_host: bool  # whether it names what only the host has
+    is_function: bool = False  # whether it is a function that device code must not call
+    is_specialization: bool = False  # whether `names` has the name of what it specializes
+    members: list[Member] = field(default_factory=list)  # of a class
+
+
+def words_of(source: str) -> frozenset[str]:
+    """The names in a piece of C++ without comments and literals."""
+    return frozenset(_WORD.findall(source))
+
+
+def _outside(code: str, spans: Iterable[Span]) -> frozenset[str]:
+    """The names in a source but in some of its characters."""
+    parts: list[str] = []
+    position = 0
+    for start, end in sorted(spans):
+        if start > position:
+            parts.append(code[position:start])
+        position = max(position, end)
+    return words_of("\n".join((*parts, code[position:])))
+
+
+class _Reachability:
+    """The candidates of one source, and the words of each."""
+
+    def __init__(
+        self, code: str, candidates: list[Candidate], macros: Mapping[str, frozenset[str]]
+    ) -> None:
+        self._code = code
+        self._macros = macros
+        self.candidates = candidates
+        self._declared: dict[str, list[int]] = defaultdict(list)
+        for number, found in enumerate(candidates):
+            for name in found.names:
+                self._declared[name].append(number)
+        self.words = [words_of(code[slice(*found.span)]) for found in candidates]
+        self._known: set[str] = set()
+        self.reached: set[int] = set()
+
+    def needed(self, number: int) -> frozenset[str]:
+        """The words of a declaration but those of functions that name what only the host has."""
+        found = self.candidates[number]
+        hosts = [m.span for m in found.members if m.is_function and m.names_host]
+        if not hosts:
+            return self.words[number]
+        start, end = found.span
+        return _outside(self._code[start:end], [(max(a - start, 0), b - start) for a, b in hosts])
+
+    def reach(self, names: Iterable[str]) -> None:
+        """Add what these names refer to, directly or not."""
+        pending = set(names) - self._known
+        while pending:
+            name = pending.pop()
+            self._known.add(name)
+            pending |= self._macros.get(name, frozenset()) - self._known
+            for number in self._declared.get(name, ()):
+                if number not in self.reached:
+                    self.reached.add(number)
+                    pending |= self.needed(number) - self._known
+
+
+def unreached(
+    code: str,
+    candidates: Iterable[Candidate],
+    left_out: Mapping[Span, str],
+    macros: Mapping[str, frozenset[str]],
+) -> tuple[set[Span], dict[Span, frozenset[str]]]:
+    """Return the characters of candidates, and of members of others, that only the host has a use
+    for; and with their names the other candidates that device code does not refer to, which may be
+    arguments of templates still.
+
+    What names something that only the host has goes where device code does not refer to it, and so
+    does what mentions that. Functions go also where nothing refers to them that is left. Of classes
+    that device code refers to, the functions go that the host alone can call.
+
+    Parameters
+    ----------
+    code : str
+        The source without comments, directives and literals.
+    candidates : iterable of Candidate
+        The declarations that may be left out.
+    left_out : mapping of (int, int) to str
+        What is left out anyway, by its characters, and the name that it declares.
+    macros : mapping of str to frozenset of str
+        The words that each macro stands for.
+    """
+    every = [found for found in candidates if found.span not in left_out]
+    source = _Reachability(code, every, macros)
+    source.reach(_outside(code, [*left_out, *(found.span for found in every)]))
+    gone = {name for name in left_out.values() if name}
+    dropped: set[int] = set()
+
+    def drop(numbers: Iterable[int]) -> None:
+        new = set(numbers) - dropped
+        dropped.update(new)
+        gone.update(name for number in new for name in every[number].names)
+
+    drop(n for n, found in enumerate(every) if n not in source.reached and found.names_host)
+    count = -1
+    while count != len(dropped):
+        count = len(dropped)
+        drop(
+            n
+            for n, found in enumerate(every)
+            if (n not in source.reached or found.is_function)
+            and _mentions(source.words[n], gone, found)
+        )
+    direct = set(source.reached)
+    kept = [n for n, found in enumerate(every) if n not in dropped and not found.is_function]
+    for number in kept:
+        source.reached.add(number)
+        source.reach(source.needed(number))
+    drop(n for n, found in enumerate(every) if n not in source.reached)
+    spans = {every[number].span for number in dropped}
+    for number in kept:
+        spans.update(_members_of_the_host(code, every[number], gone))
+    spare = {
+        found.span: found.names
+        for n, found in enumerate(every)
+        if n not in direct and n not in dropped
+    }
+    return spans, spare
+
+
+def _mentions(words: frozenset[str], gone: set[str], found: Candidate) -> bool:
+    """Return whether a declaration mentions what is gone, and not only by its own name."""
+    own = frozenset[str]() if found.is_specialization else found.names
+    return bool((words & gone) - own)
+
+
+def _members_of_the_host(code: str, found: Candidate, gone: set[str]) -> Iterator[Span]:
+    """Yield the functions of a class that name what only the host has, or members of such types."""
+    hosts = {m.name for m in found.members if m.names_host and not m.is_function and m.name}
+    functions = [(m, words_of(code[slice(*m.span)])) for m in found.members if m.is_function]
+    while True:
+        left = [
+            (member, words)
+            for member, words in functions
+            if not (member.names_host or (words & (hosts | gone)) - found.names - {member.name})
+        ]
+        if len(left) == len(functions):
+            return
+        for member, _ in functions:
+            if all(member is not other for other, _ in left):
+                yield member.span
+                hosts.add(member.name)  # what calls it goes, too
+        hosts.discard("")
+        functions = left

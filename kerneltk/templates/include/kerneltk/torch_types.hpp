@@ -1,0 +1,184 @@
+// Types and macros of torch's headers for device code, for files that are written as its extensions:
+// those headers themselves are for the host. Members lie as torch has them, so that a structured
+// scalar can be given for an accessor.
+// <cuda_fp16.h> and <cuda_bf16.h> come before it.
+#pragma once
+
+namespace c10 {
+// Of a number of 16 bits and another: a float or a double is the result's type, an int is not.
+#define KERNELTK_TORCH_MIXED(Name, T, R, op)                                                      \
+    static __forceinline__ __host__ __device__ R operator op(Name a, T b) {                       \
+        return static_cast<R>(static_cast<T>(static_cast<float>(a)) op b);                        \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ R operator op(T a, Name b) {                       \
+        return static_cast<R>(a op static_cast<T>(static_cast<float>(b)));                        \
+    }
+#define KERNELTK_TORCH_OPERATOR(Name, op)                                                         \
+    KERNELTK_TORCH_MIXED(Name, float, float, op)                                                  \
+    KERNELTK_TORCH_MIXED(Name, double, double, op)                                                \
+    static __forceinline__ __host__ __device__ Name operator op(Name a, int b) {                  \
+        return a op static_cast<Name>(static_cast<float>(b));                                     \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name operator op(int a, Name b) {                  \
+        return static_cast<Name>(static_cast<float>(a)) op b;                                     \
+    }
+#define KERNELTK_TORCH_FLOAT(Name, Raw, to_float, from_float)                                     \
+    struct alignas(2) Name {                                                                      \
+        unsigned short x;                                                                         \
+        Name() = default;                                                                         \
+        __host__ __device__ Name(float value) : Name(from_float(value)) {}                        \
+        __host__ __device__ Name(const Raw& value) {                                              \
+            x = *reinterpret_cast<const unsigned short*>(&value);                                 \
+        }                                                                                         \
+        __host__ __device__ operator float() const {                                              \
+            return to_float(*reinterpret_cast<const Raw*>(&x));                                   \
+        }                                                                                         \
+        __host__ __device__ operator Raw() const { return *reinterpret_cast<const Raw*>(&x); }    \
+    };                                                                                            \
+    static __forceinline__ __host__ __device__ Name operator+(Name a, Name b) {                   \
+        return float(a) + float(b);                                                               \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name operator-(Name a, Name b) {                   \
+        return float(a) - float(b);                                                               \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name operator*(Name a, Name b) {                   \
+        return float(a) * float(b);                                                               \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name operator/(Name a, Name b) {                   \
+        return float(a) / float(b);                                                               \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name operator-(Name a) { return -float(a); }       \
+    static __forceinline__ __host__ __device__ Name& operator+=(Name& a, Name b) {                \
+        return a = a + b;                                                                         \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name& operator-=(Name& a, Name b) {                \
+        return a = a - b;                                                                         \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name& operator*=(Name& a, Name b) {                \
+        return a = a * b;                                                                         \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name& operator/=(Name& a, Name b) {                \
+        return a = a / b;                                                                         \
+    }                                                                                             \
+    KERNELTK_TORCH_OPERATOR(Name, +)                                                              \
+    KERNELTK_TORCH_OPERATOR(Name, -)                                                              \
+    KERNELTK_TORCH_OPERATOR(Name, *)                                                              \
+    KERNELTK_TORCH_OPERATOR(Name, /)
+KERNELTK_TORCH_FLOAT(Half, __half, __half2float, __float2half)
+KERNELTK_TORCH_FLOAT(BFloat16, __nv_bfloat16, __bfloat162float, __float2bfloat16)
+}  // namespace c10
+
+namespace at {
+using c10::BFloat16;
+using c10::Half;
+
+template <class T>
+struct DefaultPtrTraits {
+    typedef T* PtrType;
+};
+template <class T>
+struct RestrictPtrTraits {
+    typedef T* __restrict__ PtrType;
+};
+
+// The type in which sums of a type are taken, on GPUs.
+template <class T, bool is_cuda>
+struct AccumulateType {
+    typedef T type;
+};
+template <bool is_cuda>
+struct AccumulateType<Half, is_cuda> {
+    typedef float type;
+};
+template <bool is_cuda>
+struct AccumulateType<BFloat16, is_cuda> {
+    typedef float type;
+};
+template <class T, bool is_cuda>
+using acc_type = typename AccumulateType<T, is_cuda>::type;
+template <class T>
+using opmath_type = typename AccumulateType<T, true>::type;
+
+template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
+          class I = long>
+class TensorAccessor {
+public:
+    typedef typename P<T>::PtrType PtrType;
+    __host__ __device__ TensorAccessor(PtrType data, const I* sizes, const I* strides)
+        : data_(data), sizes_(sizes), strides_(strides) {}
+    __host__ __device__ auto operator[](I i) const -> decltype(auto) {
+        if constexpr (N == 1) {
+            return static_cast<T&>(data_[strides_[0] * i]);
+        } else {
+            return TensorAccessor<T, N - 1, P, I>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
+        }
+    }
+    __host__ __device__ I size(I i) const { return sizes_[i]; }
+    __host__ __device__ I stride(I i) const { return strides_[i]; }
+    __host__ __device__ PtrType data() const { return data_; }
+
+private:
+    PtrType data_;
+    const I* sizes_;
+    const I* strides_;
+};
+
+template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
+          class I = long>
+class GenericPackedTensorAccessor {
+public:
+    typedef typename P<T>::PtrType PtrType;
+    __host__ __device__ auto operator[](I i) const -> decltype(auto) {
+        if constexpr (N == 1) {
+            return static_cast<T&>(data_[strides_[0] * i]);
+        } else {
+            return TensorAccessor<T, N - 1, P, I>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
+        }
+    }
+    __host__ __device__ I size(I i) const { return sizes_[i]; }
+    __host__ __device__ I stride(I i) const { return strides_[i]; }
+    __host__ __device__ PtrType data() const { return data_; }
+
+    PtrType data_;
+    I sizes_[N];
+    I strides_[N];
+};
+template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits>
+using PackedTensorAccessor32 = GenericPackedTensorAccessor<T, N, P, int>;
+template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits>
+using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, N, P, long>;
+template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
+          class I = long>
+using PackedTensorAccessor = GenericPackedTensorAccessor<T, N, P, I>;
+}  // namespace at
+
+namespace torch {
+using namespace at;
+}  // namespace torch
+
+#define C10_HOST_DEVICE __host__ __device__
+#define C10_DEVICE __device__
+#define C10_HOST __host__
+#define C10_WARP_SIZE 32
+#define C10_LAUNCH_BOUNDS_0 __launch_bounds__(256)
+#define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__(threads)
+#define C10_LAUNCH_BOUNDS_2(threads, blocks) __launch_bounds__(threads)
+#ifndef CUDA_KERNEL_ASSERT
+#define CUDA_KERNEL_ASSERT(condition) \
+    if (!(condition)) __trap()
+#endif
+
+#ifndef KERNELTK_TORCH_ATOMICS
+#define KERNELTK_TORCH_ATOMICS
+template <class T>
+static __forceinline__ __device__ T gpuAtomicAdd(T* p, T x) {
+    return atomicAdd(p, x);
+}
+static __forceinline__ __device__ c10::Half gpuAtomicAdd(c10::Half* p, c10::Half x) {
+    return atomicAdd(reinterpret_cast<__half*>(p), __half(x));
+}
+template <class T>
+static __forceinline__ __device__ void gpuAtomicAddNoReturn(T* p, T x) {
+    gpuAtomicAdd(p, x);
+}
+#endif

@@ -1,0 +1,66 @@
+"""What errors of compilers mean for who wrote the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kerneltk
+from kerneltk.errors import CompileError
+
+
+def message_of(path: Path, code: str, target: str = "sm_90") -> str:
+    path.write_text(code)
+    with pytest.raises(CompileError) as error:
+        kerneltk.load(path).compile_for(target)
+    return str(error.value)
+
+
+def test_texture_references_are_removed(tmp_path: Path) -> None:
+    code = (
+        "texture<float, 1, cudaReadModeElementType> image;\n"
+        "__global__ void f(float* x) { x[0] = tex1Dfetch(image, 0); }\n"
+    )
+    assert message_of(tmp_path / "t.cu", code) == (
+        "'t.cu' does not compile: CUDA 12 removed texture references.\n"
+        "  t.cu:1: texture<float, 1, cudaReadModeElementType> image;\n"
+        "          ^^^^^^^\n"
+        "  Hint: declare a parameter 'cudaTextureObject_t tex' instead, and read it by a function "
+        "with the type of its elements: 'tex1Dfetch<float>(tex, i)'."
+    )
+
+
+def test_shuffles_without_a_mask_are_removed(tmp_path: Path) -> None:
+    code = "#define DOWN(x) __shfl_down(x, 1)\n__global__ void f(int* x) { x[0] = DOWN(x[1]); }\n"
+    assert message_of(tmp_path / "s.cu", code) == (
+        "'s.cu' does not compile: GPUs since Volta have no '__shfl_down'.\n"
+        "  s.cu:1: #define DOWN(x) __shfl_down(x, 1)\n"
+        "                          ^^^^^^^^^^^\n"
+        "  Hint: write '__shfl_down_sync', with the mask of the lanes that take part, such as "
+        "0xffffffff."
+    )
+
+
+def test_other_errors_of_such_a_source_stay(tmp_path: Path) -> None:
+    code = "void g() { __shfl(1, 2); cudaFree(0); }\n__global__ void f(int* x) { x[0] = y; }\n"
+    assert 'identifier "y" is undefined' in message_of(tmp_path / "o.cu", code)
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_a_missing_header_of_the_users(tmp_path: Path, target: str) -> None:
+    code = '#include "absent.h"\n__global__ void f(int* x) {}\n'
+    assert message_of(tmp_path / "m.cu", code, target) == (
+        "'m.cu' includes 'absent.h', which is not found.\n"
+        '  m.cu:1: #include "absent.h"\n'
+        "          ^^^^^^^^^^^^^^^^^^^\n"
+        "  Hint: name the directory that has it: options=('-I...',). If only the host's part of "
+        'the file needs it, backend="nvcc" compiles that part as well.'
+    )
+
+
+def test_a_missing_header_of_a_package(tmp_path: Path) -> None:
+    code = "#include <cub/absent.cuh>\n__global__ void f(cub::X* x) {}\n"
+    assert "install 'nvidia-cuda-cccl' for your version of CUDA" in message_of(
+        tmp_path / "m.cu", code
+    )

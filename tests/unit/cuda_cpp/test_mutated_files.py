@@ -1,0 +1,116 @@
+"""Damaged files: loading them ends, and errors are the package's own."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kerneltk
+from kerneltk.cuda_cpp.source import read_file
+from kerneltk.errors import KernelToolkitError
+
+KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.cu"))
+MUTATIONS = 200
+SECONDS = 20  # for one file; each takes some milliseconds, but for the largest
+
+
+def _lines_deleted(data: bytes, rng: random.Random) -> bytes:
+    lines = data.split(b"\n")
+    return b"\n".join(line for line in lines if rng.random() > 0.1)
+
+
+def _brackets_changed(data: bytes, rng: random.Random) -> bytes:
+    found = bytearray(data)
+    for _ in range(3):
+        at = rng.randrange(len(found))
+        found[at : at + rng.randrange(2)] = rng.choice([b"{", b"}", b"(", b")", b"<", b'"', b"/*"])
+    return bytes(found)
+
+
+def _bytes_changed(data: bytes, rng: random.Random) -> bytes:
+    found = bytearray(data)
+    for _ in range(20):
+        found[rng.randrange(len(found))] = rng.randrange(256)
+    return bytes(found)
+
+
+def _cut(data: bytes, rng: random.Random) -> bytes:
+    return data[: rng.randrange(len(data))]
+
+
+def _directives_added(data: bytes, rng: random.Random) -> bytes:
+    lines = data.split(b"\n")
+    for _ in range(4):
+        words = [b"#if", b"#if X", b"#else", b"#endif", b"#elif 0", b"#define", b"#include", b"#"]
+        lines.insert(rng.randrange(len(lines)), rng.choice(words))
+    return b"\n".join(lines)
+
+
+def _encoded(data: bytes, rng: random.Random) -> bytes:
+    text = data.decode()
+    accented = text.replace("i", "\u00ef").encode("cp1252", "replace")
+    return rng.choice([text.encode("utf-16"), text.encode("utf-8-sig"), accented])
+
+
+KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    _lines_deleted, _brackets_changed, _bytes_changed, _cut, _directives_added, _encoded,
+)  # fmt: skip
+
+
+def _mutated(number: int) -> bytes:
+    rng = random.Random(number)
+    return KINDS[number % len(KINDS)](rng.choice(KERNELS).read_bytes(), rng)
+
+
+def _read(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    begin = time.monotonic()
+    try:
+        module = kerneltk.load(path)
+        assert isinstance(module.kernels, tuple)
+        source = read_file(path)
+        assert source._nvrtc_source[0].count("\n") == source.code.count("\n")
+        source._host_source  # noqa: B018
+    except KernelToolkitError:
+        pass
+    assert time.monotonic() - begin < SECONDS
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_damaged_files(part: int, tmp_path: Path) -> None:
+    for number in range(part, MUTATIONS, 4):
+        _read(tmp_path / f"m{number}.cu", _mutated(number))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"".join(b"#define M%d(x) M%d(x) + M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
+        b"#define __D__ __device__\n" + b"__D__ int f();\n" * 20_000,
+        b"(" * 20_000 + b"__global__ void f() {}",
+        b"{" * 20_000 + b"__global__ void f() {}",
+        b"#if X\n" * 2_000 + b"__global__ void f() {}\n",
+        b"({" * 500 + b"a;" + b"})" * 500,
+        b'"' * 50_001,
+        b"\\\n" * 50_000,
+        b"",
+    ],
+    ids=["macros", "attributes", "parentheses", "braces", "conditions", "statements", "quotes",
+         "continuations", "empty"],
+)  # fmt: skip
+def test_large_and_deep_files(data: bytes, tmp_path: Path) -> None:
+    _read(tmp_path / "large.cu", data)
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_damaged_files_are_compiled_or_refused(target: str, tmp_path: Path) -> None:
+    for number in range(4):
+        path = tmp_path / f"c{number}.cu"
+        path.write_bytes(_mutated(number))
+        with contextlib.suppress(KernelToolkitError):
+            assert kerneltk.load(path).compile_for(target).code

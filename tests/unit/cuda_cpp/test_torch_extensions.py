@@ -1,0 +1,70 @@
+"""Files that are written as extensions of torch, without its headers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import kerneltk
+
+CODE = """
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAGuard.h>
+using namespace at;
+#define CHECK_INPUT(x) TORCH_CHECK(x.is_cuda(), #x " must be a CUDA tensor")
+
+template <typename scalar_t>
+C10_LAUNCH_BOUNDS_1(256)
+__global__ void sum_rows(
+    const at::PackedTensorAccessor32<scalar_t, 2, at::RestrictPtrTraits> x, scalar_t* y) {
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= x.size(0)) return;
+    at::acc_type<scalar_t, true> sum = 0;
+    for (int k = 0; k < x.size(1); ++k) sum += x[row][k];
+    y[row] = sum;
+}
+
+__global__ void halves(c10::Half* x, at::BFloat16* y, float* total) {
+    const int i = threadIdx.x;
+    x[i] = x[i] * 2 + x[i] / 0.5f;
+    y[i] += y[i];
+    gpuAtomicAdd(total, float(x[i] - 1));
+}
+
+at::Tensor forward(at::Tensor x) {
+    CHECK_INPUT(x);
+    const at::cuda::OptionalCUDAGuard guard(x.device());
+    auto y = at::empty({x.size(0)}, x.options());
+    AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "sum_rows", [&] {
+        sum_rows<scalar_t><<<1, 256, 0, at::cuda::getCurrentCUDAStream()>>>(
+            x.packed_accessor32<scalar_t, 2, at::RestrictPtrTraits>(), y.data_ptr<scalar_t>());
+    });
+    return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward); }
+"""
+ACCESSOR = np.dtype([("data", "u8"), ("sizes", "i4", 2), ("strides", "i4", 2)])
+
+
+def test_kernels_of_an_extension(tmp_path: Path) -> None:
+    path = tmp_path / "extension.cu"
+    path.write_text(CODE)
+    module = kerneltk.load(path, name_expressions=["sum_rows<float>", "sum_rows<c10::Half>"])
+    assert module.compile_for("sm_90").code
+
+    x = np.arange(35, dtype=np.float32).reshape(5, 7)
+    y = np.zeros(5, np.float32)
+    accessor = np.zeros(1, ACCESSOR)
+    accessor["data"], accessor["sizes"], accessor["strides"] = x.ctypes.data, (5, 7), (7, 1)
+    module.get_function("sum_rows<float>")(1, 32, (accessor[0], y))
+    np.testing.assert_array_equal(y, x.sum(1))
+
+    h = np.arange(8, dtype=np.float16)
+    b = (np.arange(8, dtype=np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    total = np.zeros(1, np.float32)
+    module.halves(1, 8, (h.view("V2"), b.view("V2"), total))
+    np.testing.assert_array_equal(h, 4 * np.arange(8))
+    assert total[0] == (4 * np.arange(8) - 1).sum()
+    np.testing.assert_array_equal((b.astype(np.uint32) << 16).view(np.float32), 2 * np.arange(8))
