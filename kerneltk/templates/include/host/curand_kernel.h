@@ -171,7 +171,7 @@ struct mrg_jump {
 
 // Jumps n times as far as `jump` goes.
 template <class Jump, class Position>
-inline void advance(Jump jump, wide n, Position& at) {
+__attribute__((__noinline__)) void advance(Jump jump, wide n, Position& at) {
     for (; n != 0; n >>= 1) {
         if (n & 1) jump.advance(at);
         if (n > 1) jump.square();
@@ -309,14 +309,14 @@ struct gamma_approximation {
 
 // As many factors as keep a product above one (D. Knuth, The Art of Computer Programming 2).
 template <class State>
-inline word poisson_by_products(State* state, float lambda) {
+__attribute__((__noinline__)) word poisson_by_products(State* state, float lambda) {
     word count = 0;
     for (float product = expf(lambda); (product *= curand_uniform(state)) > 1.0f;) ++count;
     return count;
 }
 // By rejection: of a gamma distribution's steps those below the distribution that is wanted.
 template <class State>
-inline word poisson_by_rejection(State* state, float lambda) {
+__attribute__((__noinline__)) word poisson_by_rejection(State* state, float lambda) {
     const gamma_approximation gamma(lambda);
     const float logarithm = logf(lambda);
     for (;;) {
@@ -335,7 +335,7 @@ inline word poisson(State* state, double lambda);
 // By inversion of one number (G. Fishman, Discrete-Event Simulation). exp(-lambda) may be too small
 // for a double, so that it is multiplied in parts.
 template <class Bits>
-inline word poisson_by_inversion(Bits bits, double lambda) {
+__attribute__((__noinline__)) word poisson_by_inversion(Bits bits, double lambda) {
     constexpr double part = 500.0;
     double u;
     if constexpr (sizeof(Bits) == 4)
