@@ -25,7 +25,12 @@ from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import bytes_of, without_directives
 from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
-from kerneltk.cuda_cpp.syntax.cached import has_volatile, read_source, with_meetings
+from kerneltk.cuda_cpp.syntax.cached import (
+    has_volatile,
+    read_source,
+    with_inline_ptx,
+    with_meetings,
+)
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -205,19 +210,28 @@ class RawSource:
         summary = self.summary if source == self.code else read_source(source)
         return blank_host_code(source, summary).removeprefix(_BYTE_ORDER_MARK)
 
-    @cached_property
+    @property
     def _host_source(self) -> str:
         """The source as it is compiled for CPU cores, but for meeting points."""
+        return self._without_ptx[0]
+
+    @cached_property
+    def _without_ptx(self) -> tuple[str, tuple[str, ...]]:
+        """The source as it is compiled for CPU cores, but for meeting points, and the headers of
+        the package that it needs for inline PTX.
+        """
         source = self._device_source
         headers = [header.code for header in self.included]
         # A template in a header may be called with volatile memory.
         is_volatile = any(map(has_volatile, (self.code, *self.options, *headers)))
-        if not self.has_host_code and (is_volatile or any(map(has_bounds, headers))):
+        has_ptx = any("asm" in header for header in headers)
+        if not self.has_host_code and (is_volatile or has_ptx or any(map(has_bounds, headers))):
             source = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
         if has_bounds(source):
             summary = self.summary if source == self.code else read_source(source)
             source = with_bounds(source, summary.kernels)
-        return _NO_INLINE.sub("_kt_noinline", source)
+        source, needed = with_inline_ptx(source)
+        return _NO_INLINE.sub("_kt_noinline", source), needed
 
     def _with_meetings(
         self, directives: Sequence[str], requests: Sequence[Request]
@@ -326,6 +340,7 @@ class RawSource:
             options += (f"-I{os.getcwd()}",)
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
+        head += [f"#include <kerneltk/{name}>" for name in self._without_ptx[1]]
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [source.code for source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}

@@ -330,7 +330,9 @@ static void call_assertion(struct engine *e, const char *condition, const char *
     struct grid_launch *l = atomic_load(&e->launch);
     if (claim_text(e, KT_TRAP)) {
         append_position(e, l->text, sizeof l->text, 1);
-        append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
+        // What begins with a space is a sentence by itself.
+        const char *form = *condition == ' ' ? ":%s (%s:%d)" : ": assertion '%s' failed at %s:%d";
+        append(l->text, sizeof l->text, form, condition, file, line);
     }
     leave_kernel(e, KT_TRAP);
 }

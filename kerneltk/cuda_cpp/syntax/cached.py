@@ -91,6 +91,26 @@ def with_meetings(source: str, directives: Sequence[str], instantiated: Sequence
     return _kept(fields, find, Meetings.from_fields)
 
 
+def with_inline_ptx(source: str) -> tuple[str, tuple[str, ...]]:
+    """Return a source with C++ instead of inline PTX, as `inline_ptx` writes it, and the names of
+    the package's headers that it needs.
+    """
+    if "asm" not in source:
+        return source, ()
+
+    def find() -> tuple[str, tuple[str, ...]]:
+        from kerneltk.cuda_cpp.syntax import inline_ptx
+
+        found, headers = inline_ptx.with_inline_ptx(source)
+        return found, tuple(sorted(headers))
+
+    def read(value: Any) -> tuple[str, tuple[str, ...]]:
+        found, headers = value
+        return str(found), tuple(map(str, headers))
+
+    return _kept(("inline PTX", source), find, read)
+
+
 def has_volatile(source: str) -> bool:
     """Return whether a source mentions volatile memory outside of comments and literals."""
 
