@@ -1,7 +1,7 @@
 """PTX instructions as calls of C++ on CPU cores: which there are, and what each becomes.
 
-An instruction is a row of a table below or a function named after it. Registers are C++ variables of
-their size; functions of ``kerneltk::ptx`` take the lower bytes of one as the instruction's type
+An instruction is a row of a table below or a function named after it. Registers are C++ variables
+of their size; functions of ``kerneltk::ptx`` take the lower bytes of one as the instruction's type
 (``as``) and extend a result to its register (``put``).
 """
 
@@ -70,7 +70,7 @@ class Operand(NamedTuple):
         if self.kind == "vector":  # packed, the first in the lowest bits
             values = ", ".join(part.read(_part(kind, len(self.parts))) for part in self.parts)
             return f"kerneltk::ptx::packed<{c_type}>({values})"
-        raise RefusedError(f"operand {self.word or self.kind}")
+        raise RefusedError(self.word or self.kind)
 
     def write(self, value: str) -> str:
         """Return the statement that sets it."""
@@ -91,9 +91,9 @@ class Operand(NamedTuple):
     def address(self, c_type: str, is_shared: bool) -> str:
         """Return a pointer to what it addresses."""
         if self.kind != "address" or not self.code or self.code[0].isdigit():
-            raise RefusedError(f"operand [{self.word}]")
+            raise RefusedError(f"[{self.word}]")
         if not self.code.startswith("_kt_"):
-            raise RefusedError(f"address of {self.word}")
+            raise RefusedError(f"[{self.word}]")
         space = "true" if is_shared else "false"
         offset = self.offset.replace("--", "+")
         return f"kerneltk::ptx::at<{c_type}, {space}>({self.code}, {offset})"
@@ -108,6 +108,7 @@ class Instruction(NamedTuple):
     operands: tuple[Operand, ...]
 
     def refuse(self) -> RefusedError:
+        """Return the error that names it."""
         return RefusedError(self.word)
 
     @property
@@ -117,6 +118,7 @@ class Instruction(NamedTuple):
 
     @property
     def kind(self) -> str:
+        """Its last type. Raises RefusedError where it has none."""
         if not self.kinds:
             raise self.refuse()
         return self.kinds[-1]
@@ -128,9 +130,11 @@ class Instruction(NamedTuple):
         return found[0] if found else "rn"
 
     def has(self, *words: str) -> bool:
+        """Return whether one of these is among its modifiers."""
         return any(word in self.modifiers for word in words)
 
     def take(self, count: int) -> tuple[Operand, ...]:
+        """Return its operands. Raises RefusedError unless there are as many."""
         if len(self.operands) != count:
             raise self.refuse()
         return self.operands
@@ -143,6 +147,7 @@ class Instruction(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
+        """Whether it names shared memory."""
         return self.has("shared", "shared::cta")
 
 
@@ -220,7 +225,7 @@ def _functions(kind: str) -> str:
 
 
 def _flushed(code: str, of: Instruction) -> str:
-    """Return a float32 expression with zero for subnormal numbers, if the instruction asks for it."""
+    """Return an expression with zero for subnormal numbers, if the instruction asks for it."""
     is_flushed = of.has("ftz") and of.kind == "f32"
     return f"kerneltk::ptx::flush({code})" if is_flushed else code
 
@@ -394,14 +399,14 @@ def _funnel_shift(of: Instruction) -> str:
     return d.write(f"__funnelshift_{suffix}({operands})")
 
 
-def _typed(name: str, *kinds: str) -> Callable[[Instruction], str]:
+def _typed(name: str, *kinds: str, takes: str = "") -> Callable[[Instruction], str]:
     """Return the rule of an instruction that is a function: of its own type, where `kinds` has none
-    for an operand, and with none but types among its modifiers.
+    for an operand, and with none but types and `takes` among its modifiers.
     """
 
     def rule(of: Instruction) -> str:
         d, *rest = of.take(len(kinds) + 1)
-        of.only()
+        of.only(takes)
         operands = ", ".join(o.read(k or of.kind) for o, k in zip(rest, kinds, strict=True))
         return d.write(f"{name}({operands})")
 
@@ -474,7 +479,9 @@ def _compare(of: Instruction) -> str:
     if combine:
         joined = f"({joined} {sign[combine[0]]} _kt_c)"
         other = f"({other} {sign[combine[0]]} _kt_c)"
-    head = f"const auto _kt_a = {_flushed(a.read(kind), of)}, _kt_b = {_flushed(b.read(kind), of)}; "
+    head = (
+        f"const auto _kt_a = {_flushed(a.read(kind), of)}, _kt_b = {_flushed(b.read(kind), of)}; "
+    )
     if rest:
         head += f"const bool _kt_c = {rest[0].read('pred')}; "
     if of.opcode == "setp":
@@ -482,7 +489,7 @@ def _compare(of: Instruction) -> str:
             return f"{{ {head}{d.parts[0].write(joined)} {d.parts[1].write(other)} }}"
         return f"{{ {head}{d.write(joined)} }}"
     result = _TYPES[of.kinds[0]]
-    value = "1.0f : 0.0f" if of.kinds[0] == "f32" else f"{result}(-1) : {result}(0)"
+    value = f"static_cast<{result}>({'1' if of.kinds[0] == 'f32' else '-1'}) : 0"
     return f"{{ {head}{d.write(f'{joined} ? {value}')} }}"
 
 
@@ -644,8 +651,8 @@ def _barrier(of: Instruction) -> str:
         d, *rest = of.operands
         if len(rest) != 2:
             raise of.refuse()
-        name = {"popc": "count", "and": "and", "or": "or"}
-        word = next((name[word] for word in of.modifiers if word in name), "")
+        names = {"popc": "count", "and": "and", "or": "or"}
+        word = next(names[word] for word in of.modifiers if word in names)
         return d.write(f"static_cast<unsigned int>(__syncthreads_{word}({rest[1].read('pred')}))")
     number, *count = of.operands
     threads = count[0].read("u32") if count else "0u"
@@ -655,10 +662,10 @@ def _barrier(of: Instruction) -> str:
 
 def _async_copy(of: Instruction) -> str:
     """``cp.async``: a copy is done when it is asked for."""
-    if of.has("commit_group", "wait_group", "wait_all"):
-        return "(void)0;"
     if of.has("bulk", "mbarrier", "tensor", "reduce"):
         raise of.refuse()
+    if of.has("commit_group", "wait_group", "wait_all"):
+        return "(void)0;"
     of.only("async")
     to, start, size, *rest = of.operands
     if len(rest) > 1 or size.kind != "immediate":
@@ -766,8 +773,8 @@ def _multiply_matrices(of: Instruction) -> str:
     outputs = d.parts if d.kind == "vector" else (d,)
     writes = " ".join(part.write(f"_kt_d[{k}]") for k, part in enumerate(outputs))
     arrays = " ".join(
-        f"const unsigned int _kt_{name}[{len(values)}] = {{{', '.join(values)}}};"
-        for name, values in zip("abc", registers, strict=True)
+        f"const unsigned int _kt_{letter}[{len(values)}] = {{{', '.join(values)}}};"
+        for letter, values in zip("abc", registers, strict=True)
     )
     return (
         f"{{ {arrays} unsigned int _kt_d[{len(outputs)}]; "
@@ -804,7 +811,7 @@ _RULES: dict[str, Callable[[Instruction], str]] = {
     **dict.fromkeys(("bar", "barrier"), _barrier),
     **dict.fromkeys(("dp4a", "dp2a"), _dot),
     "rem": _typed("kerneltk::ptx::remainder", "", ""),
-    "mul24": _typed("kerneltk::ptx::multiply_24", "", ""),
+    "mul24": _typed("kerneltk::ptx::multiply_24", "", "", takes="lo"),
     "sad": _typed("kerneltk::ptx::add_distance", "", "", ""),
     "copysign": _typed("kerneltk::ptx::copy_sign", "", ""),
     "bfe": _typed("kerneltk::ptx::extract_bits", "", "u32", "u32"),
@@ -850,8 +857,10 @@ def _video(of: Instruction, name: str) -> str:
     lanes = f"{name.format(sign)}({a.read('u32')}, {b.read('u32')})"
     if not of.has("add"):
         return d.write(lanes)
-    return d.write(f"kerneltk::dot<unsigned char, unsigned char, 4>({lanes}, 0x01010101u, "
-                   f"{c[0].read('u32')}, 0)")
+    return d.write(
+        f"kerneltk::dot<unsigned char, unsigned char, 4>({lanes}, 0x01010101u, "
+        f"{c[0].read('u32')}, 0)"
+    )
 
 
 # Those that CPU cores do not have: refused by name where they are reached.
@@ -863,6 +872,7 @@ _REFUSED = (
     "vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4 wgmma wmma st ld mma brx"
 )
 OPCODES = frozenset((*_RULES, *_REFUSED.split()))
+_BARE = frozenset(("activemask", "brkpt", "bra", "exit", "membar", "pmevent", "ret", "trap"))
 _MATRICES = frozenset(("ldmatrix", "mma"))
 
 
@@ -877,12 +887,17 @@ def call_of(of: Instruction) -> Call:
         For what is none.
     """
     rule = _RULES.get(of.opcode)
+    if not of.modifiers and of.opcode not in _BARE:
+        raise NotPtxError  # x86 has some of the names, too
     if rule is None:
         if of.opcode in OPCODES:
             raise of.refuse()
         raise NotPtxError
     try:
         code = rule(of)
+    except RefusedError as refused:
+        part = str(refused)
+        raise of.refuse() if part == of.word else RefusedError(f"{of.word}' of '{part}") from None
     except (ValueError, IndexError, StopIteration, KeyError):  # other operands than it takes
         raise of.refuse() from None
     headers = {_functions(kind) for kind in of.kinds} - {""}

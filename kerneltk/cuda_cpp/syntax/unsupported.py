@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import Unsupported, UnsupportedKind
 from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro
+from kerneltk.cuda_cpp.syntax.inline_ptx import translate_at
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
 from kerneltk.cuda_cpp.syntax.tree import SourceTree, declared_name, function_declarator
 
@@ -38,7 +39,7 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
 _DEVICE_HEADER = re.compile(
     r"(?:cub|thrust|cuda|cutlass|cute|nvshmem\w*|nvcuda)/.*"
     r"|cooperative_groups/memcpy_async\.h"
-    r"|(?:crt/)?mma\.hp*|cuda_pipeline\w*\.h|cuda_awbarrier\w*\.h|curand\w*_kernel\.h"
+    r"|(?:crt/)?mma\.hp*|cuda_pipeline\w*\.h|cuda_awbarrier\w*\.h|curand_mtgp32\w*\.h"
     r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[468]\.h\w*|nvshmem\w*\.h"
     r"|(?:texture|surface)_(?:fetch|indirect)?_?\w*functions\.h|(?:texture|surface)_types\.h"
 )
@@ -63,9 +64,10 @@ class UnsupportedFeatures:
 
     def read_macro(self, definition: str, offset: int) -> None:
         """Add what a macro's definition has: where it is used, nobody would find the word."""
-        masked = re.sub(r'"[^"]+"', '" "', definition)
+        masked = re.sub(r'"[^"]+"', lambda found: f'"{" " * (len(found[0]) - 2)}"', definition)
         for kind, pattern in _FINDINGS[:3]:
-            if found := pattern.search(masked):
+            found = pattern.search(masked)
+            if found and not (kind == "inline PTX" and translate_at(definition, found.start(1))):
                 self._add(kind, found[1], offset)
 
     def read(self, tree: SourceTree, is_host: Callable[[int], bool]) -> None:
@@ -92,6 +94,8 @@ class UnsupportedFeatures:
         for kind, position, word in found:
             offset = self.prepared.start_of(position)
             if is_host(offset):
+                continue
+            if kind == "inline PTX" and translate_at(self.prepared.source, offset):
                 continue
             _, functions = tree.scope_at(position)
             if functions and not any(_may_run_on_device(tree, function) for function in functions):
