@@ -89,5 +89,5 @@ def test_it_compiles_for_gpus() -> None:
 
 def test_what_the_host_calls_is_refused_by_name() -> None:
     code = "#include <cub/device/device_reduce.cuh>\n__global__ void f(int* o) { o[0] = 1; }\n"
-    with pytest.raises(kerneltk.CompileError, match="cub/device/device_reduce.cuh> cannot run"):
+    with pytest.raises(kerneltk.CompileError, match=r"cub/device/device_reduce\.cuh> cannot run"):
         kerneltk.RawKernel(code, "f")(1, 1, (np.zeros(1, "i4"),))
