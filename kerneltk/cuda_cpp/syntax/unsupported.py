@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
 _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
     ("inline PTX", re.compile(r"\b(asm|__asm__|__asm)\b(?=[^;{}()]*\((?!\s*\"\"\s*[:)]))")),
-    ("tensor cores", re.compile(r"\b(wmma|nvcuda|__[iw]?mma_\w+)\b(?=\s*::|\s*\()")),
-    (
-        "asynchronous copy",
-        re.compile(r"\b(__pipeline_\w+|memcpy_async|cp_async\w*|__nvvm_cp_async\w*)\b"),
-    ),
+    ("tensor cores", re.compile(r"\b(__[biw]?mma_\w+)\b(?=\s*\()")),
+    ("asynchronous copy", re.compile(r"\b(cp_async_bulk\w*|__nvvm_cp_async\w*)\b")),
     (
         "texture",
         re.compile(
@@ -37,10 +34,10 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
 )  # fmt: skip
 _DEVICE_HEADER = re.compile(
-    r"(?:cub|thrust|cuda|cutlass|cute|nvshmem\w*|nvcuda)/.*"
-    r"|cooperative_groups/memcpy_async\.h"
-    r"|(?:crt/)?mma\.hp*|cuda_pipeline\w*\.h|cuda_awbarrier\w*\.h|curand_mtgp32\w*\.h"
-    r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[468]\.h\w*|nvshmem\w*\.h"
+    r"(?:cub/device|cutlass|cute|nvshmem\w*|nvcuda)/.*|thrust/(?!complex\.h).*"
+    r"|cuda/(?:annotated_ptr|ptx|warp|std/(?:expected|mdspan))"
+    r"|cuda_awbarrier\w*\.h|curand_mtgp32\w*\.h"
+    r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[46]\.h\w*|nvshmem\w*\.h"
     r"|(?:texture|surface)_(?:fetch|indirect)?_?\w*functions\.h|(?:texture|surface)_types\.h"
 )
 
