@@ -1,4 +1,4 @@
-"""CUB within kernels, on every backend."""
+"""CUB, and Thrust's sequential algorithms, within kernels on every backend."""
 
 from __future__ import annotations
 
@@ -81,6 +81,24 @@ def test_warps(backend: Any) -> None:
     before = np.cumsum(parts, 1) - parts + 10 * parts.sum(1, keepdims=True)
     np.testing.assert_array_equal(out[66:130], before.reshape(-1))
     np.testing.assert_array_equal(out[130:], np.maximum.accumulate(parts, 1).reshape(-1))
+
+
+@cache
+def thrust() -> Any:
+    return kerneltk.load(KERNELS / "libraries" / "thrust.cu")
+
+
+def test_algorithms_of_a_thread() -> None:
+    # On the host alone: NVRTC does not take Thrust's headers.
+    n, x = 37, ints((8, 37), -20, 20)
+    sorted_, order, scanned = (np.zeros((8, n), "i4") for _ in range(3))
+    found = np.zeros((8, 4), "i4")
+    thrust().rows(2, 4, (x, sorted_, order, scanned, found, n))
+    np.testing.assert_array_equal(order, np.argsort(-x, 1, kind="stable"))
+    np.testing.assert_array_equal(sorted_, np.sort(-x, 1))
+    np.testing.assert_array_equal(scanned, np.cumsum(x, 1) - x + 7)
+    wanted = [x.max(1), x.sum(1), x.argmax(1), (x > 0).sum(1)]
+    np.testing.assert_array_equal(found.T, wanted)
 
 
 def test_it_compiles_for_gpus() -> None:
