@@ -6,8 +6,9 @@ and writes them as text and JSON.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,96 +28,30 @@ from common import (
     ratio,
     scaled,
 )
+from fusion_programs import BY_NAME, NARROW, OF_ROWS, ON_HOST, PROGRAMS, Program
 
 import kerneltk
 
-Function = Callable[..., Any]
+
+def _of_module(function: Any, module: Any) -> Any:
+    """A program with another module in NumPy's place."""
+    names = {**function.__globals__, "np": module}
+    return types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """A program, as array code of NumPy's names and as torch's, and numexpr's text if it has one.
-
-    Parameters
-    ----------
-    inputs : int
-        Matrices that it takes.
-    """
-
-    name: str
-    function: Function
-    torch: Callable[[Any], Function]
-    inputs: int = 1
-    numexpr: str = ""
-
-
-def _gelu(x: Any) -> Any:
-    return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))
-
-
-def _softmax(axis: int) -> Function:
-    def softmax(x: Any) -> Any:
-        e = np.exp(x - x.max(axis, keepdims=True))
-        return e / e.sum(axis, keepdims=True)
-
-    return softmax
-
-
-def _rmsnorm(x: Any) -> Any:
-    return x / np.sqrt((x * x).mean(axis=1, keepdims=True) + 1e-6)
-
-
-def _layernorm(axis: int) -> Function:
-    def layernorm(x: Any) -> Any:
-        apart = x - x.mean(axis, keepdims=True)
-        return apart / np.sqrt(x.var(axis, keepdims=True) + 1e-5)
-
-    return layernorm
-
-
-def _logsumexp(x: Any) -> Any:
-    top = x.max(axis=1, keepdims=True)
-    return np.log(np.exp(x - top).sum(axis=1, keepdims=True)) + top
-
-
-WORKS = (
-    _Work("2*x + 3*y - x*y", lambda x, y: 2 * x + 3 * y - x * y,
-          lambda torch: lambda x, y: 2 * x + 3 * y - x * y, 2, "2*x + 3*y - x*y"),
-    _Work("gelu (tanh)", _gelu,
-          lambda torch: lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3))),
-          1, "0.5*x*(1 + tanh(0.7978845608*(x + 0.044715*x**3)))"),
-    _Work("x/(1+exp(-x))*y", lambda x, y: x / (1 + np.exp(-x)) * y,
-          lambda torch: lambda x, y: x / (1 + torch.exp(-x)) * y, 2, "x/(1+exp(-x))*y"),
-    _Work("softmax, axis 1", _softmax(1), lambda torch: lambda x: torch.softmax(x, 1)),
-    _Work("softmax, axis 0", _softmax(0), lambda torch: lambda x: torch.softmax(x, 0)),
-    _Work("rmsnorm, axis 1", _rmsnorm,
-          lambda torch: lambda x: x / torch.sqrt((x * x).mean(1, keepdim=True) + 1e-6)),
-    _Work("layernorm, axis 1", _layernorm(1),
-          lambda torch: lambda x: torch.nn.functional.layer_norm(x, x.shape[1:])),
-    _Work("layernorm, axis 0", _layernorm(0),
-          lambda torch: lambda x: (x - x.mean(0, keepdim=True)) / torch.sqrt(
-              x.var(0, keepdim=True, correction=0) + 1e-5)),
-    _Work("logsumexp, axis 1", _logsumexp,
-          lambda torch: lambda x: torch.logsumexp(x, 1, keepdim=True)),
-    _Work("sum((x-y)*(x-y)), all", lambda x, y: ((x - y) * (x - y)).sum(),
-          lambda torch: lambda x, y: ((x - y) * (x - y)).sum(), 2, "sum((x-y)*(x-y))"),
-    _Work("max|x|, mean|x|, mean(x*x)", lambda x: (abs(x).max(), abs(x).mean(), (x * x).mean()),
-          lambda torch: lambda x: (x.abs().max(), x.abs().mean(), (x * x).mean())),
-    _Work("sqrt(mean(x*x, 0))", lambda x: np.sqrt((x * x).mean(axis=0)),
-          lambda torch: lambda x: torch.sqrt((x * x).mean(0))),
-)  # fmt: skip
-
-
-def _entrants(work: _Work, arrays: list[Any], torch: Any, other: Any) -> dict[str, Any]:
+def _entrants(work: Program, arrays: list[Any], torch: Any, other: Any) -> dict[str, Any]:
     """What is raced: each builds its call. `other` is CuPy, or numexpr."""
     tensors = [torch.from_dlpack(array) for array in arrays] if torch is not None else []
     fused = kerneltk.fuse(work.function)
     found: dict[str, Any] = {"kerneltk": lambda: lambda: fused(*arrays)}
     if torch is not None:
+        torch._dynamo.reset()  # it compiles a function only so many times
         compiled = torch.compile(work.torch(torch), dynamic=False)
         found["torch.compile"] = lambda: lambda: compiled(*tensors)
     if hasattr(other, "fuse"):
-        theirs = other.fuse(work.function)
+        theirs = other.fuse(kernel_name="program")(_of_module(work.function, other))
         found["cupy.fuse"] = lambda: lambda: theirs(*arrays)
     elif other is not None and work.numexpr:
         names = dict(zip("xy", arrays, strict=False))
@@ -130,22 +65,24 @@ def _bandwidth(
     copy: Callable[[Any], Callable[[], Any]],
     clock: Clock,
     peers: tuple[Any, Any],
-    shapes: tuple[tuple[int, int], ...],
+    shapes: Mapping[tuple[int, int], Sequence[Program]],
+    slow: tuple[Clock, float] | None = None,
 ) -> None:
     names = ("kerneltk", "torch.compile", "cupy.fuse" if hasattr(peers[1], "fuse") else "numexpr")
-    for shape in shapes:
+    for shape, programs in shapes.items():
         table = report.table(
             f"Arrays {shape} float32: fraction of a copy's bandwidth, by the bytes that must move",
-            "program", *names, "kerneltk / torch.compile (time)", "moved / floor",
+            "program", *names, *(f"time: {name} / kerneltk" for name in names[1:]), "kernels",
+            "moved / floor",
             notes=["Medians of rounds in which all have their turn, the copy too."],
         )  # fmt: skip
         arrays = [make(shape) for _ in range(2)]
         size = arrays[0].nbytes
-        for work in WORKS:
-            given = arrays[: work.inputs]
+        for work in programs:
+            given = arrays[: work.inputs] + ([arrays[0][0]] if work.row else [])
             entrants = _entrants(work, given, *peers)
             entrants["copy"] = partial(copy, arrays[0])
-            results = race(entrants, clock, 7)
+            results = race(entrants, clock, 7, slow=slow)
             shown = kerneltk.fuse(work.function).explain(*given)
             needed = scaled(results["copy"].seconds, shown.floor / (2 * size))
             cells = [
@@ -156,12 +93,13 @@ def _bandwidth(
                 else ratio(needed, results[name].seconds)
                 for name in names
             ]
-            against = (
-                paired_ratio(results["kerneltk"], results["torch.compile"])
-                if "torch.compile" in results
-                else None
-            )
-            table.add(work.name, *cells, against, shown.bytes / shown.floor)
+            others = [
+                paired_ratio(results[name], results["kerneltk"]) if name in results else None
+                for name in names[1:]
+            ]
+            row = (work.name, *cells, *others, len(shown.kernels), shown.bytes / shown.floor)
+            print(shape, *row, file=sys.stderr, flush=True)
+            table.add(*row)
 
 
 def _calls(report: Report, make: Callable[[tuple[int, int]], Any]) -> None:
@@ -170,8 +108,8 @@ def _calls(report: Report, make: Callable[[tuple[int, int]], Any]) -> None:
     kernel = kerneltk.ElementwiseKernel(
         "float32 x, float32 y", "float32 z", "z = 2 * x + 3 * y - x * y", "linear"
     )
-    fused = kerneltk.fuse(WORKS[0].function)
-    soft = kerneltk.fuse(_softmax(0))
+    fused = kerneltk.fuse(PROGRAMS[0].function)
+    soft = kerneltk.fuse(BY_NAME["softmax, axis 0"].function)
     for name, call in (
         ("ElementwiseKernel", lambda: kernel(x, y)),
         ("fused, one kernel", lambda: fused(x, y)),
@@ -197,8 +135,16 @@ def main() -> None:
             sink = cupy.empty_like(array)
             return lambda: sink.data.copy_from_device_async(array.data, array.nbytes)
 
-        shapes = ((131072, 1024), (32768, 4096), (8192, 16384))  # 512 MiB each
-        _bandwidth(report, make, copy, event_clock(cupy, 8), (torch, cupy), shapes)
+        shapes: dict[tuple[int, int], Sequence[Program]] = {  # 512 MiB each, but for the last
+            (8192, 16384): PROGRAMS,
+            (131072, 1024): OF_ROWS,
+            (32768, 4096): OF_ROWS,
+            (2048, 65536): OF_ROWS,
+            (128, 1048576): OF_ROWS,
+            (357899, 2): NARROW,
+        }
+        slow = event_clock(cupy, 1), 0.05
+        _bandwidth(report, make, copy, event_clock(cupy, 8), (torch, cupy), shapes, slow)
     else:
         report = Report("host-fusion", describe_machine(), commit(arguments.commit))
 
@@ -209,7 +155,7 @@ def main() -> None:
             sink = np.empty_like(array)
             return lambda: np.copyto(sink, array)
 
-        shapes = ((10_000, 1000), (2500, 4000))
+        shapes = dict.fromkeys(((10_000, 1000), (2500, 4000)), ON_HOST)
         _bandwidth(report, make, copy, host_clock(), (torch, peers.get("numexpr")), shapes)
     _calls(report, make)
     report.notes += peers.notes()

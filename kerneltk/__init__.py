@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from kerneltk.fusion.decorator import fuse
     from kerneltk.graphs import Graph, graph
+    from kerneltk.jit.frontends.vectorize import vectorize
     from kerneltk.operators.jax_op import jax_op
     from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
@@ -68,6 +69,7 @@ __all__ = [
     "jit",
     "load",
     "torch_op",
+    "vectorize",
 ]
 
 # A module is loaded when one of its names is first used: importing the package costs next to
@@ -88,6 +90,7 @@ _HOMES = {
     "jax_op": "operators.jax_op",
     "load": "raw",
     "torch_op": "operators.torch_op",
+    "vectorize": "jit.frontends.vectorize",
 }
 
 

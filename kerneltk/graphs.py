@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from functools import partial
 from itertools import islice
+from operator import attrgetter
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Never, cast
 
@@ -17,6 +18,7 @@ from kerneltk.backends.base import Backend, DeviceBackend, Executable, Guard
 from kerneltk.backends.foreign_arrays import Adoption, default_backend, own_array
 from kerneltk.core.arrays import ArraySpec, byte_extent
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.structures import is_structure, items_of
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -75,22 +77,12 @@ def _is_foreign(value: Any, memory: _Memory) -> bool:
 
 def _inside(value: Any) -> Iterator[tuple[Any, _Memory]]:
     """The arrays in a structure, and what they are to a kernel."""
-    if isinstance(value, tuple):
-        items: Sequence[Any] = value
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        items = [getattr(value, field.name) for field in dataclasses.fields(value)]
-    else:
-        return
-    for item in items:
+    for item in items_of(value):
         memory = _memory_of(item)
         if memory is not None:
             yield item, memory
         else:
             yield from _inside(item)
-
-
-def _is_structure(value: Any) -> bool:
-    return isinstance(value, tuple) or dataclasses.is_dataclass(value)
 
 
 def _check(call: RecordedCall) -> None:
@@ -103,7 +95,7 @@ def _check(call: RecordedCall) -> None:
         if memory is None:
             for item, _ in _inside(value):
                 _check_lasting(shown, item)
-            if index >= recordable.inputs and not _is_structure(value):
+            if index >= recordable.inputs and not is_structure(value):
                 raise UnsupportedError(
                     f"{shown} is of type '{type(value).__name__}', which cannot be part of a graph."
                 )
@@ -185,6 +177,8 @@ class Graph:
         self._foreign: list[Any] = []
         self._addresses: list[tuple[Any, int]] = []
         self._notes: list[Callable[[], None]] = []
+        self._written: list[tuple[Any, Callable[[], str]]] = []
+        self._checks: list[Callable[[], None]] = []
         self._known_uses: dict[str, tuple[_Memory | None, list[_Use]]] = {}
         self._known_overlaps: dict[_Memory, list[tuple[_Memory | None, _Use]]] = {}
 
@@ -333,6 +327,13 @@ class Graph:
                 if memory is not None and _is_foreign(value, memory):
                     self._others[number].append((value, memory.address))
         self._notes = [note for binding in self._bound for note in binding.notes]
+        written = {
+            id(array): (array, partial(self._name_of, number, array))
+            for number, binding in enumerate(self._bound)
+            for array in binding.written
+        }
+        self._written = list(written.values())
+        self._checks = [check for binding in self._bound for check in binding.checks]
         others = [pair for number in sorted(self._others) for pair in self._others[number]]
         self._addresses = [pair for pair in others if torch_tensors.is_tensor(pair[0])]
         self._foreign = []
@@ -395,7 +396,8 @@ class Graph:
             device.
         ArgumentValueError
             A name that stands for several things; another shape or other strides; an array of which
-            a recorded launch uses another view; a tensor that has got other memory.
+            a recorded launch uses another view; a tensor that has got other memory; an array that
+            is written and is read-only by now.
         LaunchError
             The graph was not recorded, or this thread records one; a launch failed.
         """
@@ -432,10 +434,30 @@ class Graph:
                 raise ArgumentValueError(
                     "A tensor of the graph has other memory than when it was recorded."
                 )
+        self._check_writes()
         if self._executable is not None:
             self._launch(self._executable, handle)
         for note in self._notes:
             note()
+
+    def _check_writes(self) -> None:
+        """Raise ArgumentValueError for an array that must not be written to by now."""
+        if self._written:  # of a backend whose arrays can be read-only
+            assert self._backend is not None
+            is_writable = attrgetter(self._backend.arrays.writable)
+            for array, named in self._written:
+                if not is_writable(array):
+                    self._backend.check_usable(array, named(), True)
+        for check in self._checks:
+            check()
+
+    def _name_of(self, call: int, array: Any) -> str:
+        """The name of the parameter that an array of a call is for."""
+        memory = _memory_of(array)
+        for index, value in enumerate(self._bound[call].values):
+            if memory in (_memory_of(value), *(inner for _, inner in _inside(value))):
+                return self._recorder.calls[call].name_of(index) or f"#{index + 1}"
+        return "out"
 
     def _launch(self, executable: Executable, handle: int | None) -> None:
         backend = self._backend
@@ -485,7 +507,7 @@ class Graph:
         first = values[0]
         found = _memory_of(first)
         others = values[1:]
-        if _is_structure(first) and found is None:
+        if is_structure(first) and found is None:
             raise ArgumentTypeError(
                 f"'{name}' is a structure, which cannot be replaced.\n"
                 "  Hint: declare the arrays in it as arguments of their own."
@@ -600,7 +622,7 @@ class Graph:
 
     @staticmethod
     def _check_number(name: str, value: Any, memory: _Memory | None) -> None:
-        if memory is not None or _is_structure(value):
+        if memory is not None or is_structure(value):
             raise ArgumentTypeError(
                 f"'{name}' was recorded as a number, and an object of type "
                 f"'{type(value).__name__}' was given."

@@ -129,6 +129,8 @@ class ArrayAccess:
         a copy of its bytes, for a kernel on that stream, by default the current one.
     take_back : callable
         Takes that array, the scalar and the stream; copies the bytes back once the kernel is done.
+    wrote : callable or None
+        Takes a tuple of the arrays that a launch writes to, before it; None where nobody asks.
     """
 
     address: Access
@@ -145,6 +147,7 @@ class ArrayAccess:
     layout: Callable[[], ArrayLayout | None] | None = None
     new_array_function: Callable[[], int] | None = None
     dlpack_devices: tuple[int, int] = (0, 0)
+    wrote: Callable[[tuple[Any, ...]], object] | None = None
 
 
 class Bound(NamedTuple):
@@ -393,6 +396,9 @@ class Backend(Compiler, Protocol):
 
     def multiprocessors(self) -> int:
         """Return how many multiprocessors the current device has; 1 on the host."""
+
+    def largest_cluster(self) -> int:
+        """Return how many blocks a cluster has at most on every device; 1 where there are none."""
 
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""

@@ -257,11 +257,12 @@ def own_array(value: Any) -> tuple[Backend | None, Any]:
 class Adoption:
     """The arrays of a call, turned into those of backends, and what is owed to their libraries."""
 
-    __slots__ = ("_given", "_homes", "_imports", "_notes", "_own_on_gpu")
+    __slots__ = ("_checks", "_given", "_homes", "_imports", "_notes", "_own_on_gpu")
 
     def __init__(self) -> None:
         self._given: list[tuple[Any, Any]] = []
-        self._imports: list[tuple[Any, Imported]] = []
+        self._checks: list[Callable[[], None]] = []
+        self._imports: list[tuple[Any, Any, Imported]] = []
         self._homes: list[Home] = []
         self._notes: list[Callable[[], None]] = []
         self._own_on_gpu: Any = None
@@ -298,7 +299,7 @@ class Adoption:
             raise named_error(error, *name_of(key)) from error.__cause__
         if imported is None:
             return None, value
-        self._imports.append((key, imported))
+        self._imports.append((key, value, imported))
         self._given.append((imported.array, value))
         if imported.home is not None:
             self._homes.append(imported.home)
@@ -308,17 +309,16 @@ class Adoption:
         """Raise ArgumentValueError for an array that is written to and must not be. Both functions
         take an array's key; `name_of` returns the parameter's name and where it is declared.
         """
-        for key, imported in self._imports:
+        for key, value, imported in self._imports:
             if not is_written(key):
                 continue
-            if imported.lock is not None:
-                reason, hint = imported.lock
-                name, snippet = name_of(key)
-                sentence = f"The array for parameter '{name}' is written, but {reason}."
-                snippets = [snippet] if snippet is not None else []
-                raise ArgumentValueError(render_message(sentence, *snippets, hint=hint))
+            lock = imported.lock or _shared_by_elements(imported.array)
+            if lock is not None:
+                raise _locked(lock, *name_of(key))
             if imported.note_write is not None:
                 self._notes.append(imported.note_write)
+            if recorders:
+                self._checks.append(partial(_check_write, value, partial(name_of, key)))
 
     @property
     def streams(self) -> set[int]:
@@ -344,7 +344,8 @@ class Adoption:
             with backend.ordered(homes, stream) as handle:
                 yield handle
         if recorder is not None:
-            recorder.adopted([imported.array for _, imported in self._imports], self._notes)
+            arrays = [imported.array for _, _, imported in self._imports]
+            recorder.adopted(arrays, self._notes, self._checks)
             return
         for note in self._notes:
             note()
@@ -353,7 +354,7 @@ class Adoption:
         """Return results as the caller's kind, and the caller's own outputs as they were given."""
         if not self._imports or result is None:
             return result
-        converters = (imported.converter for _, imported in self._imports)
+        converters = (imported.converter for _, _, imported in self._imports)
         converter = next((found for found in converters if found is not _unchanged), _unchanged)
         if isinstance(result, tuple):
             return tuple(self._one(output, converter) for output in result)
@@ -364,6 +365,41 @@ class Adoption:
             if output is array:
                 return given
         return converter(output)
+
+
+def _locked(lock: tuple[str, str], name: str, snippet: Snippet | None) -> ArgumentValueError:
+    """The error for an array that a kernel must not write to."""
+    sentence = f"The array for parameter '{name}' is written, but {lock[0]}."
+    return ArgumentValueError(
+        render_message(sentence, *([snippet] if snippet else []), hint=lock[1])
+    )
+
+
+def _shared_by_elements(array: Any) -> tuple[str, str] | None:
+    """Why a kernel must not write to an array of which some elements are the same memory, as
+    'expand' and 'broadcast_to' make them: which of the values it had in the end would be chance.
+    """
+    strides = array.strides
+    if 0 not in strides or not array.size:
+        return None
+    if all(step or extent == 1 for step, extent in zip(strides, array.shape, strict=True)):
+        return None
+    return "several of its elements are one location in memory", "pass a copy, as 'y.clone()'."
+
+
+def _check_write(value: Any, named: Callable[[], tuple[str, Snippet | None]]) -> None:
+    """Raise ArgumentValueError if a kernel must not write to an array of another library now."""
+    if torch_tensors.is_tensor(value):
+        lock = torch_tensors.lock_of(value)
+    elif isinstance(value, np.ndarray):  # of a subclass
+        lock = None if value.flags.writeable else _READ_ONLY
+    else:
+        imported = import_array(value)
+        lock = None if imported is None else imported.lock
+        if imported is not None and isinstance(imported.array, np.ndarray):
+            lock = lock or (None if imported.array.flags.writeable else _READ_ONLY)
+    if lock is not None:
+        raise _locked(lock, *named())
 
 
 def _unchanged(array: Any) -> Any:

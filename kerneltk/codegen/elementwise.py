@@ -64,6 +64,8 @@ class ElementwiseDefinition(KernelDefinition):
     resident : int
         How many blocks a multiprocessor must have room for, by their registers; 0: as many as there
         are.
+    cluster : int
+        How many blocks in a row are a cluster, whose grid has a multiple of that.
     """
 
     operation: str
@@ -74,6 +76,7 @@ class ElementwiseDefinition(KernelDefinition):
     return_tuple: bool = False
     work: int = 1
     resident: int = 0
+    cluster: int = 1
 
     in_place = True
     has_scratch = False
@@ -377,6 +380,7 @@ class ElementwiseSpecialization(Specialization):
             "ndim": layout.ndim,
             "block": self.block,
             "resident": definition.resident,
+            "cluster": definition.cluster,
             "tile": HOST_TILE if self.backend.walks_chunks else TILE,
             "per_element": self.per_element,
             "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),

@@ -47,9 +47,14 @@ class Recorder(Protocol):
     def call(self, recordable: Recordable) -> Any:
         """Record a call, and return its result, which has no values yet."""
 
-    def adopted(self, arrays: Sequence[Any], notes: Sequence[Callable[[], None]]) -> None:
-        """Keep what a launch made of other libraries' arrays, and what tells those that they were
-        written to, which every launch of the graph is to do.
+    def adopted(
+        self,
+        arrays: Sequence[Any],
+        notes: Sequence[Callable[[], None]],
+        checks: Sequence[Callable[[], None]],
+    ) -> None:
+        """Keep what a launch made of other libraries' arrays, what tells those that they were
+        written to, and what raises where they must not be: every launch of the graph is to do both.
         """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,9 +26,11 @@ def translation_units(
     own: Sequence[Any],
     keywords: Sequence[str],
     backend: BackendName,
+    clusters: int = 1,
 ) -> tuple[TranslationUnit, ...]:
-    """One unit a launch, in their order."""
-    program = traced(function, name, own, keywords, backend_named("host"), capabilities_of(backend))
+    """One unit a launch, in their order, for devices whose clusters have so many blocks."""
+    target = capabilities_of(backend)
+    program = traced(function, name, own, keywords, backend_named("host"), target, clusters)
     reader = _Reader(program, own)
     return tuple(reader.unit(step, backend) for step in program.plan.steps)
 
@@ -73,10 +76,9 @@ class _Reader:
         outputs = []
         for target, node in zip(step.targets, step.nodes, strict=True):
             shape = loop
-            if step.axes is not None:
+            is_full = step.shaping is not None and same_extents(node.shape, step.shape)
+            if step.axes is not None and not is_full:
                 shape = tuple(n for k, n in enumerate(loop) if k not in step.axes)
-            elif step.shaping is not None and not same_extents(node.shape, step.shape):
-                shape = loop[:-1]
             if target.array not in self._arrays:
                 strides = c_strides(shape, node.dtype.itemsize)
                 self._arrays[target.array] = _stand_in(node.dtype, shape, strides)
@@ -85,11 +87,14 @@ class _Reader:
         if isinstance(kernel, FusedReduction):
             return kernel.translation_unit(*arguments, axis=step.axes, backend=backend)
         if step.shaping is not None:
-            rows = int(np.prod(loop[:-1], dtype=np.int64))
+            shaping, inner = step.shaping, {step.axis}
+            if shaping.width:
+                inner.add(len(loop) - 1)
+            rows = math.prod(extent for d, extent in enumerate(loop) if d not in inner)
+            size = rows * shaping.tiles(loop[-1]) * shaping.threads
             return kernel.translation_unit(
-                *arguments, *outputs, backend=backend, size=rows * step.shaping.block,
-                block_size=step.shaping.block,
-            )  # fmt: skip
+                *arguments, *outputs, backend=backend, size=size, block_size=shaping.block
+            )
         if step.allocates:
             return kernel.translation_unit(*arguments, backend=backend)
         return kernel.translation_unit(*arguments, *outputs, backend=backend)

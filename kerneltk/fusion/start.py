@@ -39,9 +39,10 @@ def traced(
     keywords: Sequence[str],
     backend: Backend,
     target: Capabilities | None = None,
+    most_clusters: int = 1,
 ) -> Program:
     """The program of a function for such arguments, the last of which have keywords; planned for
-    another backend than that of the arrays, if `target` is given.
+    another backend than that of the arrays, if `target` is given, with clusters of so many blocks.
     """
     trace = Trace(HANDLERS, array_type=backend.array_type)
     given: list[Any] = []
@@ -67,7 +68,7 @@ def traced(
     result = rebuilding.function(function)(*given[:first], **named)
     rebuilding.give_back()
     trace.finish()
-    return finished(trace, name, result, arrays, len(args), backend, target)
+    return finished(trace, name, result, arrays, len(args), backend, target, most_clusters)
 
 
 def finished(
@@ -78,6 +79,7 @@ def finished(
     count: int,
     backend: Backend,
     target: Capabilities | None = None,
+    most_clusters: int = 1,
 ) -> Program:
     """The program of a trace that has ended."""
     outputs: list[LazyArray] = []
@@ -100,7 +102,8 @@ def finished(
     shape = collect(result)
     nodes = [output.node for output in outputs]
     trace.name_equals(reachable([*nodes, *(effect.value for effect in trace.effects)]))
-    plan = Planner(trace, name, target or backend.capabilities).plan(nodes)
+    clusters = backend.largest_cluster() if target is None else most_clusters
+    plan = Planner(trace, name, target or backend.capabilities, clusters).plan(nodes)
 
     def placed(value: Any) -> Any:
         if isinstance(value, _Output):

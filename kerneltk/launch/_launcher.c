@@ -16,6 +16,10 @@
 #include <string.h>
 #include <structmember.h>
 
+#ifndef SOURCES
+#define SOURCES "" /* the digest of what was compiled; the package takes a module of its own sources only */
+#endif
+
 #define MOST_LEAVES 64
 #define MOST_WORDS 512   /* of what a call's arrays are */
 #define MOST_VALUES 16   /* of a launch */
@@ -24,7 +28,6 @@
 #define MOST_KNOWN 4096  /* plans, by what arrays are */
 #define MOST_HELD (64ll << 20) /* bytes of blocks that they may keep */
 #define KNOWN_SHAPES 4   /* of launches, in a plan */
-#define ARRANGEMENT 8 /* of descriptions: another number for other ones */
 #define VARYING (-1)
 #define LEGACY_STREAM 1 /* CUDA's handle of the default stream, as 0 is */
 #define QUIET (1ll << 62) /* see `kerneltk.backends.base` */
@@ -239,7 +242,7 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
     l->last = NULL;
     UNLOCK();
     Py_XDECREF(last);
-    l->held = 0;
+    __atomic_store_n(&l->held, 0, __ATOMIC_RELAXED);
     if (l->known) PyDict_Clear(l->known);
     Py_RETURN_NONE;
 }
@@ -391,7 +394,7 @@ static int prepare_module(PyObject *module) {
     called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);
     if (!plan_type || !launcher_type || !called_type) return -1;
     if (PyModule_AddObjectRef(module, "Called", (PyObject *)called_type)) return -1;
-    if (PyModule_AddIntMacro(module, ARRANGEMENT)) return -1;
+    if (PyModule_AddStringConstant(module, "SOURCES", SOURCES)) return -1;
     return PyModule_AddObjectRef(module, "Launcher", (PyObject *)launcher_type);
 }
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-ARRANGEMENT = 8
-"""Of what this package and the module tell each other; the module's own is the same."""
+from kerneltk.launch import launcher_sources
 
 CallKind = Literal["by count", "reduces", "on grid", "configured", "shortcut"]
 """How a common call finds what launches: in a list by the number of arguments; the same, with one
@@ -24,17 +23,27 @@ arguments; as the launcher's, with the grid and block that the object has; as th
 _KINDS = ("by count", "reduces", "on grid", "configured", "shortcut")  # the order of C's
 
 
-def built_module() -> ModuleType | None:
-    """The extension module that was built with the package, if it is of the same arrangement."""
+def _built() -> ModuleType | None:
+    """The module that was built from the sources as they are, and not from others before them."""
     try:
         from kerneltk.launch import _launcher  # type: ignore[attr-defined]
     except ImportError:
         return None
     module: ModuleType = _launcher
-    return module if getattr(module, "ARRANGEMENT", None) == ARRANGEMENT else None
+    try:
+        is_current = getattr(module, "SOURCES", None) == launcher_sources.digest()
+    except OSError:  # the sources are not there, so that nobody can tell
+        return None
+    return module if is_current else None
 
 
-_module = built_module()
+_module = _built()
+
+
+def built_module() -> ModuleType | None:
+    """The extension module that was built with the package, if there is one of its sources."""
+    return _module
+
 
 if TYPE_CHECKING or _module is None:
 

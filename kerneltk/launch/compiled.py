@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import count
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +30,7 @@ from kerneltk.backends.base import (
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.interop import exchange
+from kerneltk.launch import launcher_sources
 from kerneltk.launch.called import built_module
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
 
@@ -116,7 +116,7 @@ class _Loader:
 
 
 def _built() -> ModuleType | None:
-    """The module that was built with the package, and knows the same descriptions."""
+    """The module that was built with the package, of the same sources."""
     if get_settings().host_sanitizers:
         return None
     return built_module()
@@ -128,9 +128,8 @@ def _compiled_here(only_made: bool) -> ModuleType | None:
     """
     from kerneltk.backends.host import extension
 
-    directory = Path(__file__).parent
-    headers = sorted(directory.glob("launcher_*.h"))
-    return extension.load(_NAME, directory / "_launcher.c", headers, only_made)
+    source, *headers = launcher_sources.paths()
+    return extension.load(_NAME, source, headers, only_made)
 
 
 def _reads_numpy(module: ModuleType) -> bool:
@@ -268,7 +267,8 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     """What a compiled launcher does, beside what it is bound to. Raises _NotDescribedError."""
     arrays, call = spec.arrays, spec.call
     launching = _Launching(call)
-    if call.native is None or call.note is not None or sys.byteorder != "little":
+    is_noted = call.note is not None or arrays.wrote is not None
+    if call.native is None or is_noted or sys.byteorder != "little":
         raise _NotDescribedError
     leaves: list[Argument] = []
     numbers = count()

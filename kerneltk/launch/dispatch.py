@@ -222,15 +222,7 @@ class Dispatcher:
         return _replaced(args, copies)
 
     def _copied(self, backend: Backend, array: Any, stream: int | None) -> Any:
-        """A copy of an array for a launch on a stream, after which nobody needs it. It is made as
-        launches are: a recorded one is made at each launch of the graph.
-        """
-        if self._records:
-            return _copier().recording.dispatch((array,), None, None)
-        with backend.stream_context(stream):
-            copy = copy_array(array)
-            backend.retain(copy, stream)
-        return copy
+        return copy_for_launch(backend, array, stream, records=self._records)
 
     def _apart(
         self, launcher: _Launcher, args: tuple[Any, ...], row: tuple[Any, ...], stream: int | None
@@ -328,6 +320,18 @@ def _copier() -> Dispatcher:
 
     signature = parse_signature("T x", "T y")
     return Dispatcher(ElementwiseDefinition(signature, "copy", "", (), "y = x"))
+
+
+def copy_for_launch(backend: Backend, array: Any, stream: int | None, *, records: bool) -> Any:
+    """A copy of an array for a launch on a stream, after which nobody needs it. It is made as
+    launches are: a recorded one is made at each launch of the graph.
+    """
+    if records:
+        return _copier().recording.dispatch((array,), None, None)
+    with backend.stream_context(stream):
+        copy = copy_array(array)
+        backend.retain(copy, stream)
+    return copy
 
 
 def copy_array(array: Any) -> Any:

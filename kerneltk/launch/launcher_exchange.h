@@ -203,6 +203,16 @@ static enum step check_writes(Launcher *l, const struct call *c) {
     return GO;
 }
 
+/* Whether several elements are one location in memory, as in what is broadcast. */
+static int is_broadcast(const struct array *array) {
+    int found = 0;
+    for (int k = 0; k < array->ndim; ++k) {
+        if (!array->shape[k]) return 0;
+        found |= !array->strides[k] && array->shape[k] > 1;
+    }
+    return found;
+}
+
 /* As read_array, for an array of the call's library. */
 static enum step read_foreign(Launcher *l, struct call *c, int index) {
     const struct library *library = c->library;
@@ -225,6 +235,7 @@ static enum step read_foreign(Launcher *l, struct call *c, int index) {
     array->device = tensor.device_id;
     array->itemsize = tensor.bits / 8;
     if (!tensor.data && bytes_of(array)) return MISSED; /* wrapped, or without memory */
+    if (leaf->is_written && is_broadcast(array)) return MISSED; /* Python refuses it */
     if (is_lazy(library, array->object, tensor.code) || is_beyond(library, array)) return missed();
     return l->has_plans ? add_foreign(l, c, leaf, array) : GO;
 }

@@ -219,7 +219,8 @@ static int resolve(Launcher *l) {
         return 0;
     }
     int count = l->value_count;
-    l->native = count == 3 || count == 5 || count == 10 || count == 11 ? address : 0;
+    if (count != 3 && count != 5 && count != 10 && count != 11) address = 0;
+    __atomic_store_n(&l->native, address, __ATOMIC_RELAXED); /* another thread may have found it, too */
     __atomic_store_n(&l->is_resolved, 1, __ATOMIC_RELEASE);
     return 1;
 }
@@ -230,13 +231,14 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     int64_t v[MOST_VALUES];
     for (int k = 0; k < l->value_count; ++k) v[k] = value_of(&l->values[k], launch);
     int status = 0;
-    if (l->native) {
+    uintptr_t native = __atomic_load_n(&l->native, __ATOMIC_RELAXED);
+    if (native) {
         /* A loop of one chunk is run by this thread at once, and is short. */
         if (!l->is_grid && l->value_count == 5 && v[3] >= 0 && (v[3] & ~QUIET) >= v[2]) {
-            status = call_native(l->native, v, 5);
+            status = call_native(native, v, 5);
         } else {
             Py_BEGIN_ALLOW_THREADS
-            status = call_native(l->native, v, l->value_count);
+            status = call_native(native, v, l->value_count);
             Py_END_ALLOW_THREADS
         }
         if (!status) return 0;
@@ -244,7 +246,7 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     PyObject *values = values_tuple(v, l->value_count);
     if (!values) return -1;
     PyObject *number = NULL, *done;
-    if (l->native) {
+    if (native) {
         number = PyLong_FromLong(status);
         done = number ? PyObject_CallFunctionObjArgs(l->launch_failed, number, values, NULL) : NULL;
     } else {

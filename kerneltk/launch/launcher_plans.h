@@ -267,9 +267,10 @@ static enum step known_plan(Launcher *l, struct call *c, PyObject *extra, PyObje
     Plan *p = PyTuple_Check(row) ? make_plan(l, row, extra, c) : NULL;
     Py_DECREF(row);
     if (!p) return PyErr_Occurred() ? FAILED : SLOW;
-    if (p->size > STACK_BLOCK) l->held += p->size;
-    if (PyDict_GET_SIZE(l->known) >= MOST_KNOWN || l->held > MOST_HELD) {
-        l->held = 0;
+    int64_t more = p->size > STACK_BLOCK ? p->size : 0;
+    int64_t held = __atomic_add_fetch(&l->held, more, __ATOMIC_RELAXED);
+    if (PyDict_GET_SIZE(l->known) >= MOST_KNOWN || held > MOST_HELD) {
+        __atomic_store_n(&l->held, 0, __ATOMIC_RELAXED);
         PyDict_Clear(l->known);
     }
     if (PyDict_SetItem(l->known, words, (PyObject *)p)) {

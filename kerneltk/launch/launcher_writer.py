@@ -435,13 +435,19 @@ class _Writer:
         return lines
 
     def _noted(self) -> list[str]:
+        written = [  # all, but for launches without checks
+            a
+            for a, leaf in self._arrays
+            if leaf.written and (self.has_plans or "writable" in leaf.guards)
+        ]
+        told = [f"wrote({_tuple(written)})"] if self.spec.arrays.wrote and written else []
         if self.spec.call.note is None:
-            return []
+            return told
         memory = {"address": "{a}", "lent": "record_bytes({a}) if r{a} is None else r{a}"}
         noted = [
             memory[leaf.marshal].format(a=a) for a, leaf in self._leaves if leaf.marshal in memory
         ]
-        return [f"loaded.note(buffer[1], [{', '.join(noted)}])"]
+        return [*told, f"loaded.note(buffer[1], [{', '.join(noted)}])"]
 
 
 class WrittenLauncher(NamedTuple):

@@ -7,7 +7,6 @@ marshal. Then they launch nothing: the recorder takes the values and the block o
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import dataclasses
 import functools
@@ -27,6 +26,7 @@ from kerneltk.backends.base import (
     RecordedLaunch,
 )
 from kerneltk.core.recorders import Recordable, current_recorder, recording_by
+from kerneltk.core.structures import is_structure, items_of, rebuilt
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
 from kerneltk.launch.called import by_methods
 
@@ -44,12 +44,23 @@ class Binding(NamedTuple):
         What must live as long.
     notes : list of callable
         What tells other libraries that their arrays were written to.
+    written : list of array
+        The backend's arrays that the launches write to.
+    checks : list of callable
+        Raise where arrays of other libraries must not be written to.
     """
 
     values: tuple[Any, ...]
     launches: list[RecordedLaunch]
     kept: list[Any]
     notes: list[Callable[[], None]]
+    written: list[Any]
+    checks: list[Callable[[], None]]
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Binding:
+        """A binding that launches nothing yet."""
+        return cls(values, [], [], [], [], [])
 
 
 class RecordedCall:
@@ -70,7 +81,7 @@ class RecordedCall:
     def __init__(self, recordable: Recordable) -> None:
         self.recordable = recordable
         self.memory: dict[tuple[Any, ...], list[Any]] = {}
-        self.recorded = Binding((), [], [], [])
+        self.recorded = Binding.of(())
 
     def name_of(self, index: int) -> str:
         """The name of a value; empty where there is none."""
@@ -106,7 +117,7 @@ class Recorder:
         self.device = 0
         self.has_allocated = False
         self._call: RecordedCall | None = None
-        self._binding = Binding((), [], [], [])
+        self._binding = Binding.of(())
         self._taken: dict[tuple[Any, ...], int] = {}
         self._scratch: list[tuple[int, int, Any]] = []
         self._note: Callable[[ParameterBlock], None] | None = None
@@ -136,7 +147,7 @@ class Recorder:
         try:
             binding, result = self._run(call, recordable.values)
             if result is not None and len(binding.values) <= recordable.inputs:
-                results = _flattened(result)
+                results = items_of(result) if is_structure(result) else (result,)
                 binding = binding._replace(values=(*binding.values, *results))
             call.recorded = binding
             with self.undisturbed():
@@ -153,7 +164,7 @@ class Recorder:
             return self._run(call, values)[0]
 
     def _run(self, call: RecordedCall, values: tuple[Any, ...]) -> tuple[Binding, Any]:
-        binding = self._binding = Binding(values, [], [], [])
+        binding = self._binding = Binding.of(values)
         self._call, self._taken, self._note, self.has_allocated = call, {}, None, False
         try:
             with self.undisturbed():
@@ -162,10 +173,20 @@ class Recorder:
             self._call = None
         return binding, result
 
-    def adopted(self, arrays: Sequence[Any], notes: Sequence[Callable[[], None]]) -> None:
-        """Keep what a launch made of other libraries' arrays, and what those are told."""
+    def adopted(
+        self,
+        arrays: Sequence[Any],
+        notes: Sequence[Callable[[], None]],
+        checks: Sequence[Callable[[], None]],
+    ) -> None:
+        """Keep what a launch made of other libraries' arrays, what those are told and asked."""
         self._binding.kept.extend(arrays)
         self._binding.notes.extend(notes)
+        self._binding.checks.extend(checks)
+
+    def wrote(self, arrays: tuple[Any, ...]) -> None:
+        """Take the arrays that the next launch writes to."""
+        self._binding.written.extend(arrays)
 
     # -- launches ------------------------------------------------------------------------------
 
@@ -241,25 +262,12 @@ def settled(value: Any) -> Any:
         return type(value).from_buffer_copy(value)
     if isinstance(value, list):
         return [settled(item) for item in value]
-    if isinstance(value, tuple):
-        items = [settled(item) for item in value]
-        if all(item is given for item, given in zip(items, value, strict=True)):
-            return value
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        copied = copy.copy(value)
-        for field in dataclasses.fields(value):
-            object.__setattr__(copied, field.name, settled(getattr(value, field.name)))
-        return copied
-    return value
-
-
-def _flattened(result: Any) -> tuple[Any, ...]:
-    if isinstance(result, tuple):
-        return tuple(result)
-    if dataclasses.is_dataclass(result):
-        return tuple(getattr(result, field.name) for field in dataclasses.fields(result))
-    return (result,)
+    if not is_structure(value):
+        return value
+    given = items_of(value)
+    items = tuple(map(settled, given))
+    is_same = all(item is before for item, before in zip(items, given, strict=True))
+    return value if is_same and isinstance(value, tuple) else rebuilt(value, items)
 
 
 # -- the backend that launchers are written for ----------------------------------------------------
@@ -287,6 +295,10 @@ def _own_recorder() -> Recorder:
     return recorder
 
 
+def _wrote(arrays: tuple[Any, ...]) -> None:
+    _own_recorder().wrote(arrays)
+
+
 class RecordingBackend:
     """A backend whose launches are recorded; all else is the backend's own.
 
@@ -303,6 +315,7 @@ class RecordingBackend:
             record=None,
             layout=None,
             new_array_function=None,
+            wrote=_wrote if backend.arrays.writable else None,
         )
 
     def __getattr__(self, name: str) -> Any:

@@ -43,7 +43,7 @@ def jax_op(
 
     Parameters
     ----------
-    kernel : ElementwiseKernel, ReductionKernel, RawKernel, ElementKernel or JitKernel
+    kernel : ElementwiseKernel, ReductionKernel, RawKernel, ElementKernel, Vectorized or JitKernel
         The last two are what ``@jit.kernel`` and ``@jit.rawkernel`` make.
     backward : kernel, optional
         An elementwise kernel that computes gradients; its parameters say by their names what it

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, Protocol
 
 from kerneltk.core.arrays import broadcast_shapes
+from kerneltk.core.structures import is_structure, items_of
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.frontends.kernel import ElementKernel
@@ -149,11 +149,7 @@ def _arrays_of(result: Any) -> tuple[Any, ...]:
     """The arrays of a call's result: of none, one, a tuple or a dataclass."""
     if result is None:
         return ()
-    if isinstance(result, tuple):
-        return tuple(result)
-    if is_dataclass(result):
-        return tuple(getattr(result, field.name) for field in fields(result))
-    return (result,)
+    return items_of(result) if is_structure(result) else (result,)
 
 
 def _returned(function: ast.AST) -> int:

@@ -9,6 +9,7 @@ from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.frontends.kernel import ElementKernel
 from kerneltk.jit.frontends.rawkernel import JitKernel
+from kerneltk.jit.frontends.vectorize import Vectorized
 from kerneltk.operators.kernels import ElementOperator, ExpressionOperator, Operator
 from kerneltk.operators.launches import LaunchOperator
 from kerneltk.raw import RawKernel
@@ -17,7 +18,7 @@ from kerneltk.reduction import ReductionKernel
 LAUNCHED = (RawKernel, JitKernel)
 """The kernels that are launched on a grid."""
 
-KERNELS = (*LAUNCHED, ElementwiseKernel, ReductionKernel, ElementKernel)
+KERNELS = (*LAUNCHED, ElementwiseKernel, ReductionKernel, ElementKernel, Vectorized)
 """The kernels that operators are made of."""
 
 
@@ -38,6 +39,8 @@ def operator_of(
         As `LaunchOperator`.
     """
     operator: Operator
+    if isinstance(kernel, Vectorized):
+        kernel = kernel.element_kernel()
     if isinstance(kernel, LAUNCHED):
         return LaunchOperator(kernel, grid, block, shared_mem, outputs or {})
     if isinstance(kernel, ElementwiseKernel | ReductionKernel):

@@ -41,7 +41,7 @@ def torch_op(
 
     Parameters
     ----------
-    kernel : ElementwiseKernel, ReductionKernel, RawKernel, ElementKernel or JitKernel
+    kernel : ElementwiseKernel, ReductionKernel, RawKernel, ElementKernel, Vectorized or JitKernel
         The last two are what ``@jit.kernel`` and ``@jit.rawkernel`` make.
     name : str
         ``"namespace::name"``, as for ``torch.library.custom_op``. An operator of that name is

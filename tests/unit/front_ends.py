@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kerneltk import ElementwiseKernel, RawKernel, ReductionKernel, jit
+from kerneltk import ElementwiseKernel, RawKernel, ReductionKernel, jit, vectorize
 from kerneltk.jit import cuda
 
 Launch = Callable[..., Any]
@@ -60,6 +60,20 @@ def element_kernel() -> Launch:
     return lambda x, y, **options: twice(x, out=y, **options)
 
 
+def vectorized() -> Launch:
+    twice = vectorize(lambda x: 2 * x)
+    return lambda x, y, **options: twice(x, out=y, **options)
+
+
+def vectorized_core() -> Launch:
+    @vectorize(signature="(n)->(n)")
+    def copy(x, y):
+        for k in range(len(x)):
+            y[k] = x[k]
+
+    return lambda x, y, **options: copy(x, out=y, **options)
+
+
 def numba_kernel() -> Launch:
     @cuda.jit
     def copy(x, y):
@@ -78,6 +92,7 @@ def numba_forall() -> Launch:
 
 FRONT_ENDS = (
     elementwise, reduction, raw, raw_in_brackets, rawkernel, rawkernel_in_brackets, element_kernel,
+    vectorized, vectorized_core,
     numba_kernel, numba_forall,
 )  # fmt: skip
 each_front_end = pytest.mark.parametrize("make", FRONT_ENDS, ids=lambda make: make.__name__)
@@ -85,4 +100,4 @@ each_front_end = pytest.mark.parametrize("make", FRONT_ENDS, ids=lambda make: ma
 
 def size_of_output(make: Any) -> int:
     """Return how many elements an output has for an input of four."""
-    return 4 if make in (elementwise, element_kernel) else 1
+    return 4 if make in (elementwise, element_kernel, vectorized, vectorized_core) else 1

@@ -8,7 +8,7 @@ import gc
 import pickle
 import threading
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -313,6 +313,95 @@ def test_tensors_on_the_host() -> None:
     x.set_(torch.ones(4).untyped_storage(), 0, (4,))
     with pytest.raises(ArgumentValueError, match="A tensor of the graph has other memory"):
         g.launch()
+
+
+@each_front_end
+def test_permission_to_write_is_asked_at_each_launch(make: Any) -> None:
+    """Also of arrays that are known, of NumPy, of subclasses, of torch and behind protocols."""
+    torch = pytest.importorskip("torch")
+    launch, size = make(), size_of_output(make)
+
+    class Own(np.ndarray):  # type: ignore[type-arg]
+        pass
+
+    class ByDlpack:
+        def __init__(self, array: Any) -> None:
+            self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+    plain, numpy = np.ones(4, np.float32), np.zeros(size, np.float32)
+    own, memory = np.zeros(size, np.float32).view(Own), np.zeros(size, np.float32)
+    tensor = torch.zeros(size)
+    rows: list[tuple[Any, Any, Any, str]] = [
+        (plain, numpy, numpy, "read-only"),
+        (plain, own, own, "read-only"),
+        (plain, ByDlpack(memory), memory, "read-only"),
+        (torch.ones(4), tensor, tensor, "requires a gradient"),
+    ]
+
+    def allow(array: Any, is_allowed: bool) -> None:
+        if array is tensor:
+            tensor.requires_grad_(not is_allowed)
+        else:
+            array.flags.writeable = is_allowed
+
+    for x, y, array, reason in rows:
+        with kerneltk.graph(x=x) as g:
+            launch(x, y)
+        g.launch()
+        first = array.tolist()
+        assert first[0] != 0
+        allow(array, True)
+        if array is tensor:
+            tensor.zero_()
+        else:
+            array[...] = 0
+        for arguments in ({}, {"x": x}, {"x": copy.copy(x)}):
+            allow(array, False)
+            with pytest.raises(ArgumentValueError, match=f"(?s)'(y|out)'.*{reason}"):
+                g.launch(**arguments)
+            assert array.tolist() == [0] * size
+            allow(array, True)
+        g.launch()
+        assert array.tolist() == first
+
+
+def test_a_graph_of_unchecked_launches_does_not_ask() -> None:
+    kernel, y = RawKernel("__global__ void f(float* y) { y[0] += 1; }", "f"), np.zeros(1, "f4")
+    with kerneltk.graph() as g:
+        kernel(1, 1, (y,), checks=False)
+    y.flags.writeable = False
+    g.launch()
+    assert y[0] == 1
+
+
+def test_structures_of_a_graph() -> None:
+    """Arrays in them are written to, and a named tuple is not made by its own constructor."""
+
+    class Pair(NamedTuple):
+        x: Any
+        y: Any
+
+    class Checked(Pair):
+        def __new__(cls, x: Any, y: Any, *more: Any) -> Any:
+            raise AssertionError
+
+    @jit.rawkernel
+    def fill(pair, a):
+        pair.y[0] = pair.x[0] * a
+
+    x, y = np.full(1, 2.0), np.zeros(1)
+    for kind in (Pair, Checked):
+        pair = tuple.__new__(kind, (x, y))
+        y.flags.writeable = True
+        with kerneltk.graph() as g:
+            fill[1, 1](pair, 3.0)
+        g.launch(a=4.0)
+        assert y[0] == 8
+        y.flags.writeable = False
+        with pytest.raises(ArgumentValueError, match="read-only"):
+            g.launch()
+    with pytest.raises(ArgumentTypeError, match="'pair' is a structure, which cannot be replaced"):
+        g.launch(pair=pair)
 
 
 def test_lazy_tensors() -> None:

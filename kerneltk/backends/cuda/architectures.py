@@ -11,6 +11,13 @@ from kerneltk.errors import CompileError
 _ARCHITECTURE = re.compile(r"(sm|compute|lto)_(\d+)([af]?)\Z")
 # Older ones cannot pass a struct to a kernel without copying it.
 _OLDEST = 70
+_FIRST_WITH_CLUSTERS = 90
+
+
+def has_clusters(architecture: str) -> bool:
+    """Whether the blocks of an architecture (``"sm_90"``) are launched in clusters."""
+    match = _ARCHITECTURE.match(architecture)
+    return match is not None and int(match[2]) >= _FIRST_WITH_CLUSTERS
 
 
 def choose_target(architecture: str, known: Sequence[int], compiler: str) -> Target:

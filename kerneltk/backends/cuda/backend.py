@@ -35,6 +35,7 @@ from kerneltk.backends.base import (
     record_bytes,
 )
 from kerneltk.backends.cuda import compilers, nvrtc, streams
+from kerneltk.backends.cuda.architectures import has_clusters
 from kerneltk.backends.cuda.array_layout import array_layout
 from kerneltk.backends.cuda.cupy_functions import current_stream_function, new_array_function
 from kerneltk.backends.cuda.graphs import CaptureGuard, GraphLaunches
@@ -177,6 +178,11 @@ class CudaBackend:
     def multiprocessors(self) -> int:
         """Return how many multiprocessors the current device has."""
         return _multiprocessors(self.device_key())
+
+    def largest_cluster(self) -> int:
+        """Return how many blocks a cluster has at most on every device: 8 where all have them."""
+        count = cupy.cuda.runtime.getDeviceCount()
+        return 8 if all(has_clusters(_architecture_of(device)) for device in range(count)) else 1
 
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""

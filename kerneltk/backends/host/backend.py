@@ -223,6 +223,10 @@ class HostBackend:
         """Return 1: how a loop is shared on the host does not depend on its cores."""
         return 1
 
+    def largest_cluster(self) -> int:
+        """Return 1: there are no clusters of blocks."""
+        return 1
+
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""
         address = address_of(array)

@@ -15,7 +15,8 @@ from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.plan.body import Body, Kept, Operands, Preamble, facts_of
-from kerneltk.fusion.trace.graph import Apply, Node, Reduce, Shape, View
+from kerneltk.fusion.trace.graph import Apply, Cast, Node, Reduce, Scalar, Shape, View
+from kerneltk.fusion.trace.symbols import applied, product
 from kerneltk.reduction import ReductionKernel
 from kerneltk.signature.parser import parse_signature
 
@@ -169,6 +170,35 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
     )
 
 
+def packed_total(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
+    """The place of the largest or the least of fewer than 2**32 values, each of at most 4 bytes:
+    the largest of numbers that have the value in front and the place behind it.
+    """
+    a, b = ("a", "b") if alone else (f"a.{name}", f"b.{name}")
+    kind = node.operand.dtype.kind
+    wide = "float" if node.operand.dtype.name in ("float16", "bfloat16", "float32") else (
+        "unsigned" if kind in "ub" else "int"
+    )  # fmt: skip
+    is_least = "true" if node.kind == "argmin" else "false"
+    given = describe(node.dtype).ctype
+    return Total(
+        (("unsigned long long", name),),
+        (f"kerneltk::place_key<{is_least}>({ctype_cast(wide)}({mapped}), _J)",),
+        (f"{a} > {b} ? {a} : {b}",),
+        ("0ULL",),
+        f"{ctype_cast(given)}(kerneltk::place_of({a}))",
+        ("place_keys.hpp",),
+        numbered=True,
+    )
+
+
+def is_packable(node: Reduce) -> bool:
+    """Whether a reduction finds a place among values of at most 4 bytes."""
+    dtype = node.operand.dtype
+    is_known = dtype.kind in "biuf" or dtype.name == "bfloat16"
+    return node.kind in ("argmin", "argmax") and dtype.itemsize <= 4 and is_known
+
+
 def online_total(node: Reduce, name: str, largest: str) -> Total:
     """The sum of exponentials relative to the largest value, which field `largest` has: both in one
     read, by what is known so far (Milakov, Gimelshein: Online normalizer calculation for softmax,
@@ -188,6 +218,118 @@ def online_total(node: Reduce, name: str, largest: str) -> Total:
     )
 
 
+def total_size(node: Reduce, online: bool) -> int:
+    """How many bytes of an accumulator a reduction has at most."""
+    if not online or spread_of(node) is None:
+        return 16
+    return 24 if node.dtype.itemsize == 8 else 16
+
+
+def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
+    """The sum of squares about the mean, in one read.
+
+    Of float32 and less it is had from the sums of elements and of their squares as doubles, which
+    has more digits than two reads of float32 have: each square is exact. Of doubles it is that of
+    two parts, put together (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for
+    computing sample variances, 1979).
+    """
+    if ctype == "float":
+        total, squares = f"{name}_sum", f"{name}_squares"
+        wide = f"{ctype_cast('double')}({mapped})"
+        return Total(
+            (("double", total), ("double", squares)),
+            (wide, f"kerneltk::squared({wide})"),
+            (f"a.{total} + b.{total}", f"a.{squares} + b.{squares}"),
+            ("0.0", "0.0"),
+            f"{ctype_cast('float')}(kerneltk::spread(a.{total}, a.{squares}, {count}))",
+            ("spread.hpp",),
+        )
+    count, mean, squares = (f"{name}_{field}" for field in ("count", "mean", "squares"))
+    parts = ", ".join(f"{x}.{count}, {x}.{mean}" for x in "ab")
+    return Total(
+        (("double", count), ("double", mean), ("double", squares)),
+        ("1.0", mapped, "0.0"),
+        (
+            f"a.{count} + b.{count}",
+            f"kerneltk::joint_mean({parts})",
+            f"a.{squares} + b.{squares} + kerneltk::between({parts})",
+        ),
+        ("0.0", "0.0", "0.0"),
+        f"a.{squares}",
+        ("spread.hpp",),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What a sum of squares about a mean is made of: the elements, and the mean's reduction."""
+
+    value: Node
+    total: Reduce
+    count: Scalar
+
+
+def spread_of(node: Reduce) -> Spread | None:
+    """What is needed, if a reduction is the sum of squares about the mean of the same elements:
+    ``((x - x.mean()) ** 2).sum()``.
+    """
+    square = node.operand
+    if node.kind != "sum" or not isinstance(square, Apply) or square.part:
+        return None
+    if square.function is np.square or (
+        square.function is np.multiply and square.operands[0] is square.operands[1]
+    ):
+        apart = square.operands[0]
+    else:
+        return None
+    if not isinstance(apart, Apply) or apart.function is not np.subtract:
+        return None
+    if node.dtype != square.dtype or node.dtype.name not in ("float32", "float64"):
+        return None
+    value, mean = apart.operands
+    mean = _of_totals(mean, node.axes)
+    if not isinstance(mean, Apply) or mean.function is not np.true_divide:
+        return None
+    total, count = mean.operands
+    is_it = (
+        isinstance(total, Reduce)
+        and total.kind == "sum"
+        and total.axes == node.axes
+        and _is_same(total.operand, value)
+        and total.dtype == node.dtype
+        and isinstance(count, Scalar)
+        and _counts(count, value.shape, node.axes)
+    )
+    if is_it and isinstance(total, Reduce) and isinstance(count, Scalar):
+        return Spread(value, total, count)
+    return None
+
+
+def _is_same(left: Node, right: Node) -> bool:
+    """Whether two values are one; conversions are made anew at each use."""
+    while isinstance(left, Cast) and isinstance(right, Cast) and left.dtype == right.dtype:
+        left, right = left.operand, right.operand
+    return left is right
+
+
+def _of_totals(node: Node, axes: tuple[int, ...]) -> Node:
+    """A value of totals, without the views that take dimensions away and bring them back."""
+    while isinstance(node, View) and isinstance(node.operand, View):
+        if len(node.shape) != len(node.operand.operand.shape):
+            return node
+        node = node.operand.operand
+    # Without the first axes it is broadcast as with them.
+    if isinstance(node, View) and axes == tuple(range(len(axes))):
+        node = node.operand
+    return node
+
+
+def _counts(count: Scalar, shape: Shape, axes: tuple[int, ...]) -> bool:
+    """Whether a number is that of the elements of a total."""
+    elements = applied(product, *(shape[axis] for axis in axes))
+    return count.symbol.expression == applied(float, elements).expression
+
+
 def largest_of(node: Reduce) -> Reduce | None:
     """The reduction that gives the largest value, if a reduction is the sum of exponentials
     relative to it: ``exp(x - x.max()).sum()``.
@@ -199,13 +341,7 @@ def largest_of(node: Reduce) -> Reduce | None:
     if not isinstance(apart, Apply) or apart.function is not np.subtract:
         return None
     value, top = apart.operands
-    while isinstance(top, View) and isinstance(top.operand, View):  # squeezed and restored
-        if len(top.shape) != len(top.operand.operand.shape):
-            return None
-        top = top.operand.operand
-    # Without the first axes it is broadcast as with them.
-    if isinstance(top, View) and node.axes == tuple(range(len(node.axes))):
-        top = top.operand
+    top = _of_totals(top, node.axes)
     is_it = (
         isinstance(top, Reduce)
         and top.kind == "max"
@@ -225,16 +361,22 @@ def reduction_definition(
     kept: Kept,
     operands: Operands,
     online: bool,
+    short: bool = False,
 ) -> ReductionDefinition:
     """One reduction of some values, and what is computed of the totals alone; `online` lets sums
-    of exponentials be totalled with the largest value that they are relative to.
+    of exponentials be totalled with the largest value that they are relative to, and squares about
+    a mean with the mean; `short` says that fewer than 2**32 elements are one total.
     """
     preamble = Preamble()
     totals: list[Total] = []
     shape = reduces[0].operand.shape
     axes = reduces[0].axes
     order = [*axes, *(k for k in range(len(shape)) if k not in axes)]
-    alone = len(reduces) == 1 and reduces[0].kind not in ("argmin", "argmax")
+    packed = {id(node) for node in reduces if short and online and is_packable(node)}
+    alone = len(reduces) == 1 and (
+        reduces[0].kind not in ("argmin", "argmax") or id(reduces[0]) in packed
+    )
+    alone = alone and not (online and spread_of(reduces[0]) is not None)
     index_ndim = 0
     for k, node in enumerate(reduces):
         largest = largest_of(node) if online else None
@@ -242,12 +384,20 @@ def reduction_definition(
             place = next(j for j, other in enumerate(reduces) if other is largest)
             totals.append(online_total(node, f"t{k}", f"t{place}"))
             continue
+        spread = spread_of(node) if online else None
         body = Body(f"_kt_map{k}", operands, kept, shape)
-        function = body.finished([body.value(node.operand)])
+        function = body.finished([body.value(node.operand if spread is None else spread.value)])
         preamble.add(function)
         index_ndim = max(index_ndim, function.index_ndim)
         index = [f"_in_ind.get()[{order.index(axis)}]" for axis in range(function.index_ndim)]
-        total = total_of(node, f"t{k}", function.call(index), alone)
+        mapped = function.call(index)
+        if id(node) in packed:
+            total = packed_total(node, f"t{k}", mapped, alone)
+        elif spread is None:
+            total = total_of(node, f"t{k}", mapped, alone)
+        else:
+            count = operands.scalar(spread.count.symbol, np.dtype(np.float64))
+            total = spread_total(f"t{k}", describe(node.dtype).ctype, mapped, count)
         for header in total.headers:
             preamble.include(header)
         totals.append(total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,12 @@ from kerneltk.fusion.plan.kernels import (
     FusedReduction,
     elementwise_definition,
     elementwise_kernel,
+    is_packable,
     largest_of,
     reduction_definition,
     reduction_kernel,
+    spread_of,
+    total_size,
 )
 from kerneltk.fusion.plan.rows import (
     Choice,
@@ -25,6 +28,7 @@ from kerneltk.fusion.plan.rows import (
     is_reducible,
     row_definition,
     row_kernel,
+    without,
 )
 from kerneltk.fusion.trace.graph import (
     Apply,
@@ -87,6 +91,12 @@ class Step:
             return "rows"
         return "reduction" if self.axes is not None else "elementwise"
 
+    @property
+    def axis(self) -> int:
+        """Along which rows or columns are."""
+        assert self.axes is not None
+        return self.axes[0]
+
     def leaves(self) -> Iterator[Leaf]:
         """The arrays that it reads; those that were copied, as their copies."""
         for leaf in self.operands.leaves.values():
@@ -105,6 +115,7 @@ class Plan:
 
 
 _WHOLE = Slice(None, None, None)
+_MOST_BYTES = 128  # of an accumulator
 _MOST_WORK = 2048  # operations of a program that may compute values again
 _SHARED_WORK = 64  # operations of a value that is not computed again then
 
@@ -130,10 +141,11 @@ def reachable(nodes: Sequence[Node]) -> list[Node]:
 class Planner:
     """Makes the plan of one trace."""
 
-    def __init__(self, trace: Trace, name: str, backend: Capabilities) -> None:
+    def __init__(self, trace: Trace, name: str, backend: Capabilities, clusters: int = 1) -> None:
         self._trace = trace
         self._name = name
         self._backend = backend
+        self._clusters = clusters  # the most blocks of one
         self._arrays = len(trace.sources)
         self._kept: dict[int, Leaf] = {}  # values that are in memory, by identity
         self._nodes: list[Node] = []
@@ -145,8 +157,16 @@ class Planner:
         """Whether computing more is cheaper than another read. On CPU cores it is not."""
         return not self._backend.walks_chunks
 
-    def _largest_of(self, node: Reduce) -> Reduce | None:
-        return largest_of(node) if self.is_online else None
+    def _reads(self, node: Reduce) -> Node | None:
+        """What a reduction reads instead of its operand, where it is made together with the one
+        that its operand needs.
+        """
+        if not self.is_online:
+            return None
+        largest, spread = largest_of(node), spread_of(node)
+        if largest is not None:
+            return largest.operand
+        return None if spread is None else spread.value
 
     def new_array(self) -> int:
         """An array of the plan's own."""
@@ -326,17 +346,26 @@ class Planner:
                     return False
         if not sizes.early:
             return False
-        rows = applied(product, *shape[:-1]) if len(shape) > 1 else constant(1)
-        choice = Choice(self._backend.walks_chunks, sizes)
-        shaping: Shaping | None = guards.decide(choice, rows, shape[-1])
+        outer = [shape[d] for d in work.outer]
+        rows = applied(product, *outer) if outer else constant(1)
+        reduces = [node for node in work.order if isinstance(node, Reduce)]
+        is_once = all(self._is_first(node) or self._reads(node) is not None for node in reduces)
+        # What a reduction totals in one read needs no cluster.
+        clusters = 1 if is_once and not work.full else self._clusters
+        several = len(reduces) > 1
+        choice = Choice(
+            self._backend.walks_chunks, clusters, sizes, several, several and bool(work.full)
+        )
+        across = (shape[-1],) if work.is_across else ()
+        shaping: Shaping | None = guards.decide(choice, rows, shape[work.axis], *across)
         if shaping is None:
             return False
         definition, operands, _ = row_definition(self._name, work, shaping, self.kept)
         by_node = {id(root.node): root.target for root in roots}
-        restored = Index((*(_WHOLE for _ in shape[:-1]), None))
+        restored = Index(tuple(None if d == work.axis else _WHOLE for d in range(len(shape))))
         for node in work.totals:
             target = by_node[id(node)]
-            leaf = Leaf(target.array, 0, (), node.dtype, shape[:-1])
+            leaf = Leaf(target.array, 0, (), node.dtype, without(shape, work.axis))
             if len(node.shape) == len(shape):
                 leaf = Leaf(target.array, 0, (restored,), node.dtype, node.shape)
                 self._alias(target.array, leaf)
@@ -345,10 +374,14 @@ class Planner:
         self._steps.append(
             Step(
                 row_kernel(definition), operands, [by_node[id(node)] for node in nodes], nodes,
-                shape, False, None, [n for n in work.order if isinstance(n, Reduce)], shaping,
+                shape, False, (work.axis,), reduces, shaping,
             )
         )  # fmt: skip
         return True
+
+    def _is_first(self, node: Reduce) -> bool:
+        """Whether a reduction needs no other one."""
+        return not any(isinstance(below, Reduce) for below in self._needed([node.operand]))
 
     def _row_work(self, roots: list[Root]) -> RowWork | None:
         order = self._needed([root.node for root in roots])
@@ -358,6 +391,10 @@ class Planner:
         shape = reduces[0].operand.shape
         if not all(same_extents(node.operand.shape, shape) for node in reduces):
             return None
+        (axis,) = reduces[0].axes
+        if any(node.axes != (axis,) for node in reduces):
+            return None
+        is_across = axis != len(shape) - 1
         if len({id(root.node) for root in roots}) != len(roots):
             return None
         closed: dict[int, tuple[Any, str]] = {}
@@ -399,13 +436,14 @@ class Planner:
                 depth = 2
             for operand in below:
                 if id(operand) in closed:
-                    if closed[id(operand)][1] != "kept":
+                    # Without the first dimension it is broadcast as with it.
+                    if closed[id(operand)][1] != "kept" and axis != 0:
                         return None  # it is broadcast along rows, not down them
                     frontier.add(id(operand))
-        if not full and depth == 1:
+        if not full and (depth == 1 or is_across):
             return None  # a reduction does it in one read
         steps = [n for n in order if isinstance(n, Reduce) or id(n) in frontier]
-        return RowWork(shape, steps, full, totals)
+        return RowWork(shape, axis, steps, full, totals)
 
     # -- elementwise -----------------------------------------------------------------------------
 
@@ -451,8 +489,8 @@ class Planner:
             level = max((levels[id(o)] for o in operands_of(node) if id(o) in levels), default=0)
             if isinstance(node, Reduce):
                 level += 1
-                if self._largest_of(node) is not None:
-                    level -= 1  # in one read with the largest value
+                if self._reads(node) is not None:
+                    level -= 1  # in one read with the largest value, or with the mean
                 shape = tuple(extent.expression for extent in node.operand.shape)
                 groups.setdefault((level, shape, node.axes), []).append(node)
             levels[id(node)] = level
@@ -531,26 +569,68 @@ class Planner:
         while stack:
             inner = stack.pop()
             if isinstance(inner, Reduce):
-                largest = self._largest_of(inner)
-                found.append(inner.operand if largest is None else largest.operand)
+                read = self._reads(inner)
+                found.append(inner.operand if read is None else read)
             else:
                 stack += [o for o in operands_of(inner) if id(o) in closed]
         return found
 
     def _reduction(self, group: list[Reduce], results: list[Node]) -> None:
-        used = {id(n) for n in reachable(results)}
+        used = self._totals_of(results)
         group = [node for node in group if id(node) in used]
         if not group:
             return
-        for part in _parts(group, results):
+        for part in self._parts(group, results):
             self._one_reduction(*part)
+
+    def _totals_of(self, results: Sequence[Node]) -> dict[int, Reduce]:
+        """The reductions that some values of totals need in one read, by identity."""
+        found: dict[int, Reduce] = {}
+        stack = list(results)
+        while stack:
+            node = stack.pop()
+            if not isinstance(node, Reduce):
+                stack += operands_of(node)
+            elif id(node) not in found:
+                found[id(node)] = node
+                largest = largest_of(node) if self.is_online else None
+                stack += [largest] if largest is not None else []
+        return found
+
+    def _parts(
+        self, group: list[Reduce], results: list[Node]
+    ) -> Iterator[tuple[list[Reduce], list[Node]]]:
+        """Reductions of one read, as many as an accumulator holds, by the bytes of each."""
+
+        def size(nodes: Iterable[Reduce]) -> int:
+            return sum(total_size(node, self.is_online) for node in nodes)
+
+        if size(group) <= _MOST_BYTES:
+            yield group, results
+            return
+        left = list(results)
+        while left:
+            part: list[Node] = []
+            needed: dict[int, Reduce] = {}
+            for node in list(left):
+                own = self._totals_of([node])
+                if part and size((needed | own).values()) > _MOST_BYTES:
+                    continue
+                needed |= own
+                part.append(node)
+                left.remove(node)
+            yield [node for node in group if id(node) in needed], part
 
     def _one_reduction(self, group: list[Reduce], results: list[Node]) -> None:
         shape = group[0].operand.shape
         axes = group[0].axes
+        short = False
+        if self.is_online and any(map(is_packable, group)):
+            count = applied(product, *(shape[axis] for axis in axes))
+            short = self._trace.guards.decide(_is_short, count)
         operands = Operands()
         definition = reduction_definition(
-            self._name, group, results, self.kept, operands, self.is_online
+            self._name, group, results, self.kept, operands, self.is_online, short
         )
         if not self._is_covered(shape, operands):
             for node in {id(n.operand): n.operand for n in group}.values():
@@ -559,7 +639,7 @@ class Planner:
                 self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
             operands = Operands()
             definition = reduction_definition(
-                self._name, group, results, self.kept, operands, self.is_online
+                self._name, group, results, self.kept, operands, self.is_online, short
             )
         targets = []
         outer = tuple(extent for k, extent in enumerate(shape) if k not in axes)
@@ -637,25 +717,8 @@ class Planner:
         return Step(elementwise_kernel(definition), operands, [target], [node], source.shape)
 
 
-def _parts(group: list[Reduce], results: list[Node]) -> Iterator[tuple[list[Reduce], list[Node]]]:
-    """Reductions of one read, as many as an accumulator holds: 128 bytes."""
-    most = 8
-    if len(group) <= most:
-        yield group, results
-        return
-    left = list(results)
-    while left:
-        part: list[Node] = []
-        needed: dict[int, Reduce] = {}
-        for node in list(left):
-            own = {id(n): n for n in reachable([node]) if isinstance(n, Reduce)}
-            own = {key: n for key, n in own.items() if any(n is g for g in group)}
-            if part and len(needed | own) > most:
-                continue
-            needed |= own
-            part.append(node)
-            left.remove(node)
-        yield list(needed.values()), part
+def _is_short(count: int) -> bool:
+    return count < 2**32
 
 
 def _squeezes(node: View, axes: tuple[int, ...]) -> bool:

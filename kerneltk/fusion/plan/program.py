@@ -17,6 +17,7 @@ from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.body import Leaf, Steps, same_extents
 from kerneltk.fusion.plan.kernels import FusedReduction
 from kerneltk.fusion.plan.planner import Plan, Step, Target
+from kerneltk.fusion.plan.rows import without
 from kerneltk.fusion.trace.graph import Index, Shape, Transpose
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
@@ -201,13 +202,23 @@ class Program:
         for target, node in zip(step.targets, step.nodes, strict=True):
             shape = step.shape
             if step.shaping is not None and not same_extents(node.shape, shape):
-                shape = shape[:-1]  # one element a row
+                shape = without(shape, step.axis)  # one element a row
             given.append(self._given(target, node.dtype, shape))
         arguments += given
         launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
         if step.shaping is not None:
-            rows = " * ".join(self.expression(e.expression) for e in step.shape[:-1]) or "1"
-            size, block = f"{rows} * {step.shaping.block}", step.shaping.block
+            shaping, inner = step.shaping, {step.axis}
+            factors = []
+            if shaping.width:
+                inner.add(len(step.shape) - 1)
+                across = self.expression(step.shape[-1].expression)
+                factors.append(f"-(-{across} // {shaping.width})")
+            factors += [
+                self.expression(extent.expression)
+                for d, extent in enumerate(step.shape)
+                if d not in inner
+            ]
+            size, block = " * ".join([str(shaping.threads), *factors]), shaping.block
             options = f"None, ({size}, {block})"
             if by_calls:
                 options = f"size={size}, block_size={block}"

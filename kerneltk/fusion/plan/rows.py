@@ -1,8 +1,9 @@
-"""Kernels that read a row once: reductions along the last axis, and what is computed with their
-totals and the row's elements, while these are on chip.
+"""Kernels that read a row or a column once: reductions along one axis, and what is computed with
+their totals and the elements, while these are on chip.
 
-A row has a block of threads on a GPU, whose registers hold it, and one core on the host, whose
-cache does. Longer rows, and few of them, are left to kernels of one reduction each.
+A row has a block of threads on a GPU, or a cluster of blocks, whose registers hold it, and one core
+on the host, whose cache does. Columns, along any axis but the last, are side by side in tiles, on
+GPUs alone. Longer rows, and few of them, are left to kernels of one reduction each.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.plan.body import Body, Kept, Leaf, Operands, Preamble, facts_of, view_leaf
+from kerneltk.fusion.plan.body import Body, Kept, Leaf, Operands, Preamble, facts_of
 from kerneltk.fusion.plan.kernels import OPTIONS, total_of
 from kerneltk.fusion.trace.graph import Node, Reduce, Shape, is_known_one
 from kerneltk.fusion.trace.symbols import Symbol
@@ -26,14 +27,13 @@ from kerneltk.signature.parser import parse_signature
 _MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
 _MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is reduced
 _MOST_LATE_BYTES = 384  # the same with what only the results need
-_SMALL_BYTES = 128  # the same where two blocks have room
 _KINDS = ("sum", "prod", "min", "max", "any", "all")
 
 
 class Shaping(NamedTuple):
-    """How a row is divided: threads of a block, elements of a thread, elements of a vector; how
-    much work a row is on the host (elements); and how many rows a multiprocessor must have room
-    for, 0 for any number.
+    """How a row or a tile of columns is divided: threads of a block, elements of a thread, elements
+    of a vector; how much work a row is on the host (elements); how many blocks a multiprocessor
+    must have room for, 0 for any number; columns of a tile, 0 for a row; and blocks of a cluster.
     """
 
     block: int
@@ -41,10 +41,37 @@ class Shaping(NamedTuple):
     vector: int
     work: int
     resident: int = 0
+    width: int = 0
+    cluster: int = 1
+
+    @property
+    def threads(self) -> int:
+        """The threads that have a row or a tile."""
+        return self.block * self.cluster
+
+    def tiles(self, across: int) -> int:
+        """How many tiles columns side by side are; one row is one."""
+        return -(-across // self.width) if self.width else 1
 
 
-# The longest row (elements), threads, elements a thread.
-_BLOCKS = ((1024, 128, 8), (2048, 256, 8), (4096, 256, 16), (8192, 512, 16), (16384, 512, 32))
+# The longest row (elements), threads, elements a thread, blocks of a cluster. The first whose
+# registers have room for it is taken.
+_BLOCKS = (
+    (1024, 64, 16, 1), (1024, 128, 8, 1), (2048, 256, 8, 1), (4096, 256, 16, 1),
+    (8192, 512, 16, 1), (16384, 256, 64, 1), (16384, 512, 32, 1), (32768, 256, 64, 2),
+    (32768, 512, 32, 2), (65536, 256, 64, 4), (65536, 512, 32, 4), (131072, 256, 64, 8),
+    (131072, 512, 32, 8),
+)  # fmt: skip
+
+# A tile's width (bytes), threads, vectors a thread. Memory is read by 32 bytes, and best by 128:
+# longer columns would need narrower tiles, or clusters, which are slower than a second read.
+_TILES = (
+    (512, 128, 1), (512, 256, 1), (512, 256, 2), (512, 256, 4), (256, 256, 4), (256, 256, 8),
+    (128, 256, 8), (128, 512, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
+)  # fmt: skip
+_VECTOR_BYTES = 16
+_FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
+_REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that has room for two blocks
 
 
 class Sizes(NamedTuple):
@@ -57,32 +84,69 @@ class Sizes(NamedTuple):
 
 
 class Choice:
-    """The shaping of rows of some length, as a decision that guards a trace."""
+    """The shaping of rows or columns of some length, as a decision that guards a trace."""
 
-    def __init__(self, on_chunks: bool, sizes: Sizes) -> None:
+    def __init__(
+        self, on_chunks: bool, clusters: int, sizes: Sizes, several: bool = True, wide: bool = True
+    ) -> None:
+        """`several` says that there are several totals, and `wide` that 64 elements a thread are
+        good: elements are computed twice, and written.
+        """
         self._on_chunks = on_chunks
+        self._clusters = clusters
         self._sizes = sizes
+        self._several = several
+        self._wide = wide
 
-    def __call__(self, rows: int, length: int) -> Shaping | None:
-        """The shaping; None where a row is better read several times."""
-        kept, together = sum(self._sizes.early), sum(map(sum, self._sizes))
+    def __call__(self, rows: int, length: int, across: int = 0) -> Shaping | None:
+        """The shaping; None where a row is better read several times. `across` is how many columns
+        are side by side, 0 for rows.
+        """
+        together = sum(map(sum, self._sizes))
         if self._on_chunks:
-            if not length >= 16 or length * together > _MOST_HOST_BYTES or rows < 8:
+            if not length >= 16 or length * together > _MOST_HOST_BYTES or rows < 8 or across:
                 return None
             return Shaping(1, 1, 1, min(16384, 1 << (length - 1).bit_length()))
-        vector = min(8, max(1, 16 // max(*self._sizes.early, *self._sizes.late, 1)))
+        greatest = max(*self._sizes.early, *self._sizes.late, 1)
+        vector = min(8, max(1, _VECTOR_BYTES // greatest))
+        if across:
+            return self._of_columns(rows, length, across, vector)
         if length < 256 or rows < 128:
             return None
-        for longest, block, items in _BLOCKS:
-            if length <= longest:
-                fits = items * kept <= _MOST_REGISTER_BYTES and (
-                    items * together <= _MOST_LATE_BYTES
-                )
-                # While one row waits for its total, another one is loaded: with fewer elements a
-                # thread the compiler leaves room for that by itself.
-                resident = 2 if items == 32 and items * together <= _SMALL_BYTES else 0
-                return Shaping(block, items, vector, 1, resident) if fits else None
+        for longest, block, items, cluster in _BLOCKS:
+            if length > longest or cluster > self._clusters:
+                continue
+            if cluster > 1 and rows * cluster < _FEWEST_BLOCKS:
+                continue
+            if cluster == 1 and items == 64 and not self._wide:
+                continue
+            if self._has_room(items):
+                return Shaping(block, items, vector, 1, self._resident(block, items), 0, cluster)
         return None
+
+    def _of_columns(self, rows: int, length: int, across: int, vector: int) -> Shaping | None:
+        if length == 1:  # the totals are the elements
+            return None
+        unit = _VECTOR_BYTES // vector
+        for size, block, vectors in _TILES:
+            width, items = max(1, size // unit), vectors * vector
+            if length > block * vector // width * vectors or across < width:
+                continue
+            if -(-across // width) * rows >= _FEWEST_BLOCKS and self._has_room(items):
+                return Shaping(block, items, vector, 1, self._resident(block, items), width)
+        return None
+
+    def _has_room(self, items: int) -> bool:
+        kept, together = sum(self._sizes.early), sum(map(sum, self._sizes))
+        return items * kept <= _MOST_REGISTER_BYTES and items * together <= _MOST_LATE_BYTES
+
+    def _resident(self, block: int, items: int) -> int:
+        """While one row waits for its total, another one is loaded: with fewer elements a thread
+        the compiler leaves room for that by itself.
+        """
+        together = sum(map(sum, self._sizes))
+        has_room = 2 * block * items * together <= _REGISTER_BYTES
+        return 2 if items >= 32 and has_room and self._several else 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Choice) and self._parts == other._parts
@@ -92,7 +156,7 @@ class Choice:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        return self._on_chunks, self._sizes
+        return self._on_chunks, self._clusters, self._sizes, self._several, self._wide
 
 
 class RowKernel(ElementwiseKernel):
@@ -115,7 +179,9 @@ class RowWork:
     Parameters
     ----------
     shape : tuple of Symbol
-        Of the loop: outer extents, and the row's.
+        Of the loop.
+    axis : int
+        Along which rows are; columns where it is not the last.
     order : list of Reduce or Node
         Reductions, and values of totals, each behind what it needs.
     full, totals : list of Node
@@ -123,21 +189,37 @@ class RowWork:
     """
 
     shape: Shape
+    axis: int
     order: list[Node]
     full: list[Node]
     totals: list[Node]
 
+    @property
+    def is_across(self) -> bool:
+        """Whether it is columns that are reduced."""
+        return self.axis != len(self.shape) - 1
+
+    @property
+    def outer(self) -> list[int]:
+        """The dimensions whose indices a row or a tile has one of."""
+        inner = {self.axis, len(self.shape) - 1}
+        return [d for d in range(len(self.shape)) if d not in inner]
+
 
 def is_reducible(node: Reduce) -> bool:
-    """Whether rows take a reduction: along the last axis."""
-    return node.kind in _KINDS and node.axes == (len(node.operand.shape) - 1,)
+    """Whether rows take a reduction: along one axis."""
+    return node.kind in _KINDS and len(node.axes) == 1
 
 
-def varies(leaf: Leaf, shape: Shape) -> bool:
+def without(shape: Shape, axis: int) -> Shape:
+    """A shape without one dimension."""
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def varies(leaf: Leaf, shape: Shape, axis: int) -> bool:
     """Whether an array has elements of its own along a row."""
-    if not leaf.shape:
-        return False
-    return not _is_repeated(leaf.shape[-1], shape[-1])
+    own = axis - (len(shape) - len(leaf.shape))
+    return own >= 0 and not _is_repeated(leaf.shape[own], shape[axis])
 
 
 def _is_repeated(extent: Symbol, target: Symbol) -> bool:
@@ -159,28 +241,31 @@ class _Writer:
         self.statements: list[str] = []
 
     def call(self, node: Node, *, in_row: bool) -> str:
-        """An expression for a value, in a row or of its totals."""
+        """An expression for a value, in a row or of its totals, at slot `_kt_k`."""
         name = f"_kt_value{self._functions}"
         self._functions += 1
-        shape = self._work.shape
-        body = Body(name, self.operands, self._kept, shape)
+        work = self._work
+        body = Body(name, self.operands, self._kept, work.shape)
         body.totals = dict(self._values)
         function = body.finished([body.value(node)])
         self.preamble.add(function)
-        index = [f"_kt_c{d}" for d in range(len(shape) - 1)]
-        index.append("_kt_row.place(_kt_k)" if in_row else "0")
-        arguments = [self._argument(argument, in_row) for argument in function.arguments] + (
-            index if function.index_ndim else []
-        )
+        index = [f"_kt_c{d}" for d in range(len(work.shape))]
+        along = "_kt_row.row(_kt_k)" if work.is_across else "_kt_row.place(_kt_k)"
+        index[-1] = "_kt_row.column(_kt_k)"
+        index[work.axis] = along if in_row else "0"
+        arguments = [
+            argument if argument[0] == "s" else f"{self._slots(argument)}[_kt_k]"
+            for argument in function.arguments
+        ]
+        arguments += index if function.index_ndim else []
         return f"::{function.name}({', '.join(arguments)})"
 
-    def _argument(self, name: str, in_row: bool) -> str:
-        if name[0] != "x":
-            return name
-        leaf = list(self.operands.leaves.values())[int(name[1:])]
-        if in_row and varies(view_leaf(leaf, ()), self._work.shape):
-            return f"_kt_{name}[_kt_k]"
-        return f"_kt_{name}"
+    @staticmethod
+    def _slots(argument: str) -> str:
+        return f"_kt_{argument}" if argument[0] == "x" else argument
+
+    def _lambda(self, ctype: str, value: str) -> str:
+        return f"[&](_kt_slots _kt_k) KERNELTK_INLINE -> {ctype} {{ return {value}; }}"
 
     def reduction(self, node: Reduce) -> None:
         """The total of a row."""
@@ -190,48 +275,76 @@ class _Writer:
             self.preamble.include(header)
         ctype = total.fields[0][0]
         self.statements.append(
-            f"const {ctype} _kt_{found} = _kt_row.template reduce<{ctype}>(\n"
+            f"const auto _kt_{found} = _kt_row.template reduce<{ctype}>(\n"
             f"    {total.neutral[0]},\n"
-            f"    [&](_kt_slots _kt_k) KERNELTK_INLINE -> {ctype} "
-            f"{{ return {total.mapped[0]}; }},\n"
+            f"    {self._lambda(ctype, total.mapped[0])},\n"
             f"    [](const {ctype}& a, const {ctype}& b) KERNELTK_INLINE -> {ctype} "
             f"{{ return {total.combined[0]}; }});"
         )
         given = describe(node.dtype).ctype
-        self.statements.append(f"const {given} {found} = static_cast<{given}>(_kt_{found});")
+        self._of_totals(found, given, f"static_cast<{given}>(_kt_{found}[_kt_k])")
         self._values[id(node)] = found
 
     def of_totals(self, node: Node) -> None:
         """A value of totals, computed once a row."""
         call = self.call(node, in_row=False)
         name = f"t{len(self._values)}"
-        self.statements.append(f"const {describe(node.dtype).ctype} {name} = {call};")
+        self._of_totals(name, describe(node.dtype).ctype, call)
         self._values[id(node)] = name
+
+    def _of_totals(self, name: str, ctype: str, value: str) -> None:
+        self.statements.append(
+            f"const auto {name} = _kt_row.template of_totals<{ctype}>(\n"
+            f"    {self._lambda(ctype, value)});"
+        )
 
     def stored(self, node: Node, output: str) -> None:
         """A value of the loop's shape, written."""
-        ctype = describe(node.dtype).ctype
-        last = len(self._work.shape) - 1
-        self.statements.append(
-            f"_kt_row.store(_kt_{output}, {output}.strides()[{last}], _kt_layout,\n"
-            f"    [&](_kt_slots _kt_k) KERNELTK_INLINE -> {ctype} "
-            f"{{ return {self.call(node, in_row=True)}; }});"
+        work = self._work
+        last = f"{output}.strides()[{len(work.shape) - 1}]"
+        how = (
+            f"{output}.strides()[{work.axis}], {last}" if work.is_across else f"{last}, _kt_layout"
         )
+        value = self._lambda(describe(node.dtype).ctype, self.call(node, in_row=True))
+        self.statements.append(f"_kt_row.store(_kt_{output}, {how},\n    {value});")
 
     def stored_total(self, node: Node, output: str) -> None:
         """A value of totals, written."""
+        work = self._work
+        step = f"{output}.strides()[{len(work.shape) - 2}]" if work.is_across else "0"
         value = self._values[id(node)]
-        self.statements.append(f"if (_kt_row.is_first()) *_kt_{output} = {value};")
+        self.statements.append(f"_kt_row.store_total(_kt_{output}, {step}, {value});")
+
+    def loaded(self, name: str, leaf: Leaf) -> str:
+        """What a thread has of an array."""
+        work = self._work
+        at, last = self.address(name, leaf.shape), len(work.shape) - 1
+        if not varies(leaf, work.shape, work.axis):
+            step = self._stride(name, leaf, last) if work.is_across else "0"
+            return f"_kt_row.once({at}, {step})"
+        line = self._stride(name, leaf, work.axis)
+        if work.is_across:
+            return f"_kt_row.load({at}, {line}, {self._stride(name, leaf, last)})"
+        return f"_kt_row.load({at}, {line}, _kt_layout)"
+
+    def _stride(self, name: str, leaf: Leaf, axis: int) -> str:
+        """How far apart the elements are along a dimension of the loop."""
+        if not varies(leaf, self._work.shape, axis):
+            return "0"
+        return f"{name}.strides()[{axis - (len(self._work.shape) - len(leaf.shape))}]"
 
     # -- addresses -----------------------------------------------------------------------------
 
     def address(self, name: str, shape: Shape) -> str:
-        """Where a row of an array begins; its own extents may be repeated along the loop's."""
+        """Where a row of an array begins, or the first column.
+
+        The array's own extents may be repeated along the loop's.
+        """
         terms = [f"{name}.begin_ptr()"]
         lead = len(self._work.shape) - len(shape)
-        for axis, extent in enumerate(shape[:-1] if shape else ()):
-            if not _is_repeated(extent, self._work.shape[axis + lead]):
-                terms.append(f"_kt_c{axis + lead} * {name}.strides()[{axis}]")
+        for d in self._work.outer:
+            if d >= lead and not _is_repeated(shape[d - lead], self._work.shape[d]):
+                terms.append(f"_kt_c{d} * {name}.strides()[{d - lead}]")
         offset = " + ".join(terms[1:])
         return f"kerneltk::moved({terms[0]}, {offset})" if offset else terms[0]
 
@@ -258,60 +371,60 @@ def row_definition(
     integer = np.dtype(np.int64)
     extents = [writer.operands.scalar(extent, integer) for extent in work.shape]
     last = len(work.shape) - 1
+    sizes = f"{shaping.block}, {shaping.items}, {shaping.vector}"
+    given = [f"i / {shaping.threads}", extents[last]]
+    if work.is_across:
+        kind = f"kerneltk::fused_columns<{sizes}, {max(shaping.width, 1)}>"
+        given.insert(1, extents[work.axis])
+    else:
+        kind = f"kerneltk::fused_row<{sizes}, {shaping.cluster}>"
     head = [
-        f"const kerneltk::fused_row<{shaping.block}, {shaping.items}, {shaping.vector}> "
-        f"_kt_row(i, {extents[last]});",
-        "using _kt_slots = typename kerneltk::fused_row<"
-        f"{shaping.block}, {shaping.items}, {shaping.vector}>::slots;",
-        "long long _kt_rest = _kt_row.number;",
+        f"const {kind} _kt_row({', '.join(given)});",
+        f"using _kt_slots = typename {kind}::slots;",
     ]
-    for axis in range(last - 1, -1, -1):
-        if axis:
-            head.append(f"const long long _kt_c{axis} = _kt_rest % {extents[axis]};")
-            head.append(f"_kt_rest /= {extents[axis]};")
-        else:
-            head.append("const long long _kt_c0 = _kt_rest;")
+    if work.outer:
+        head.append("long long _kt_rest = _kt_row.number;")
+    for d in reversed(work.outer[1:]):
+        head.append(f"const long long _kt_c{d} = _kt_rest % {extents[d]};")
+        head.append(f"_kt_rest /= {extents[d]};")
+    head += [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
     loads: list[str] = []
     late: list[str] = []
     dense: list[str] = []
     declared: list[str] = []
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
-        ctype = describe(leaf.dtype).ctype
         declared.append(f"raw {leaf.dtype.name} {x}")
-        at = writer.address(x, leaf.shape)
-        if varies(leaf, work.shape):
+        is_late = False
+        if varies(leaf, work.shape, work.axis):
             step = f"{x}.strides()[{len(leaf.shape) - 1}]"
-            dense.append(f"{step} == sizeof({ctype})")
-            found = loads if k < early else late
-            found.append(f"const auto _kt_{x} = _kt_row.load({at}, {step}, _kt_layout);")
-        else:
-            loads.append(f"const {ctype} _kt_{x} = kerneltk::get({at});")
+            dense.append(f"{step} == sizeof({describe(leaf.dtype).ctype})")
+            is_late = k >= early
+        (late if is_late else loads).append(f"const auto _kt_{x} = {writer.loaded(x, leaf)};")
     for node, y in zip((*work.full, *work.totals), outputs, strict=True):
         ctype = describe(node.dtype).ctype
-        if any(node is own for own in work.full):
-            shape = work.shape
+        is_full = any(node is own for own in work.full)
+        if is_full:
             dense.append(f"{y}.strides()[{last}] == sizeof({ctype})")
-        else:
-            shape = work.shape[:-1]
-        terms = [f"_kt_c{d} * {y}.strides()[{d}]" for d in range(last)]
+        terms = [
+            f"_kt_c{d} * {y}.strides()[{d if is_full or d < work.axis else d - 1}]"
+            for d in work.outer
+        ]
         at = f"{y}.begin_ptr()"
         if terms:
             at = f"kerneltk::advance({at}, {' + '.join(terms)})"
         loads.append(f"{ctype}* const _kt_{y} = {at};")
-        del shape
-    operation = "\n".join(
-        [
-            *head,
+    inner = [*loads, *writer.statements[:totals], *late, *writer.statements[totals:]]
+    if not work.is_across:  # the host's loops are written for dense rows and for others
+        inner = [
             f"kerneltk::by_layout({' && '.join(dense) or 'true'}, "
             "[&](auto _kt_layout) KERNELTK_INLINE {",
-            *loads,
-            *writer.statements[:totals],
-            *late,
-            *writer.statements[totals:],
+            *inner,
             "});",
         ]
-    )
+    if shaping.cluster > 1:
+        inner.append("_kt_row.end();")
+    operation = "\n".join([*head, *inner])
     writer.preamble.include("fused_rows.hpp")
     scalars = [f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(writer.operands.scalars)]
     signature = parse_signature(
@@ -331,13 +444,15 @@ def row_definition(
         known_facts=facts,
         work=shaping.work,
         resident=shaping.resident,
+        cluster=shaping.cluster,
         no_return=True,
     )
     leaves = [*writer.operands.leaves.values()]
-    sizes = Sizes(itemsizes(leaves[:early], work.shape), itemsizes(leaves[early:], work.shape))
-    return definition, writer.operands, sizes
+    moved = Sizes(itemsizes(leaves[:early], work), itemsizes(leaves[early:], work))
+    return definition, writer.operands, moved
 
 
-def itemsizes(leaves: Sequence[Leaf], shape: Shape) -> tuple[int, ...]:
+def itemsizes(leaves: Sequence[Leaf], work: RowWork) -> tuple[int, ...]:
     """The sizes of a row's elements (bytes), of each array that has elements along rows."""
-    return tuple(sorted(leaf.dtype.itemsize for leaf in leaves if varies(leaf, shape)))
+    varying = (leaf for leaf in leaves if varies(leaf, work.shape, work.axis))
+    return tuple(sorted(leaf.dtype.itemsize for leaf in varying))

@@ -30,7 +30,7 @@ from kerneltk.signature.parser import parse_signature
 
 
 @dataclass(frozen=True, slots=True)
-class _UserSignature(Signature):
+class UserSignature(Signature):
     """A signature whose messages show the user's function, and not the parameters made of it:
     one snippet an input, then one for all outputs.
     """
@@ -43,7 +43,7 @@ class _UserSignature(Signature):
         return replace(snippet, label=label)
 
 
-def _may_trap(node: Any) -> bool:
+def may_trap(node: Any) -> bool:
     """Whether a CPU may raise a signal in what stands for a node."""
     if isinstance(node, ir.Binary):
         return node.op in ("//", "%", "div", "rem", "**")
@@ -68,7 +68,7 @@ def element_definition(
     """
     function = program.kernel
     emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))
-    names = _Names()
+    names = Names()
     source = own.source
     snippets: list[Snippet] = []
     inputs: list[str] = []
@@ -83,7 +83,7 @@ def element_definition(
         if isinstance(kind, Array):
             const = "_non_const " if parameter.name in written else ""
             inputs.append(f"raw {const}{names.of('_type')}:any {plain}")
-            values.append(_view(emitter, kind, plain))
+            values.append(array_view(emitter, kind, plain))
         else:
             passed = parameter.type
             assert isinstance(passed, Number | Record)
@@ -91,7 +91,7 @@ def element_definition(
             inputs.append(f"{declared} {plain}")
             values.append(plain)
     rest = [parameter.name for parameter in parameters]
-    values += _index_values(function.index_ndim)
+    values += index_values(function.index_ndim)
     assert len(rest) == function.index_ndim
     outputs = [names.of("out" if len(stored) == 1 else f"out{k}") for k in range(len(stored))]
     operation = _operation(emitter, function, values, outputs, results, stored)
@@ -112,10 +112,10 @@ def element_definition(
             isinstance(node, ir.Call) and node.operation.by_reference for node in nodes
         ),
         loops=any(isinstance(node, ir.For | ir.While) for node in nodes),
-        traps=any(map(_may_trap, nodes)),
+        traps=any(map(may_trap, nodes)),
     )
     return ElementwiseDefinition(
-        _UserSignature(
+        UserSignature(
             parsed.inputs,
             parsed.outputs,
             parsed.constraints,
@@ -135,7 +135,7 @@ def element_definition(
     )
 
 
-class _Names:
+class Names:
     """Names for parameters in generated source: the user's own where C++ allows them."""
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ class _Names:
         return found
 
 
-def _view(emitter: Emitter, kind: Array, name: str) -> str:
+def array_view(emitter: Emitter, kind: Array, name: str) -> str:
     """Return a raw argument as the array that functions take."""
     ctype = emitter.ctype(kind)
     if kind.ndim == 0:
@@ -164,7 +164,8 @@ def _view(emitter: Emitter, kind: Array, name: str) -> str:
     return f"{ctype}{{{name}.begin_ptr(), {{{shape}}}, {{{steps}}}}}"
 
 
-def _index_values(ndim: int) -> list[str]:
+def index_values(ndim: int) -> list[str]:
+    """Return what functions are given for the index of the element that they ask for."""
     if ndim == 0:
         return []
     return ["i"] if ndim == 1 else [f"_ind.get()[{axis}]" for axis in range(ndim)]

@@ -28,7 +28,7 @@ from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
 from kerneltk.jit.frontends.shortcuts import make_shortcut
-from kerneltk.jit.ir.types import Array, Record, Tuple, Type
+from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.call_description import CallDescription
 from kerneltk.launch.called import Called, common_calls
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _SHAPES = ("shape", "size")
 _OPTIONS = (*_SHAPES, "stream", "block_size", "backend")
+_MOST_SHORTCUTS = 64
 
 
 @common_calls("shortcut")
@@ -62,6 +63,7 @@ class ElementKernel(Called, Decorated):
         functools.update_wrapper(self, definition.function)
         self._given_raw = raw
         self._typed: dict[Any, tuple[TypedKernel, tuple[np.dtype[Any], ...], int]] = {}
+        self._shortcuts: dict[Any, dict[Any, _Shortcuts]] = {}  # by types, then by dtypes
         self._shortcut: Callable[..., Any] = self._other
         self._shortcut_out: Callable[..., Any] = self._other_out
 
@@ -76,7 +78,7 @@ class ElementKernel(Called, Decorated):
                         f"Kernel '{self.name}' has no parameter '{name}' that could be raw."
                     )
             return frozenset(self._given_raw)
-        return _raw_parameters(self._definition.source.node, names)
+        return array_parameters(self._definition.source.node, names)
 
     @cached_property
     def _is_raw(self) -> tuple[bool, ...]:
@@ -142,9 +144,29 @@ class ElementKernel(Called, Decorated):
         return Recordable(self.name, self._definition.parameters, values, count, run)
 
     def _other(self, *args: Any) -> Any:
-        return self._call(args, None, {})
+        """Call what is not of the last kind: by another kind's shortcut, which is the last then."""
+        known = self._known_shortcuts(False, args)
+        if known is None:
+            return self._call(args, None, {})
+        self._shortcut, once = known
+        return once(*args)
 
     def _other_out(self, *args: Any) -> Any:
+        known = self._known_shortcuts(True, args)
+        if known is None:
+            return self._call(args[:-1], args[-1], {})
+        self._shortcut_out, once = known
+        return once(*args)
+
+    def _known_shortcuts(self, has_out: bool, args: tuple[Any, ...]) -> _Shortcuts | None:
+        # Of objects whose types are not known here nothing is asked.
+        of_types = self._shortcuts.get((has_out, *map(type, args)))
+        return None if of_types is None else of_types.get(tuple(map(_dtype_of, args)))
+
+    def _new(self, *args: Any) -> Any:
+        return self._call(args, None, {})
+
+    def _new_out(self, *args: Any) -> Any:
         return self._call(args[:-1], args[-1], {})
 
     def _call(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
@@ -166,7 +188,7 @@ class ElementKernel(Called, Decorated):
                     f"has an object of type '{type(value).__name__}'."
                 )
         adoption.check_writes(lambda index: index is None, self._named)
-        small = _are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
+        small = are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
         backend = next((owner.capabilities for owner in owners if owner is not None), None)
         backend = backend or capabilities_of("host")
@@ -228,21 +250,26 @@ class ElementKernel(Called, Decorated):
         if backend is None:
             return
         typed, dtypes, ndim = known
-        made = make_shortcut(
-            given,
-            own,
-            self._is_raw,
-            outputs,
-            ndim,
-            dtypes,
-            backend,
-            typed,
-            self._other_out if outputs else self._other,
-        )
-        if made is not None and outputs:
-            self._shortcut_out = made
-        elif made is not None:
-            self._shortcut = made
+
+        def made(otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+            return make_shortcut(
+                given, own, self._is_raw, outputs, ndim, dtypes, backend, typed, otherwise
+            )
+
+        found = made(self._other_out if outputs else self._other)
+        once = made(self._new_out if outputs else self._new)  # tried last: it asks no other
+        if found is None or once is None:
+            return
+        if len(self._shortcuts) >= _MOST_SHORTCUTS:
+            self._shortcuts.clear()
+        of_types = self._shortcuts.setdefault((bool(outputs), *map(type, given)), {})
+        if len(of_types) >= _MOST_SHORTCUTS:
+            of_types.clear()
+        of_types[tuple(map(_dtype_of, given))] = found, once
+        if outputs:
+            self._shortcut_out = found
+        else:
+            self._shortcut = found
 
     def _run(
         self,
@@ -397,7 +424,7 @@ class ElementKernel(Called, Decorated):
                 f"Kernel '{self.name}' returns {len(found)} values, and {len(outputs)} arrays were "
                 "given for them."
             )
-        dtypes = tuple(kind.dtype for kind in found)
+        dtypes = self._stored(found)
         for index, (array, dtype) in enumerate(zip(outputs, dtypes, strict=False)):
             try:
                 describe(array.dtype)
@@ -422,6 +449,10 @@ class ElementKernel(Called, Decorated):
             short,
         )
         return typed_kernel(definition, function.result), stored, function.index_ndim
+
+    def _stored(self, results: Sequence[Number]) -> tuple[np.dtype[Any], ...]:
+        """The dtypes of outputs that are not given, by what the function returns."""
+        return tuple(kind.dtype for kind in results)
 
     def _type_of(self, value: Any, index: int) -> Type:
         path = self._definition.paths[index]
@@ -496,10 +527,19 @@ class ElementKernel(Called, Decorated):
         }
 
 
+_Shortcuts = tuple[Callable[..., Any], Callable[..., Any]]
+"""For arguments of some kinds: with others, the first asks the other shortcuts, the second none."""
+
+
+def _dtype_of(value: Any) -> Any:
+    """What tells two arguments of one type apart, which an argument with a shortcut had."""
+    return getattr(value, "dtype", None), getattr(value, "ndim", None)
+
+
 _OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes")
 
 
-def _raw_parameters(node: ast.AST, names: Sequence[str]) -> frozenset[str]:
+def array_parameters(node: ast.AST, names: Sequence[str]) -> frozenset[str]:
     """Return the parameters that a function uses as arrays: indexes, loops over, or asks for what
     only an array has.
     """
@@ -540,7 +580,7 @@ def _kind(value: Any, raw: bool) -> Any:
     return type(value), dtype, value.ndim, getattr(flags, "c_contiguous", None)
 
 
-def _are_small(values: Sequence[Any], *shapes: Any) -> bool:
+def are_small(values: Sequence[Any], *shapes: Any) -> bool:
     """Return whether arrays, and shapes, have less than 2**31 elements, along each axis, too."""
     sizes = [getattr(value, "size", 0) for value in values]
     for shape in (*(getattr(value, "shape", ()) for value in values), *shapes):

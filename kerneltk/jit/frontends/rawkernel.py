@@ -49,7 +49,8 @@ Mode = Literal["cuda", "numpy"]
 @dataclass(frozen=True)
 class Definition:
     """A decorated function and how it is compiled: with launch bounds of the most threads of a
-    block and, if there is a second, the fewest resident blocks.
+    block and, if there is a second, the fewest resident blocks. `constants` are the parameters
+    whose values are known; calls pass None for them.
     """
 
     function: types.FunctionType
@@ -57,6 +58,7 @@ class Definition:
     options: tuple[str, ...] = ()
     launch_bounds: tuple[int, ...] = ()
     fastmath: bool = False
+    constants: tuple[tuple[str, Any], ...] = ()
 
     @functools.cached_property
     def source(self) -> FunctionSource:
@@ -95,8 +97,9 @@ class Definition:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A definition is pickled as what it was made of."""
-        return Definition, (
-            self.function, self.mode, self.options, self.launch_bounds, self.fastmath
+        return type(self), (
+            self.function, self.mode, self.options, self.launch_bounds, self.fastmath,
+            self.constants,
         )  # fmt: skip
 
     def lowered(self, kinds: Sequence[Type], *, of_elements: bool = False) -> ir.Program:
@@ -113,10 +116,11 @@ class Definition:
         from kerneltk.jit.lowering.record_parameters import referred_type
 
         run_time: list[tuple[str, Type, ir.Span]] = []
-        static: dict[str, None] = {}
+        static: dict[str, Any] = {}
+        constants = dict(self.constants)
         for name, kind, span in zip(self.parameters, kinds, self.spans, strict=True):
             if isinstance(kind, Void):
-                static[name] = None
+                static[name] = constants.get(name)
             else:
                 run_time.append((name, kind if of_elements else referred_type(kind), span))
         with self._within_depth():

@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.structures import field_names, named_items, rebuilt
 from kerneltk.errors import ArgumentTypeError, Snippet
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit, may_have_equal_shape
 from kerneltk.jit.ir.types import Array, Type
 from kerneltk.jit.launch.marshalling import (
     ArgumentPath,
-    field_names,
-    items_of,
     leaves_of,
-    rebuilt,
     type_of,
 )
 
@@ -106,7 +104,7 @@ def _adopted(
     names = field_names(type(value))
     if names is None:
         return value
-    items = list(items_of(value, names))
+    items = list(named_items(value, names))
     adopted = tuple(
         _adopted(item, argument, (*path, key), found, adoption, name_of) for key, item in items
     )

@@ -7,7 +7,6 @@ struct of its items. What has no bytes, None and an empty tuple, is no member of
 
 from __future__ import annotations
 
-import dataclasses
 import types
 from collections.abc import Callable, Iterator, Mapping, Set
 from functools import lru_cache
@@ -17,6 +16,7 @@ import numpy as np
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
+from kerneltk.core.structures import field_names, named_items
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, Snippet, render_message
 from kerneltk.jit.ir.types import (
     BOOL,
@@ -65,40 +65,6 @@ class ArgumentPath(NamedTuple):
 # -- structures ------------------------------------------------------------------------------------
 
 
-def field_names(kind: type) -> tuple[str, ...] | None:
-    """Return the names of the fields of a named tuple or a dataclass; nothing for another tuple,
-    None for what is no structure.
-    """
-    if issubclass(kind, tuple):
-        return tuple(getattr(kind, "_fields", ()))
-    if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind))
-    return None
-
-
-def items_of(value: Any, names: tuple[str, ...]) -> Iterator[tuple[int | str, Any]]:
-    """Yield the items of a structure by their names or, of a plain tuple, by their indices."""
-    if isinstance(value, tuple):
-        yield from zip(names or range(len(value)), value, strict=True)
-    else:
-        for name in names:
-            yield name, getattr(value, name)
-
-
-def rebuilt(value: Any, items: tuple[Any, ...]) -> Any:
-    """Return a structure of the same class with other items."""
-    kind = type(value)
-    if isinstance(value, tuple):
-        made = tuple.__new__(kind, items)
-        if hasattr(value, "__dict__"):
-            made.__dict__.update(value.__dict__)
-        return made
-    made = object.__new__(kind)
-    for name, item in zip(field_names(kind) or (), items, strict=True):
-        object.__setattr__(made, name, item)  # a frozen one, too
-    return made
-
-
 Form = type | Structure
 """The Python type of an argument, and of the items of a structure: what a launcher checks."""
 
@@ -109,7 +75,7 @@ def form_of(value: Any) -> Form:
     names = field_names(kind)
     if names is None:
         return kind
-    items = tuple(form_of(item) for _, item in items_of(value, names))
+    items = tuple(form_of(item) for _, item in named_items(value, names))
     return Structure(kind, () if issubclass(kind, tuple) else names, items)
 
 
@@ -129,7 +95,7 @@ def leaves_of(
     if not isinstance(type_, Tuple):
         yield Leaf(value, type_, argument, path)
         return
-    items = items_of(value, field_names(type(value)) or ())
+    items = named_items(value, field_names(type(value)) or ())
     for (key, item), kind in zip(items, type_.items, strict=True):
         yield from leaves_of(item, kind, argument, (*path, key))
 
@@ -170,7 +136,7 @@ def type_of(value: Any, array_type: type, path: ArgumentPath | None = None) -> T
     if names is None:
         raise _refused(value, path)
     items = tuple(
-        type_of(item, array_type, path and path.at(key)) for key, item in items_of(value, names)
+        type_of(item, array_type, path and path.at(key)) for key, item in named_items(value, names)
     )
     is_plain = isinstance(value, tuple) and not names
     return Tuple(items, names, None if is_plain else type(value))
@@ -178,7 +144,7 @@ def type_of(value: Any, array_type: type, path: ArgumentPath | None = None) -> T
 
 def is_array(value: Any) -> bool:
     """Return whether an argument is an array, of any library."""
-    if isinstance(value, np.generic):  # a number, for all its attributes
+    if isinstance(value, np.generic | type):  # a number, or what stands for one
         return False
     return hasattr(value, "strides") or hasattr(value, "__dlpack__")
 

@@ -294,10 +294,10 @@ def test_rows_on_a_gpu(dry: DryGpu) -> None:
     fused = kerneltk.fuse(lambda x: x / x.sum(axis=-1, keepdims=True))
     fused(dry.array(256, 1000))
     (launch,) = dry.launches
-    assert launch[1:7] == (256, 1, 1, 128, 1, 1)  # a block a row
+    assert launch[1:7] == (256, 1, 1, 64, 1, 1)  # a block a row
     dry.launches.clear()
     fused(dry.array(300, 1024))
-    assert dry.launches[0][1:7] == (300, 1, 1, 128, 1, 1)
+    assert dry.launches[0][1:7] == (300, 1, 1, 64, 1, 1)
 
 
 def test_tensors_are_on_torchs_stream(dry: DryGpu) -> None:

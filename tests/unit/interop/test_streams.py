@@ -654,6 +654,9 @@ def test_outputs_that_must_not_be_written(make: Any, gpu: DryGpu) -> None:  # no
         launch(ByInterface(4), ByInterface(size, read_only=True))
     with pytest.raises(ArgumentValueError, match=r"requires a gradient(.|\n)*'y\.detach\(\)'"):
         launch(gpu.tensor(4), gpu.tensor(size, requires_grad=True))
+    expanded = np.broadcast_to(np.zeros(1, np.float32), 4)
+    with pytest.raises(ArgumentValueError, match=r"one location in memory(.|\n)*'y\.clone\(\)'"):
+        launch(gpu.tensor(4), Tensor(expanded, device="cuda"))
     assert launches(gpu) == []
     y = gpu.tensor(size)
     launch(gpu.tensor(4, requires_grad=True), y)

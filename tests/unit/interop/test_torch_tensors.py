@@ -94,6 +94,28 @@ def test_tensors_that_require_a_gradient(make: Any, torch: Any) -> None:
     assert leaf.tolist() == y.tolist()
 
 
+@each_front_end
+def test_expanded_outputs_are_refused(make: Any, torch: Any) -> None:
+    """Several of their elements are one location: also where the launcher is known by then."""
+    launch, size = make(), size_of_output(make)
+    side = 3 if make.__name__ == "reduction" else 0  # of a second axis, which it keeps
+    x = torch.ones(4, side) if side else torch.ones(4)
+    y = torch.zeros(size, side) if side else torch.zeros(4)
+    wide = torch.zeros(1, 1).expand(1, 3) if side else torch.zeros(1).expand(4)
+    for given in (wide, y, wide, wide):
+        if given is y:
+            launch(x, y)
+            assert y.flatten()[0] != 0
+            continue
+        with pytest.raises(
+            ArgumentValueError, match=r"'(y|out)'(.|\n)*one location(.|\n)*y\.clone"
+        ):
+            launch(x, given)
+    assert wide.flatten()[0] == 0
+    if not side:  # one element is no several
+        launch(torch.ones(1), torch.zeros(()).expand(1))
+
+
 def test_a_write_is_counted(torch: Any) -> None:
     weight, x = torch.ones(3), torch.ones(3, requires_grad=True)
     loss = (weight * x).sum()  # its gradient is computed from the weight as it is now

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kerneltk
+from kerneltk import jit
 from kerneltk.backends.registry import backend_named
 from kerneltk.jit.frontends.shortcuts import make_shortcut
 
@@ -113,3 +115,64 @@ def test_numpys_scalars_are_no_arrays() -> None:
     call = shortcut([X, np.float32(1)])
     assert way(call, X, np.float32(2)) == "typed"
     assert way(call, X, np.zeros((), F4)) == "otherwise"
+
+
+# -- several kinds of arguments in turn ------------------------------------------------------------
+
+
+def test_kinds_of_arguments_in_turn_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    @jit.kernel
+    def added(x, y):
+        return x + y
+
+    looked = []
+    whole = type(added)._call
+
+    def counted(self: Any, args: Any, out: Any, named: Any) -> Any:
+        looked.append(args)
+        return whole(self, args, out, named)
+
+    monkeypatch.setattr(type(added), "_call", counted)
+    rows = [np.ones(3, F4), np.ones(3, F8), np.ones((2, 3), F8), np.ones((), np.int8)]
+    for turn in range(4):
+        for x in rows:
+            for y in (x, 2, 2.5):
+                result, out = added(x, y), np.zeros(x.shape, np.result_type(x, y))
+                assert added(x, y, out=out) is out
+                assert result.dtype == out.dtype == (x + y).dtype
+                assert (result == x + y).all()
+                assert (out == x + y).all()
+        if not turn:
+            looked.clear()
+    assert not looked
+
+
+def test_shortcuts_ask_nothing_of_objects_that_have_none() -> None:
+    @jit.kernel
+    def added(x, y):
+        return x + y
+
+    class Odd:
+        @property
+        def dtype(self) -> Any:
+            return []  # no key of a dictionary
+
+    for _ in range(2):
+        assert added(X, X).shape == X.shape
+        with pytest.raises(kerneltk.ArgumentTypeError):
+            added(X, Odd())
+
+
+def test_layouts_of_whole_arrays_in_turn() -> None:
+    """Shortcuts of one kind that are for other layouts are made anew, and do not call each other
+    for ever.
+    """
+
+    @jit.kernel
+    def first(x):
+        return x[0] + jit.index(1) * 0
+
+    rows = [np.arange(6.0), np.arange(12.0)[::2], np.arange(6.0), np.arange(0.0, 3.0)]
+    for _ in range(3):
+        for x in rows:
+            assert first(x).tolist() == [0] * len(x)

@@ -1,0 +1,733 @@
+"""A vectorized function with a signature: one of small arrays, the cores, in a loop over the other
+dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend
+from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.core.arrays import ArraySpec, is_c_contiguous
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
+from kerneltk.interop.streams import Handle, stream_handle
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions
+from kerneltk.jit.frontends.core_signature import Core, CoreSignature
+from kerneltk.jit.frontends.kernel import are_small
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.frontends.vectorized_kernel import (
+    DTypes,
+    apart,
+    check_casts,
+    check_result_dtypes,
+    own_lists,
+    strong,
+)
+from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
+from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
+from kerneltk.launch.dispatch import copy_for_launch
+from kerneltk.signature.resolve import is_aligned
+
+# A call loads what compiles the function: decorating it takes none of that.
+if TYPE_CHECKING:
+    from kerneltk.core.artifacts import TranslationUnit
+    from kerneltk.jit import ir
+    from kerneltk.jit.frontends.core_source import Operand, Result, Role
+    from kerneltk.jit.frontends.element_source import TypedKernel
+
+_MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all
+_WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
+_MOST_GUESSES = 4  # of outputs' dtypes; each is wider than the one before
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """The kernel for arguments of certain kinds."""
+
+    kernel: TypedKernel
+    dtypes: DTypes  # of the outputs
+    results: tuple[Result, ...]  # what the function returns; none where it writes
+    extents: tuple[str, ...]  # which dimensions the kernel is told
+    strided: tuple[bool, ...]  # the arguments whose cores' strides it is told, then the outputs
+    index_ndim: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a call with arrays of certain shapes and strides does."""
+
+    backend: Backend
+    kernel: TypedKernel
+    first: tuple[Any, ...]  # the index of the first elements, one an input; None: all
+    multiples: tuple[int, ...]  # of which the inputs' addresses are (bytes)
+    numbers: tuple[int, ...]
+    outputs: tuple[tuple[tuple[int, ...], np.dtype[Any], Any], ...]  # shape, dtype, index
+
+
+class CoreKernel:
+    """A function of small arrays whose arguments are of certain roles.
+
+    Parameters
+    ----------
+    definition : Definition
+    signature : CoreSignature
+    roles : sequence of {"input", "output", "whole", "number", "constant"}
+        Of the parameters. The outputs are those that the function writes to; without any it
+        returns its results.
+    otypes : tuple of np.dtype or None
+        Of the results, if not those of the values.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        signature: CoreSignature,
+        roles: Sequence[Role],
+        otypes: DTypes | None,
+    ) -> None:
+        self._definition = definition
+        self.name = definition.function.__name__
+        self._signature = signature
+        self._roles = tuple(roles)
+        self._otypes = otypes
+        self._inputs = [k for k, role in enumerate(self._roles) if role == "input"]
+        self._writes = "output" in self._roles
+        self._is_element = [role == "input" for role in self._roles]
+        cores = iter(signature.inputs)
+        self._cores: list[Core] = [next(cores) if is_in else () for is_in in self._is_element]
+        self._typed: dict[Any, _Typed] = {}
+        self._plans: dict[Any, _Plan] = {}
+        self._outputs = (None,) * self._roles.count("output")
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def __call__(
+        self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: Any, key_of_plan: Any = None
+    ) -> Any:
+        """Call the function for each core.
+
+        Parameters
+        ----------
+        args : tuple
+            One a parameter; None for outputs and for what is known.
+        outputs : tuple of array
+            One a result, or none.
+        options : dict
+            ``stream``, ``block_size`` and ``backend``.
+        key_of_plan : optional
+            By what :meth:`plain` finds the next equal call.
+        """
+        args = tuple(own_lists(args, outputs, self._is_element))
+        adoption = foreign_arrays.Adoption()
+        own = [adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args)]
+        given = [adoption.take(out, None, self._named)[1] for out in outputs]
+        self._check_outputs(given)
+        shapes = [self._shape(own[k], k) for k in self._inputs]
+        names = [self._definition.parameters[k] for k in self._inputs]
+        sizes, loop = self._signature.resolve(self.name, names, shapes)
+        owners = (foreign_arrays.backend_of(value) for value in (*own, *given))
+        backend = next((owner for owner in owners if owner is not None), None)
+        backend = backend or foreign_arrays.backend_named(options.get("backend"))
+        small = are_small((*own, *given), *shapes)
+        key = (
+            tuple(self._kind(own[k], k) for k in range(len(own))),
+            tuple((out.dtype, _is_dense(out, c)) for out, c in self._with_cores(given)),
+            small,
+            backend.capabilities.name,
+            work := self._work(shapes),
+        )
+        typed = self._typed.get(key)
+        if typed is None:
+            typed = self._specialized(own, given, small, backend.capabilities, work)
+            self._typed[key] = typed
+        if typed.index_ndim > 1 and typed.index_ndim != len(loop):
+            raise ArgumentValueError(
+                f"'{self.name}' asks for 'jit.index({typed.index_ndim})', and the loop around its "
+                f"cores has {len(loop)} dimension{'s' * (len(loop) != 1)}."
+            )
+        written = self._written(typed, own)
+        adoption.check_writes(lambda k: k is None or k in written, self._named)
+        wanted = self._output_shapes(typed, sizes, loop, given)
+        stream = options.get("stream")
+        passed = {key: value for key, value in options.items() if key == "block_size"}
+        with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
+            if handle is not None:
+                passed["stream"] = Handle(handle)
+            with backend.stream_context(handle):
+                results = given or [
+                    backend.empty(shape, dtype, "C")
+                    for shape, dtype in zip(wanted, typed.dtypes, strict=True)
+                ]
+                self._check_shapes(results, wanted)
+                read = self._apart(own, given, backend, handle)
+                numbers = self._numbers(typed, read, results, sizes)
+                bases = self._bases(read, results, loop, backend)
+            typed.kernel.arrays(*bases[0], *numbers, *bases[1], **passed)
+            found = adoption.give_back(tuple(results))
+        if key_of_plan is not None and all(map(operator.is_, read, own)):
+            self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
+        return found if len(found) > 1 else found[0]
+
+    def is_plain(self, count: int) -> bool:
+        """Whether its parameters are so many inputs, and the outputs behind them."""
+        roles = self._roles
+        return roles == ("input",) * count + ("output",) * (len(roles) - count)
+
+    def plain(self, *args: Any) -> Any:
+        """Call with the inputs alone, which are all parameters but outputs behind them."""
+        try:
+            key = tuple([(type(arg), arg.dtype, arg.shape, arg.strides) for arg in args])
+            plan = self._plans.get(key)
+        except (AttributeError, TypeError):  # numbers, lists, arrays that describe themselves else
+            return self((*args, *self._outputs), (), {})
+        if plan is None:
+            return self((*args, *self._outputs), (), {}, key)
+        inputs: list[Any] = []
+        for arg, first, multiple in zip(args, plan.first, plan.multiples, strict=True):
+            if multiple > 1 and plan.backend.describe(arg)[1] % multiple:
+                return self((*args, *self._outputs), (), {})
+            inputs.append(arg if first is None else arg[first])
+        empty = plan.backend.empty
+        results = [empty(shape, dtype, "C") for shape, dtype, _ in plan.outputs]
+        outputs = [
+            result if first is None else result[first]
+            for result, (_, _, first) in zip(results, plan.outputs, strict=True)
+        ]
+        plan.kernel.arrays(*inputs, *plan.numbers, *outputs)
+        return tuple(results) if len(results) > 1 else results[0]
+
+    def _keep_plan(
+        self, key: Any, typed: _Typed, args: Sequence[Any], numbers: Any, results: Any, backend: Any
+    ) -> None:
+        inputs = [args[k] for k in self._inputs]
+        if any(type(arg) is not backend.array_type for arg in inputs):
+            return
+        cores = [(arg, self._cores[k]) for k, arg in zip(self._inputs, inputs, strict=True)]
+        cores += self._with_cores(results)
+        if any(core and 0 in array.shape[array.ndim - len(core) :] for array, core in cores):
+            return
+        capabilities = backend.capabilities
+        multiples = [
+            alignment_on(capabilities, array.dtype) if core else 1 for array, core in cores
+        ]
+        first = [(..., *((0,) * len(core))) if core else None for _, core in cores]
+        count = len(inputs)
+        if len(self._plans) >= _MOST_PLANS:
+            self._plans.clear()
+        self._plans[key] = _Plan(
+            backend,
+            typed.kernel,
+            tuple(first[:count]),
+            tuple(multiples[:count]),
+            tuple(numbers),
+            tuple(
+                (tuple(result.shape), result.dtype, index)
+                for result, index in zip(results, first[count:], strict=True)
+            ),
+        )
+
+    def _with_cores(self, outputs: Sequence[Any]) -> list[tuple[Any, Core]]:
+        return list(zip(outputs, self._signature.outputs, strict=True)) if outputs else []
+
+    def _named(self, index: int | None) -> tuple[str, Snippet | None]:
+        if index is None:
+            return "out", None
+        path = self._definition.paths[index]
+        return path.name, path.snippet
+
+    def _check_outputs(self, given: Sequence[Any]) -> None:
+        for value in given:
+            if foreign_arrays.backend_of(value) is None:
+                raise ArgumentTypeError(
+                    f"'out' of '{self.name}' must be an array or a tuple of arrays, and has an "
+                    f"object of type '{type(value).__name__}'."
+                )
+        count = len(self._signature.outputs)
+        if given and len(given) != count:
+            raise ArgumentValueError(
+                f"'{self.name}' has {count} output{'s' * (count != 1)}, and {len(given)} "
+                f"array{'s were' if len(given) != 1 else ' was'} given."
+            )
+
+    def _shape(self, value: Any, index: int) -> tuple[int, ...]:
+        if is_array(value):
+            return tuple(value.shape)
+        if value is None:
+            path = self._definition.paths[index]
+            raise ArgumentTypeError(
+                path.message(f"Parameter '{path.name}' of '{self.name}' was given None.", "")
+            )
+        if self._cores[index] and isinstance(value, bool | int | float | complex | np.generic):
+            path = self._definition.paths[index]
+            raise ArgumentTypeError(
+                path.message(
+                    f"Parameter '{path.name}' of '{self.name}' is an array by its signature "
+                    f"'{self._signature.text}', and was given a number.",
+                    "",
+                )
+            )
+        return ()
+
+    def _work(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        """Return about how many elements a core has: one of few numbers, which a kernel is made
+        for. The source is the same for all.
+        """
+        cores = zip(shapes, (self._cores[k] for k in self._inputs), strict=True)
+        size = max((math.prod(shape[len(shape) - len(core) :]) for shape, core in cores), default=1)
+        return next((work for least, work in _WORK if size > least), 1)
+
+    def _kind(self, value: Any, index: int) -> Any:
+        """The part of the key that an argument decides."""
+        dtype = getattr(value, "dtype", None)
+        if dtype is None or not is_array(value):
+            return type(value)
+        if self._roles[index] == "whole":
+            return dtype, value.ndim, bool(value.flags.c_contiguous)
+        return dtype, _is_dense(value, self._cores[index])
+
+    def _output_shapes(
+        self,
+        typed: _Typed,
+        sizes: dict[str, int],
+        loop: tuple[int, ...],
+        given: Sequence[Any] = (),
+    ) -> list[tuple[int, ...]]:
+        """Return the outputs' shapes; `sizes` gets the extents that only results tell."""
+        for core, result in zip(self._signature.outputs, typed.results, strict=False):
+            for dimension, length in zip(core, result.lengths, strict=True):
+                extent = dimension
+                if isinstance(dimension, str):
+                    extent = sizes.setdefault(dimension, length)
+                if extent != length:
+                    raise ArgumentValueError(
+                        f"'{self.name}' returns {length} numbers for dimension '{dimension}' of "
+                        f"'{self._signature.text}', which has {extent} elements in this call."
+                    )
+        for out, core in self._with_cores(given):
+            if len(out.shape) >= len(core):
+                for dimension, extent in zip(
+                    core, out.shape[len(out.shape) - len(core) :], strict=False
+                ):
+                    if isinstance(dimension, str):
+                        sizes.setdefault(dimension, extent)
+        found = []
+        for core in self._signature.outputs:
+            for dimension in core:
+                if isinstance(dimension, str) and dimension not in sizes:
+                    raise ArgumentValueError(
+                        f"Dimension '{dimension}' of '{self._signature.text}' is in no input, so "
+                        f"how many elements '{self.name}' writes is not known.\n"
+                        "  Hint: write a number instead of its name, or pass an array as 'out'."
+                    )
+            found.append((*loop, *(sizes[d] if isinstance(d, str) else d for d in core)))
+        return found
+
+    def _check_shapes(self, results: Sequence[Any], wanted: Sequence[tuple[int, ...]]) -> None:
+        for index, (result, shape) in enumerate(zip(results, wanted, strict=True)):
+            if tuple(result.shape) != shape:
+                raise ArgumentValueError(
+                    f"The array that is given for result {index + 1} of '{self.name}' has shape "
+                    f"{tuple(result.shape)}, and the result has {shape}."
+                )
+
+    def _apart(
+        self, own: Sequence[Any], given: Sequence[Any], backend: Backend, stream: int | None
+    ) -> list[Any]:
+        """Copy arrays that an output overlaps, and inputs that are not aligned: kernels see only
+        their first elements, and would copy these alone.
+        """
+        found = apart(own, [role != "output" for role in self._roles], given, stream)
+        records = bool(recorders) and current_recorder() is not None
+        for index, (before, value) in enumerate(zip(own, found, strict=True)):
+            if not self._cores[index] or before is not value:
+                continue
+            if not is_aligned(backend.describe(value)[0], backend.capabilities):
+                found[index] = copy_for_launch(backend, value, stream, records=records)
+        return found
+
+    def _numbers(
+        self, typed: _Typed, own: Sequence[Any], results: Sequence[Any], sizes: dict[str, int]
+    ) -> list[int]:
+        """Return what the kernel is told behind the inputs."""
+        numbers = [sizes[dimension] for dimension in typed.extents]
+        arrays = [*zip(own, self._cores, strict=True), *self._with_cores(results)]
+        order: Iterable[int] = range(len(arrays))
+        if self._writes:  # outputs stand where the function has them
+            outputs = iter(range(len(own), len(arrays)))
+            order = [next(outputs) if r == "output" else k for k, r in enumerate(self._roles)]
+        for k in order:
+            array, core = arrays[k]
+            if typed.strided[k]:
+                numbers += array.strides[array.ndim - max(len(core), 0) :]
+        return numbers
+
+    def _bases(
+        self, own: Sequence[Any], results: Sequence[Any], loop: tuple[int, ...], backend: Backend
+    ) -> tuple[list[Any], list[Any]]:
+        """Return what the kernel's loop is over: views of the first elements of all cores."""
+        inputs = []
+        for value, role, core in zip(own, self._roles, self._cores, strict=True):
+            if role == "output" or value is None:
+                continue
+            inputs.append(_first_elements(value, len(core), (), backend) if core else value)
+        outputs = [
+            _first_elements(out, len(core), loop, backend) if core else out
+            for out, core in self._with_cores(results)
+        ]
+        return inputs, outputs
+
+    def _written(self, typed: _Typed, own: Sequence[Any]) -> set[int]:
+        """Which arguments are written to: whole arrays may be."""
+        parameters = iter(typed.kernel.in_params)
+        return {
+            k
+            for k, role in enumerate(self._roles)
+            if role != "output" and own[k] is not None and not next(parameters).is_const
+        }
+
+    # -- what was made -------------------------------------------------------------------------
+
+    @property
+    def cached_codes(self) -> dict[Any, str]:
+        """The generated sources, by the kinds and the dtypes of the arguments."""
+        return {
+            (key, dtypes): source
+            for key, typed in self._typed.items()
+            for dtypes, source in typed.kernel._dispatcher.codes.items()
+        }
+
+    def unit_for(self, args: Sequence[Any], target: str) -> TranslationUnit:
+        """Return the unit that such arguments compile, which may be descriptions of arrays."""
+        backend = capabilities_of_target(target)
+        own = [_array_spec(arg) for arg in args]
+        names = [self._definition.parameters[k] for k in self._inputs]
+        shapes = [self._shape(own[k], k) for k in self._inputs]
+        sizes, loop = self._signature.resolve(self.name, names, shapes)
+        typed = self._specialized(own, (), are_small(own, *shapes), backend)
+        wanted = self._output_shapes(typed, sizes, loop)
+        pairs = zip(typed.dtypes, wanted, strict=True)
+        results = [ArraySpec.make(dtype, shape) for dtype, shape in pairs]
+        numbers = self._numbers(typed, own, results, sizes)
+        inputs = [
+            _first_spec(value, core) if core else value
+            for value, role, core in zip(own, self._roles, self._cores, strict=True)
+            if role != "output" and value is not None
+        ]
+        outputs = [_first_spec(out, core) for out, core in self._with_cores(results)]
+        return typed.kernel.translation_unit(*inputs, *numbers, *outputs, backend=backend.name)
+
+    # -- one combination of types ----------------------------------------------------------------
+
+    def _specialized(
+        self,
+        own: Sequence[Any],
+        given: Sequence[Any],
+        small: bool,
+        backend: Capabilities,
+        work: int = 1,
+    ) -> _Typed:
+        from kerneltk.jit.compile import PassContext
+        from kerneltk.jit.frontends.core_source import (
+            Operand,
+            core_definition,
+            returned,
+            written_inputs,
+        )
+        from kerneltk.jit.frontends.element_source import check_operations, typed_kernel
+        from kerneltk.jit.passes.effects import written_parameters
+
+        if self._otypes is not None:
+            check_result_dtypes(self.name, given, self._otypes)
+        definition, signature = self._definition, self._signature
+        operands = [
+            self._operand(value, k) if role != "output" else None
+            for k, (value, role) in enumerate(zip(own, self._roles, strict=True))
+        ]
+        dense = [_is_dense(out, core) for out, core in self._with_cores(given)]
+        dense = dense or [True] * len(signature.outputs)
+        dtypes: DTypes
+        if self._writes:
+            fixed = tuple(out.dtype for out in given) or self._otypes
+            lowered, dtypes = self._with_outputs(operands, fixed, dense)
+        else:
+            lowered = definition.lowered([o.kind for o in operands if o], of_elements=True)
+        context = PassContext(backend, ShapeAssumptions(is_32bit_indexable=small), of_elements=True)
+        program = definition.optimized(lowered, context)
+        check_operations(program)
+        written = written_parameters(lowered)
+        at_inputs = [
+            name
+            for name, role in zip(definition.parameters, self._roles, strict=True)
+            if role == "input" and name in written
+        ]
+        if at_inputs:
+            raise written_inputs(definition, at_inputs)
+        kind = program.kernel.result
+        results: tuple[Result, ...] = ()
+        if self._writes:
+            if kind != VOID:
+                raise self._returns_and_writes()
+        else:
+            results = returned(definition, signature.text, kind, signature.outputs)
+            values = [Number(_joined([leaf for _, leaf in r.leaves])) for r in results]
+            dtypes = tuple(value.dtype for value in values)
+            if self._otypes is not None:
+                check_casts(self.name, values, self._otypes)
+                dtypes = self._otypes
+            for index, out in enumerate(given):
+                if not np.can_cast(dtypes[index], out.dtype, "same_kind"):
+                    raise ArgumentTypeError(
+                        f"Result {index + 1} of '{self.name}' has dtype '{dtypes[index]}', and "
+                        f"the array that was given for it has '{out.dtype}'.\n"
+                        "  Hint: convert the value in the function."
+                    )
+            dtypes = tuple(out.dtype for out in given) or dtypes
+        outputs = [
+            Operand("output", core, self._output_kind(dtype, core, is_dense), True, is_dense)
+            for dtype, core, is_dense in zip(dtypes, signature.outputs, dense, strict=True)
+        ]
+        behind = iter(outputs)
+        all_operands = [o if o is not None else next(behind) for o in operands]
+        small_here = small and backend.short_indices
+        made = core_definition(
+            definition, program, written, all_operands, outputs, results, small_here, work
+        )
+        strided = [
+            o is not None and bool(o.core) and not o.is_dense and o.role == "input"
+            for o in operands
+        ]
+        strided += [bool(o.core) and not o.is_dense for o in outputs]
+        return _Typed(
+            typed_kernel(made.definition, Tuple(())),
+            dtypes,
+            results,
+            made.extents,
+            tuple(strided),
+            program.kernel.index_ndim,
+        )
+
+    def _returns_and_writes(self) -> ArgumentTypeError:
+        source = self._definition.source
+        snippet = source.snippet(source.span(source.node)).render()
+        return ArgumentTypeError(
+            f"'{self.name}' returns a value, and takes parameters for the outputs of its signature "
+            f"'{self._signature.text}'.\n{snippet}\n"
+            "  Hint: return the results, or write to the parameters behind the inputs."
+        )
+
+    def _operand(self, value: Any, index: int) -> Operand:
+        from kerneltk.jit.frontends.core_source import Operand
+
+        path, role, core = self._definition.paths[index], self._roles[index], self._cores[index]
+        own = value
+        kind = self._described(value)
+        if kind is None:
+            owner, own = foreign_arrays.own_array(value)
+            kind = type_of(own, np.ndarray if owner is None else owner.array_type, path)
+        if role == "input" and isinstance(kind, Tuple):
+            raise ArgumentTypeError(
+                path.message(f"Parameter '{path.name}' of '{self.name}' was given a tuple.", "")
+            )
+        if role != "input":
+            return Operand(role, (), kind, is_array(own))
+        if not core:
+            element = kind.element if isinstance(kind, Array) else kind
+            return Operand(role, core, strong(element), is_array(own))
+        assert isinstance(kind, Array)
+        is_dense = _is_dense(own, core)
+        return Operand(role, core, array_of(own.dtype, len(core), is_dense), True, is_dense)
+
+    def _described(self, value: Any) -> Type | None:
+        from kerneltk.jit.frontends.inspection import described
+
+        return described(value)
+
+    def _output_kind(self, dtype: np.dtype[Any], core: Core, is_dense: bool) -> Type:
+        return array_of(dtype, max(len(core), 1), is_dense) if self._writes else Number(dtype)
+
+    def _with_outputs(
+        self, operands: Sequence[Operand | None], dtypes: DTypes | None, dense: Sequence[bool]
+    ) -> tuple[ir.Program, DTypes]:
+        """Lower a function that writes its results, with outputs of these dtypes; without any, of
+        the widest that it stores, and at least of the inputs' common one.
+        """
+        signature = self._signature
+        fixed, is_of_bools = dtypes is not None, False
+
+        def lowered(dtypes: Sequence[np.dtype[Any]]) -> ir.Program:
+            kinds = iter(
+                self._output_kind(dtype, core, is_dense)
+                for dtype, core, is_dense in zip(dtypes, signature.outputs, dense, strict=True)
+            )
+            return self._definition.lowered(
+                [o.kind if o is not None else next(kinds) for o in operands], of_elements=True
+            )
+
+        if dtypes is None:
+            inputs = [o.kind for o in operands if o is not None and o.role == "input"]
+            elements = [kind.element if isinstance(kind, Array) else kind for kind in inputs]
+            numbers = [kind for kind in elements if isinstance(kind, Number)]
+            if len(numbers) != len(elements) or not numbers:
+                raise self._unknown_dtype(0)
+            common = _joined(numbers)
+            is_of_bools = common.kind == "b"
+            dtypes = (np.dtype(np.int64) if is_of_bools else common,) * len(signature.outputs)
+        program = lowered(dtypes)
+        if fixed:
+            if self._otypes is None:
+                self._check_stored(program, lowered, dtypes)
+            return program, tuple(dtypes)
+        if is_of_bools:
+            # What becomes a bool does not show what it was: only what is a bool stays one.
+            dtypes = tuple(
+                np.dtype(np.bool_) if self._stores_bools(program, k) else dtype
+                for k, dtype in enumerate(dtypes)
+            )
+            program = lowered(dtypes)
+        for _ in range(_MOST_GUESSES):
+            wider = tuple(
+                self._wider(program, lowered, dtypes, k) for k in range(len(signature.outputs))
+            )
+            if wider == dtypes:
+                return program, dtypes
+            dtypes = wider
+            program = lowered(dtypes)
+        raise self._unknown_dtype(0)
+
+    def _stores_bools(self, program: ir.Program, index: int) -> bool:
+        from kerneltk.jit.frontends.core_source import stored_kinds
+
+        position = [k for k, role in enumerate(self._roles) if role == "output"][index]
+        found = stored_kinds(program, _given_name(program, self._roles, position))
+        if found is None:
+            raise self._unknown_dtype(index)
+        kinds, has_literals = found
+        return not has_literals and all(kind == BOOL for kind in kinds)
+
+    def _check_stored(self, program: ir.Program, lowered: Any, dtypes: DTypes) -> None:
+        """Raise where the arrays that are given do not hold what the function stores."""
+        from kerneltk.jit.frontends.core_source import stored_kinds
+
+        positions = [k for k, role in enumerate(self._roles) if role == "output"]
+        for index, (position, dtype) in enumerate(zip(positions, dtypes, strict=True)):
+            name = _given_name(program, self._roles, position)
+            kinds, has_literals = stored_kinds(program, name) or ([], False)
+            found = [kind for kind in kinds if isinstance(kind, Number)]
+            if has_literals and dtype.kind in "biu":
+                floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]
+                if _has_fractions(lowered(floats), name):
+                    found.append(Number(np.dtype(np.float64)))
+            for kind in found:
+                is_weak_int = kind.weak and kind.is_integer and dtype.kind != "b"
+                if not is_weak_int and not np.can_cast(kind.dtype, dtype, "same_kind"):
+                    output = self._definition.parameters[position]
+                    raise ArgumentTypeError(
+                        f"'{self.name}' stores '{kind.dtype}' to '{output}', and the array that "
+                        f"was given for it has dtype '{dtype}'.\n"
+                        "  Hint: convert the value in the function, or name the dtype in 'otypes'."
+                    )
+
+    def _wider(
+        self, program: ir.Program, lowered: Any, dtypes: DTypes, index: int
+    ) -> np.dtype[Any]:
+        """Return the dtype that holds all that is stored in an output, at least what it has."""
+        from kerneltk.jit.frontends.core_source import stored_kinds
+
+        position = [k for k, role in enumerate(self._roles) if role == "output"][index]
+        name = _given_name(program, self._roles, position)
+        found = stored_kinds(program, name)
+        if found is None:
+            raise self._unknown_dtype(index)
+        kinds, has_literals = found
+        dtype = dtypes[index]
+        for kind in kinds:
+            if not isinstance(kind, Number):
+                raise self._unknown_dtype(index)
+            # Python's numbers that are computed have 64 bits, as those that are returned.
+            dtype = _joined([Number(dtype), Number(kind.dtype)])
+        if has_literals and dtype.kind in "biu":
+            # A literal was converted already; as floats, those with a fraction show.
+            floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]
+            if _has_fractions(lowered(floats), name):
+                dtype = np.dtype(np.promote_types(dtype, np.float64))
+        return dtype
+
+    def _unknown_dtype(self, index: int) -> ArgumentTypeError:
+        positions = [k for k, role in enumerate(self._roles) if role == "output"]
+        path = self._definition.paths[positions[index]]
+        return ArgumentTypeError(
+            path.message(
+                f"The dtype of output '{path.name}' of '{self.name}' does not follow from what is "
+                "stored to it.",
+                "name it in 'otypes', or pass an array as 'out'.",
+            )
+        )
+
+
+def _given_name(program: ir.Program, roles: Sequence[str], position: int) -> str:
+    """Return how a lowered function calls a parameter: those that are known are left out."""
+    before = sum(role != "constant" for role in roles[:position])
+    return str(program.kernel.parameters[before].name)
+
+
+def _has_fractions(program: ir.Program, name: str) -> bool:
+    from kerneltk.jit import ir
+
+    return any(
+        isinstance(node, ir.Store)
+        and isinstance(node.target, ir.Element)
+        and isinstance(node.target.array, ir.Local)
+        and node.target.array.name == name
+        and isinstance(node.value, ir.Literal_)
+        and float(node.value.value) % 1 != 0
+        for node in ir.walk(*program.kernel.body)
+    )
+
+
+def _joined(kinds: Sequence[Number]) -> np.dtype[Any]:
+    """Return the dtype of all numbers, by NumPy's rules; weak ones give way."""
+    from kerneltk.jit.ir.joining import join
+
+    found: Any = kinds[0]
+    for kind in kinds[1:]:
+        found = join("numpy", found, kind)
+        assert isinstance(found, Number)
+    dtype: np.dtype[Any] = found.dtype
+    return dtype
+
+
+def _array_spec(value: Any) -> Any:
+    """An array without its memory; anything else as it is."""
+    if isinstance(value, ArraySpec):
+        return value
+    owner, own = foreign_arrays.own_array(value)
+    return own if owner is None else owner.describe(own)[0]
+
+
+def _first_spec(spec: ArraySpec, core: Core) -> ArraySpec:
+    """The description of the first elements of all cores."""
+    count = len(spec.shape) - len(core)
+    return ArraySpec(spec.dtype, spec.shape[:count], spec.strides[:count], spec.offset)
+
+
+def _is_dense(array: Any, core: Core) -> bool:
+    """Whether the core of an array, its last dimensions, is dense in C order."""
+    first = len(array.shape) - len(core)
+    return is_c_contiguous(array.shape[first:], array.strides[first:], array.dtype.itemsize)
+
+
+def _first_elements(array: Any, ndim: int, loop: tuple[int, ...], backend: Backend) -> Any:
+    """The first element of each core; where cores have none, elements that nobody reads."""
+    if math.prod(array.shape[array.ndim - ndim :]) == 0:
+        return backend.empty(loop, array.dtype, "C")
+    return array[(..., *((0,) * ndim))]

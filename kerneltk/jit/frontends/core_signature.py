@@ -1,0 +1,153 @@
+"""Signatures of functions of small arrays: ``(m,n),(n)->(m)``, as NumPy's gufuncs have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kerneltk.core.arrays import broadcast_shapes
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    SignatureError,
+    Snippet,
+    render_message,
+)
+
+Dimension = str | int
+Core = tuple[Dimension, ...]
+
+_CORE = re.compile(r"\s*\(([^()]*)\)\s*")
+_HINT = "a signature is written as '(m,n),(n)->(m)' or '(n)->(),()'."
+
+
+@dataclass(frozen=True, slots=True)
+class CoreSignature:
+    """The core dimensions of each input and each output; an int is an extent that is known."""
+
+    text: str
+    inputs: tuple[Core, ...]
+    outputs: tuple[Core, ...]
+
+    def resolve(
+        self, name: str, names: Sequence[str], shapes: Sequence[tuple[int, ...]]
+    ) -> tuple[dict[str, int], tuple[int, ...]]:
+        """Return the extents of the named dimensions, and the shape of the loop around the core.
+
+        Raises
+        ------
+        ArgumentValueError
+            Shapes have too few dimensions, or do not go together.
+        """
+        sizes: dict[str, int] = {}
+        of: dict[str, str] = {}
+        loop: tuple[int, ...] = ()
+        for parameter, core, shape in zip(names, self.inputs, shapes, strict=True):
+            if len(shape) < len(core):
+                raise ArgumentValueError(
+                    f"The argument for '{parameter}' of '{name}' has {len(shape)} "
+                    f"dimension{'s' * (len(shape) != 1)}, and '{self.text}' asks for "
+                    f"{'at least ' if len(core) else ''}{len(core)}."
+                )
+            outer, inner = shape[: len(shape) - len(core)], shape[len(shape) - len(core) :]
+            for dimension, extent in zip(core, inner, strict=True):
+                if isinstance(dimension, int):
+                    if extent != dimension:
+                        raise ArgumentValueError(
+                            f"The argument for '{parameter}' of '{name}' has {extent} elements "
+                            f"where '{self.text}' asks for {dimension}."
+                        )
+                elif sizes.setdefault(dimension, extent) != extent:
+                    raise ArgumentValueError(
+                        f"Dimension '{dimension}' of '{self.text}' has {sizes[dimension]} elements "
+                        f"in the argument for '{of[dimension]}' of '{name}', and {extent} in the "
+                        f"one for '{parameter}'."
+                    )
+                else:
+                    of.setdefault(dimension, parameter)
+            try:
+                loop = broadcast_shapes(loop, outer)
+            except ValueError:
+                raise ArgumentValueError(
+                    f"The arguments of '{name}' cannot be broadcast: around their cores "
+                    f"'{self.text}' they have the shapes "
+                    + ", ".join(
+                        str(s[: len(s) - len(c)])
+                        for s, c in zip(shapes, self.inputs, strict=True)
+                        if len(s) >= len(c)
+                    )
+                    + "."
+                ) from None
+        return sizes, loop
+
+
+def parse_core_signature(text: object) -> CoreSignature:
+    """Read a signature.
+
+    Raises
+    ------
+    ArgumentTypeError, SignatureError
+        It is no str, or no signature.
+
+    Examples
+    --------
+    >>> parse_core_signature("(m, n), (3) -> (), (m)").outputs
+    ((), ('m',))
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(
+            f"'signature' must be a str, not an object of type '{type(text).__name__}'.\n"
+            f"  Hint: {_HINT}"
+        )
+    if text.count("->") != 1:
+        raise _invalid(text, 0, len(text), "it has one '->'")
+    left, _, right = text.partition("->")
+    return CoreSignature(
+        re.sub(r"\s+", "", text), _cores(text, left, 0), _cores(text, right, len(left) + 2)
+    )
+
+
+def _invalid(text: str, begin: int, end: int, label: str) -> SignatureError:
+    return SignatureError(
+        render_message(
+            "This is no signature of a vectorized function.",
+            Snippet("signature", text, begin, max(end, begin + 1), label),
+            hint=_HINT,
+        )
+    )
+
+
+def _cores(text: str, part: str, offset: int) -> tuple[Core, ...]:
+    found: list[Core] = []
+    position = 0
+    while True:
+        match = _CORE.match(part, position)
+        if match is None:
+            raise _invalid(text, offset + position, offset + len(part), "cores are in parentheses")
+        found.append(_core(text, match[1], offset + match.start(1)))
+        position = match.end()
+        if position == len(part):
+            return tuple(found)
+        if part[position] != ",":
+            raise _invalid(text, offset + position, offset + len(part), "a comma was expected")
+        position += 1
+
+
+def _core(text: str, part: str, offset: int) -> Core:
+    if not part.strip():
+        return ()
+    found: list[Dimension] = []
+    begin = 0
+    for word in part.split(","):
+        name = word.strip()
+        if name.isdecimal() and name.isascii():
+            found.append(int(name))
+        elif name.isidentifier():
+            found.append(name)
+        else:
+            raise _invalid(
+                text, offset + begin, offset + begin + len(word), "a name or a number was expected"
+            )
+        begin += len(word) + 1
+    return tuple(found)

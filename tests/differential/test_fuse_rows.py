@@ -1,0 +1,195 @@
+"""Rows, columns and variances that are read once on GPUs: every division of them, against CuPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import ArraySpec
+from kerneltk.backends.registry import compiler_for
+from kerneltk.fusion.inspection import translation_units
+
+Function = Callable[..., Any]
+
+# Of float32: one or more lengths of every division in kerneltk.fusion.plan.rows.
+ROWS = (256, 1000, 1024, 2048, 3000, 4096, 8192, 16383, 16384, 16385, 32768, 60001, 65536, 131072)
+COLUMNS = (1, 2, 3, 4, 5, 8, 13, 31, 33, 64, 100, 128, 200, 256, 300, 512, 513, 1024, 1500, 2048)
+LONG_COLUMNS = (2049, 8192)
+
+
+def softmax(axis: int) -> Function:
+    def fused(x: Any) -> Any:
+        e = np.exp(x - x.max(axis, keepdims=True))
+        return e / e.sum(axis, keepdims=True)
+
+    return fused
+
+
+def layernorm(axis: int) -> Function:
+    def fused(x: Any, w: Any) -> Any:
+        apart = x - x.mean(axis, keepdims=True)
+        normed = apart / np.sqrt((apart * apart).mean(axis, keepdims=True) + 1e-5) * w
+        return normed, x.max(axis), x.mean(axis, keepdims=True)
+
+    return fused
+
+
+def _random(xp: Any, *shape: int, dtype: Any = np.float32) -> Any:
+    return xp.random.default_rng(3).standard_normal(shape, dtype=np.float32).astype(dtype)
+
+
+def _same(found: Any, wanted: Any, tolerance: float = 2e-5, least: float = 0) -> None:
+    for one, other in zip(
+        found if isinstance(found, tuple) else (found,),
+        wanted if isinstance(wanted, tuple) else (wanted,),
+        strict=True,
+    ):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        np.testing.assert_allclose(one.get(), other.get(), rtol=tolerance, atol=least or tolerance)
+
+
+def _kernels(fused: Any, *arrays: Any) -> int:
+    return len(fused.explain(*arrays).kernels)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("length", ROWS)
+def test_rows(length: int) -> None:
+    cupy = pytest.importorskip("cupy")
+    rows = max(130, 300 if length > 16384 else 0)
+    x, w = _random(cupy, rows, length), _random(cupy, length)
+    for function, arrays in ((softmax(1), (x,)), (layernorm(1), (x, w))):
+        fused = kerneltk.fuse(function)
+        _same(fused(*arrays), function(*arrays))
+        assert _kernels(fused, *arrays) == 1
+    odd = _random(cupy, rows, length + 1)[:, 1:]  # no vectors
+    _same(kerneltk.fuse(softmax(1))(odd), softmax(1)(odd))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("length", COLUMNS + LONG_COLUMNS)
+def test_columns(length: int) -> None:
+    cupy = pytest.importorskip("cupy")
+    across = 4100 if length > 256 else 33000
+    x, w = _random(cupy, length, across), _random(cupy, across)
+    down = _random(cupy, length, 1)
+    for function, arrays in (
+        (softmax(0), (x,)), (layernorm(0), (x, w)), (layernorm(0), (x, down)),
+    ):  # fmt: skip
+        fused = kerneltk.fuse(function)
+        _same(fused(*arrays), function(*arrays))
+        if length > 1 and arrays[-1] is not down:
+            assert _kernels(fused, *arrays) == (1 if length <= 2048 else 2)
+    odd = _random(cupy, length, across + 3)[:, 2:]
+    _same(kerneltk.fuse(softmax(0))(odd), softmax(0)(odd))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int16", "int8", "complex128", "bool"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_dtypes(dtype: str, axis: int) -> None:
+    cupy = pytest.importorskip("cupy")
+    x = (_random(cupy, 600, 3000) * 3).astype(dtype)
+
+    def shares(x: Any) -> Any:
+        return x * 2 - x.sum(axis, keepdims=True), x.sum(axis)
+
+    fused = kerneltk.fuse(shares)
+    # CuPy rounds sums of 16 bits otherwise.
+    is_small = dtype == "float16"
+    _same(fused(x), shares(x), 1e-2 if is_small else 1e-12, 0.5 * is_small)
+    assert _kernels(fused, x) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_three_dimensions_and_layouts(axis: int) -> None:
+    cupy = pytest.importorskip("cupy")
+    x = _random(cupy, 40, 300, 500)
+    function = layernorm(axis)
+    w = _random(cupy, 500)
+    for array in (x, x[:, ::-1], x[::2, :, ::2], x.transpose(1, 0, 2), x.transpose(2, 1, 0)):
+        weights = w[: array.shape[-1]]
+        _same(kerneltk.fuse(function)(array, weights), function(array, weights))
+
+
+@pytest.mark.gpu
+def test_columns_in_place_and_without_keepdims() -> None:
+    cupy = pytest.importorskip("cupy")
+    x = _random(cupy, 2000, 4096)
+
+    def standardised(x: Any) -> Any:
+        return (x - x.mean(axis=0)) / x.std(axis=0)
+
+    _same(kerneltk.fuse(standardised)(x), standardised(x))
+
+    @kerneltk.fuse
+    def scaled(x: Any) -> None:
+        x /= x.max(axis=0)
+
+    wanted = x / x.max(axis=0)
+    scaled(x)
+    _same(x, wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_variance_in_one_read(dtype: str, axis: int | None) -> None:
+    cupy = pytest.importorskip("cupy")
+    shape = (70, 200_000) if axis != 0 else (200_000, 70)
+    x = (_random(cupy, *shape) * 4 + 30).astype(dtype)
+
+    def spread(x: Any) -> Any:
+        return x.var(axis), x.std(axis, ddof=1), x.mean(axis)
+
+    fused = kerneltk.fuse(spread)
+    exact = x.astype(np.float64)
+    wanted = exact.var(axis), exact.std(axis, ddof=1), exact.mean(axis)
+    tolerance = {"float32": 2e-6, "float16": 2e-3}.get(dtype, 1e-12)
+    for one, other in zip(fused(x), wanted, strict=True):
+        np.testing.assert_allclose(one.get(), other.get(), rtol=tolerance)
+    assert _kernels(fused, x) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_variance_keeps_its_digits(dtype: str) -> None:
+    """Where the mean is far from zero, of equal numbers, of large ones, and of none."""
+    cupy = pytest.importorskip("cupy")
+    var = kerneltk.fuse(lambda x: x.var())
+    far = 1e4 if dtype == "float32" else 1e9
+    x = (_random(cupy, 1_000_000) + far).astype(dtype)
+    exact = x.get().astype(np.longdouble)
+    assert float(var(x)) == pytest.approx(float(exact.var()), rel=1e-6)
+    large = 1e30 if dtype == "float32" else 1e200
+    assert float(var(cupy.full(100_000, large, dtype))) == 0
+    assert float(var(cupy.full(100_000, 0.1, dtype))) == pytest.approx(0, abs=1e-15)
+    for value in (np.inf, np.nan):
+        x[5] = value
+        assert np.isnan(float(var(x)))
+    one = cupy.full(1, 5, dtype)
+    assert float(var(one)) == 0
+    assert np.isnan(float(kerneltk.fuse(lambda x: x.var(ddof=1))(one)))
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "shape"),
+    [
+        (softmax(1), "f4", (300, 65536)),
+        (softmax(0), "f4", (5, 200_000)),
+        (softmax(0), "f8", (1000, 4096)),
+        (softmax(1), "f2", (600, 3, 4096)),
+        (lambda x: x.var(), "f4", (1 << 22,)),
+        (lambda x: x.var(0), "f8", (1 << 12, 1 << 12)),
+    ],
+)
+def test_kernels_compile(function: Function, dtype: str, shape: tuple[int, ...]) -> None:
+    specs = [ArraySpec.make(dtype, shape)]
+    (unit,) = translation_units(function, "rows", specs, (), "cuda", 8)
+    compiler, target = compiler_for(unit, "sm_90")
+    assert len(compiler.compile(unit, target).code) > 1000

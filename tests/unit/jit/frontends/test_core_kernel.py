@@ -1,0 +1,77 @@
+"""Calls of functions of small arrays: plans of repeated calls, and launches on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import vectorize
+from tests.unit.dry_gpu import DryGpu, gpu  # noqa: F401 (a fixture)
+
+X = np.arange(12.0).reshape(4, 3)
+
+
+def total(x: Any, scale: Any) -> Any:
+    found = 0.0
+    for value in x:
+        found += scale * value
+    return found
+
+
+@pytest.fixture
+def sums() -> Any:
+    return vectorize(total, signature="(n),()->()")
+
+
+def kernel_of(vectorized: Any) -> Any:
+    (kernel,) = vectorized._cores.values()
+    return kernel
+
+
+def test_plans_are_of_shapes_and_strides(sums: Any) -> None:
+    scale = np.ones(4)
+    for x in (X, X[::-1], X[:2], X[:, ::2], X.astype("f4")):
+        for _ in range(2):
+            np.testing.assert_array_equal(sums(x, scale[: len(x)]), x.sum(-1))
+    # The first call of all finds which kernel repeated calls go to.
+    assert len(kernel_of(sums)._plans) == 5
+    np.testing.assert_array_equal(sums(X, 2.0), 2 * X.sum(-1))  # of numbers there is none
+    assert len(kernel_of(sums)._plans) == 5
+
+
+def test_addresses_are_asked_each_time(sums: Any) -> None:
+    odd = np.zeros(X.nbytes + 8, np.uint8)[1 : 1 + X.nbytes].view(np.float64).reshape(X.shape)
+    odd[...] = X
+    for x in (X, X, odd, odd, X):
+        np.testing.assert_array_equal(sums(x, np.ones(4)), X.sum(-1))
+
+
+def test_cores_without_elements(sums: Any) -> None:
+    for _ in range(2):
+        assert sums(X[:, :0], np.ones(4)).tolist() == [0, 0, 0, 0]
+        assert sums(X[:0], np.ones(1)).shape == (0,)
+
+
+def test_launches_on_a_gpu(gpu: DryGpu) -> None:  # noqa: F811
+    def matvec(a: Any, x: Any, y: Any) -> None:
+        for i in range(a.shape[0]):
+            y[i] = 0
+            for j in range(a.shape[1]):
+                y[i] += a[i, j] * x[j]
+
+    f = vectorize(matvec, signature="(m,n),(n)->(m)")
+    a, x = gpu.array(6, 4, 3), gpu.array(3)
+    for _ in range(3):
+        gpu.launches.clear()
+        y = f(a, x)
+        assert len(gpu.launches) == 1
+        assert type(y) is type(a)
+        assert (y.shape, y.dtype) == ((6, 4), np.float32)
+    whole = f(a, gpu.array(6, 3), out=gpu.array(6, 4))
+    assert whole.shape == (6, 4)
+    elements = vectorize(lambda x, y: x + y)
+    for _ in range(2):
+        assert elements(a, 1).dtype == np.float64
+        assert elements(a, a).shape == (6, 4, 3)

@@ -1,0 +1,55 @@
+"""Signatures of functions of small arrays."""
+
+from __future__ import annotations
+
+import pytest
+
+from kerneltk.errors import ArgumentValueError, SignatureError
+from kerneltk.jit.frontends.core_signature import parse_core_signature
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "outputs"),
+    [
+        ("()->()", [()], [()]),
+        ("(n)->()", [("n",)], [()]),
+        ("(m,n),(n)->(m)", [("m", "n"), ("n",)], [("m",)]),
+        (" ( m , 3 ) , ( ) -> ( ) , (3,m) ", [("m", 3), ()], [(), (3, "m")]),
+        ("(ä1)->(ä1)", [("ä1",)], [("ä1",)]),
+    ],
+)
+def test_what_is_read(text: str, inputs: list[object], outputs: list[object]) -> None:
+    found = parse_core_signature(text)
+    assert list(found.inputs) == inputs
+    assert list(found.outputs) == outputs
+    assert " " not in found.text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "->", "(n)", "(n)->", "->()", "(n)->()->()", "(n),->()", "(n)(m)->()", "n->()",
+             "((n))->()", "(n->()", "(-1)->()", "(n m)->()", "(n)->(),", "(1n)->()", "(²)->()"]
+)  # fmt: skip
+def test_what_is_none(text: str) -> None:
+    with pytest.raises(SignatureError, match="no signature"):
+        parse_core_signature(text)
+
+
+def test_extents_and_the_loop() -> None:
+    signature = parse_core_signature("(m,n),(n),()->(m)")
+    shapes = [(7, 1, 3, 4), (5, 4), ()]
+    assert signature.resolve("f", "abc", shapes) == ({"m": 3, "n": 4}, (7, 5))
+    assert signature.resolve("f", "abc", [(0, 3, 0), (0,), (1,)]) == ({"m": 3, "n": 0}, (0,))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "what"),
+    [
+        ([(4,), (4,), ()], "has 1 dimension, and"),
+        ([(3, 4), (5,), ()], "has 4 elements in the argument for 'a' of 'f', and 5"),
+        ([(3, 1), (4,), ()], "has 1 elements"),  # cores are not broadcast
+        ([(2, 3, 4), (3, 4), ()], r"cannot be broadcast.*\(2,\), \(3,\), \(\)"),
+    ],
+)
+def test_shapes_that_do_not_go_together(shapes: list[tuple[int, ...]], what: str) -> None:
+    with pytest.raises(ArgumentValueError, match=what):
+        parse_core_signature("(m,n),(n),()->(m)").resolve("f", "abc", shapes)
