@@ -34,7 +34,11 @@ T = TypeVar("T")
 _NVRTC_NAMES = "__nv_name_map"
 _MOST_TRIES = 4  # of a compilation that leaves out more and more names
 
-_MISSING = {"launch from a kernel": "launches from kernels", "cluster": "clusters"}
+_MISSING = {
+    "launch from a kernel": "launches from kernels",
+    "cluster": "clusters",
+    "inline PTX": "inline PTX but in statements of string literals",
+}
 
 _programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
 

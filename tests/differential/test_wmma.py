@@ -16,12 +16,10 @@ from .raw_support import KERNELS
 
 CASES = {
     "half": ("half, half, float", (16, 16, 16)),
-    "half-wide": ("half, half, float", (8, 32, 16)),
     "half-sums": ("half, half, half", (32, 8, 16)),
-    "bfloat16": ("__nv_bfloat16, __nv_bfloat16, float", (16, 16, 16)),
+    "bfloat16": ("__nv_bfloat16, __nv_bfloat16, float", (8, 32, 16)),
     "tf32": ("nvcuda::wmma::precision::tf32, float, float", (16, 16, 8)),
     "int8": ("signed char, signed char, int", (16, 16, 16)),
-    "double": ("double, double, double", (8, 8, 4)),
 }
 
 

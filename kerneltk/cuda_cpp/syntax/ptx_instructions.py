@@ -667,10 +667,15 @@ def _async_copy(of: Instruction) -> str:
     if of.has("commit_group", "wait_group", "wait_all"):
         return "(void)0;"
     of.only("async")
+    if of.has("L2::cache_hint"):
+        raise of.refuse()
     to, start, size, *rest = of.operands
     if len(rest) > 1 or size.kind != "immediate":
         raise of.refuse()
-    filled = rest[0].read("u32") if rest and rest[0].kind != "name" else size.read("u32")
+    # How much of it there is: a number, or a predicate where there is none.
+    filled = (
+        rest[0].code if rest and rest[0].kind == "register" else (rest or [size])[0].read("u32")
+    )
     return (
         f"kerneltk::ptx::copy({to.address('char', True)}, {start.address('const char', False)}, "
         f"{size.read('u32')}, {filled});"

@@ -149,8 +149,10 @@ template <class T>
 __forceinline__ void strong_store(T* to, T value) {
     __atomic_store(to, &value, __ATOMIC_RELEASE);
 }
-// What is not copied of `size` is set to zero.
-inline void copy(char* to, const char* from, unsigned int size, unsigned int copied) {
+// What is not copied of `size` is set to zero. A predicate says whether nothing is.
+template <class Register>
+inline void copy(char* to, const char* from, unsigned int size, Register filled) {
+    unsigned int copied = __is_same(Register, bool) ? (filled ? 0u : size) : as<unsigned int>(filled);
     if (copied > size) copied = size;
     if (copied != 0) __builtin_memcpy(to, from, copied);
     __builtin_memset(to + copied, 0, size - copied);
