@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 LOW, ALL = 2**32 - 1, 2**64 - 1
@@ -233,6 +234,9 @@ ROWS = (
          _quiet(lambda a: np.float32(np.float16(a) * np.float16(a)))),
     _row("{ .reg .b32 t; cvt.rn.f16x2.f32 t, %1, %2; add.f16x2 t, t, t; mov.b32 %0, t; }", "rff",
          lambda a, b: _pair(f32(a), f32(b))),
+    _row("{ .reg .b16 t; .reg .b32 u; cvt.rn.satfinite.e4m3x2.f32 t, %1, %2; "
+         "cvt.rn.f16x2.e4m3x2 u, t; mov.b32 %0, u; }", "rff",
+         lambda a, b: _bytes(f32(a), f32(b))),
     _row("cvt.rna.tf32.f32 %0, %1; and.b32 %0, %0, 0xffffe000;", "rf",
          lambda a: None if np.isnan(f32(a)) else
          (a + 0x1000 & ~0x1FFF) if a & 0x7F800000 != 0x7F800000 else a),
@@ -245,6 +249,14 @@ def _pair(high: np.float32, low: np.float32) -> int | None:
     with np.errstate(all="ignore"):
         first, second = np.float16(low) * 2, np.float16(high) * 2
     return int(np.float16(first).view("u2")) | int(np.float16(second).view("u2")) << 16
+
+
+def _bytes(high: np.float32, low: np.float32) -> int | None:
+    """What a pair of e4m3 makes of two numbers, as float16."""
+    if np.isnan(high) or np.isnan(low):
+        return None
+    pair = np.clip(np.array([low, high]), -448, 448).astype(ml_dtypes.float8_e4m3fn).astype("f2")
+    return int(pair.view("u4")[0])
 
 
 def source() -> str:

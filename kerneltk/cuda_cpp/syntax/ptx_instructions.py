@@ -521,8 +521,33 @@ def _address_space(of: Instruction) -> str:
     return d.write(a.read(of.kind))
 
 
+_BYTES = {"e4m3x2": "__NV_E4M3", "e5m2x2": "__NV_E5M2"}  # pairs of 8-bit floats
+
+
+def _convert_bytes(of: Instruction) -> str:
+    """``cvt`` to a pair of 8-bit floats, which saturate, and from one."""
+    of.only("rn", "satfinite", *_BYTES)
+    kind = next(_BYTES[word] for word in of.modifiers if word in _BYTES)
+    if of.modifiers[-1] in _BYTES:
+        d, a = of.take(2)
+        if of.kinds != ["f16x2"] or of.has("satfinite"):
+            raise of.refuse()
+        return d.write(f"__nv_cvt_fp8x2_to_halfraw2({a.read('b16')}, {kind})")
+    if not of.has("satfinite") or of.kind not in ("f32", "f16x2"):
+        raise of.refuse()
+    if of.kind == "f16x2":
+        d, a = of.take(2)
+        value = f"static_cast<__half2_raw>({a.read('f16x2')})"
+        return d.write(f"__nv_cvt_halfraw2_to_fp8x2({value}, __NV_SATFINITE, {kind})")
+    d, a, b = of.take(3)
+    value = f"float2{{{b.read('f32')}, {a.read('f32')}}}"
+    return d.write(f"__nv_cvt_float2_to_fp8x2({value}, __NV_SATFINITE, {kind})")
+
+
 def _convert(of: Instruction) -> str:
     """``cvt``."""
+    if of.has(*_BYTES):
+        return _convert_bytes(of)
     integral = {"rni": "rn", "rzi": "rz", "rmi": "rd", "rpi": "ru"}
     of.only(*_ROUNDINGS, *integral, "ftz", "sat", "relu", "rna", "tf32", "satfinite")
     if of.has("tf32"):
@@ -906,6 +931,8 @@ def call_of(of: Instruction) -> Call:
     except (ValueError, IndexError, StopIteration, KeyError):  # other operands than it takes
         raise of.refuse() from None
     headers = {_functions(kind) for kind in of.kinds} - {""}
+    if of.has(*_BYTES):
+        headers.add("host_ptx_bytes.hpp")
     if of.opcode in _MATRICES:
         headers.add("host_ptx_matrix.hpp")
     return Call(code, headers)

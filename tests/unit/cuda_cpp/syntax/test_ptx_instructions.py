@@ -74,7 +74,7 @@ def test_floats_are_given_by_their_bits_or_in_decimals() -> None:
         ("ld.global.u32", "dx"),  # of no address
         ("tex.2d.v4.f32.s32", "dxy"),
         ("wgmma.commit_group.sync.aligned", ""),
-        ("cvt.rn.satfinite.e4m3x2.f32", "dxy"),
+        ("cvt.rn.satfinite.relu.e4m3x2.f32", "dxy"),
         ("barrier.cluster.arrive", ""),
     ],
 )
