@@ -1,4 +1,4 @@
-"""Fused functions against CuPy's fuse, torch.compile and numexpr: bandwidth, and what a call costs.
+"""Fused functions against CuPy's fuse, torch.compile, numexpr, numba and JAX: bandwidth, and calls.
 
 ``python benchmarks/fusion.py --backend cuda --output DIR`` (or ``--backend host``) prints tables,
 and writes them as text and JSON.
@@ -41,8 +41,27 @@ def _of_module(function: Any, module: Any) -> Any:
     )
 
 
-def _entrants(work: Program, arrays: list[Any], torch: Any, other: Any) -> dict[str, Any]:
-    """What is raced: each builds its call. `other` is CuPy, or numexpr."""
+def _by_jax(jax: Any, function: Callable[..., Any], arrays: Sequence[Any]) -> Callable[[], Any]:
+    """A call of a program, compiled by JAX, whose functions stand for NumPy's in it."""
+    compiled = jax.jit(_of_module(function, jax.numpy))
+    device = jax.devices("cpu")[0]
+    given = [jax.device_put(array, device) for array in arrays]
+    return lambda: jax.block_until_ready(compiled(*given))
+
+
+def _by_numba(numba: Any, function: Callable[..., Any], arrays: Sequence[Any]) -> Callable[[], Any]:
+    """A call of a program, compiled by numba for all cores; it lacks reductions along axes."""
+    compiled = numba.njit(parallel=True)(function)
+    compiled(*arrays)
+    return lambda: compiled(*arrays)
+
+
+def _entrants(
+    work: Program, arrays: list[Any], torch: Any, other: Any, more: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is raced: each builds its call. `other` is CuPy, or numexpr; `more` are modules that
+    take part on the host alone.
+    """
     tensors = [torch.from_dlpack(array) for array in arrays] if torch is not None else []
     fused = kerneltk.fuse(work.function)
     found: dict[str, Any] = {"kerneltk": lambda: lambda: fused(*arrays)}
@@ -56,6 +75,10 @@ def _entrants(work: Program, arrays: list[Any], torch: Any, other: Any) -> dict[
     elif other is not None and work.numexpr:
         names = dict(zip("xy", arrays, strict=False))
         found["numexpr"] = lambda: lambda: other.evaluate(work.numexpr, names)
+    if "numba" in more:
+        found["numba"] = partial(_by_numba, more["numba"], work.function, arrays)
+    if "jax" in more:
+        found["JAX"] = partial(_by_jax, more["jax"], work.function, arrays)
     return found
 
 
@@ -67,8 +90,10 @@ def _bandwidth(
     peers: tuple[Any, Any],
     shapes: Mapping[tuple[int, int], Sequence[Program]],
     slow: tuple[Clock, float] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
-    names = ("kerneltk", "torch.compile", "cupy.fuse" if hasattr(peers[1], "fuse") else "numexpr")
+    names = ["kerneltk", "torch.compile", "cupy.fuse" if hasattr(peers[1], "fuse") else "numexpr"]
+    names += [{"jax": "JAX"}.get(name, name) for name in more or {}]
     for shape, programs in shapes.items():
         table = report.table(
             f"Arrays {shape} float32: fraction of a copy's bandwidth, by the bytes that must move",
@@ -80,7 +105,7 @@ def _bandwidth(
         size = arrays[0].nbytes
         for work in programs:
             given = arrays[: work.inputs] + ([arrays[0][0]] if work.row else [])
-            entrants = _entrants(work, given, *peers)
+            entrants = _entrants(work, given, *peers, more or {})
             entrants["copy"] = partial(copy, arrays[0])
             results = race(entrants, clock, 7, slow=slow)
             shown = kerneltk.fuse(work.function).explain(*given)
@@ -156,7 +181,9 @@ def main() -> None:
             return lambda: np.copyto(sink, array)
 
         shapes = dict.fromkeys(((10_000, 1000), (2500, 4000)), ON_HOST)
-        _bandwidth(report, make, copy, host_clock(), (torch, peers.get("numexpr")), shapes)
+        more = {name: module for name in ("numba", "jax") if (module := peers.get(name))}
+        numexpr = peers.get("numexpr")
+        _bandwidth(report, make, copy, host_clock(), (torch, numexpr), shapes, more=more)
     _calls(report, make)
     report.notes += peers.notes()
     report.save(arguments.output)

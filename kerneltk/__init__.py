@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kerneltk import jit
+    from kerneltk import jit, textures
     from kerneltk.backends.disassembly import disassemble
     from kerneltk.core.arrays import ArraySpec
     from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
     from kerneltk.reduction import ReductionKernel
+    from kerneltk.textures import surface, texture
 
 __version__ = "0.1.0"
 
@@ -68,6 +69,9 @@ __all__ = [
     "jax_op",
     "jit",
     "load",
+    "surface",
+    "texture",
+    "textures",
     "torch_op",
     "vectorize",
 ]
@@ -89,6 +93,8 @@ _HOMES = {
     "graph": "graphs",
     "jax_op": "operators.jax_op",
     "load": "raw",
+    "surface": "textures",
+    "texture": "textures",
     "torch_op": "operators.torch_op",
     "vectorize": "jit.frontends.vectorize",
 }
@@ -97,8 +103,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'kerneltk' has no attribute '{name}'")
-    if name == "jit":
-        return import_module("kerneltk.jit")
+    if name in ("jit", "textures"):
+        return import_module(f"kerneltk.{name}")
     value = getattr(import_module(f"kerneltk.{_HOMES.get(name, 'errors')}"), name)
     globals()[name] = value
     return value

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from kerneltk.core.artifacts import BackendName, ObjectCode, Target, Translation
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
+from kerneltk.interop.texture_objects import What
 
 
 def record_bytes(record: np.void) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -457,6 +459,14 @@ class Backend(Compiler, Protocol):
 
     def check_address(self, address: int) -> str:
         """Return why a kernel cannot use an address, or an empty string."""
+
+    def texture_classes(self) -> ModuleType:
+        """Return the module with the classes of its texture and surface objects, named as those of
+        ``cupy.cuda.texture``.
+        """
+
+    def is_live(self, handle: int, what: What) -> bool:
+        """Return whether there may be a texture or a surface object of that handle."""
 
     def variable_array(
         self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object

@@ -321,6 +321,11 @@ class Adoption:
                 self._checks.append(partial(_check_write, value, partial(name_of, key)))
 
     @property
+    def locked(self) -> set[Any]:
+        """The keys of arrays that must not be written to."""
+        return {key for key, _, imported in self._imports if imported.lock is not None}
+
+    @property
     def streams(self) -> set[int]:
         """The handles of the streams on which the arrays' work is queued."""
         return {home.stream for home in self._homes}

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
+from kerneltk.core.lexer import uses_textures
 
 _HEADER_ORDER = (
     "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
     "complex_circular.hpp", "array_view.hpp", "divide.hpp",
     "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
+    "host_textures.hpp",
 )  # fmt: skip
 _HALF_NAMES = re.compile(
     r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z"
@@ -86,6 +88,8 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
             wanted.add(header)
     if not specialization.backend.emulates_cuda and any(n.startswith("atomic") for n in names):
         wanted.add("atomics.hpp")
+    if specialization.backend.emulates_cuda and uses_textures(names):
+        wanted.add("host_textures.hpp")
     if "complex.hpp" in wanted:
         wanted.update(header for header, own in _COMPLEX_NAMES if opaque or own & names)
     ranks = {header: rank for rank, header in enumerate(_HEADER_ORDER)}

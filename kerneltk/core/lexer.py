@@ -19,6 +19,10 @@ _THREAD_NAMES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "warp
 _THREAD_PREFIXES = (
     "atomic", "__shfl", "__ballot", "__sync", "__any_", "__all_", "__match", "__reduce",
 )  # fmt: skip
+_TEXTURE_NAME = re.compile(
+    r"(tex|surf)(1D|2D|3D|Cubemap)|cuda((Texture|Surface|TextureType|SurfaceType)|"
+    r"(Address|Filter|Read|Boundary)Mode)"
+)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
@@ -167,11 +171,17 @@ def is_library_header(name: str) -> bool:
     )
 
 
+def uses_textures(names: Iterable[str]) -> bool:
+    """Return whether names are of CUDA's textures and surfaces: functions, types and constants."""
+    return any(map(_TEXTURE_NAME.match, names))
+
+
 def may_trap(lexed: Lexed) -> bool:
     """Return whether a body may divide integers, or call what ends a kernel."""
     return (
         not {"/", "%"}.isdisjoint(lexed.plain)
         or not _TRAPPING.isdisjoint(lexed.names)
+        or uses_textures(lexed.names)
         or any(name.startswith("__builtin") for name in lexed.names)
     )
 

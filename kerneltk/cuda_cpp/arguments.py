@@ -18,15 +18,16 @@ from kerneltk.cuda_cpp.by_value import (
     INTEGER_FORMATS,
     Conversion,
     by_value,
-    handle_of,
     is_handle,
     is_packed,
     mismatch,
     number_error,
+    object_handle,
     place_message,
 )
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
+from kerneltk.interop.texture_objects import handle_of
 from kerneltk.launch.launcher_spec import Guard, MultipleOf
 from kerneltk.object_code.reflection import ParameterType, dtype_of_number
 
@@ -244,6 +245,9 @@ def passing_of(
     if is_packed(kind) and backend.capabilities.in_host_memory:
         raise mismatch(signature, parameter, kind, "it describes an array on a GPU.")
     is_array = issubclass(kind, backend.array_type)
+    handle = object_handle(signature, parameter, kind, backend, checks)
+    if handle is not None:
+        return Passing("Q", handle)
     if wanted is not None and wanted.kind != "pointer":
         return Passing(*by_value(signature, parameter, kind))
     if is_array:

@@ -1,4 +1,5 @@
-"""Numbers, vectors and structs that are passed by value: which are taken, and their bytes.
+"""Numbers, vectors, structs and handles of textures, which are passed by value: which are taken,
+and their bytes.
 
 A number arrives as it was given or is refused: nothing wraps, is cut off or becomes infinite.
 """
@@ -8,14 +9,24 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import re
 import struct
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from kerneltk.backends.base import Backend
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
-from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, Snippet, render_message
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ScalarOverflowError,
+    Snippet,
+    render_message,
+)
+from kerneltk.interop.texture_objects import What, class_of, handle_of
 from kerneltk.object_code.reflection import ParameterType
 
 Conversion = Callable[[Any], tuple[Any, ...]]
@@ -63,13 +74,74 @@ def is_packed(kind: type) -> bool:
 
 
 def is_handle(kind: type) -> bool:
-    """Return whether ``ptr`` is the value itself: of memory pointers, textures and surfaces."""
+    """Return whether ``ptr`` is the value itself: of memory pointers."""
     return hasattr(kind, "ptr") and not is_packed(kind)
 
 
-def handle_of(value: Any) -> tuple[int]:
-    """Return the value of an object whose type is a handle's."""
-    return (int(value.ptr),)
+_OBJECT_TYPES = re.compile(r"\b(?:cuda|CU)_?(?:(tex)(?:ture)?|(surf)(?:ace)?)Object(?:_t)?\b", re.I)
+
+
+def object_handle(
+    signature: KernelSignature,
+    parameter: RawParameter,
+    kind: type,
+    backend: Backend,
+    checks: bool,
+) -> Conversion | None:
+    """Return how arguments of a type become the handle of a texture or a surface; None where
+    neither the parameter nor the type is one's. Raises ArgumentTypeError where they do not go
+    together.
+
+    A number may be a handle, as in CUDA; `checks` is whether it is looked for.
+    """
+    found, wanted = class_of(kind), parameter.type
+    declared = _OBJECT_TYPES.search(parameter.declared)
+    is_number = wanted is None or wanted.kind in ("int", "uint")
+    asked: What | None = None
+    if declared is not None and is_number and parameter.size == 8:
+        asked = "texture" if declared[1] else "surface"
+    if found is None:
+        if asked is None:
+            return None
+        if issubclass(kind, int | np.integer) and not issubclass(kind, bool):
+            return _Handle(signature, parameter, asked, backend) if checks else None
+        hint = f"pass the object that 'kerneltk.{asked}(x)' makes."
+        raise mismatch(signature, parameter, kind, hint)
+    if not is_number or parameter.size != 8:
+        raise mismatch(signature, parameter, kind)
+    if asked not in (None, found.what):
+        raise mismatch(signature, parameter, kind, f"pass a {asked} object.")
+    if found.backend != backend.name:
+        place = capabilities_of(found.backend).location
+        sentence = (
+            f"The {found.what} for parameter {parameter.shown} of kernel '{signature.kernel}' is "
+            "in "
+            f"{place}, and the kernel runs on arrays in {backend.capabilities.location}."
+        )
+        hint = f"make the {found.what} of an array that is there, too."
+        raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
+    return handle_of
+
+
+class _Handle:
+    """Takes a number for the handle of an object that there is."""
+
+    def __init__(
+        self, signature: KernelSignature, parameter: RawParameter, what: What, backend: Backend
+    ) -> None:
+        self._signature, self._parameter = signature, parameter
+        self._what, self._backend = what, backend
+
+    def __call__(self, value: Any) -> tuple[int]:
+        handle = int(value)
+        if 0 <= handle < 1 << 64 and self._backend.is_live(handle, self._what):
+            return (handle,)
+        sentence = (
+            f"Parameter {self._parameter.shown} of kernel '{self._signature.kernel}' is a "
+            f"{self._what} object, and there is none with the handle {handle}."
+        )
+        hint = "pass the object itself: its handle is good as long as there is the object."
+        raise ArgumentValueError(place_message(self._signature, self._parameter, sentence, hint))
 
 
 def by_value(

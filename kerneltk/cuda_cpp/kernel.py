@@ -20,12 +20,14 @@ from kerneltk.cuda_cpp.launcher import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
 from kerneltk.errors import ArgumentTypeError, Snippet
+from kerneltk.interop.texture_objects import class_of
 from kerneltk.launch.launch_config import as_extents
 from kerneltk.launch.recording import recording_backend
 
 
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "strides") and value.ndim > 0
+def _tells_backend(value: Any) -> bool:
+    """Return whether a value's type decides where a kernel runs."""
+    return (hasattr(value, "strides") and value.ndim > 0) or class_of(type(value)) is not None
 
 
 def _is_plain(value: Any) -> bool:
@@ -184,7 +186,7 @@ class KernelDispatcher:
             run = make_launcher(loaded, values, mode, checks, mistyped)
             self._launchers[key] = run
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
-        if backend or not chosen.capabilities.is_fallback or any(map(_is_array, values)):
+        if backend or not chosen.capabilities.is_fallback or any(map(_tells_backend, values)):
             if slot == _NO_WORDS:
                 self.recent = run
             elif slot is not None and len(self._variants) < _MOST_VARIANTS:
@@ -215,14 +217,21 @@ class KernelDispatcher:
         """
         values: list[Any] = []
         owners: dict[int, Backend] = {}
+        objects: BackendName | None = None
         adoption = foreign_arrays.Adoption()
         for index, argument in enumerate(args):
+            if (found := class_of(type(argument))) is not None:
+                objects = objects or found.backend
+                values.append(argument)
+                continue
             own, value = adoption.take(argument, index, self._declared_name)
             is_scalar = isinstance(argument, np.ndarray) and argument.ndim == 0
             if own is not None and not is_scalar:
                 owners[index] = own
             values.append(value)
-        chosen = self._backend_of(owners)
+        # That textures are where the arrays are is seen when they are passed.
+        by_value = objects is not None and all(map(self._is_by_value, owners))
+        chosen = foreign_arrays.backend_named(objects) if by_value else self._backend_of(owners)
         if chosen is None:
             chosen = foreign_arrays.backend_named(wanted)
         elif wanted not in (None, chosen.name):
@@ -237,6 +246,11 @@ class KernelDispatcher:
         declared = self._program.declared_parameters(self.name)[index : index + 1]
         return (declared[0].name, declared[0].snippet) if declared else (f"#{index + 1}", None)
 
+    def _is_by_value(self, index: int) -> bool:
+        """Return whether the source shows that a parameter is neither a pointer nor an array."""
+        declared = self._program.declared_parameters(self.name)[index : index + 1]
+        return bool(declared) and not set("*&[") & set(declared[0].declared)
+
     def _backend_of(self, owners: dict[int, Backend]) -> Backend | None:
         """Return the backend of the arrays among the arguments, by their indices in the call.
 
@@ -248,8 +262,8 @@ class KernelDispatcher:
         declared = self._program.declared_parameters(self.name)
         device = next(k for k, own in owners.items() if not own.capabilities.is_fallback)
         for index, own in owners.items():
-            is_value = index < len(declared) and not set("*&[") & set(declared[index].declared)
-            if own is not owners[device] and not (own.capabilities.is_fallback and is_value):
+            is_value = own.capabilities.is_fallback and self._is_by_value(index)
+            if own is not owners[device] and not is_value:
                 pair = sorted((index, device))
                 shown = [declared[k].shown if k < len(declared) else f"#{k + 1}" for k in pair]
                 first, second = zip(shown, map(owners.__getitem__, pair), strict=True)

@@ -20,6 +20,7 @@ from kerneltk.cache.fingerprint import named_in_options
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
+from kerneltk.core.lexer import uses_textures
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
@@ -48,6 +49,7 @@ _LINKER_NAMES = re.compile(
     r"(?<!\w)(?:_init|_fini|_start|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_PROCEDURE_LINKAGE_TABLE_"
     r"|__tls_get_addr|__gmon_start__|_ITM_(?:de)?registerTMCloneTable|__cxa_finalize)(?!\w)"
 )
+_WORD = re.compile(r"\b(?:tex|surf|cuda)[A-Z0-9]\w*")  # of which some are names of textures
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
@@ -341,6 +343,9 @@ class RawSource:
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
         head += [f"#include <kerneltk/{name}>" for name in self._without_ptx[1]]
+        texts = [*(one.code for one in (self, *self.included)), *options]
+        if uses_textures(name for text in texts for name in _WORD.findall(text)):
+            head.append("#include <kerneltk/host_textures.hpp>")
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [source.code for source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}

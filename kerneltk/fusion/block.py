@@ -89,7 +89,7 @@ class Block:
         shape = tuple(
             Symbol(("extent", number, axis), int(extent)) for axis, extent in enumerate(own.shape)
         )
-        return self._trace.add_source(ArraySource(own.dtype, shape, f"array {number + 1}"))
+        return self._trace.add_source(ArraySource(own.dtype, shape, f"array {number + 1}"), own)
 
     def note(self, array: LazyArray) -> None:
         """Remember a lazy array for as long as somebody else does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,15 +19,17 @@ from kerneltk.errors import (
     SignatureError,
     UnsupportedError,
 )
+from kerneltk.launch.called import Called, common_calls
 
 # A call loads what traces the function: decorating it takes none of that.
 
-_PLAIN = (bool, int, float, complex)
+_NUMBERS = (int, float, complex)  # of which each call has others; anything else is constant
 _MOST_PROGRAMS = 256  # for arguments of the same kinds: values decide between them
 _MOST_SHAPES = 4096  # that one function remembers; past that it forgets them all
 
 
-class Fused:
+@common_calls("shortcut")
+class Fused(Called):
     """A function of NumPy or CuPy expressions that runs as few kernels.
 
     Made by :func:`fuse`. It is traced once for each combination of the arguments' kinds (dtypes,
@@ -49,6 +52,7 @@ class Fused:
         self._by_shape: dict[Any, Callable[..., Any]] = {}
         self._unfused: dict[Any, str] = {}
         self._shortcut: Callable[..., Any] = self._first
+        self._is_raw: tuple[bool, ...] = ()  # one for each argument that the shortcut takes
 
     def __repr__(self) -> str:
         return f"<Fused {self.name}>"
@@ -92,8 +96,8 @@ class Fused:
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make the launches of a call part of the graph that this thread records."""
         values = (*args, *kwargs.values())
-        if _is_traced(values):
-            return self._function(*args, **kwargs)
+        if _traced_value(values) is not None:
+            return self._call(args, kwargs)
         for value in values:
             _check_meaning(value, self.name)
         owners = [foreign_arrays.backend_of(value) for value in values]
@@ -127,8 +131,11 @@ class Fused:
                     f"An argument of '{self.name}' is a {type(value).__name__} of arrays.\n"
                     "  Hint: pass the arrays one by one."
                 )
-        if _is_traced(values):  # within another fused function
-            return self._function(*args, **kwargs)
+        lazy = _traced_value(values)
+        if lazy is not None:  # within another fused function, or a block
+            rebuilt = lazy.trace.rebuilt
+            function = self._function if rebuilt is None else rebuilt(self._function)
+            return function(*args, **kwargs)
         adoption = foreign_arrays.Adoption()
         taken = [adoption.take(value, k) for k, value in enumerate(values)]
         own = tuple(value for _, value in taken)
@@ -146,6 +153,10 @@ class Fused:
             written = {program.argument(array) for array in program.written}
             adoption.check_writes(
                 lambda key: key in written, lambda key: (f"argument {key + 1}", None)
+            )
+        elif adoption.locked:
+            own = tuple(
+                _read_only(value) if k in adoption.locked else value for k, value in enumerate(own)
             )
         with adoption.launching(None) as handle:
             if handle is None:
@@ -211,12 +222,12 @@ class Fused:
 
         made = make_shortcut(program, args, backend, self._first)
         if made is not None:
-            self._shortcut = made
+            self._shortcut, self._is_raw = made, (False,) * len(args)
         key = _shape_key(args)
         if key is not None:
             if len(self._by_shape) >= _MOST_SHAPES:
                 self._by_shape.clear()
-            self._by_shape[key] = self._watching(run, program) if program.trace.watched else run
+            self._by_shape[key] = self._watching(run, program) if program.trace.outside else run
 
     def _watching(self, run: Callable[..., Any], program: Any) -> Callable[..., Any]:
         """What runs a program while the globals are those that were traced."""
@@ -227,6 +238,11 @@ class Fused:
             return self._call(args, {})
 
         return checked
+
+    def clear_cache(self) -> None:
+        """Forget all traces: the next calls trace the function again."""
+        self._programs, self._by_shape, self._unfused = {}, {}, {}
+        self._shortcut, self._is_raw = self._first, ()
 
     # -- what was made -------------------------------------------------------------------------
 
@@ -322,21 +338,12 @@ def _kind(value: Any) -> Any:
     """The part of a key that an argument decides."""
     dtype = getattr(value, "dtype", None)
     if dtype is not None and hasattr(value, "strides") and not isinstance(value, np.generic):
-        return type(value), dtype, len(value.shape)
-    if isinstance(value, (*_PLAIN, np.generic)):
+        return type(value), dtype, len(value.shape), _layout_of(value)
+    if type(value) in _NUMBERS or isinstance(value, np.generic):
         return type(value)
-    return _constant_kind(value)
+    from kerneltk.fusion.trace.outside import constant_kind
 
-
-def _constant_kind(value: Any) -> Any:
-    """What a constant is known by. ``(1,) == (1.0,)``, and ``0.0 == -0.0``, but they are other
-    constants.
-    """
-    if isinstance(value, tuple):
-        return type(value), tuple(map(_constant_kind, value))
-    if isinstance(value, float | complex | np.inexact):
-        return type(value), repr(value)
-    return type(value), value
+    return constant_kind(value)
 
 
 def _shapes(own: Sequence[Any]) -> list[Any]:
@@ -345,18 +352,27 @@ def _shapes(own: Sequence[Any]) -> list[Any]:
     ]
 
 
+def _layout_of(array: Any) -> Any:
+    """The order of an array's axes, which results have, too; None for C order."""
+    if len(array.shape) < 2 or array.flags.c_contiguous:
+        return None
+    from kerneltk.fusion.trace.layout import layout_of
+
+    return layout_of(array)
+
+
 def _shape_key(args: Sequence[Any]) -> Any:
     """What decides the program of a call; None where it is looked for each time."""
     key: list[Any] = []
     for value in args:
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in _NUMBERS:
             key.append(kind)
             continue
-        try:
-            key.append((kind, value.dtype, value.shape))
-        except AttributeError:
-            if value is not None and kind is not str:
+        if hasattr(kind, "flags"):
+            key.append((kind, value.dtype, value.shape, _layout_of(value)))
+        else:
+            if value is not None and kind is not str and kind is not bool:
                 return None
             key.append((kind, value))
     return tuple(key)
@@ -379,11 +395,12 @@ def _check_meaning(value: Any, name: str) -> None:
         )
 
 
-def _is_traced(values: Sequence[Any]) -> bool:
-    import sys
-
+def _traced_value(values: Sequence[Any]) -> Any:
+    """One of some values that belongs to a trace; None if none does."""
     module = sys.modules.get("kerneltk.fusion.trace.lazy")
-    return module is not None and any(isinstance(value, module.Lazy) for value in values)
+    if module is None:
+        return None
+    return next((value for value in values if isinstance(value, module.Lazy)), None)
 
 
 def _has_arrays(value: Any) -> bool:
@@ -397,6 +414,15 @@ def _has_arrays(value: Any) -> bool:
 def _unfused(function: Callable[..., Any], keywords: Sequence[str], *own: Any) -> Any:
     first = len(own) - len(keywords)
     return function(*own[:first], **dict(zip(keywords, own[first:], strict=True)))
+
+
+def _read_only(value: Any) -> Any:
+    """A view that what runs unfused cannot write to; a GPU's arrays have none."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 def _check_writable(program: Any, own: Sequence[Any], backend: Backend) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.registry import backend_named, capabilities_of
-from kerneltk.core.arrays import c_strides
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.fusion.plan.body import Leaf, same_extents
 from kerneltk.fusion.plan.kernels import FusedReduction
@@ -17,6 +16,7 @@ from kerneltk.fusion.plan.planner import Step
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace.graph import Broadcast, Index, Transpose
+from kerneltk.fusion.trace.layout import dense_strides
 from kerneltk.fusion.trace.symbols import Environment, evaluated
 
 
@@ -47,6 +47,7 @@ class _Reader:
         shapes = [self._arrays[n].shape if n in self._arrays else () for n in range(
             len(trace.sources))]  # fmt: skip
         self._environment = Environment(own, shapes)
+        self._layouts = trace.layouts
 
     def _shape(self, symbols: Sequence[Any]) -> tuple[int, ...]:
         return tuple(evaluated(s.expression, self._environment) for s in symbols)
@@ -80,7 +81,9 @@ class _Reader:
             if step.axes is not None and not is_full:
                 shape = tuple(n for k, n in enumerate(loop) if k not in step.axes)
             if target.array not in self._arrays:
-                strides = c_strides(shape, node.dtype.itemsize)
+                reduced = step.axes or () if len(node.shape) != len(shape) else ()
+                order = self._layouts.order(node, reduced)
+                strides = dense_strides(shape, order, node.dtype.itemsize)
                 self._arrays[target.array] = _stand_in(node.dtype, shape, strides)
             outputs.append(self._viewed(self._arrays[target.array], target.steps))
         kernel = step.kernel

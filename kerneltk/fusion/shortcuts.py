@@ -7,8 +7,6 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.kernels import FusedElementwise
 from kerneltk.fusion.plan.planner import reachable
@@ -42,7 +40,11 @@ def make_shortcut(
             names[f"dtype{k}"] = value.dtype  # type: ignore[attr-defined]
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
             tests.append(f"a{k}.ndim == {value.ndim}")  # type: ignore[attr-defined]
-        elif isinstance(value, np.generic) or type(value) not in (bool, int, float, complex):
+            if value.ndim > 1:  # type: ignore[attr-defined]
+                tests.append(f"a{k}.flags.c_contiguous")  # as results, then
+        elif type(value) is bool:
+            tests.append(f"a{k} is {value}")
+        elif type(value) not in (int, float, complex):
             return None
     passed = [program.leaf(leaf) for leaf in step.leaves()]
     passed += [program.expression(s.expression) for s in step.operands.scalars.values()]
@@ -51,9 +53,15 @@ def make_shortcut(
     parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
     given = "".join(f"a{k}, " for k in range(len(args)))
     tests.append("not others")
-    if trace.watched:
-        tests.append("is_current()")
-        names["is_current"] = trace.is_current
+    if trace.outside:
+        plain = trace.outside.plain_globals
+        if plain is None:
+            tests.append("is_current()")
+            names["is_current"] = trace.is_current
+        else:
+            for k, (globals_, name, value) in enumerate(plain):
+                tests.append(f"globals{k}.get({name!r}) is value{k}")
+                names[f"globals{k}"], names[f"value{k}"] = globals_, value
     source = "\n".join(
         [
             f"def call({parameters}*others):",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
+import random as _random
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,15 +23,28 @@ from kerneltk.fusion.trace.functions import (
     call_function,
     filled,
     method_of,
+    no_scalar,
     shape_from,
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
-from kerneltk.fusion.trace.operations import assign, is_array
-from kerneltk.fusion.trace.state import ArraySource, Handlers, Trace, unsupported
+from kerneltk.fusion.trace.operations import as_array, assign
+from kerneltk.fusion.trace.outside import content_of, is_array, is_library, names_of
+from kerneltk.fusion.trace.state import (
+    ArraySource,
+    Handlers,
+    Trace,
+    refusals_are_final,
+    unsupported,
+)
 from kerneltk.fusion.trace.symbols import Symbol
 
 HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign)
 NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def is_traced_number(value: Any) -> bool:
+    """Whether an argument is a number that calls of one trace may have others of."""
+    return type(value) in (int, float, complex) or isinstance(value, np.generic)
 
 
 def traced(
@@ -45,6 +60,7 @@ def traced(
     another backend than that of the arrays, if `target` is given, with clusters of so many blocks.
     """
     trace = Trace(HANDLERS, array_type=backend.array_type)
+    rebuilding = _Rebuilding(trace)
     given: list[Any] = []
     arrays: dict[int, int] = {}
     for index, value in enumerate(args):
@@ -56,16 +72,18 @@ def traced(
                 for axis, extent in enumerate(value.shape)
             )
             source = ArraySource(value.dtype, shape, f"argument {index + 1}")
-            given.append(LazyArray(trace, trace.add_source(source)))
-        elif isinstance(value, NUMBERS):
+            given.append(LazyArray(trace, trace.add_source(source, value)))
+        elif is_traced_number(value):
             given.append(LazyNumber(trace, Symbol(("argument", index), value)))
         else:
-            given.append(value)
-            _watch_attributes(trace, value)
+            given.append(rebuilding.seen(value))
+            trace.outside.add_argument(index, value)
     first = len(given) - len(keywords)
     named = dict(zip(keywords, given[first:], strict=True))
-    rebuilding = _Rebuilding(trace)
-    result = rebuilding.function(function)(*given[:first], **named)
+    made = rebuilding.whole(function)
+    trace.outside.look()
+    with refusals_are_final():
+        result = made(*given[:first], **named)
     rebuilding.give_back()
     trace.finish()
     return finished(trace, name, result, arrays, len(args), backend, target, most_clusters)
@@ -145,15 +163,37 @@ class Namespace:
         found = getattr(self._module, name)
         return replacement(found, name, self._trace, self._module.__name__)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in ("_module", "_trace"):
+            raise unsupported("A fused function assigns no attributes of modules.")
+        object.__setattr__(self, name, value)
+
+
+def namespace(module: Any, trace: Trace) -> Namespace:
+    """A module as a trace sees it: the same object each time."""
+    known = trace.namespaces.get(module.__name__)
+    if known is None:
+        known = trace.namespaces[module.__name__] = Namespace(module, trace)
+    return known
+
 
 def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
     """What a traced function sees in place of an object of NumPy or CuPy."""
+    if module in _RANDOM:
+        return functools.partial(_seeded, found) if name in _SEEDED else _Random()
+    if isinstance(found, types.ModuleType) and found.__name__ in _RANDOM:
+        return namespace(found, trace)
+    if name in ("errstate", "seterr"):
+        return _checked_errstate
+    if name == "get_array_module":
+        own = sys.modules.get(trace.array_type.__module__.partition(".")[0], np)
+        return lambda *_: namespace(own, trace)
     if name in _CREATION:
         return lambda *args, **kwargs: _CREATION[name](trace, found, args, kwargs)
     if module.partition(".")[0] not in ("cupy", "cupyx") or isinstance(found, type):
         return found
     if isinstance(found, types.ModuleType):
-        return Namespace(found, trace)
+        return namespace(found, trace)
     if not callable(found):
         return found
     return _AsNumpys(found, name, module)
@@ -209,59 +249,103 @@ def _make_full(value: Any) -> Callable[..., Any]:
         if value is None:
             fill = given.pop(0) if given else options.pop("fill_value")
         dtype = given.pop(0) if given else options.pop("dtype", None)
-        options.pop("order", None)
+        order = options.pop("order", "C")
         if given or options:
             raise unsupported(f"These arguments of '{own.__name__}' are not fused.")
         if dtype is None and value is not None:
             dtype = np.float64
-        return filled(trace, shape_from(shape), fill, dtype)
+        made = filled(trace, shape_from(shape), fill, dtype)
+        trace.layouts.ask(made.node, order)
+        return made
+
+    return make
+
+
+def _make_array(copies: bool) -> Callable[..., Any]:
+    def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        value, *others = args
+        if not isinstance(value, Lazy):
+            return own(*args, **kwargs)
+        options = dict(kwargs)
+        dtype = others.pop(0) if others else options.pop("dtype", None)
+        copy = options.pop("copy", copies)
+        if others or options:
+            raise unsupported(f"These arguments of '{own.__name__}' are not fused.")
+        array = as_array(trace, value)
+        if isinstance(value, LazyNumber):
+            no_scalar(array)
+        return array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
 
     return make
 
 
 _CREATION: dict[str, Callable[..., Any]] = {
     "arange": _make_arange, "zeros": _make_full(0), "ones": _make_full(1),
-    "empty": _make_full(0), "full": _make_full(None),
+    "empty": _make_full(0), "full": _make_full(None), "array": _make_array(True),
+    "asarray": _make_array(False), "asanyarray": _make_array(False),
 }  # fmt: skip
 
 
 class _Rebuilding:
     """Functions as they are traced, each made once: NumPy and CuPy are namespaces of the trace to
-    a function, and to those that it calls by their names.
+    a function, and to those that it calls by their names or as functions of the user's modules.
     """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._made: dict[int, Any] = {}
+        self._made: dict[int, tuple[Any, Any]] = {}
         self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {}
         self._cells: list[tuple[types.CellType, types.CellType, Any]] = []
+        trace.rebuilt = self.late
+
+    def whole(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What was decorated, as it is traced: a function, a method, or an object."""
+        owner = getattr(function, "__self__", function)
+        if not isinstance(owner, types.FunctionType | types.ModuleType):
+            self._trace.outside.add_object(owner)
+        if isinstance(function, functools.partial):
+            given = (self.seen(value) for value in function.args)
+            named = {name: self.seen(value) for name, value in function.keywords.items()}
+            return functools.partial(self.whole(function.func), *given, **named)
+        own = inspect.getattr_static(type(function), "__call__", None)
+        if isinstance(own, types.FunctionType):
+            return types.MethodType(self.function(own), function)
+        return self.function(function)
+
+    def late(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that is found while another one is traced."""
+        made = self.function(function)
+        self._trace.outside.look()
+        return made
 
     def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function as it is traced."""
-        if not isinstance(function, types.FunctionType) or _is_library(function.__module__):
+        if isinstance(function, types.MethodType):
+            return types.MethodType(self.function(function.__func__), function.__self__)
+        if not isinstance(function, types.FunctionType) or is_library(function.__module__):
             return function
         known = self._made.get(id(function))
         if known is not None:
-            return known  # type: ignore[no-any-return]
+            return known[1]  # type: ignore[no-any-return]
         cells = function.__closure__
         empty = None if cells is None else tuple(types.CellType() for _ in cells)
         made = types.FunctionType(
             function.__code__,
-            self._names(function.__globals__),
+            self._globals_of(function),
             function.__name__,
             function.__defaults__,
             empty,
         )
-        self._made[id(function)] = made
-        self._watch(function)
+        self._made[id(function)] = function, made
+        self._trace.outside.add_function(function, is_traced=True)
         made.__kwdefaults__ = function.__kwdefaults__
+        made.__dict__.update(function.__dict__)
+        self._replace_names(function)
         for new, old in zip(empty or (), cells or (), strict=True):
-            try:
-                value = old.cell_contents
-            except ValueError:  # assigned later
-                continue
-            new.cell_contents = self._seen(value)
-            self._cells.append((old, new, new.cell_contents))
+            value = content_of(old)
+            if value is not old:  # else it is assigned later
+                new.cell_contents = self.seen(value)
+                self._cells.append((old, new, new.cell_contents))
         return made
 
     def give_back(self) -> None:
@@ -269,108 +353,162 @@ class _Rebuilding:
         changed: list[tuple[str, Any, Callable[[], object]]] = []
         for names, known, first in self._globals.values():
             for name, value in known.items():
-                if name != "__builtins__" and (name not in first or first[name] is not value):
+                if name not in first or first[name] is not value:
                     assign: Callable[[], object] = functools.partial(names.__setitem__, name, value)
                     changed.append((f"the global '{name}'", value, assign))
         for old, new, before in self._cells:
-            value = _content(new)
+            value = content_of(new)
             if value is not before:
                 assign = functools.partial(setattr, old, "cell_contents", value)
                 changed.append(("a variable of an outer function", value, assign))
         for name, value, _ in changed:
             if isinstance(value, Lazy):
-                raise unsupported(
-                    f"The function keeps a traced value in {name}.",
-                    "return it from the function.",
-                )
+                raise _kept_in(name)
         for _, _, assign in changed:
             assign()
 
-    def _watch(self, function: types.FunctionType) -> None:
-        """Note the values, such as arrays and numbers, that a function reads by global names and
-        from closures: others are another trace.
-        """
-        names, missing = function.__globals__, self
-        for name in _names_of(function.__code__):
-            value = names.get(name, missing)
-            if value is not missing and _is_value(value):
-                self._trace.watched.append((functools.partial(names.get, name), value))
-                _watch_attributes(self._trace, value)
-        for cell in function.__closure__ or ():
-            value = _content(cell)
-            if value is not cell and _is_value(value):
-                self._trace.watched.append((functools.partial(_content, cell), value))
-                _watch_attributes(self._trace, value)
-
-    def _names(self, names: dict[str, Any]) -> dict[str, Any]:
+    def _globals_of(self, function: types.FunctionType) -> dict[str, Any]:
+        names = function.__globals__
         known = self._globals.get(id(names))
         if known is None:
-            seen: dict[str, Any] = {"__builtins__": builtins}
-            known = self._globals[id(names)] = names, seen, {}
-            for name, value in list(names.items()):
-                seen[name] = self._seen(value)
-            known[2].update(seen)
+            seen = {**names, "__builtins__": builtins}
+            known = self._globals[id(names)] = names, seen, dict(seen)
         return known[1]
 
-    def _seen(self, value: Any) -> Any:
+    def _replace_names(self, function: types.FunctionType) -> None:
+        """Have the names that a function reads stand for what is traced."""
+        names, seen, first = self._globals[id(function.__globals__)]
+        for name in names_of(function.__code__):
+            if name in names and seen[name] is names[name]:
+                first[name] = seen[name] = self.seen(names[name])
+            elif name == "type":
+                first[name] = seen[name] = _Type
+
+    def seen(self, value: Any) -> Any:
+        """What a traced function sees in place of an object."""
+        trace = self._trace
         if isinstance(value, types.FunctionType):
-            return self.function(value)
-        return _seen(value, self._trace)
+            return _refused_randomness(value) or self.function(value)
+        if type(value) is trace.array_type:
+            return LazyArray(trace, trace.capture(value))
+        if isinstance(value, types.ModuleType):
+            if not is_library(value.__name__):
+                return _UserModule(value, self)
+            root = value.__name__.partition(".")[0]
+            if value.__name__ in ("numpy", *_RANDOM) or root in ("cupy", "cupyx"):
+                return namespace(value, trace)
+            return value
+        refused = _refused_randomness(value)
+        if refused is not None:
+            return refused
+        module = getattr(value, "__module__", None)
+        if isinstance(module, str) and callable(value) and not isinstance(value, type):
+            root = module.partition(".")[0]
+            name = getattr(value, "__name__", "")
+            if root in ("cupy", "cupyx", "numpy") and isinstance(name, str) and name:
+                if root == "cupyx":
+                    root = "cupyx.scipy.special"
+                return replacement(value, name.removeprefix("cupy_"), trace, root)
+        if value is np.errstate:
+            return _checked_errstate
+        return value
 
 
-def _names_of(code: types.CodeType) -> set[str]:
-    """The names that a function, and those within it, may read from its module."""
-    found = set(code.co_names)
-    for item in code.co_consts:
-        if isinstance(item, types.CodeType):
-            found |= _names_of(item)
-    return found
+class _UserModule:
+    """One of the user's modules in a traced function: its functions are traced, too."""
+
+    def __init__(self, module: types.ModuleType, rebuilding: _Rebuilding) -> None:
+        object.__setattr__(self, "_module", module)
+        object.__setattr__(self, "_rebuilding", rebuilding)
+
+    def __getattr__(self, name: str) -> Any:
+        rebuilding: _Rebuilding = self._rebuilding
+        found = getattr(self._module, name)
+        if isinstance(found, types.FunctionType):
+            return rebuilding.late(found)
+        return rebuilding.seen(found)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Lazy):
+            raise _kept_in(f"'{self._module.__name__}.{name}'")
+        setattr(self._module, name, value)
 
 
-def _content(cell: types.CellType) -> Any:
-    """What a closure's variable stands for; the cell itself while it is not assigned."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return cell
-
-
-def _watch_attributes(trace: Trace, value: Any) -> None:
-    """Note the attributes of an object, such as ``self``: others are another trace."""
-    own = getattr(value, "__dict__", None)
-    if isinstance(own, dict) and not is_array(value):
-        trace.watched += [
-            (functools.partial(own.get, name), item)
-            for name, item in own.items()
-            if _is_value(item)
-        ]
-
-
-def _is_value(value: Any) -> bool:
-    return not callable(value) and not isinstance(value, types.ModuleType)
-
-
-def _is_library(module: str | None) -> bool:
-    """Whether a module is one whose functions are called as they are."""
-    root = (module or "").partition(".")[0]
-    return root in ("numpy", "cupy", "cupyx", "scipy", "kerneltk") or root in (
-        sys.stdlib_module_names
+def _kept_in(name: str) -> Exception:
+    return unsupported(
+        f"The function keeps a traced value in {name}.", "return it from the function."
     )
 
 
-def _seen(value: Any, trace: Trace) -> Any:
-    if isinstance(value, types.ModuleType):
-        root = value.__name__.partition(".")[0]
-        if value.__name__ == "numpy" or root in ("cupy", "cupyx"):
-            return Namespace(value, trace)
-        return value
-    module = getattr(value, "__module__", None)
-    if isinstance(module, str) and callable(value) and not isinstance(value, type):
-        root = module.partition(".")[0]
-        name = getattr(value, "__name__", "")
-        if root in ("cupy", "cupyx", "numpy") and name:
-            if root == "cupyx":
-                module = "cupyx.scipy.special"
-            return replacement(value, name.removeprefix("cupy_"), trace, module if (
-                root == "cupyx") else root)  # fmt: skip
-    return value
+class _TypeOfTypes(type):
+    """Python's ``type``, but for traced values."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], Lazy):
+            return args[0].__class__
+        return type(*args, **kwargs)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, type)
+
+    def __subclasscheck__(cls, value: Any) -> bool:
+        return issubclass(value, type)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is type
+
+    def __hash__(cls) -> int:
+        return hash(type)
+
+
+class _Type(type, metaclass=_TypeOfTypes):
+    """What the name ``type`` stands for in a traced function."""
+
+
+def _refused_randomness(value: Any) -> Any:
+    """What refuses to be used in place of a source of random numbers; None for other objects."""
+    owner = getattr(value, "__self__", value)
+    if isinstance(owner, _random.Random | np.random.Generator | np.random.RandomState):
+        return _Random()
+    module = type(owner).__module__
+    if module.startswith("cupy.random") and not isinstance(owner, type):
+        return _Random()
+    return None
+
+
+_RANDOM = ("random", "numpy.random", "cupy.random")
+_SEEDED = ("Random", "RandomState", "default_rng", "Generator", "PCG64", "Philox", "SeedSequence")
+
+
+def _seeded(maker: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """A generator whose numbers are the same each time."""
+    if not (args or kwargs) or None in (*args, *kwargs.values()):
+        _Random()()
+    return maker(*args, **kwargs)
+
+
+class _Random:
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise unsupported(
+            "Random numbers would be drawn once, while the function is traced.",
+            "draw them outside of the function, and pass them.",
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+def _checked_errstate(*args: Any, **kwargs: Any) -> Any:
+    """``np.errstate`` and ``np.seterr``, where what they ask for is no error and no call: kernels
+    note no floating-point exceptions.
+    """
+    for name, wanted in [*zip(("all",), args, strict=False), *kwargs.items()]:
+        if wanted in ("raise", "call", "print", "log"):
+            raise unsupported(
+                f"A fused function notes no floating-point errors: '{name}={wanted!r}' has no "
+                "effect in it.",
+                "check the results outside of the function, such as by 'np.isfinite'.",
+            )
+    return np.errstate(*args, **kwargs)

@@ -14,6 +14,7 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop.streams import stream_handle
+from kerneltk.interop.texture_objects import ObjectClass, class_of
 from kerneltk.launch.launch_config import is_size
 from kerneltk.signature.parameters import NO_DEFAULT, Signature
 from kerneltk.signature.type_binding import scalar_default
@@ -165,6 +166,7 @@ def import_arrays(
     chosen: Backend | None = None
     first = 0
     parameters = signature.parameters
+    objects: dict[int, ObjectClass] = {}
 
     def named(index: int) -> tuple[str, Snippet | None]:
         name = parameters[index].name
@@ -173,6 +175,11 @@ def import_arrays(
         return name, signature.snippet(index)
 
     for index, argument in enumerate(args):
+        handled = class_of(type(argument))
+        if handled is not None and index < len(signature.inputs):
+            objects[index] = handled
+            values.append(argument)
+            continue
         own, value = adoption.take(argument, index, named)
         if own is None:
             _check_number(signature, index, value)
@@ -190,10 +197,34 @@ def import_arrays(
                 )
             )
         values.append(value)
-    if chosen is None:
-        chosen = foreign_arrays.backend_named(backend)
+    chosen = _backend_of(signature, chosen, first, objects, backend)
     adoption.check_writes(lambda index: not parameters[index].is_const, named)
     return tuple(values), chosen, adoption
+
+
+def _backend_of(
+    signature: Signature,
+    chosen: Backend | None,
+    first: int,
+    objects: dict[int, ObjectClass],
+    wanted: BackendName | None,
+) -> Backend:
+    """The backend of a call: that of its arrays, of which parameter `first` has one, and of its
+    texture and surface objects; where there are none, `wanted`.
+    """
+    for index, found in objects.items():
+        if chosen is None:
+            chosen, first = foreign_arrays.backend_named(found.backend), index
+        elif chosen.name != found.backend:
+            name, other = signature.parameters[index].name, signature.parameters[first].name
+            place = capabilities_of(found.backend).location
+            sentence = (
+                f"'{name}' is a {found.what} in {place}, but '{other}' is in "
+                f"{chosen.capabilities.location}."
+            )
+            hint = f"make the {found.what} of an array that is there, too."
+            raise ArgumentTypeError(signature.message(sentence, index, hint=hint))
+    return foreign_arrays.backend_named(wanted) if chosen is None else chosen
 
 
 def spec_of(argument: Any) -> ArraySpec | None:

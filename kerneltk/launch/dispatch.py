@@ -20,6 +20,7 @@ from kerneltk.codegen.specialization import LaunchGeometry, Specialization
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
+from kerneltk.interop.texture_objects import as_number
 from kerneltk.launch import call_arguments
 from kerneltk.launch.plan import Plan, loop_launcher
 from kerneltk.launch.recording import recording_backend
@@ -192,7 +193,8 @@ class Dispatcher:
             if is_array:
                 backend.check_usable(argument, parameter.name, not parameter.is_const)
             specs.append(backend.describe(argument)[0] if is_array else None)
-        return self._definition.resolve(specs, args[: self._nin], options)
+        values = tuple(map(as_number, args[: self._nin]))
+        return self._definition.resolve(specs, values, options)
 
     def _aligned(
         self, args: tuple[Any, ...], backend: Backend, resolved: Resolved, stream: int | None

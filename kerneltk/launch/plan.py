@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from kerneltk.backends.base import ArrayAccess, Backend, LaunchCall
 from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.interop.texture_objects import class_of, handle_of
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.launch.launchers import LauncherTemplate
 
@@ -128,13 +129,16 @@ def _loop_launcher(
     """All that a launcher of loops depends on; it is bound to the plans of one kernel."""
     is_array = [issubclass(kind, array_type) for kind in types]
     is_array += [True] * (len(is_raw) - len(types))
+    is_object = [class_of(kind) is not None for kind in types]
+    is_object += [False] * (len(is_raw) - len(types))
     arguments = tuple(
         Argument(
             types[k] if k < len(types) else array_type,
-            "address" if is_array[k] else "number",
+            "address" if is_array[k] else "converted" if is_object[k] else "number",
             written=not is_const[k],
             extents=None if raw and is_array[k] else 0,
             is_given=k < len(types),
+            convert=handle_of if is_object[k] else None,
         )
         for k, raw in enumerate(is_raw)
     )

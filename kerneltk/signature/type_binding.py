@@ -17,6 +17,7 @@ from kerneltk.errors import (
     Snippet,
     render_message,
 )
+from kerneltk.interop.texture_objects import ObjectHandle
 from kerneltk.signature.parameters import Signature, satisfies
 
 
@@ -77,6 +78,9 @@ def bind_types(
     """
     bound: dict[str, np.dtype[Any]] = {}
     parameters = signature.parameters
+    for index, value in enumerate(values):
+        if isinstance(value, ObjectHandle):
+            _check_handle(signature, index, value, values)
     nin = len(signature.inputs)
     for index in (*range(nin, len(parameters)), *range(nin)):
         dtype = array_dtypes[index]
@@ -118,6 +122,38 @@ def bind_types(
             raise ArgumentTypeError(signature.message(sentence, index))
     dtypes = tuple(bound[p.ctype or ""] if p.dtype is None else p.dtype for p in parameters)
     return Binding(dtypes, tuple(sorted(bound.items())))
+
+
+def _check_handle(
+    signature: Signature, index: int, handle: ObjectHandle, values: Sequence[object]
+) -> None:
+    """Raise where a parameter does not take the handle of a texture or a surface: it does if its
+    type is uint64, or a type variable of such objects alone.
+    """
+    parameter = signature.inputs[index]
+    variable, hint = parameter.type_variable, ""
+    if parameter.raw:
+        problem = "is raw"
+        hint = "declare it without 'raw': its body names the object."
+    elif variable is None:
+        if parameter.dtype == np.uint64:
+            return
+        problem = f"is declared '{parameter.dtype}'"
+        hint = f"give it a type variable of its own, as in 'U {parameter.name}'."
+    else:
+        others = (
+            other.name
+            for k, other in enumerate(signature.parameters)
+            if other.type_variable == variable
+            and not (k < len(values) and isinstance(values[k], ObjectHandle))
+        )
+        other = next(others, None)
+        if other is None:
+            return
+        problem = f"has the type of '{other}'"
+        hint = f"give it a type variable of its own, as in 'U {parameter.name}'."
+    sentence = f"Parameter '{parameter.name}' {problem}, and a {handle.what} object was given."
+    raise ArgumentTypeError(signature.message(sentence, index, hint=hint))
 
 
 def _check_usable(signature: Signature, index: int, dtype: np.dtype[Any]) -> None:

@@ -354,12 +354,12 @@ REFUSED: list[tuple[str, str, str]] = [
         "  Hint: compute it outside of the function, and pass the result.",
     ),
     (
-        "return np.asarray(x)",
+        "return np.asfortranarray(x)",
         "UnsupportedError",
         "A traced value cannot become a NumPy array: it has no elements before the functi"
         "on has ended.\n"
-        "  program.py:2:     return np.asarray(x)\n"
-        "                           ^^^^^^^^^^^^^\n"
+        "  program.py:2:     return np.asfortranarray(x)\n"
+        "                           ^^^^^^^^^^^^^^^^^^^^\n"
         "  Hint: use NumPy's functions on it, or compute this outside of the function.",
     ),
     (
@@ -604,19 +604,57 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "OUTSIDE[...] = x",
         "UnsupportedError",
-        "A traced value cannot become a NumPy array: it has no elements before the functi"
-        "on has ended.\n"
+        "An array from outside of the fused function is written to.\n"
         "  program.py:2:     OUTSIDE[...] = x\n"
         "                    ^^^^^^^^^^^^\n"
-        "  Hint: use NumPy's functions on it, or compute this outside of the function.",
+        "  Hint: pass it as an argument.",
     ),
     (
         "np.add(x, x, out=OUTSIDE)",
         "UnsupportedError",
-        "'out=' is an array from outside of the fused function.\n"
+        "An array from outside of the fused function is written to.\n"
         "  program.py:2:     np.add(x, x, out=OUTSIDE)\n"
         "                    ^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "  Hint: pass it as an argument, or return the result.",
+        "  Hint: pass it as an argument.",
+    ),
+    (
+        "return x + np.random.random()",
+        "UnsupportedError",
+        "Random numbers would be drawn once, while the function is traced.\n"
+        "  program.py:2:     return x + np.random.random()\n"
+        "                               ^^^^^^^^^^^^^^^^^^\n"
+        "  Hint: draw them outside of the function, and pass them.",
+    ),
+    (
+        "np.seterr(divide='raise')",
+        "UnsupportedError",
+        "A fused function notes no floating-point errors: 'divide='raise'' has no effect in it.\n"
+        "  program.py:2:     np.seterr(divide='raise')\n"
+        "                    ^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "  Hint: check the results outside of the function, such as by 'np.isfinite'.",
+    ),
+    (
+        "return x == None",
+        "UnsupportedError",
+        "An array is compared with an object of type 'NoneType'.\n"
+        "  program.py:2:     return x == None\n"
+        "                           ^^^^^^^^^\n"
+        "  Hint: write 'x is None' to ask whether there is an array.",
+    ),
+    (
+        "z.real[...] = 1",
+        "UnsupportedError",
+        "Writing to the real or imaginary parts of an array is not fused.\n"
+        "  program.py:2:     z.real[...] = 1\n"
+        "                    ^^^^^^^^^^^\n"
+        "  Hint: write whole numbers: 'x[...] = real + 1j * imaginary'.",
+    ),
+    (
+        "np.broadcast_to(x, (4, 2, 3))[...] = 1",
+        "ArgumentValueError",
+        "An array that was broadcast is read-only.\n"
+        "  program.py:2:     np.broadcast_to(x, (4, 2, 3))[...] = 1\n"
+        "                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
     ),
     (
         "np.add(x, 1, out=i)",

@@ -130,3 +130,23 @@ def test_arguments_that_overlap(backend: Any, kind: str) -> None:
     same(found, wanted, backend, kind)
     for one, other in zip(given, arguments, strict=True):
         same(one, other, backend, kind)
+
+
+@pytest.mark.gpu
+def test_more_than_2_31_elements() -> None:
+    import cupy
+
+    @kerneltk.fuse
+    def program(x: Any) -> Any:
+        return x + x, x.sum(axis=1, dtype=np.int32), x.sum(dtype=np.int64)
+
+    rows, columns = 2**20, 2**11 + 3
+    x = cupy.ones((rows, columns), np.int8)
+    x[-1] = 2
+    double, per_row, total = program(x)
+    assert x.size > 2**31
+    assert int(total) == x.size + columns
+    assert (int(per_row[0]), int(per_row[-1])) == (columns, 2 * columns)
+    assert bool((per_row[:-1] == columns).all())
+    assert bool((double[:-1] == 2).all())
+    assert bool((double[-1] == 4).all())

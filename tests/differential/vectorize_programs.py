@@ -25,7 +25,11 @@ class Program(NamedTuple):
     @property
     def name(self) -> str:
         """Its function's name, and the options."""
-        shown = ",".join(f"{key}={value}" for key, value in self.options.items())
+        # The order of a set is another one in each process.
+        shown = ",".join(
+            f"{key}={sorted(map(str, value)) if isinstance(value, set) else value}"
+            for key, value in self.options.items()
+        )
         return self.function.__name__ + (f"[{shown}]" if shown else "")
 
 

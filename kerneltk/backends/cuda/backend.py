@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import cupy
@@ -55,6 +56,7 @@ from kerneltk.errors import (
 from kerneltk.interop.mapped import is_mapped
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
+from kerneltk.interop.texture_objects import What
 
 
 class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
@@ -418,6 +420,15 @@ class CudaBackend:
         result, _ = driver.cuPointerGetAttribute(kind, address)
         known = result == driver.CUresult.CUDA_SUCCESS
         return "" if known else "no memory of the device lies at that address"
+
+    def texture_classes(self) -> ModuleType:
+        """Return CuPy's module of textures."""
+        module: ModuleType = cupy.cuda.texture
+        return module
+
+    def is_live(self, handle: int, what: What) -> bool:
+        """Return True: the driver does not tell which handles there are."""
+        return True
 
     def variable_array(
         self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object

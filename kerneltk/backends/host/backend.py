@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
@@ -35,6 +36,7 @@ from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, Translati
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
+from kerneltk.interop.texture_objects import What
 
 if TYPE_CHECKING:
     from kerneltk.backends.host.graphs import HostLaunches
@@ -358,6 +360,17 @@ class HostBackend:
         """Return that nobody can tell what is at an address."""
         return "nobody can tell what lies at an address"
 
+    def texture_classes(self) -> ModuleType:
+        """Return the module of textures in host memory."""
+        from kerneltk.backends.host import textures  # only who makes textures needs it
+
+        return textures
+
+    def is_live(self, handle: int, what: What) -> bool:
+        """Return whether there is a texture or a surface object of that handle."""
+        textures = sys.modules.get("kerneltk.backends.host.textures")
+        return textures is not None and bool(textures.is_live(handle, what))
+
     def variable_array(
         self, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], owner: object
     ) -> Any:
@@ -380,6 +393,11 @@ class HostBackend:
         if failure == _FAULT:
             raise LaunchError(f"The kernel cannot run: {runtime.last_fault()}.")
         if failure == _TRAP:
+            textures = sys.modules.get("kerneltk.backends.host.textures")
+            if textures is not None and (told := textures.table.take_fault()):
+                raise LaunchError(
+                    f"The kernel failed in {told}; not all of its results were written."
+                )
             raise LaunchError(
                 "The kernel trapped: an assertion failed, or it called '__trap'; not all of its "
                 "results were written."

@@ -1,4 +1,4 @@
-"""Miscompilations of g++ 12 and what avoids them.
+"""Miscompilations and internal errors of g++ 12, and what avoids them.
 
 Three of its optimizations change a result. What turns the first two off costs speed, so g++ writes
 down its intermediate representation (GIMPLE) as it compiles, and only a unit in which they may have
@@ -10,6 +10,9 @@ taken place is compiled again.
   side by side. Mended by ``-fno-tree-slp-vectorize``.
 - Differences and sums that alternate, as of complex products, are contracted to fused operations
   under ``-ffp-contract=off`` too. Mended by leaving those operations out of the instruction set.
+
+Where g++ ends with an internal error, most often a vectorizer's, the unit is compiled again
+with less of the vectorizers, and at last with few optimizations.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ _OPTIMIZED = "unit.optimized"  # as it becomes machine code
 _BEFORE_SLP = "unit.before_slp"
 _TRAPPING, _NOT_TRAPPING = "-ftrapping-math", "-fno-trapping-math"
 _NO_SLP = "-fno-tree-slp-vectorize"
+_SIMPLER = (_NO_SLP, "-fno-tree-vectorize", "-O1")  # the last one wins over others of its kind
 
 # The internal function, and what x86's vectors have for it. A program's own `trunc` that is
 # vectorised looks the same, which costs it no more than a second compilation.
@@ -54,6 +58,17 @@ def options_without_miscompilation(options: Sequence[str], directory: Path) -> t
     if _NO_SLP not in options and _rounds_to_float(_read(directory / _BEFORE_SLP)):
         found.append(_NO_SLP)
     return tuple(found)
+
+
+def options_after_internal_error(options: Sequence[str], log: str) -> tuple[str, ...] | None:
+    """Return the options to compile a unit with again, of which g++ has said `log`; None where that
+    is no internal error, or where nothing is left to try.
+    """
+    if "internal compiler error" not in log:
+        return None
+    left = (option for option in _SIMPLER if option not in options)
+    simpler = next(left, None)
+    return None if simpler is None else (*options, simpler)
 
 
 def _folds_round_trips(options: Sequence[str]) -> bool:

@@ -330,9 +330,12 @@ static void call_assertion(struct engine *e, const char *condition, const char *
     struct grid_launch *l = atomic_load(&e->launch);
     if (claim_text(e, KT_TRAP)) {
         append_position(e, l->text, sizeof l->text, 1);
-        // What begins with a space is a sentence by itself.
-        const char *form = *condition == ' ' ? ":%s (%s:%d)" : ": assertion '%s' failed at %s:%d";
-        append(l->text, sizeof l->text, form, condition, file, line);
+        if (*condition == ' ') /* a sentence by itself */
+            append(l->text, sizeof l->text, ":%s (%s:%d)", condition, file, line);
+        else if (line)
+            append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
+        else /* a function of the package's: its name and a reason */
+            append(l->text, sizeof l->text, ": %s: %s", condition, file);
     }
     leave_kernel(e, KT_TRAP);
 }

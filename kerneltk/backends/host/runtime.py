@@ -176,6 +176,11 @@ def load_library(code: ObjectCode) -> HostLibrary:
         )
     toolchain.check_sanitizers_loaded()
     library = HostLibrary(_open_library(code.code))
+    table = library.find("_kt_textures")
+    if table is not None:
+        from kerneltk.backends.host import textures  # only kernels with textures need it
+
+        ctypes.c_void_p.from_address(table).value = textures.table.address
     if not (code.symbols and get_settings().host_debug):
         return library
     from kerneltk.backends.host import memory_check  # only who looks for faults needs it

@@ -582,6 +582,8 @@ def build(
         exact = own
         if status == 0 and compiler.family == "gcc":
             exact = compiler_workarounds.options_without_miscompilation(own, directory)
+        elif compiler.family == "gcc":
+            exact = compiler_workarounds.options_after_internal_error(own, log) or own
         if exact != own or (status != 0 and included):  # messages are those of the whole text
             code, log = build(
                 name,
@@ -671,7 +673,7 @@ def _build_unit(
 ) -> tuple[bytes | None, str]:
     """Compile a unit's source, in a form that the compiler takes. Returns as :func:`build`."""
     has_gaps = unit.raw and "memory" in get_settings().host_debug
-    exported = ("_kt_*",) if unit.raw else (unit.entry,)
+    exported = ("_kt_*",) if unit.raw else (unit.entry, "_kt_textures")
     code, log = build(_FILE, source, options, has_gaps=has_gaps, exported=exported, prelude=prelude)
     if code is None and unit.raw and "different language linkage" in log:
         # To clang a variable that is declared inside of such a kernel has C linkage, too, and is

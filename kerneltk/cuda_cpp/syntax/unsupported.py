@@ -19,18 +19,9 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
     ("inline PTX", re.compile(r"\b(asm|__asm__|__asm)\b(?=[^;{}()]*\((?!\s*\"\"\s*[:)]))")),
     ("tensor cores", re.compile(r"\b(__[biw]?mma_\w+)\b(?=\s*\()")),
     ("asynchronous copy", re.compile(r"\b(cp_async_bulk\w*|__nvvm_cp_async\w*)\b")),
-    (
-        "texture",
-        re.compile(
-            r"\b(cudaTextureObject_t|texture(?=\s*<)|tex(?:1D|2D|3D|Cubemap)\w*(?=\s*[<(]))"
-        ),
-    ),
-    (
-        "surface",
-        re.compile(
-            r"\b(cudaSurfaceObject_t|surface(?=\s*<)|surf(?:1D|2D|3D|Cubemap)\w*(?=\s*[<(]))"
-        ),
-    ),
+    # CUDA 12 has no references either.
+    ("texture", re.compile(r"\b(texture(?=\s*<))")),
+    ("surface", re.compile(r"\b(surface(?=\s*<))")),
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
 )  # fmt: skip
 _DEVICE_HEADER = re.compile(
@@ -38,7 +29,6 @@ _DEVICE_HEADER = re.compile(
     r"|cuda/(?:annotated_ptr|ptx|warp|std/(?:expected|mdspan))"
     r"|cuda_awbarrier\w*\.h|curand_mtgp32\w*\.h"
     r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[46]\.h\w*|nvshmem\w*\.h"
-    r"|(?:texture|surface)_(?:fetch|indirect)?_?\w*functions\.h|(?:texture|surface)_types\.h"
 )
 
 

@@ -471,7 +471,11 @@ class Planner:
                 [root.target for root in left],
                 [root.node for root in left],
                 shape,
-                new and covered,
+                new
+                and covered
+                and self._trace.layouts.are_plain(
+                    [root.node for root in left], operands.leaves.values()
+                ),
             )
         )
 

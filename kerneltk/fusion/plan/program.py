@@ -18,7 +18,7 @@ from kerneltk.fusion.plan.body import Leaf, Steps, same_extents
 from kerneltk.fusion.plan.kernels import FusedReduction
 from kerneltk.fusion.plan.planner import Plan, Step, Target
 from kerneltk.fusion.plan.rows import without
-from kerneltk.fusion.trace.graph import Index, Shape, Transpose
+from kerneltk.fusion.trace.graph import Index, Node, Shape, Transpose
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
 
@@ -95,7 +95,7 @@ class Program:
     def fits(self, environment: Environment) -> bool:
         """Whether the trace is one of such a call."""
         guards: Guards = self.trace.guards
-        return guards.hold(environment) and self.trace.is_current()
+        return guards.hold(environment) and self.trace.is_current(environment.arguments)
 
     def argument(self, array: int) -> int:
         """Which argument an array is."""
@@ -190,7 +190,14 @@ class Program:
             axes: Any = None if len(step.axes or ()) == len(step.shape) else step.axes
             if axes is not None and len(axes) == 1:
                 axes = axes[0]
-            self._line(f"{names} = {call}({', '.join(arguments)}, axis={axes})")
+            outer = without_axes(step.shape, step.axes or ())
+            orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
+            if all(order == tuple(range(len(outer))) for order in orders):
+                self._line(f"{names} = {call}({', '.join(arguments)}, axis={axes})")
+                return
+            for name, node, order in zip(outputs, step.nodes, orders, strict=True):
+                self._line(f"{name} = {self._new(outer, node.dtype, order)}")
+            self._line(f"{call}({', '.join([*arguments, *outputs])}, axis={axes})")
             return
         cache = self._constant(kernel._inline_cache, "launchers")
         by_name = self._constant(kernel, "kernel")
@@ -203,7 +210,7 @@ class Program:
             shape = step.shape
             if step.shaping is not None and not same_extents(node.shape, shape):
                 shape = without(shape, step.axis)  # one element a row
-            given.append(self._given(target, node.dtype, shape))
+            given.append(self._given(target, node, shape, step.axes or ()))
         arguments += given
         launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
         if step.shaping is not None:
@@ -226,16 +233,30 @@ class Program:
             return
         self._line(f"{launch}({', '.join(arguments)})")
 
-    def _given(self, target: Target, dtype: np.dtype[Any], shape: Shape) -> str:
+    def _given(self, target: Target, node: Node, shape: Shape, axes: Sequence[int]) -> str:
         """An array that a launch writes to."""
         name = self._array(target.array)
         is_first = target.array < len(self.trace.sources) and (
             self.trace.sources[target.array].is_local and target.version == 0
         )
         if target.is_new or is_first:
-            kind = self._constant(dtype, "dtype")
-            self._line(f"{name} = empty({self._shape(shape)}, {kind}, 'C')")
+            self._line(f"{name} = {self._new(shape, node.dtype, self._order(node, shape, axes))}")
         return self._viewed(name, target.steps)
+
+    def _order(self, node: Node, shape: Shape, reduced: Sequence[int]) -> tuple[int, ...]:
+        """The order of the axes of a new array of some shape, which has reduction axes no more."""
+        has_reduced = len(node.shape) != len(shape)
+        return self.trace.layouts.order(node, reduced if has_reduced else ())
+
+    def _new(self, shape: Shape, dtype: np.dtype[Any], order: tuple[int, ...]) -> str:
+        """A new array, as Python."""
+        kind = self._constant(dtype, "dtype")
+        plain = tuple(range(len(shape)))
+        if order in (plain, plain[::-1]):
+            return f"empty({self._shape(shape)}, {kind}, '{'C' if order == plain else 'F'}')"
+        back = tuple(order.index(axis) for axis in plain)
+        dense = self._shape(tuple(shape[axis] for axis in order))
+        return f"empty({dense}, {kind}, 'C').transpose({back})"
 
     def _structure(self, result: Any) -> str:
         """What the function returns, as Python: `Result`s stand for arrays and numbers."""
@@ -252,6 +273,11 @@ class Program:
             pairs = (f"{k!r}: {self._structure(v)}" for k, v in result.items())
             return "{" + ", ".join(pairs) + "}"
         return "None" if result is None else self._constant(result, "object")
+
+
+def without_axes(shape: Shape, axes: Sequence[int]) -> Shape:
+    """A shape without some axes."""
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
 
 
 class Result:

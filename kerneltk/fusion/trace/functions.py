@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kerneltk.fusion.trace.graph import (
     Broadcast,
+    Cast,
     Index,
     Node,
     Progression,
@@ -108,20 +109,26 @@ def _reduction(
     keepdims: Any,
     compute: np.dtype[Any] | None,
     result: np.dtype[Any],
+    may_be_empty: bool = False,
 ) -> Node:
     """A reduction of an array; `compute` is the dtype of its values, `result` that of the total."""
     trace = array.trace
     axes = array.axes(axis)
     node = array.node if compute is None else trace.cast(array.node, compute)
-    return _kept(_reduced(trace, kind, node, axes, result), axes, bool(keepdims))
+    return _kept(_reduced(trace, kind, node, axes, result, may_be_empty), axes, bool(keepdims))
 
 
 def _reduced(
-    trace: Trace, kind: str, node: Node, axes: tuple[int, ...], result: np.dtype[Any]
+    trace: Trace,
+    kind: str,
+    node: Node,
+    axes: tuple[int, ...],
+    result: np.dtype[Any],
+    may_be_empty: bool = False,
 ) -> Node:
     if not axes and kind not in ("argmin", "argmax"):
         return trace.cast(node, result)
-    if kind in ("min", "max", "argmin", "argmax"):
+    if kind in ("min", "max", "argmin", "argmax") and not may_be_empty:
         _check_not_empty(trace, kind, node.shape, axes)
     return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_snippet())
 
@@ -147,6 +154,8 @@ def _count(shape: Shape, axes: tuple[int, ...]) -> Symbol:
 
 
 def _finished(array: LazyArray, node: Node, out: Any) -> LazyArray:
+    if node is array.node:
+        node = Cast(node.dtype, node.shape, node)  # no view, also where nothing is computed
     made = new_array(array.trace, node)
     return made if out is None else _into(out, made, True, "same_kind")
 
@@ -196,17 +205,30 @@ def _plain(
     else:
         result = ufunc.reduce(np.zeros(1, array.dtype)).dtype
     if where is not True:
-        neutral = _NEUTRAL.get(kind, initial)
-        if neutral is None:
+        if kind not in _NEUTRAL and initial is None:
             raise wrong_value(f"'where=' of '{kind}' needs 'initial='.")
+        neutral: Any = _NEUTRAL.get(kind)
+        if neutral is None:
+            neutral = new_array(trace, _initial(trace, initial, array.dtype))
         array = _choose(where, array, neutral, array.dtype)
     if kind in ("min", "max") and array.dtype.kind == "c":
         raise unsupported(f"The '{kind}' of complex numbers is not fused.")
-    node = _reduction(kind, array, axis, keepdims, result, result)
+    node = _reduction(kind, array, axis, keepdims, result, result, initial is not None)
     if initial is not None:
-        other = as_operand(trace, initial)
-        node = apply_ufunc(trace, ufunc, [new_array(trace, node), other])[0]
+        first = new_array(trace, _initial(trace, initial, result))
+        node = apply_ufunc(trace, ufunc, [new_array(trace, node), first])[0]
     return _finished(array, node, out)
+
+
+def _initial(trace: Trace, initial: Any, dtype: np.dtype[Any]) -> Node:
+    """What a reduction begins with, as its dtype holds it."""
+    operand = as_operand(trace, initial)
+    if isinstance(operand, LazyArray):
+        return trace.cast(operand.node, dtype)
+    given = np.asarray(operand.value).dtype
+    if given.kind == "c" and dtype.kind != "c":
+        raise wrong_type("'initial' of real numbers cannot be complex.")
+    return trace.scalar(operand, dtype, given)
 
 
 def _choose(where: Any, array: LazyArray, other: Any, dtype: np.dtype[Any]) -> LazyArray:
@@ -224,6 +246,8 @@ def _arg(kind: str, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any 
         raise unsupported(f"The '{kind}' of complex numbers is not fused.")
     if isinstance(axis, tuple | list):
         raise wrong_type(f"'axis' of '{kind}' must be an integer.")
+    if out is not None and not np.can_cast(out.dtype, _INDEX, "safe"):
+        raise wrong_type(f"'out' of '{kind}' must hold indices, not '{out.dtype}'.")
     return _finished(array, _reduction(kind, array, axis, keepdims, None, _INDEX), out)
 
 
@@ -239,31 +263,80 @@ def _mean_dtypes(array: LazyArray, dtype: Any) -> tuple[np.dtype[Any], np.dtype[
     return array.dtype, array.dtype
 
 
-def _mean_node(array: LazyArray, axes: tuple[int, ...], compute: np.dtype[Any]) -> Node:
+class _Selection(NamedTuple):
+    """Which elements a mean is of: their axes, and a mask of them."""
+
+    axes: tuple[int, ...]
+    mask: LazyArray | None
+
+    @classmethod
+    def of(cls, array: LazyArray, axis: Any, where: Any) -> _Selection:
+        """The elements along some axes, where a condition holds."""
+        axes = array.axes(axis)
+        if where is True:
+            return cls(axes, None)
+        trace = array.trace
+        mask = new_array(trace, trace.cast(as_array(trace, where).node, _BOOL))
+        return cls(axes, mask.broadcast_to(array.extents))
+
+    def total(self, trace: Trace, node: Node) -> Node:
+        """The sum of these elements."""
+        if self.mask is not None:
+            zero = trace.scalar(constant(0), node.dtype)
+            node = trace.apply(np.where, [self.mask.node, node, zero], node.dtype)
+        return _reduced(trace, "sum", node, self.axes, node.dtype)
+
+    def divided(self, array: LazyArray, total: Node, less: Symbol | None = None) -> Node:
+        """A total by the number of elements, less some degrees of freedom."""
+        trace, kind = array.trace, total.dtype
+        if self.mask is None:
+            count = _count(array.extents, self.axes)
+            number = applied(float, count) if less is None else applied(_degrees, count, less)
+            return trace.apply(np.true_divide, [total, trace.scalar(number, kind)], kind)
+        found = _reduced(trace, "sum", trace.cast(self.mask.node, _INDEX), self.axes, _INDEX)
+        wide = np.result_type(kind, _INDEX)
+        found = trace.cast(found, np.zeros((), wide).real.dtype)
+        if less is not None:
+            given = trace.scalar(less, found.dtype, np.asarray(less.value).dtype)
+            found = trace.apply(np.subtract, [found, given], found.dtype)
+            zero = trace.scalar(constant(0), found.dtype)
+            found = trace.apply(np.maximum, [found, zero], found.dtype)
+        ratio = trace.apply(
+            np.true_divide, [trace.cast(total, wide), trace.cast(found, wide)], wide
+        )
+        return trace.cast(ratio, kind)
+
+
+def _mean_node(array: LazyArray, chosen: _Selection, compute: np.dtype[Any]) -> Node:
     trace = array.trace
-    node = trace.cast(array.node, compute)
-    total = _reduced(trace, "sum", node, axes, compute)
-    count = trace.scalar(applied(float, _count(array.extents, axes)), compute)
-    return trace.apply(np.true_divide, [total, count], compute)
+    return chosen.divided(array, chosen.total(trace, trace.cast(array.node, compute)))
 
 
 def _mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
 ) -> Any:
     array = as_array(trace_of(a), a)
-    axes = array.axes(axis)
+    chosen = _Selection.of(array, axis, where)
     compute, result = _mean_dtypes(array, dtype)
-    node = array.trace.cast(_mean_node(array, axes, compute), result)
-    return _finished(array, _kept(node, axes, bool(keepdims)), out)
+    node = array.trace.cast(_mean_node(array, chosen, compute), result)
+    return _finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
 
 
-def _variance(array: LazyArray, axes: tuple[int, ...], compute: np.dtype[Any], ddof: Any) -> Node:
+def _variance(array: LazyArray, chosen: _Selection, compute: np.dtype[Any], ddof: Any) -> Node:
     trace = array.trace
-    mean = _mean_node(array, axes, compute)
+    mean = _mean_node(array, chosen, compute)
     if array.dtype.kind == "c" and compute.kind != "c":
         raise unsupported("The variance of complex numbers in a dtype of real ones is not fused.",
                           "leave 'dtype' out.")  # fmt: skip
     wide = np.result_type(array.dtype, compute)  # only totals are of a smaller dtype that is given
+    if wide.kind == "b":
+        raise wrong_type("A variance cannot be computed in 'bool'.", "leave 'dtype' out.")
     nodes = [trace.cast(array.node, wide), trace.cast(mean, wide)]
     apart = trace.apply(np.subtract, nodes, wide)
     real = wide
@@ -275,13 +348,11 @@ def _variance(array: LazyArray, axes: tuple[int, ...], compute: np.dtype[Any], d
     else:
         square = trace.apply(np.multiply, [apart, apart], real)
     real = np.zeros((), compute).real.dtype
-    square = trace.cast(square, real)
-    total = _reduced(trace, "sum", square, axes, real)
+    total = chosen.total(trace, trace.cast(square, real))
     symbol = symbol_of(ddof)
     if symbol is None:
         raise wrong_type("'ddof' must be a number.")
-    count = applied(_degrees, _count(array.extents, axes), symbol)
-    return trace.apply(np.true_divide, [total, trace.scalar(count, real)], real)
+    return chosen.divided(array, total, symbol)
 
 
 def _degrees(count: int, ddof: float) -> float:
@@ -296,22 +367,32 @@ def _spread(
     ddof: Any = 0,
     keepdims: Any = False,
     *,
+    where: Any = True,
     correction: Any = None,
     root: bool,
 ) -> Any:
     array = as_array(trace_of(a), a)
-    axes = array.axes(axis)
+    chosen = _Selection.of(array, axis, where)
     compute, result = _mean_dtypes(array, dtype)
-    node = _variance(array, axes, compute, ddof if correction is None else correction)
-    if result.kind == "c":
+    node = _variance(array, chosen, compute, ddof if correction is None else correction)
+    if result.kind == "c" and dtype is None:
         result = node.dtype
     trace = array.trace
-    if root and result == compute:
-        node = trace.apply(np.sqrt, [node], node.dtype)
+    is_array = bool(keepdims) or len(chosen.axes) < array.ndim
+    if root and is_array and result.kind not in "fc":
+        raise wrong_type(
+            f"'std' of dtype '{result}' cannot be an array: its square root is no integer.",
+            "leave 'dtype' out, and convert the result.",
+        )
+    if (root and result == compute) or result.kind == "c":
+        node = trace.apply(np.sqrt, [node], node.dtype) if root else node
+        root = False
     node = trace.cast(node, result)
-    if root and result != compute and node.dtype != compute and result.kind != "c":
+    if root and node.dtype != compute:
         node = apply_ufunc(trace, np.sqrt, [new_array(trace, node)])[0]
-    return _finished(array, _kept(node, axes, bool(keepdims)), out)
+    elif root:
+        node = trace.apply(np.sqrt, [node], node.dtype)
+    return _finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
 
 
 def _var(a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -409,6 +490,7 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
             node = trace.apply(first, [node, factor], node.dtype)
             node = trace.apply(np.rint, [node], node.dtype)
             node = trace.apply(last, [node, factor], node.dtype)
+            trace.layouts.ask(node, "A", array.node)  # as NumPy, which has another way then
     return _finished(array, node, out)
 
 
@@ -417,14 +499,23 @@ def _astype(a: LazyArray, dtype: Any, order: Any = "K", casting: str = "unsafe",
     wanted = np.dtype(dtype)
     if not np.can_cast(a.dtype, wanted, casting):  # type: ignore[arg-type]
         raise wrong_type(f"Cannot cast from '{a.dtype}' to '{wanted}' by the rule '{casting}'.")
-    if not copy and a.dtype == wanted:
+    if not copy and a.dtype == wanted and order == "K":
         return a
-    return new_array(a.trace, a.trace.cast(a.node, wanted))
+    return _copied(a, a.trace.cast(a.node, wanted), order)
 
 
 def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     array = as_array(trace_of(a), a)
-    return new_array(array.trace, array.node)
+    return _copied(array, array.node, order)
+
+
+def _copied(array: LazyArray, node: Node, order: Any) -> LazyArray:
+    """An array of its own, also where nothing has to be computed."""
+    node = Cast(node.dtype, node.shape, node)
+    array.trace.layouts.ask(node, order, array.node)
+    made = new_array(array.trace, node)
+    made.storage.is_scalar = array.is_scalar
+    return made
 
 
 def _part(name: str) -> Callable[[Any], Any]:
@@ -438,7 +529,9 @@ def _part(name: str) -> Callable[[Any], Any]:
                 return array
             return _full(trace, array.extents, 0, array.dtype)
         kind = np.zeros((), array.dtype).real.dtype
-        return new_array(trace, trace.apply(function, [array.node], kind))
+        made = new_array(trace, trace.apply(function, [array.node], kind))
+        made.storage.is_part = True
+        return made
 
     return part
 
@@ -475,6 +568,9 @@ def _nan_to_num(
     array = as_array(trace_of(x), x)
     if array.dtype.kind == "c":
         raise unsupported("'nan_to_num' of complex numbers is not fused.")
+    if not copy:
+        raise unsupported("'nan_to_num' with 'copy=False' is not fused.",
+                          "write 'x[...] = np.nan_to_num(x)'.")  # fmt: skip
     if array.dtype.kind != "f":
         return _copy(array)
     limits = np.finfo(array.dtype)
@@ -484,6 +580,16 @@ def _nan_to_num(
     found = _choose(np.logical_not(np.isnan(array)), array, kind(nan), array.dtype)
     found = _choose(np.not_equal(found, kind(np.inf)), found, kind(high), array.dtype)
     return _choose(np.not_equal(found, kind(-np.inf)), found, kind(low), array.dtype)
+
+
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, LazyArray):
+        raise wrong_type("'copyto' writes to an array.")
+    trace = dst.trace
+    operand = as_operand(trace, src)
+    weak = not isinstance(operand, LazyArray) and type(operand.value) in (int, float, complex)
+    node = node_of(trace, operand, promoted([dst, operand])) if weak else as_array(trace, src).node
+    _into(dst, new_array(trace, node), where, casting)
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
@@ -496,6 +602,10 @@ def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any 
 
 
 # -- views and new arrays ------------------------------------------------------------------------
+
+
+def _conjugate(a: LazyArray) -> Any:
+    return np.conjugate(a) if a.dtype.kind == "c" else a
 
 
 def _array_method(name: str) -> Callable[..., Any]:
@@ -546,7 +656,9 @@ def shape_from(shape: Any) -> Shape:
 
 def _broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
     value = as_array(trace_of(array, *(shape if isinstance(shape, tuple) else ())), array)
-    return value.broadcast_to(shape_from(shape))
+    extents = shape_from(shape)
+    found = value.broadcast_to(extents)
+    return value.view_of(Broadcast(extents)) if found is value else found  # it is read-only
 
 
 def _broadcast_arrays(*args: Any, subok: Any = False) -> Any:
@@ -559,6 +671,7 @@ def _broadcast_arrays(*args: Any, subok: Any = False) -> Any:
 def _full(trace: Trace, shape: Shape, value: Any, dtype: np.dtype[Any]) -> LazyArray:
     node = node_of(trace, as_operand(trace, value), dtype)
     made = new_array(trace, View(dtype, shape, node, Broadcast(shape)) if shape else node)
+    trace.layouts.ask(made.node, "K")
     return no_scalar(made)
 
 
@@ -585,7 +698,9 @@ def _like(value: Any) -> Callable[..., Any]:
         array = as_array(trace_of(a), a)
         wanted = array.dtype if dtype is None else np.dtype(dtype)
         extents = array.extents if shape is None else shape_from(shape)
-        return _full(array.trace, extents, value, wanted)
+        made = _full(array.trace, extents, value, wanted)
+        array.trace.layouts.ask(made.node, order, array.node)
+        return made
 
     return make
 
@@ -599,8 +714,11 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", sub
     value = as_operand(trace, fill_value)
     if isinstance(value, LazyArray):
         node: Node = View(wanted, extents, trace.cast(value.node, wanted), Broadcast(extents))
-        return new_array(trace, node)
-    return _full(trace, extents, fill_value, wanted)
+        made = no_scalar(new_array(trace, Cast(wanted, extents, node)))
+    else:
+        made = _full(trace, extents, fill_value, wanted)
+    trace.layouts.ask(made.node, order, array.node)
+    return made
 
 
 def arange(trace: Trace, *args: Any, dtype: Any = None) -> LazyArray:
@@ -663,8 +781,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "count_nonzero": _count_nonzero, "nansum": _skipping("sum"), "nanprod": _skipping("prod"),
     "where": _where, "clip": _clip, "round": _round, "around": _round,
     "astype": lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy),
-    "copy": _copy, "real": _part("real"), "imag": _part("imag"), "angle": _angle, "sinc": _sinc,
-    "fix": _fix, "nan_to_num": _nan_to_num, "isclose": _isclose,
+    "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),
+    "angle": _angle, "sinc": _sinc, "fix": _fix, "nan_to_num": _nan_to_num, "isclose": _isclose,
     "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(0), "full_like": _full_like,
     "shape": lambda a: as_array(trace_of(a), a).shape,
     "ndim": lambda a: as_array(trace_of(a), a).ndim,
@@ -676,8 +794,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _METHODS: dict[str, Callable[..., Any]] = {
     **_REDUCTIONS,
-    "clip": _clip, "round": _round, "astype": _astype, "copy": _copy,
-    "conj": lambda a: np.conjugate(a), "conjugate": lambda a: np.conjugate(a),
+    "clip": _clip, "round": _round, "astype": _astype,
+    "copy": lambda a, order="C": _copy(a, order),
+    "conj": _conjugate, "conjugate": _conjugate,
     "view": lambda a: a,
 }  # fmt: skip
 _METHODS.pop("ptp")

@@ -11,6 +11,7 @@ import numpy as np
 from kerneltk.errors import AxisError
 from kerneltk.fusion.trace.graph import (
     Broadcast,
+    Cast,
     Index,
     Node,
     Shape,
@@ -80,9 +81,23 @@ def _defers(other: Any) -> bool:
     return isinstance(other, str | bytes | dict) or other is None
 
 
+def _comparison(ufunc: np.ufunc) -> Binary:
+    def compare(self: Any, other: Any) -> Any:
+        if not _defers(other):
+            return ufunc(self, other)
+        if isinstance(self, LazyNumber):
+            return NotImplemented
+        raise unsupported(
+            f"An array is compared with an object of type '{type(other).__name__}'.",
+            "write 'x is None' to ask whether there is an array.",
+        )
+
+    return compare
+
+
 def _in_place(ufunc: np.ufunc) -> Binary:
     def change(self: Any, other: Any) -> Any:
-        if self.storage.is_scalar and not self.steps:
+        if self.is_scalar:
             return ufunc(self, other)
         return ufunc(self, other, out=(self,))
 
@@ -124,8 +139,8 @@ class _Operators(Lazy):
     __le__ = _operator(np.less_equal)[0]
     __gt__ = _operator(np.greater)[0]
     __ge__ = _operator(np.greater_equal)[0]
-    __eq__ = _operator(np.equal)[0]
-    __ne__ = _operator(np.not_equal)[0]
+    __eq__ = _comparison(np.equal)
+    __ne__ = _comparison(np.not_equal)
 
     def __pow__(self, other: Any) -> Any:
         return np.power(self, other)
@@ -195,7 +210,11 @@ class LazyNumber(_Operators):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is no integer")
         return int(self.trace.guards.decide(int, self.symbol))
 
-    __int__ = __index__
+    def __int__(self) -> int:
+        return int(self.trace.guards.decide(int, self.symbol))
+
+    def __trunc__(self) -> int:
+        return int(self.trace.guards.decide(int, self.symbol))
 
     def __float__(self) -> float:
         # What comes from integers and extents alone may be constant: it rarely changes.
@@ -234,22 +253,24 @@ class LazyNumber(_Operators):
         return format(self.trace.guards.value(self.symbol), text)
 
     def __repr__(self) -> str:
-        return f"<traced number of type {type(self.symbol.value).__name__}>"
+        if self.trace.block is not None or self.trace.is_over:
+            return f"<traced number of type {type(self.symbol.value).__name__}>"
+        return repr(self.trace.guards.value(self.symbol))
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of a NumPy number."""
-        return np.asarray(self.symbol.value).dtype
-
-    @property
-    def shape(self) -> tuple[()]:
-        """No extents."""
-        return ()
-
-    @property
-    def ndim(self) -> int:
-        """No dimensions."""
-        return 0
+    def __getattr__(self, name: str) -> Any:
+        value = self.symbol.value
+        found = getattr(value, name)  # raises as the number does
+        if name in ("dtype", "shape", "ndim", "size", "itemsize", "nbytes"):
+            return found
+        if name.startswith("__") or not callable(found):
+            raise unsupported(f"'{name}' of a number is not fused.")
+        if name in _OF_NUMBERS:
+            return lambda *args, **options: LazyNumber(
+                self.trace, applied(_Method(name, args, options), self.symbol)
+            )
+        return lambda *args, **options: self.trace.guards.decide(
+            _Method(name, args, options), self.symbol
+        )
 
     @property
     def real(self) -> Any:
@@ -261,20 +282,25 @@ class LazyNumber(_Operators):
         """The imaginary part."""
         return LazyNumber(self.trace, applied(operator.attrgetter("imag"), self.symbol))
 
-    def conjugate(self) -> Any:
-        """The complex conjugate."""
-        return LazyNumber(self.trace, applied(operator.methodcaller("conjugate"), self.symbol))
 
-    conj = conjugate
+_OF_NUMBERS = ("conj", "conjugate", "astype", "item")  # each call computes them
 
-    def astype(self, dtype: Any, **_: Any) -> Any:
-        """The number as one of a dtype."""
-        kind = np.dtype(dtype).type
-        return LazyNumber(self.trace, applied(kind, self.symbol))
 
-    def item(self) -> Any:
-        """The number itself."""
-        return self
+class _Method:
+    """A method of a number, with arguments that are constants."""
+
+    def __init__(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self._parts = name, args, tuple(options.items())
+
+    def __call__(self, value: Any) -> Any:
+        name, args, options = self._parts
+        return getattr(value, name)(*args, **dict(options))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Method) and other._parts == self._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts[0])
 
 
 def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -> Binary:
@@ -311,7 +337,7 @@ class LazyArray(_Operators):
     __slots__ = ("__weakref__", "_nodes", "_shape", "_value", "steps", "storage", "trace")
     __hash__ = Lazy.__hash__
 
-    __class__ = _stands_for(lambda self: self.trace.array_type)
+    __class__ = _stands_for(lambda self: self.kind_for_python)
 
     def __init__(self, trace: Trace, storage: Storage, steps: tuple[ViewStep, ...] = ()) -> None:
         self.trace = trace
@@ -324,6 +350,30 @@ class LazyArray(_Operators):
         self._nodes: tuple[Node, Node] | None = None
         if trace.block is not None:
             trace.block.note(self)
+
+    def __pow__(self, other: Any) -> Any:
+        # Operators have functions of their own for some exponents; their dtypes and infinities
+        # are others than the power's.
+        symbol = symbol_of(other)
+        is_special = self.dtype.kind in "bc" and not self.is_scalar
+        if is_special and symbol is not None and type(symbol.value) in (int, float):
+            function = self.trace.guards.decide(_Exponent(self.dtype.kind), symbol)
+            if function is not None:
+                return function(self)
+        return np.power(self, other)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether NumPy has a scalar here, and no array without dimensions."""
+        return self.storage.is_scalar and not self.steps
+
+    @property
+    def kind_for_python(self) -> type:
+        """The type that plain code sees: of an array, or of one of NumPy's scalars."""
+        kind = self.trace.array_type
+        if kind is np.ndarray and self.is_scalar:
+            return self.dtype.type
+        return kind
 
     # -- in a block: a value is computed when it is asked for ------------------------------------
 
@@ -469,9 +519,12 @@ class LazyArray(_Operators):
         """The value, in a block; refused in a function."""
         return self._converted("tolist", operator.methodcaller("tolist"))
 
+    @property
     def get(self) -> Any:
-        """The value, in a block; refused in a function."""
-        return self._converted("get", operator.methodcaller("get"))
+        """The value, in a block; refused in a function. NumPy's arrays have no such method."""
+        if self.trace.block is None and not hasattr(self.trace.array_type, "get"):
+            raise AttributeError("'numpy.ndarray' object has no attribute 'get'")
+        return lambda: self._converted("get", operator.methodcaller("get"))
 
     # -- methods that are functions ------------------------------------------------------------
 
@@ -501,7 +554,8 @@ class LazyArray(_Operators):
         items = key if isinstance(key, tuple) else (key,)
         if found.ndim or any(item is Ellipsis for item in items):
             return found
-        return LazyArray(self.trace, Storage(found.node))  # a scalar, which is no view
+        node = found.node  # a scalar, which is no view
+        return LazyArray(self.trace, Storage(Cast(node.dtype, node.shape, node)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         steps = _index_steps(self, key)
@@ -585,6 +639,24 @@ class LazyArray(_Operators):
         if self.trace.same_shape(self._shape, shape):
             return self
         return self.view_of(Broadcast(shape))
+
+
+class _Exponent:
+    """The function that NumPy's operator has for a power; None for the power itself."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __call__(self, exponent: Any) -> Any:
+        if self._kind == "b":
+            return np.square if type(exponent) is int and exponent == 2 else None
+        return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Exponent) and other._kind == self._kind
+
+    def __hash__(self) -> int:
+        return hash(self._kind)
 
 
 def _computed(value: Any) -> Any:
@@ -706,6 +778,8 @@ def symbol_of(value: Any) -> Symbol | None:
     """A number as a symbol; None for what is no number."""
     if isinstance(value, LazyNumber):
         return value.symbol
+    if isinstance(value, Lazy):
+        return None
     if isinstance(value, bool | int | float | complex | np.generic):
         return constant(value)
     return None

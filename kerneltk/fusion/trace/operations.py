@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.trace.graph import Broadcast, Node, Scalar, View
+from kerneltk.fusion.trace.graph import Broadcast, Cast, Load, Node, Scalar, View
 from kerneltk.fusion.trace.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.loops import function_key, resolved_loop
+from kerneltk.fusion.trace.outside import is_array
 from kerneltk.fusion.trace.state import (
     Storage,
     Trace,
@@ -36,16 +37,6 @@ def trace_of(*values: Any) -> Trace:
                 )
             return value.trace
     raise unsupported("A list of arrays is no operand of a fused function.", "give one array.")
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value from outside of the trace is an array."""
-    return isinstance(value, np.ndarray) or (
-        hasattr(value, "dtype")
-        and hasattr(value, "strides")
-        and hasattr(value, "shape")
-        and not isinstance(value, np.generic)
-    )
 
 
 def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
@@ -127,7 +118,7 @@ def call_ufunc(
     where = options.pop("where", True)
     dtype = options.pop("dtype", None)
     casting = options.pop("casting", "same_kind")
-    options.pop("order", None)
+    order = options.pop("order", "K")
     options.pop("subok", None)
     if options:
         raise unsupported(f"'{next(iter(options))}' of 'np.{ufunc.__name__}' is not fused.")
@@ -137,6 +128,11 @@ def call_ufunc(
     if all(isinstance(operand, tuple) for operand in operands) and not outputs:
         return _of_numbers(trace, ufunc, operands, dtype)  # type: ignore[arg-type]
     found = apply_ufunc(trace, ufunc, operands, dtype, casting)
+    if order in ("C", "F"):
+        for node in found:
+            trace.layouts.ask(node, order)
+    elif order not in ("K", None):
+        raise unsupported(f"The order '{order}' of a result is not fused.", "leave it out.")
     results = tuple(new_array(trace, node) for node in found)
     if outputs:
         results = tuple(
@@ -214,7 +210,24 @@ def apply_ufunc(
     _check_power(trace, key, operands, nodes)
     if key in _DIVISIONS and before[0].kind in "iu" and not _is_nonzero(nodes[1]):
         return tuple(_divided(trace, key, nodes, kind, part) for part, kind in enumerate(after))
-    return tuple(trace.apply(key, nodes, kind, part) for part, kind in enumerate(after))
+    results = tuple(trace.apply(key, nodes, kind, part) for part, kind in enumerate(after))
+    if key is np.power and isinstance(nodes[1], Scalar) and before[0].kind == "f":
+        return (_or_root(trace, nodes, results[0]),)
+    return results
+
+
+def _or_root(trace: Trace, nodes: Sequence[Node], power: Node) -> Node:
+    """A power, which is a square root where the exponent is a half, as NumPy's."""
+    exponent = nodes[1]
+    assert isinstance(exponent, Scalar)
+    if exponent.symbol.is_constant and exponent.symbol.value != 0.5:
+        return power
+    root = trace.apply(np.sqrt, [nodes[0]], power.dtype)
+    if exponent.symbol.is_constant:
+        return root
+    half = trace.scalar(constant(0.5), exponent.dtype)
+    is_root = trace.apply(np.equal, [exponent, half], np.dtype(bool))
+    return trace.apply(np.where, [is_root, root, power], power.dtype)
 
 
 _DIVISIONS = (np.floor_divide, np.remainder, np.fmod, np.divmod)
@@ -356,6 +369,13 @@ def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
 def write(target: LazyArray, node: Node) -> None:
     """Have an array, or a view of one, hold a value."""
     trace = target.trace
+    if target.storage.is_part:
+        raise unsupported(
+            "Writing to the real or imaginary parts of an array is not fused.",
+            "write whole numbers: 'x[...] = real + 1j * imaginary'.",
+        )
+    if any(isinstance(step, Broadcast) for step in target.steps):
+        raise wrong_value("An array that was broadcast is read-only.")
     node = trace.cast(node, target.dtype)
     shape = target.extents
     if trace.guards.conditions:
@@ -382,6 +402,8 @@ def write(target: LazyArray, node: Node) -> None:
         a.expression != b.expression for a, b in zip(node.shape, shape, strict=True)
     ):
         node = View(node.dtype, shape, node, Broadcast(shape))
+    if array is None and isinstance(node, Load | View):
+        node = Cast(node.dtype, shape, node)  # no view of what it was assigned from
     storage.node = node
     storage.is_taken = True
 

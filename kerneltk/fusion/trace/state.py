@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,8 +32,10 @@ from kerneltk.fusion.trace.graph import (
     View,
     ViewStep,
 )
+from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
 from kerneltk.fusion.trace.location import user_snippet
 from kerneltk.fusion.trace.loops import problem_of
+from kerneltk.fusion.trace.outside import Outside
 from kerneltk.fusion.trace.symbols import (
     Guards,
     Symbol,
@@ -44,9 +48,34 @@ from kerneltk.fusion.trace.symbols import (
 )
 
 
+class _Refusals(threading.local):
+    """The errors of the trace that a thread is in: the function may not go another way for them."""
+
+    def __init__(self) -> None:
+        self.found: list[UnsupportedError] | None = None
+
+
+_refusals = _Refusals()
+
+
+@contextmanager
+def refusals_are_final() -> Iterator[None]:
+    """Raise what was refused within also where the function has caught it."""
+    before, _refusals.found = _refusals.found, []
+    try:
+        yield
+        if _refusals.found:
+            raise _refusals.found[0]
+    finally:
+        _refusals.found = before
+
+
 def unsupported(sentence: str, hint: str = "") -> UnsupportedError:
     """The error for what cannot be traced, at the user's line."""
-    return UnsupportedError(_rendered(sentence, hint))
+    error = UnsupportedError(_rendered(sentence, hint))
+    if _refusals.found is not None:
+        _refusals.found.append(error)
+    return error
 
 
 def wrong_type(sentence: str, hint: str = "") -> ArgumentTypeError:
@@ -86,11 +115,12 @@ class ArraySource:
 class Storage:
     """A value that several names may share, and that in-place operations replace."""
 
-    __slots__ = ("array", "is_scalar", "is_taken", "node")
+    __slots__ = ("array", "is_part", "is_scalar", "is_taken", "node")
 
     def __init__(self, node: Node, array: int | None = None) -> None:
         self.node = node
         self.array = array
+        self.is_part = False  # whether NumPy has a view here, of parts of complex numbers
         self.is_taken = False  # whether its full value is to be written when the trace ends
         # Whether NumPy has a scalar here, which in-place operations replace instead of change.
         self.is_scalar = array is None and not node.shape
@@ -125,23 +155,29 @@ class Trace:
         self.array_type = array_type  # of the arrays that lazy ones stand for
         self.block = block  # that records, if it is no function
         self.guards = Guards()
+        self.namespaces: dict[str, Any] = {}  # modules, as this trace sees them
+        self.layouts = Layouts()
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
         self.effects: list[Effect] = []
         self.captured: dict[int, int] = {}
         self.is_over = False
-        # Names of modules and closures that the function reads, and what they stood for.
-        self.watched: list[tuple[Callable[[], Any], Any]] = []
+        self.outside = Outside(array_type)
+        # A function as this trace executes it; blocks execute functions as they are.
+        self.rebuilt: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
-    def is_current(self) -> bool:
-        """Whether the function's globals and closures are still the objects that were traced."""
-        return all(read() is value for read, value in self.watched)
+    def is_current(self, arguments: Sequence[Any] | None = None) -> bool:
+        """Whether what the function reads from outside is still what was traced."""
+        return self.outside.is_same(arguments)
 
     # -- arrays --------------------------------------------------------------------------------
 
-    def add_source(self, source: ArraySource) -> Storage:
-        """The storage of an array that the function knows from now on."""
+    def add_source(self, source: ArraySource, array: Any = None) -> Storage:
+        """The storage of an array that the function knows from now on; `array` shows its order."""
         index = len(self.sources)
+        layout = None if array is None else layout_of(array)
+        if layout is not None:
+            self.layouts.sources[index] = layout
         self.sources.append(source)
         storage = Storage(Load(source.dtype, source.shape, index, 0), index)
         self.storages[index] = storage
@@ -154,7 +190,9 @@ class Trace:
             return self.storages[known]
         self.captured[id(array)] = len(self.sources)
         shape = tuple(constant(int(extent)) for extent in array.shape)
-        return self.add_source(ArraySource(array.dtype, shape, "an array from outside", array))
+        return self.add_source(
+            ArraySource(array.dtype, shape, "an array from outside", array), array
+        )
 
     # -- values --------------------------------------------------------------------------------
 
@@ -267,6 +305,9 @@ class Trace:
             node = storage.node
             source = ArraySource(node.dtype, node.shape, "a value", is_local=True)
             index = storage.array = len(self.sources)
+            layout = self.layouts.of(node)
+            if layout != c_layout(len(layout)):
+                self.layouts.sources[index] = layout
             self.sources.append(source)
             self.storages[index] = storage
             self._store(index, (), node)

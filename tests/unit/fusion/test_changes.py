@@ -184,3 +184,83 @@ def test_new_axes_of_totals_of_all_elements() -> None:
         result = kerneltk.fuse(function)(x)
         assert np.shape(result) == np.shape(expected)
         assert np.asarray(result).tolist() == np.asarray(expected).tolist()
+
+
+def test_results_are_no_views_where_numpy_copies() -> None:
+    def assigned(x: Any) -> Any:
+        made = np.empty_like(x)
+        made[...] = x
+        return made
+
+    functions: list[Any] = [
+        lambda x: x.copy(),
+        lambda x: np.copy(x),
+        lambda x: np.array(x),
+        lambda x: x.astype(np.float64),
+        lambda x: x.round() if x.dtype.kind == "i" else x.copy(),
+        lambda x: x.sum(axis=()),
+        lambda x: np.full_like(x, x),
+        lambda x: x[0, 0],
+        lambda x: +x,
+        assigned,
+    ]
+    for function in functions:
+        for x in (ones(3, 4), ones(3, 4, dtype=np.int64)):
+            found, wanted = kerneltk.fuse(function)(x), function(x)
+            assert not np.shares_memory(found, x)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)
+    views: list[Any] = [
+        lambda x: x,
+        lambda x: x.conj(),
+        lambda x: x.real,
+        lambda x: np.asarray(x),
+        lambda x: x.astype(x.dtype, copy=False),
+        lambda x: x[0],
+        lambda x: x[0, 0, ...],
+    ]
+    for function in views:
+        x = ones(3, 4)
+        assert np.shares_memory(kerneltk.fuse(function)(x), x)
+
+
+def test_writes_to_what_numpy_does_not_write_to() -> None:
+    def broadcast(x: Any) -> None:
+        y = np.broadcast_to(x, (3, 4))
+        y += 1
+
+    def parts(x: Any) -> None:
+        x.real[0] = 1
+
+    with pytest.raises(ValueError, match="read-only"):
+        kerneltk.fuse(broadcast)(ones(3, 4))
+    with pytest.raises(kerneltk.UnsupportedError, match="imaginary parts"):
+        kerneltk.fuse(parts)(ones(3) + 1j)
+    x = ones(3)
+    kerneltk.fuse(parts)(x)
+    assert x[0] == 1
+    with pytest.raises(kerneltk.UnsupportedError, match="x is None"):
+        kerneltk.fuse(lambda x: x == None)(x)  # noqa: E711
+
+
+def test_copyto() -> None:
+    def program(x: Any, y: Any, k: Any) -> None:
+        np.copyto(x, y, where=y > 2)
+        np.copyto(x[0], k)
+
+    fused = kerneltk.fuse(program)
+    for x, y in ((ones(3, 4), 2 * ones(3, 4)), (ones(3, 4), ones(4, dtype=np.float32))):
+        wanted = x.copy()
+        fused(x, y, 3)
+        program(wanted, y, 3)
+        np.testing.assert_array_equal(x, wanted)
+    with pytest.raises(TypeError, match="same_kind"):
+        fused(ones(3, 4, dtype=np.int64), ones(3, 4, dtype=np.int64), 2.5)
+
+
+def test_powers_are_the_operators() -> None:
+    x = np.array([-np.inf, -0.0, 2.0])
+    with np.errstate(all="ignore"):
+        is_same(lambda x, k: x**k, [x, 0.5], [x, 3.0], [x > 0, 2], [x > 0, 3], [x + 1j, 2])
+        is_same(lambda x: x**0.5, [x])
+        is_same(lambda x: x**2, [x > 0], [x])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -86,6 +87,45 @@ def test_new_shapes_and_numbers_are_not_traced(traces: list[Any]) -> None:
     fused(X, 1.0)  # another dtype
     fused(X.astype(np.float64), 3)  # an int
     assert len(traces) == 3
+
+
+def test_one_compilation_serves_all_shapes_of_a_layout(
+    traces: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kerneltk.backends.host.backend import HostBackend
+
+    compiled: list[str] = []
+    own = HostBackend.compile
+
+    def counted(self: Any, unit: Any, *args: Any, **kwargs: Any) -> Any:
+        compiled.append(unit.entry)
+        return own(self, unit, *args, **kwargs)
+
+    monkeypatch.setattr(HostBackend, "compile", counted)
+    name = f"fused_{uuid.uuid4().hex}"  # no cache has it
+
+    @kerneltk.fuse(kernel_name=name)
+    def program(x: Any, row: Any, k: Any) -> Any:
+        return (x - row) * k
+
+    for height, width in ((4, 6), (5, 9), (64, 48), (7, 33)):
+        for k in (1.5, 2.0):
+            x, row = np.ones((height, width)), np.arange(float(width))
+            np.testing.assert_array_equal(program(x, row, k), (x - row) * k)
+    assert len(traces) == 1
+    assert compiled == [f"_kt_entry_{name}"]
+
+
+def test_results_are_the_same_bits_in_every_run() -> None:
+    @kerneltk.fuse
+    def program(x: Any) -> Any:
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return x.sum(), x.mean(axis=0), e / e.sum(axis=-1, keepdims=True), x.std(axis=1)
+
+    x = np.random.default_rng(4).random((64, 1031), np.float32)
+    first = [result.tobytes() for result in program(x)]
+    for _ in range(99):
+        assert [result.tobytes() for result in program(x)] == first
 
 
 def test_what_was_decided_by_values_is_traced_again(traces: list[Any]) -> None:
@@ -185,6 +225,53 @@ def test_tensors() -> None:
     assert same is x
     assert x[0].tolist() == [1, 2, 3]
     assert parts["sum"].tolist() == [6, 15]
+
+
+def test_tensors_that_require_a_gradient() -> None:
+    torch = pytest.importorskip("torch")
+
+    @kerneltk.fuse
+    def bump(x: Any) -> None:
+        x += 1
+
+    @kerneltk.fuse(fallback=True)
+    def masked(x: Any) -> None:
+        x[x > 0] = 2
+
+    x = torch.ones(3, requires_grad=True)
+    assert not axpb(x).requires_grad  # read as if it were detached
+    for _ in range(2):
+        with pytest.raises(kerneltk.ArgumentValueError, match="it requires a gradient"):
+            bump(x)
+        with pytest.raises(ValueError, match="read-only"):
+            masked(x)
+    block = pytest.raises(kerneltk.ArgumentValueError, match="it requires a gradient")
+    with block, kerneltk.fuse() as fused:
+        v = fused(x)
+        v += 1
+    assert x.tolist() == [1, 1, 1]
+    with torch.no_grad():
+        bump(x)
+    assert x.tolist() == [2, 2, 2]
+
+
+def test_the_cache_is_cleared(traces: list[Any]) -> None:
+    fused = kerneltk.fuse(lambda x: x * 3)
+    for _ in range(2):
+        fused(X)
+        np.testing.assert_array_equal(fused(X), X * 3)
+        fused.clear_cache()
+    assert len(traces) == 2
+
+
+def test_modules_of_arrays() -> None:
+    cupy = pytest.importorskip("cupy")
+
+    def program(x: Any) -> Any:
+        xp = cupy.get_array_module(x)
+        return xp.zeros(x.shape[1]) + x if xp is np else x * 7
+
+    np.testing.assert_array_equal(kerneltk.fuse(program)(X), X)
 
 
 def test_a_decorated_function_is_pickled() -> None:

@@ -1,3 +1,4 @@
-// CUDA's name of the runtime's types; nothing of the runtime runs inside a kernel.
+// CUDA's <surface_types.h>, for CPU cores.
 #pragma once
 #include <cuda_runtime.h>
+#include <kerneltk/host_textures.hpp>

@@ -1,1 +1,3 @@
-#error <texture_fetch_functions.h> cannot run on CPU cores: the host backend of kerneltk has no textures. Read through a pointer, or run this kernel on a GPU.
+// CUDA's <texture_fetch_functions.h>, for CPU cores.
+#pragma once
+#include <kerneltk/host_textures.hpp>

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kerneltk.backends.host.compiler_workarounds import dump_options, options_without_miscompilation
+from kerneltk.backends.host import toolchain
+from kerneltk.backends.host.compiler_workarounds import (
+    dump_options,
+    options_after_internal_error,
+    options_without_miscompilation,
+)
 
 USUAL = ("-O3", "-fno-trapping-math")
 
@@ -50,3 +57,34 @@ def test_what_is_looked_at_is_what_g_is_asked_for() -> None:
     assert tuple(dump_options(("-O3",))) == both[1:]
     assert tuple(dump_options((*USUAL, "-ffast-math"))) == both[1:]
     assert tuple(dump_options((*USUAL, "-fno-tree-slp-vectorize"))) == both[:1]
+
+
+def test_internal_errors_are_tried_again_with_less() -> None:
+    log = "unit.cpp:3:1: internal compiler error: in vect_transform_reduction"
+    tried = [USUAL]
+    while (found := options_after_internal_error(tried[-1], log)) is not None:
+        tried.append(found)
+    assert [options[-1] for options in tried[1:]] == [
+        "-fno-tree-slp-vectorize", "-fno-tree-vectorize", "-O1",
+    ]  # fmt: skip
+    assert options_after_internal_error(USUAL, "unit.cpp:3:1: error: expected ';'") is None
+
+
+def test_a_unit_is_compiled_after_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    if toolchain.find_compiler().family != "gcc":
+        pytest.skip("g++ alone is asked again")
+    commands: list[Sequence[str]] = []
+    own = toolchain._run_all
+
+    def failing(compiler: Any, given: Sequence[Sequence[str]], *others: Any) -> tuple[int, str]:
+        commands.append(given[-1])
+        if "-fno-tree-vectorize" not in given[-1]:
+            return 1, "unit.cpp:1:1: internal compiler error: Segmentation fault"
+        return own(compiler, given, *others)
+
+    monkeypatch.setattr(toolchain, "_run_all", failing)
+    code, _ = toolchain.build(
+        "unit.cpp", 'extern "C" int one() { return 1; }\n', ("-O2", "-fPIC", "-shared")
+    )
+    assert code is not None
+    assert len(commands) == 3

@@ -16,7 +16,7 @@ def test_unsupported() -> None:
 #include <stdio.h>
 __device__ int lane() { int l; asm volatile(MOV "%laneid;" : "=r"(l)); return l; }
 __global__ void fine() { asm volatile("" ::: "memory"); /* asm("x") */ }
-__global__ void k(cudaTextureObject_t t) { float x = tex2D<float>(t, 0, 0); k<<<1, 1>>>(t); }
+__global__ void k(cudaTextureObject_t t) { int x = tex2D<int>(t, 0, 0); k<<<1, 1>>>(t); }
 void host() { asm("nop"); k<<<1, 1>>>(0); }
 template <class T> void host2(T x) { k<<<1, 1>>>(x); }
 #define COPY(a) asm("nop %0;" :: "l"(a))
@@ -26,9 +26,7 @@ __global__ void __cluster_dims__(2) c() { __imma_m16n16k16_ld_a(x); }
     assert sorted(unsupported(text), key=lambda item: (item[2], item[1])) == [
         ("header", "cuda/ptx", 1),
         ("inline PTX", "asm", 3),
-        ("texture", "cudaTextureObject_t", 5),
         ("launch from a kernel", "k", 5),
-        ("texture", "tex2D", 5),
         ("inline PTX", "asm", 8),
         ("cluster", "__cluster_dims__", 10),
         ("tensor cores", "__imma_m16n16k16_ld_a", 10),
@@ -50,10 +48,9 @@ __global__ void __cluster_dims__(2) c() { __imma_m16n16k16_ld_a(x); }
         ("__imma_m16(a);", ("tensor cores", "__imma_m16")),
         ("__pipeline_commit();", None),
         ("cp_async_bulk_wait_group(n);", ("asynchronous copy", "cp_async_bulk_wait_group")),
-        ("tex1Dfetch(t, 0);", ("texture", "tex1Dfetch")),
-        ("tex2D<float>(t, 0, 0);", ("texture", "tex2D")),
-        ("int tex2D = 1;", None),
-        ("surf2Dwrite(1, s, 0, 0);", ("surface", "surf2Dwrite")),
+        ("tex1Dfetch(t, 0);", None),
+        ("tex2D<float>(t, 0, 0);", None),
+        ("surf2Dwrite(1, s, 0, 0);", None),
         ("auto c = this_cluster();", ("cluster", "this_cluster")),
         ("k<<<1, 2>>>(x);", ("launch from a kernel", "k")),
         ("ns::k<int><<<1, 2>>>(x);", ("launch from a kernel", "ns::k")),
@@ -64,6 +61,14 @@ def test_words_in_a_kernel(body: str, found: tuple[str, str] | None) -> None:
     wanted = [] if found is None else [(*found, 1)]
     assert unsupported(f"__global__ void f(int* x) {{ {body} }}") == wanted
     assert unsupported(f"void host(int* x) {{ {body} }}") == []
+
+
+def test_references_to_textures() -> None:
+    text = "texture<float, 2> image;\nsurface<void, 2> canvas;\nusing texture_name = int;\n"
+    assert unsupported(text) == [
+        ("texture", "texture", 1),
+        ("surface", "surface", 2),
+    ]
 
 
 @pytest.mark.parametrize(

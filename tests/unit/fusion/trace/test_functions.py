@@ -96,3 +96,54 @@ def test_reductions_with_masks_and_beginnings() -> None:
 
     for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+MEANS: list[Any] = [
+    lambda x: x.mean(axis=0, where=x > 2),
+    lambda x: np.mean(x, axis=1, keepdims=True, where=x[0] > 1),
+    lambda x: np.var(x, where=x > 2),
+    lambda x: x.std(axis=1, where=x > 0, ddof=1),
+    lambda x: x.max(axis=1, where=x > 2, initial=1),
+    lambda x: x.sum(where=x > 2, initial=2),
+    lambda x: x.sum(initial=1.5),
+    lambda x: x.max(initial=2.5),
+    lambda x: x.var(dtype=np.float32, axis=0),
+    lambda x: x.mean(dtype=np.int64, axis=0),
+    lambda x: x.var(dtype=np.int64, axis=0),
+    lambda x: x.std(dtype=np.int64),
+    lambda x: x.var(dtype=np.complex64),
+    lambda x: x.std(dtype=np.complex128, axis=1),
+]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f2", "f4", "f8"])
+def test_means_and_variances(dtype: str) -> None:
+    x = np.array([[1, 0, 3], [4, 5, 6], [2, 9, 1]]).astype(dtype)
+
+    def program(x: Any) -> Any:
+        return [mean(x) for mean in MEANS]
+
+    for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=2e-3 if dtype == "f2" else 1e-6)
+
+
+def test_reductions_of_nothing_with_an_initial_value() -> None:
+    def program(x: Any) -> Any:
+        return x.max(axis=1, initial=-1), x.min(initial=3, axis=0), x.max(initial=5)
+
+    fused = kerneltk.fuse(program)
+    for shape in ((3, 0), (0, 3), (2, 2)):
+        x = np.ones(shape)
+        for found, wanted in zip(fused(x), program(x), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_wrong_dtypes_of_reductions() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    with pytest.raises(TypeError, match="square root"):
+        kerneltk.fuse(lambda x: x.std(axis=0, dtype=int))(x)
+    with pytest.raises(TypeError, match="cannot be computed in 'bool'"):
+        kerneltk.fuse(lambda x: x.var(dtype=bool))(x > 1)
+    with pytest.raises(TypeError, match="must hold indices"):
+        kerneltk.fuse(lambda x, out: x.argmax(axis=0, out=out))(x, np.zeros(3))
