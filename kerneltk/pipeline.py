@@ -33,7 +33,8 @@ def _lock_of(key: str) -> threading.Lock:
     return _locks[int(key[:2], 16) % len(_locks)]
 
 
-def _key_of(unit: TranslationUnit, backend: Compiler, target: Target) -> str:
+def key_of(unit: TranslationUnit, backend: Compiler, target: Target) -> str:
+    """The key of a unit's object code in the cache."""
     return fingerprint(
         unit,
         target,
@@ -61,7 +62,7 @@ def build(unit: TranslationUnit, backend: Compiler, target: Target) -> ObjectCod
     Raises CompileError where the compiler refuses the source, and BackendUnavailableError where
     there is none.
     """
-    key = _key_of(unit, backend, target)
+    key = key_of(unit, backend, target)
     with _lock_of(key):
         return _build(unit, backend, target, key)
 
@@ -83,7 +84,7 @@ def _loaded(
     load: Callable[[ObjectCode], T],
 ) -> T:
     """A unit as it is loaded on the current device, built and loaded once."""
-    key = _key_of(unit, backend, target)
+    key = key_of(unit, backend, target)
     slot = (key, backend.device_key())
     found = known.get(slot)
     if found is None:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module
-from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.backends.registry import capabilities_of_target, compiler_for
+from kerneltk.cache.fingerprint import string_key
+from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
+from kerneltk.cuda_cpp.syntax.cached import readers
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
 from kerneltk.object_code.reflection import (
     ParameterType,
@@ -28,17 +33,14 @@ from kerneltk.object_code.reflection import (
     is_const_variable,
 )
 
+if TYPE_CHECKING:
+    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals, Refused
+
 T = TypeVar("T")
 
 # NVRTC lists the name expressions, each a pragma, in a file of its own.
 _NVRTC_NAMES = "__nv_name_map"
-_MOST_TRIES = 4  # of a compilation that leaves out more and more names
-
-_MISSING = {
-    "launch from a kernel": "launches from kernels",
-    "cluster": "clusters",
-    "inline PTX": "inline PTX but in statements of string literals",
-}
+_MOST_TRIES = 8  # of a compilation that leaves out more and more names and functions
 
 _programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
 
@@ -92,6 +94,103 @@ class Variable:
         return np.dtype(f"V{kind.size}"), self.extents
 
 
+_HINT = "run this kernel on a GPU, or give CPU cores another way under '#ifdef __KERNELTK_HOST__'."
+_LAUNCH_HINT = (
+    "name all of the kernel's template's arguments, and let nothing wait for it: it runs when this "
+    "kernel has ended. Or launch it from Python, behind this one's launch."
+)
+
+
+def errors_of_log(log: str, sources: Mapping[str, str]) -> CompilerErrors:
+    """Return the errors of a compiler's log in the user's sources, by their names."""
+    from kerneltk.core.diagnostics import read_log  # only who has an error needs these
+    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
+
+    code = {name: source.split("\n") for name, source in sources.items()}
+    places: dict[tuple[str, int, int, str], None] = {}
+    found = read_log(log)
+    for error in found:
+        for at in error.locations:
+            if at.file not in code:
+                continue
+            lines = code[at.file]
+            own = lines[at.line - 1] if at.line <= len(lines) else ""
+            # Of a line in which points were put, columns say nothing.
+            is_same = not any("volatile" in line for line in lines) and own.isascii()
+            column = at.column if is_same else None
+            places[at.file, at.line, column or 0, error.message] = None
+            break
+    return CompilerErrors(tuple(places), not found)
+
+
+class HostRefusals:
+    """What CPU cores refuse of a source: kernels that need it are refused at their launch, and the
+    others run.
+
+    What was found is kept in the cache by the key of the unit that failed, so that a later process
+    compiles once.
+
+    Attributes
+    ----------
+    found : Refusals or None
+        The source without it; None as long as nothing is refused.
+    """
+
+    def __init__(self, source: RawSource) -> None:
+        self._sources = (source, *source.included)
+        self._errors: CompilerErrors | None = None
+        self.found: Refusals | None = None
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the source has anything that CPU cores may lack."""
+        return any(source.summary.unsupported for source in self._sources)
+
+    def recall(self, key: str) -> None:
+        """Take over what an earlier process has kept by this key."""
+        from kerneltk.cuda_cpp.syntax.refusals import Refusals
+
+        data = get_cache().get(string_key("refused", readers(), key))
+        if data is not None:
+            with suppress(TypeError, ValueError):  # what is not kept here is found again
+                self.found = Refusals.from_fields(json.loads(data))
+
+    def add(self, error: CompileError, key: str) -> bool:
+        """Leave out what a compiler has refused; False for nothing more, or another mistake."""
+        from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
+
+        known = self._errors or CompilerErrors()
+        new = errors_of_log(error.log, {s.name: s.code for s in self._sources})
+        found = self._sources[0].without(known, new)
+        if found is not None:
+            self.found, self._errors = found
+            get_cache().put(string_key("refused", readers(), key), json.dumps(self.found).encode())
+        return found is not None
+
+    def of(self, name: str) -> Refused | None:
+        """The reason why a kernel is refused; None for one that runs."""
+        functions: Iterable[Refused] = self.found.functions if self.found else ()
+        return next((f for f in functions if f.is_kernel and f.name == name), None)
+
+    def error(self, refused: Refused, error: CompileError | None = None) -> CompileError:
+        """The error for a launch of a refused kernel."""
+        from kerneltk.cuda_cpp.syntax.refusals import lack_of
+
+        source = next((s for s in self._sources if s.name == refused.file), None)
+        snippet = Snippet.at_line(source.name, source.code, refused.line, None) if source else None
+        hint = _LAUNCH_HINT if refused.kind == "launch from a kernel" else refused.header or _HINT
+        reason = refused.reason.partition("; did you mean")[0]
+        if refused.kind in (None, "header"):
+            sentence = f"Kernel '{refused.name}' does not compile for CPU cores: {reason}."
+        else:
+            lacking = lack_of(refused.kind)
+            sentence = f"Kernel '{refused.name}' cannot run on CPU cores, which have no {lacking}."
+        message = render_message(sentence, *filter(None, (snippet,)), hint=hint)
+        if reason and refused.kind not in (None, "header"):
+            message += f"\n  The compiler: {reason}."
+        return CompileError(message, error.source if error else "", error.log if error else "")
+
+
 class RawProgram:
     """A source and what is asked of it.
 
@@ -118,6 +217,7 @@ class RawProgram:
         # What the compiler does not find by its name, and what it says of that.
         self._left_out: dict[BackendName, dict[str, str]] = {}
         self._c_symbols: dict[str, str] = {}
+        self._refused: dict[BackendName, HostRefusals] = {}
         self._lock = threading.RLock()
         _programs.add(self)
 
@@ -235,7 +335,11 @@ class RawProgram:
         requests = [r for r in self.requests() if r.expression not in left_out]
         if self._c_symbols:
             requests = [replace(r, symbol=self._c_symbols.get(r.expression, "")) for r in requests]
-        return self.source.unit(backend, requests)
+        refused = self._refused.get(backend.name)
+        if refused is None:
+            return self.source.unit(backend, requests)
+        wanted = [r for r in requests if refused.of(plain_name(r.expression)) is None]
+        return self.source.unit(backend, wanted, refused.found)
 
     def _refused_requests(self, error: CompileError) -> dict[str, str] | None:
         """Return the names that the compiler did not know, and its message for each; None if the
@@ -266,18 +370,40 @@ class RawProgram:
         ``"host"``), without a device. Raises as `pipeline.compile_ahead`.
         """
         backend = capabilities_of_target(target)
-        return self._leaving_out(backend, lambda unit: pipeline.compile_ahead(unit, target))
+        return self._leaving_out(
+            backend,
+            lambda unit: pipeline.compile_ahead(unit, target),
+            lambda unit: pipeline.key_of(unit, *compiler_for(unit, target)),
+        )
 
-    def _leaving_out(self, backend: Capabilities, make: Callable[[TranslationUnit], T]) -> T:
-        """Call `make` with the unit, and again without what the compiler does not find."""
+    def _leaving_out(
+        self,
+        backend: Capabilities,
+        make: Callable[[TranslationUnit], T],
+        key_of: Callable[[TranslationUnit], str],
+    ) -> T:
+        """Call `make` with the unit, and again without what the compiler does not find or CPU cores
+        do not have.
+        """
+        refusals = self._refusals(backend)
+        key = ""  # of the unit that has everything
         for _ in range(_MOST_TRIES):
+            unit = self.unit(backend)
+            if refusals is not None and refusals.found is None and not key:
+                key = key_of(unit)
+                refusals.recall(key)
+                self._refuse_all(refusals)
+                unit = self.unit(backend)
             try:
-                return make(self.unit(backend))
+                made = make(unit)
             except CompileError as error:
                 refused = self._refused_requests(error)
                 known = self._left_out.get(backend.name, {})
                 if refused is None or refused.keys() <= known.keys():
-                    raise self._explained(error, backend) from None
+                    if refusals is not None and refusals.add(error, key):
+                        self._refuse_all(refusals, error)
+                        continue
+                    raise error from None
                 overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
                 if overloaded and not self._c_symbols:
                     self._c_symbols = overloaded
@@ -286,30 +412,23 @@ class RawProgram:
                     if name in refused:
                         raise self._unknown(name, refused[name], error) from None
                 self._left_out[backend.name] = {**known, **refused}
+            else:
+                return made
         return make(self.unit(backend))
 
-    def _explained(self, error: CompileError, backend: Capabilities) -> CompileError:
-        """Return a compiler's error, or where the source needs what CPU cores do not have, that."""
+    def _refusals(self, backend: Capabilities) -> HostRefusals | None:
+        """Return what is refused of the source on a backend; None where that can be nothing."""
         if not backend.emulates_cuda:
-            return error
-        for source in (self.source, *self.source.included):
-            for found in source.summary.unsupported:
-                snippet = Snippet.at_line(source.name, source.code, found.line, None)
-                if found.is_conditional or "#include" in snippet.render():
-                    continue  # headers say so themselves
-                return CompileError(
-                    render_message(
-                        f"'{source.name}' does not compile for CPU cores, which have no "
-                        f"{_MISSING.get(found.kind, found.kind)}.",
-                        snippet,
-                        hint="run this kernel on a GPU, or give CPU cores another way under "
-                        "'#ifdef __KERNELTK_HOST__'.",
-                    )
-                    + f"\n  The compiler: {str(error).splitlines()[0]}",
-                    error.source,
-                    error.log,
-                )
-        return error
+            return None
+        found = HostRefusals(self.source)
+        return self._refused.setdefault(backend.name, found) if found.is_possible else None
+
+    def _refuse_all(self, refusals: HostRefusals, error: CompileError | None = None) -> None:
+        """Raise CompileError where no kernel is left."""
+        names = [plain_name(r.expression) for r in self.requests() if not r.is_variable]
+        refused = [refusals.of(name) for name in names]
+        if refused and refused[0] is not None and None not in refused:
+            raise refusals.error(refused[0], error) from None
 
     def _overloaded(self, refused: Mapping[str, str], error: CompileError) -> dict[str, str]:
         """Return the symbols of kernels with C linkage that are called like other functions, such
@@ -362,7 +481,9 @@ class RawProgram:
         with self._lock:
             if key not in self._modules:
                 self._modules[key] = self._leaving_out(
-                    backend.capabilities, lambda unit: pipeline.get_module(unit, backend)
+                    backend.capabilities,
+                    lambda unit: pipeline.get_module(unit, backend),
+                    lambda unit: pipeline.key_of(unit, backend, backend.target(unit)),
                 )
             return self._modules[key]
 
@@ -378,6 +499,10 @@ class RawProgram:
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
         module, code = self.module(backend)
         symbol = dict(code.symbols).get(expression)
+        refusals = self._refused.get(backend.name)
+        refused = refusals.of(plain_name(expression)) if refusals else None
+        if refusals is not None and refused is not None:
+            raise refusals.error(refused)
         if symbol is None:
             reason = self._left_out.get(backend.name, {}).get(expression, "")
             if reason or backend.capabilities.emulates_cuda:

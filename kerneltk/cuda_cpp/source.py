@@ -29,6 +29,8 @@ from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.cached import (
     has_volatile,
     read_source,
+    unordered_exchanges,
+    with_child_launches,
     with_inline_ptx,
     with_meetings,
 )
@@ -36,6 +38,7 @@ from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, SourceSummary
+    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
@@ -212,39 +215,73 @@ class RawSource:
         summary = self.summary if source == self.code else read_source(source)
         return blank_host_code(source, summary).removeprefix(_BYTE_ORDER_MARK)
 
-    @property
+    @cached_property
     def _host_source(self) -> str:
         """The source as it is compiled for CPU cores, but for meeting points."""
-        return self._without_ptx[0]
-
-    @cached_property
-    def _without_ptx(self) -> tuple[str, tuple[str, ...]]:
-        """The source as it is compiled for CPU cores, but for meeting points, and the headers of
-        the package that it needs for inline PTX.
-        """
         source = self._device_source
         headers = [header.code for header in self.included]
         # A template in a header may be called with volatile memory.
         is_volatile = any(map(has_volatile, (self.code, *self.options, *headers)))
         has_ptx = any("asm" in header for header in headers)
-        if not self.has_host_code and (is_volatile or has_ptx or any(map(has_bounds, headers))):
-            source = with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
+        if is_volatile or has_ptx or any(map(has_bounds, headers)):
+            source = self._whole_source
+        return self._with_bounds(with_inline_ptx(source)[0])
+
+    @property
+    def _ptx_headers(self) -> tuple[str, ...]:
+        """The headers of the package that inline PTX needs as C++."""
+        if not any("asm" in source.code for source in (self, *self.included)):
+            return ()
+        return with_inline_ptx(self._whole_source)[1]
+
+    @property
+    def _whole_source(self) -> str:
+        """The source with the user's own headers in it."""
+        if self.has_host_code:
+            return self._device_source
+        return with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
+
+    def _with_bounds(self, source: str) -> str:
+        """Return a source with what CPU cores check of kernels' attributes, and with calls where
+        kernels launch others.
+        """
         if has_bounds(source):
             summary = self.summary if source == self.code else read_source(source)
             source = with_bounds(source, summary.kernels)
-        source, needed = with_inline_ptx(source)
-        return _NO_INLINE.sub("_kt_noinline", source), needed
+        if "<<<" in source:
+            source = with_child_launches(source)
+        return _NO_INLINE.sub("_kt_noinline", source)
+
+    def without(
+        self, known: CompilerErrors, new: CompilerErrors
+    ) -> tuple[Refusals, CompilerErrors] | None:
+        """Return the source for CPU cores without the functions that a compiler refuses there, as
+        `with_refusals`.
+        """
+        # Only who has what CPU cores lack needs it.
+        from kerneltk.cuda_cpp.syntax.refusals import with_refusals
+
+        return with_refusals(with_inline_ptx(self._whole_source)[0], self.name, known, new)
 
     def _with_meetings(
-        self, directives: Sequence[str], requests: Sequence[Request]
+        self, source: str, directives: Sequence[str], requests: Sequence[Request]
     ) -> tuple[Sequence[str], str]:
-        """Return the directives and the source with points where the lanes of a warp meet."""
+        """Return the directives and a source with points where the lanes of a warp meet."""
         self._warn_of_unread_headers()
+        for load in unordered_exchanges(source):
+            warnings.warn(
+                f"'{load.file or self.name}', line {load.line}: nothing orders '{load.loaded}' "
+                f"behind another lane's store to '{load.stored}', and lanes of a warp do not run "
+                "in step there.\n  Hint: put '__syncwarp()' between them, or make the memory "
+                "'volatile'.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         asked = [request.expression for request in requests if has_volatile(request.expression)]
-        if not asked and not any(map(has_volatile, (*directives, self._host_source))):
-            return directives, self._host_source
+        if not asked and not any(map(has_volatile, (*directives, source))):
+            return directives, source
         names = [plain_name(expression).rpartition("::")[2] for expression in asked]
-        found = with_meetings(self._host_source, directives, names)
+        found = with_meetings(source, directives, names)
         for access in found.unmarked:
             warnings.warn(
                 f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
@@ -273,10 +310,15 @@ class RawSource:
                         stacklevel=2,
                     )
 
-    def unit(self, backend: Capabilities, requests: Sequence[Request]) -> TranslationUnit:
-        """Return the translation unit that offers what is requested."""
+    def unit(
+        self, backend: Capabilities, requests: Sequence[Request], refused: Refusals | None = None
+    ) -> TranslationUnit:
+        """Return the translation unit that offers what is requested, on CPU cores without what they
+        have `refused`.
+        """
         if backend.emulates_cuda:
-            return self._host_unit(backend.name, requests)
+            body = self._with_bounds(refused.source) if refused else self._host_source
+            return self._host_unit(backend.name, requests, body)
         # Object codes that are linked to one another must not share a name.
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
@@ -312,7 +354,9 @@ class RawSource:
             links=self.links,
         )
 
-    def _host_unit(self, backend: BackendName, requests: Sequence[Request]) -> TranslationUnit:
+    def _host_unit(
+        self, backend: BackendName, requests: Sequence[Request], source: str
+    ) -> TranslationUnit:
         if self.links:
             raise BackendUnavailableError(
                 f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
@@ -329,8 +373,8 @@ class RawSource:
             if not request.is_variable:
                 offer += bound_of(name, symbol, self.kernels)
             lines.append(request.guarded(number, offer))
-        for source in (self, *self.included):
-            for shared in source.summary.dynamic_shared:
+        for own_source in (self, *self.included):
+            for shared in own_source.summary.dynamic_shared:
                 own = _LINKER_NAMES.fullmatch(shared.symbol)
                 symbol = _renamed(shared.symbol) if own else shared.symbol
                 line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
@@ -342,21 +386,21 @@ class RawSource:
             options += (f"-I{os.getcwd()}",)
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         head += ["#include <_kt_implicit.h>"] if self.has_host_code else []
-        head += [f"#include <kerneltk/{name}>" for name in self._without_ptx[1]]
+        head += [f"#include <kerneltk/{name}>" for name in self._ptx_headers]
         texts = [*(one.code for one in (self, *self.included)), *options]
         if uses_textures(name for text in texts for name in _WORD.findall(text)):
             head.append("#include <kerneltk/host_textures.hpp>")
         head.append("#define _kt_noinline __attribute__((__noinline__))")
-        sources = [source.code for source in (self, *self.included)]
+        sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}
         head += [f"#define {name} {_renamed(name)}" for name in sorted(names)]
-        if any(_NO_INLINE.search(source.code) for source in self.included):
+        if any(_NO_INLINE.search(header.code) for header in self.included):
             head.append("#define __noinline__ _kt_noinline")
         name = self.name
         if not self.directory and "symbols" in get_settings().host_debug:
             name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
-        plain = self._assembled([*head, *directives], name, self._host_source, lines)
-        directives, body = self._with_meetings(directives, requests)
+        plain = self._assembled([*head, *directives], name, source, lines)
+        directives, body = self._with_meetings(source, directives, requests)
         head += directives
         is_plain = self._assembled(head, name, body, lines) == plain
         if not is_plain:

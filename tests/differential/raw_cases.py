@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from . import raw_cases_algorithms, raw_cases_execution, raw_cases_numbers
+from . import raw_cases_algorithms, raw_cases_execution, raw_cases_numbers, raw_cases_warps
 from .raw_support import KERNELS, RawCase
 
+WARP_CASES: tuple[RawCase, ...] = tuple(raw_cases_warps.cases())
 CASES: tuple[RawCase, ...] = (
+    *WARP_CASES,
     *raw_cases_execution.cases(),
     *raw_cases_numbers.cases(),
     *raw_cases_algorithms.cases(),

@@ -13,7 +13,7 @@ import pytest
 import kerneltk
 
 from ..sampling import first_word, parameters, samples_of, thinned
-from .raw_cases import CASES, FILES, templates
+from .raw_cases import CASES, FILES, WARP_CASES, templates
 from .raw_support import KERNELS, RawCase, assert_matches, blank, floats, ints
 from .support import Array, assert_only_written, c_order, memory_of
 
@@ -77,7 +77,14 @@ def test_every_kernel_is_launched() -> None:
     assert launched <= kernels
 
 
-@pytest.mark.parametrize("case", parameters(thinned(samples_of(CASES, first_word))))
+@pytest.mark.parametrize("case", WARP_CASES, ids=lambda case: case.name)
+def test_lanes_of_warps(backend: Any, case: RawCase) -> None:
+    check(backend, case)
+
+
+@pytest.mark.parametrize(
+    "case", parameters(thinned(samples_of(CASES[len(WARP_CASES) :], first_word)))
+)
 def test_case(backend: Any, case: RawCase) -> None:
     check(backend, case)
 

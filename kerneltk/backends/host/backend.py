@@ -122,6 +122,11 @@ def _grid_failure(failure: int) -> LaunchError:
             "arrived, with 'exited_threads=\"arrive\"' where the kernel is made or "
             "'exited_arrive=True' at a launch."
         )
+    elif "cannot run on CPU cores" in told:
+        hint = (
+            "\n  Hint: run this kernel on a GPU, or give CPU cores another way under "
+            "'#ifdef __KERNELTK_HOST__'."
+        )
     elif "did not end within" in told:
         hint = "\n  Hint: KERNELTK_HOST_TIME_LIMIT sets the limit in seconds; 0 is none."
         if not get_settings().host_debug:

@@ -156,11 +156,17 @@ struct engine {
     const char *origin; /* of this thread's shared variables, where memory is checked */
     uintptr_t native_end; /* of what a kernel uses of that stack */
     uintptr_t native_low, native_high; /* the stack that the entry was called on; 0 if unknown */
+    struct exchanges *exchanges, *watched; /* exchanges.c; NULL where memory is not checked */
 };
 
 /* Ends the launch: what is told of it was written down before. */
 static __attribute__((noreturn)) void leave_kernel(struct engine *e, int code);
 static __attribute__((noreturn, cold)) void fail_waiting(struct engine *e, const char *what);
+
+/* exchanges.c */
+static void join_lanes(struct engine *e, uint32_t warp, uint32_t lanes);
+static void join_block(struct engine *e);
+static void finish_touches(struct engine *e);
 
 static __attribute__((noreturn, cold)) void fail_mixed(struct engine *e) {
     fail_waiting(e, "its threads wait at barriers of different kinds");
@@ -445,6 +451,7 @@ static void complete_group(struct engine *e, uint32_t warp, struct group *g) {
     struct warp *w = &e->warps[warp];
     uint32_t lanes = g->arrived;
     unsigned long long results[WARP];
+    if (__builtin_expect(e->watched != NULL, 0)) join_lanes(e, warp, lanes);
     g->combine(w->in, w->extra, results, lanes);
     /* Lanes of other groups may not have read theirs yet. */
     for (uint32_t rest = lanes; rest; rest &= rest - 1)
@@ -495,6 +502,7 @@ static void release_meeting(struct engine *e, uint32_t warp) {
     struct warp *w = &e->warps[warp];
     unsigned long long lowest = ~0ull;
     uint32_t lanes = 0;
+    if (__builtin_expect(e->watched != NULL, 0)) join_lanes(e, warp, w->meeting);
     for (uint32_t rest = w->meeting; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         if (w->position[lane] < lowest) {
@@ -540,6 +548,7 @@ static int unsettle(struct engine *e, uint32_t warp) {
 }
 
 static inline void release_barrier(struct engine *e) {
+    if (__builtin_expect(e->watched != NULL, 0)) join_block(e);
     e->sums[e->generation & 1] = e->sum | (unsigned long long)e->arrived << 32;
     e->sum = 0;
     e->arrived = 0;
@@ -626,6 +635,7 @@ static struct fiber *first_resumed(struct engine *e) {
 }
 
 static __attribute__((cold, noinline)) void begin_block(struct engine *e, const uint32_t *at) {
+    if (e->watched) join_block(e);
     memcpy(e->at_block, at, sizeof e->at_block);
     e->cursor = e->exited = e->arrived = 0;
     e->mixed = 0;

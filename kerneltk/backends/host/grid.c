@@ -41,6 +41,17 @@ struct finding {
     const char *name, *file;
     int32_t kind, how, index, line, alignment, frames;
     uint64_t frame[16]; /* return addresses, the innermost first */
+    uint64_t other[2];  /* those of an access that nothing orders with this one */
+    int32_t other_thread[3];
+};
+
+/* A launch by a kernel. */
+struct child {
+    struct child *next;
+    kernel_function entry;
+    unsigned long size; /* of the block: head and parameters */
+    int depth;          /* how many launches led to it */
+    _Alignas(16) char block[];
 };
 
 struct grid_launch {
@@ -63,6 +74,8 @@ struct grid_launch {
     _Atomic long long finished;
     const struct array_note *arrays; /* what memory.c knows of the arguments */
     int array_count;
+    const struct child *own; /* of a kernel's own launch: the arrays do not have its block */
+    struct child *children, **last_child; /* with heap_lock */
     _Atomic int may_wander; /* an argument has addresses in it: 1 no, 2 yes, 0 nobody has looked */
     int has_finding;
     char text[1024];
@@ -97,6 +110,10 @@ static int has_key;
 static struct engine *call_enter(const struct launch_head *head, const struct unit *unit);
 static int call_grid_barrier(struct engine *e, const char *file, int line);
 static void call_assertion(struct engine *e, const char *condition, const char *file, int line);
+static void call_refused(struct engine *e, const char *what, const char *lacking, const char *file,
+                         int line);
+static void call_child(struct engine *e, kernel_function entry, const void *block,
+                       unsigned long size);
 static void call_sleep(struct engine *e, unsigned nanoseconds_);
 static long long call_time(void) { return nanoseconds(); }
 extern const struct memory_calls kt_memory_calls __attribute__((visibility("hidden")));
@@ -117,8 +134,11 @@ static const struct {
     long long (*time)(void);
     const struct memory_calls *memory;
     int (*meet)(struct engine *, unsigned long long, int);
+    void (*refused)(struct engine *, const char *, const char *, const char *, int);
+    void (*child)(struct engine *, kernel_function, const void *, unsigned long);
 } calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
-           call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet};
+           call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet,
+           call_refused, call_child};
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
@@ -228,6 +248,7 @@ static struct engine *call_enter(const struct launch_head *head, const struct un
     e->at_block[0] = NO_BLOCK;
     e->patience = PATIENCE;
     e->current = &e->native;
+    e->watched = NULL;
     if (unit->memory) enter_checked(e);
     return e;
 }
@@ -336,6 +357,17 @@ static void call_assertion(struct engine *e, const char *condition, const char *
             append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
         else /* a function of the package's: its name and a reason */
             append(l->text, sizeof l->text, ": %s: %s", condition, file);
+    }
+    leave_kernel(e, KT_TRAP);
+}
+
+static void call_refused(struct engine *e, const char *what, const char *lacking, const char *file,
+                         int line) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (claim_text(e, KT_TRAP)) {
+        append_position(e, l->text, sizeof l->text, 1);
+        append(l->text, sizeof l->text, ": %s cannot run on CPU cores, which have no %s (%s:%d)", what,
+               lacking, file, line);
     }
     leave_kernel(e, KT_TRAP);
 }

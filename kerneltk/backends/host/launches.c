@@ -1,5 +1,12 @@
 /* Launches: a kernel's blocks over the pool, or an OS thread a block. */
 
+#define MOST_DEPTH 24 /* of launches by kernels, as on GPUs */
+#define MOST_DYNAMIC_SHARED (227u << 10) /* bytes */
+
+/* memory.c */
+static int lock_heap(struct engine *e);
+static void unlock_heap(struct engine *e, int before);
+
 static void fail_outside(struct grid_launch *l, const char *what) {
     if (atomic_exchange(&l->claimed, 1)) return;
     atomic_store(&l->failure, l->plain ? KT_INTERRUPTED : KT_FAULT);
@@ -32,6 +39,7 @@ static void grid_chunk(const void *args, long long begin, long long end) {
         atomic_store_explicit(&e->launch, l, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
         l->entry(l->plain ? l->plain : l->head, begin, end);
+        if (e->unit && e->watched) finish_touches(e);
         atomic_signal_fence(memory_order_seq_cst);
     }
     atomic_store_explicit(&e->launch, NULL, memory_order_release);
@@ -111,11 +119,70 @@ static void leave_launch(const sigset_t *before) {
     if (!sigisemptyset(&needed)) pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+static int run_grid(kernel_function entry, const void *args, long long total, long long grain,
+                    int threads, const struct child *own);
+
+static long long blocks_of(const struct launch_head *head) {
+    return (long long)head->grid[0] * head->grid[1] * head->grid[2];
+}
+
+/* Runs what the kernel of a launch has launched, and what that has: one after the other. Returns why
+ * one of them failed, or the launch itself. */
+static int run_children(struct grid_launch *l, int failure, int threads) {
+    for (struct child *c = l->children, *next; c; c = next) {
+        next = c->next;
+        if (!failure)
+            failure = run_grid(c->entry, c->block, blocks_of((const void *)c->block), 1, threads, c);
+        free(c);
+    }
+    return failure;
+}
+
+static void call_child(struct engine *e, kernel_function entry, const void *block,
+                       unsigned long size) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    const struct launch_head *head = (const struct launch_head *)block;
+    const uint32_t *b = head->block;
+    unsigned long long threads = (unsigned long long)b[0] * b[1];
+    const char *wrong = NULL;
+    if (threads > MOST_THREADS || threads * b[2] > MOST_THREADS)
+        wrong = "blocks of more than 1024 threads";
+    else if (!threads || !b[2] || !blocks_of(head))
+        wrong = "no threads";
+    else if (head->grid[1] > 65535 || head->grid[2] > 65535)
+        wrong = "more than 65535 blocks along y or z";
+    else if (head->dynamic_shared > MOST_DYNAMIC_SHARED)
+        wrong = "more than 227 KiB of dynamic shared memory";
+    int depth = l->own ? l->own->depth + 1 : 1;
+    if (depth > MOST_DEPTH) wrong = "24 launches from kernels around it, which is the most";
+    if (wrong) {
+        if (claim_text(e, KT_FAULT)) {
+            append_position(e, l->text, sizeof l->text, 1);
+            append(l->text, sizeof l->text, ": it launches '%s' with %s", head->kernel, wrong);
+        }
+        leave_kernel(e, KT_FAULT);
+    }
+    int before = lock_heap(e);
+    struct child *c = (struct child *)malloc(sizeof *c + size);
+    if (c) {
+        c->next = NULL;
+        c->entry = entry;
+        c->size = size;
+        c->depth = depth;
+        memcpy(c->block, block, size);
+        if (!l->children) l->last_child = &l->children;
+        *l->last_child = c;
+        l->last_child = &c->next;
+    }
+    unlock_heap(e, before);
+    if (!c) fail_waiting(e, "there is no memory for a launch of its own");
+}
+
 /* Runs a kernel's entry over blocks [0, total), as kt_launch does; `grain` counts where there are no
  * more blocks than threads, else it is measured. Returns 0, or why not all blocks
  * are done; kt_fault tells more. */
-EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long total,
-                          long long grain, int threads) {
+static int run_grid(kernel_function entry, const void *args, long long total, long long grain,
+                    int threads, const struct child *own) {
     struct grid_launch l;
     memset(&l, 0, offsetof(struct grid_launch, text) + 1);
     l.entry = entry;
@@ -123,6 +190,7 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
     if (total <= 0) return 0;
     l.arrays = noted_arrays;
     l.array_count = noted_array_count;
+    l.own = own;
     sigset_t before;
     if (!enter_launch(&l, &before)) return KT_FAULT;
     install_handlers();
@@ -140,7 +208,12 @@ EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long tot
         launch_items(grid_chunk, &l, total, grain, threads);
     }
     leave_launch(&before);
-    return end_launch(&l);
+    return run_children(&l, end_launch(&l), threads);
+}
+
+EXPORT int kt_launch_grid(kernel_function entry, const void *args, long long total,
+                          long long grain, int threads) {
+    return run_grid(entry, args, total, grain, threads, NULL);
 }
 
 #define QUIET (1ll << 62)
@@ -276,7 +349,7 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
     }
     while (started-- > 1) pthread_join(threads[started], NULL);
     leave_launch(&at_first);
-    return end_launch(&l);
+    return run_children(&l, end_launch(&l), workers + 1);
 }
 
 /* ---- the launches of a graph ---- */

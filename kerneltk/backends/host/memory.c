@@ -7,6 +7,7 @@
  */
 
 #define WRITES 1u
+#define ATOMIC 2u /* beside it */
 #define WRITABLE 1u /* flags of an array */
 #define HOLDS_ADDRESSES 2u
 #define IS_PARAMETERS 4u
@@ -24,6 +25,7 @@ struct shared_variable { /* thread local, hence relative to the unit's origin */
     int64_t begin;
     uint64_t size; /* 0 for dynamic shared memory */
     const char *name;
+    uint64_t is_own; /* this package's, of an OS thread: no two lanes exchange anything there */
 };
 
 struct global_variable {
@@ -55,6 +57,7 @@ struct memory_calls {
     void (*release)(void *, const void *frame);
     void (*misaligned)(const void *, unsigned alignment, const char *type, const char *file,
                        unsigned line);
+    void (*order)(void);
 };
 
 /* Python knows these numbers. */
@@ -68,7 +71,17 @@ static inline int is_inside(uintptr_t at, size_t size, uintptr_t start, size_t h
     return offset <= have && size <= have - offset;
 }
 
-static void enter_checked(struct engine *e) { e->origin = e->unit->memory->origin(); }
+/* exchanges.c */
+static void begin_exchanges(struct engine *e);
+static void note_access(struct engine *e, uintptr_t at, size_t size, unsigned how,
+                        const void *frame);
+static void note_atomic(struct engine *e);
+static void forget_accesses(struct engine *e, uintptr_t at, size_t size);
+
+static void enter_checked(struct engine *e) {
+    e->origin = e->unit->memory->origin();
+    begin_exchanges(e);
+}
 
 /* ---- what kernels allocate ---- */
 
@@ -129,6 +142,7 @@ static void *call_allocate(size_t size) {
         block = (char *)start;
     }
     unlock_heap(e, before);
+    if (block && e->watched) forget_accesses(e, (uintptr_t)block, size);
     return block;
 }
 
@@ -248,8 +262,9 @@ static __attribute__((cold)) int may_wander(struct engine *e, struct grid_launch
 
 /* ---- checks ---- */
 
-/* An address among this thread's shared variables: returns if the access is within one. */
-static void check_shared(struct engine *e, struct finding *f, const void *frame) {
+/* An address among this thread's shared variables: returns if the access is within one, and whether
+ * that is the user's. */
+static int check_shared(struct engine *e, struct finding *f, const void *frame) {
     const struct unit_memory *m = e->unit->memory;
     int64_t offset = (int64_t)(f->address - (uintptr_t)e->origin);
     size_t low = 0, high = m->shared_count;
@@ -265,7 +280,7 @@ static void check_shared(struct engine *e, struct finding *f, const void *frame)
         const struct shared_variable *s = &m->shared[k];
         size_t size = s->size ? s->size : e->head->dynamic_shared;
         uintptr_t start = (uintptr_t)e->origin + (uintptr_t)s->begin;
-        if (is_inside(f->address, f->size, start, size)) return;
+        if (is_inside(f->address, f->size, start, size)) return !s->is_own;
         uintptr_t apart = distance(f->address, f->size, start, size);
         if (apart > best) continue;
         best = apart;
@@ -277,14 +292,14 @@ static void check_shared(struct engine *e, struct finding *f, const void *frame)
     end_with(e, f, frame);
 }
 
-/* An address in the unit's image: returns if it is not next to a variable. */
-static void check_global(struct engine *e, struct finding *f, const void *frame) {
+/* An address in the unit's image: returns if it is not next to a variable, and whether it is in one. */
+static int check_global(struct engine *e, struct finding *f, const void *frame) {
     const struct unit_memory *m = e->unit->memory;
     uintptr_t best = UINTPTR_MAX;
     int is_wrong = 0;
     for (size_t k = 0; k < m->global_count; ++k) {
         const struct global_variable *g = &m->globals[k];
-        if (is_inside(f->address, f->size, g->begin, g->size)) return;
+        if (is_inside(f->address, f->size, g->begin, g->size)) return 1;
         is_wrong |= f->address + f->size > g->begin && f->address < g->begin + g->size_with_gap;
         uintptr_t apart = distance(f->address, f->size, g->begin, g->size);
         if (apart >= best || g->name[0] == '*' || g->name[0] == '.') continue; /* no user's name */
@@ -295,6 +310,7 @@ static void check_global(struct engine *e, struct finding *f, const void *frame)
         f->object_size = g->size;
     }
     if (is_wrong) end_with(e, f, frame);
+    return 0;
 }
 
 /* Finds the array that an access is nearest to. */
@@ -315,28 +331,25 @@ static uintptr_t nearest_array(const struct grid_launch *l, struct finding *f) {
     return best;
 }
 
-static __attribute__((noinline)) void check_elsewhere(struct engine *e, struct grid_launch *l,
-                                                      uintptr_t at, size_t size, unsigned how,
-                                                      const void *frame) {
+/* Returns whether other threads can reach the memory. */
+static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct grid_launch *l,
+                                                     uintptr_t at, size_t size, unsigned how,
+                                                     const void *frame) {
     const struct unit_memory *m = e->unit->memory;
     uintptr_t low, high;
     stack_of_thread(e, &low, &high);
-    if (is_inside(at, size, low, high - low)) return;
+    if (is_inside(at, size, low, high - low)) return 0;
+    if (l->own && is_inside(at, size, (uintptr_t)l->head, l->own->size)) return 0;
     struct finding f = {.address = at, .size = size, .kind = IN_NOTHING, .how = (int32_t)how};
     uintptr_t shared = (uintptr_t)e->origin + (uintptr_t)m->shared_begin;
-    if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin)) {
-        check_shared(e, &f, frame);
-        return;
-    }
-    if (at - m->image < m->image_end - m->image) {
-        check_global(e, &f, frame);
-        return;
-    }
+    if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin))
+        return check_shared(e, &f, frame);
+    if (at - m->image < m->image_end - m->image) return check_global(e, &f, frame);
     if (is_inside(at, size, (uintptr_t)e, sizeof *e) ||
         is_inside(at, size, (uintptr_t)&calls, sizeof calls))
-        return;
+        return 0;
     struct allocation near;
-    if (is_allocated(e, at, size, &near)) return;
+    if (is_allocated(e, at, size, &near)) return 1;
     if (near.start && distance(at, size, near.start, near.size) <= 64) {
         f.kind = IN_HEAP;
         f.offset = (int64_t)(at - near.start);
@@ -352,7 +365,7 @@ static __attribute__((noinline)) void check_elsewhere(struct engine *e, struct g
             f.kind = IN_OTHER_STACK;
         /* An array of the allocator's begins no sooner behind another. */
         if (apart >= LEAST_GAP && f.kind != IN_OTHER_STACK && may_wander(e, l) && is_mapped(at))
-            return;
+            return 1;
     }
     end_with(e, &f, frame);
 }
@@ -363,10 +376,25 @@ static void call_check(const void *address, size_t size, unsigned how, const voi
     if (!l || !e->unit || !size) return; /* not in a kernel yet */
     uintptr_t at = (uintptr_t)address;
     const struct array_note *a = l->arrays;
-    for (int k = 0; k < l->array_count; ++k)
-        if (is_inside(at, size, a[k].start, a[k].size) && (!(how & WRITES) || a[k].flags & WRITABLE))
-            return;
-    check_elsewhere(e, l, at, size, how, frame);
+    int k = 0, is_reached = 1;
+    while (k < l->array_count && !(is_inside(at, size, a[k].start, a[k].size) &&
+                                   (!(how & WRITES) || a[k].flags & WRITABLE)))
+        ++k;
+    if (k == l->array_count)
+        is_reached = check_elsewhere(e, l, at, size, how & WRITES, frame);
+    else if (!(a[k].flags & WRITABLE))
+        is_reached = 0; /* nobody writes to it */
+    if (!(how & ATOMIC) && !is_reached) return;
+    /* No stop meanwhile: the frames that are then walked lead to the kernel. */
+    int before = atomic_load_explicit(&e->critical, memory_order_relaxed);
+    atomic_store_explicit(&e->critical, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (how & ATOMIC)
+        note_atomic(e);
+    else
+        note_access(e, at, size, how, frame);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&e->critical, before, memory_order_relaxed);
 }
 
 static void *call_move(void *to, const void *from, size_t size, const void *frame) {
@@ -383,6 +411,7 @@ static void *call_fill(void *to, int value, size_t size, const void *frame) {
 static void call_release(void *block, const void *frame) {
     struct engine *e = own_engine;
     if (!block) return;
+    if (e->watched) finish_touches(e);
     int before = lock_heap(e), found;
     size_t rank = heap_rank((uintptr_t)block);
     found = rank && heap[rank - 1].start == (uintptr_t)block;
@@ -407,8 +436,13 @@ static void call_misaligned(const void *address, unsigned alignment, const char 
     end_with(e, &f, NULL);
 }
 
-const struct memory_calls kt_memory_calls = {call_check,    call_move,    call_fill,
-                                             call_allocate, call_release, call_misaligned};
+/* A fence. */
+static void call_order(void) {
+    if (own_engine && own_engine->unit && atomic_load(&own_engine->launch)) note_atomic(own_engine);
+}
+
+const struct memory_calls kt_memory_calls = {call_check,   call_move,       call_fill, call_allocate,
+                                             call_release, call_misaligned, call_order};
 
 /* Says what the arguments of this thread's next launches are. */
 EXPORT void kt_note_arrays(const struct array_note *arrays, int count) {

@@ -25,13 +25,15 @@ unit_symbol = "_kt_memory"
 
 _ORIGIN = "_kt_origin"
 _DYNAMIC = "_kt_dynamic_shared"
+# The package's own, in namespace kerneltk and CUDA's coordinates, and what compilers add.
+_OWN_NAMES = re.compile(r"_ZN8kerneltk|_ZL?\d+(?:thread|block)(?:Idx|Dim)\Z|_ZL?\d+gridDim\Z")
 
 # The layouts are those of memory.c.
 _UNIT = struct.Struct("<2Q2q2Q")  # from `image` on
 _UNIT_IMAGE_OFFSET = 32
-_SHARED = struct.Struct("<qQQ")
+_SHARED = struct.Struct("<qQQQ")
 _NOTE = struct.Struct("<QQIi")
-_FINDING = struct.Struct("<QQqQQQ6i16Q")
+_FINDING = struct.Struct("<QQqQQQ6i16Q2Q3i")
 (
     _IN_NOTHING,
     _IN_ARRAY,
@@ -45,6 +47,7 @@ _FINDING = struct.Struct("<QQqQQQ6i16Q")
     _NOT_ALLOCATED,
 ) = range(1, 11)
 _ONLY_PLACE = 100
+_WRITES, _EXCHANGED = 1, 4  # how memory is accessed
 _WRITABLE, _HOLDS_ADDRESSES, _IS_PARAMETERS = 1, 2, 4
 _NEAR = 4096  # bytes within which an access is taken to be meant for an array, whatever its size
 
@@ -98,7 +101,8 @@ def register(code: bytes, address: int) -> None:
         )
         _kept.append(name)
         size = 0 if symbol.name == _DYNAMIC else symbol.size
-        rows += _SHARED.pack(symbol.value - origin, size, ctypes.addressof(name))
+        is_own = _OWN_NAMES.match(symbol.name) is not None
+        rows += _SHARED.pack(symbol.value - origin, size, ctypes.addressof(name), is_own)
     table = ctypes.create_string_buffer(bytes(rows))
     _kept.append(table)
     begin, end = elf.extent(code)
@@ -214,7 +218,25 @@ def describe(finding: int, told: str) -> str:
         )
     if kind == _NOT_ALLOCATED:
         return f"{start}memory is released at address {address:#x}, where none was allocated."
-    access = f"{start}{'writing' if how else 'reading'} {_bytes(size)}"
+    access = f"{start}{'writing' if how & _WRITES else 'reading'} {_bytes(size)}"
+    if how & _EXCHANGED:
+        frames, thread = fields[28:30], tuple(fields[30:33])
+        if kind == _IN_ARRAY:
+            where = f"at offset {offset} of '{_own.arrays[index][0]}'"
+        elif kind in (_IN_SHARED, _IN_GLOBAL):
+            shared = "the shared variable " if kind == _IN_SHARED else ""
+            where = f"at offset {offset} of {shared}'{_plain_name(name)}'"
+        elif kind == _IN_DYNAMIC:
+            where = f"at offset {offset} of the dynamic shared memory"
+        else:
+            where = f"at address {address:#x}"
+        place = _user_place(frames)
+        other = f"thread {thread} of the same warp {'reads' if how & _WRITES else 'writes'}"
+        other += f" at {place}" if place else ""
+        return (
+            f"{access} {where}, which {other}, and nothing orders the two.\n"
+            "  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."
+        )
     if kind in (_IN_ARRAY, _READ_ONLY):
         parameter, dtype, elements = _own.arrays[index]
         element = f"{dtype.itemsize} bytes" if dtype.names else dtype

@@ -63,7 +63,7 @@ an OS thread a block, so that blocks may wait for each other; 4 if the grid has 
 
 _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.c")
-    for name in ("runtime", "fibers", "grid", "watchdog", "launches", "memory")
+    for name in ("runtime", "fibers", "grid", "watchdog", "launches", "memory", "exchanges")
 )
 _MOST_THREADS = 512  # MAX_THREADS in runtime.c
 _loads = itertools.count()

@@ -32,12 +32,12 @@ def blank_host_code(source: str, summary: SourceSummary) -> str:
     for start, end in summary.host_code:
         if end > max(start, position):
             start = max(start, position)
-            parts += source[position:start], _blanked(source[start:end])
+            parts += source[position:start], blanked(source[start:end])
             position = end
     return "".join((*parts, source[position:]))
 
 
-def _blanked(source: str) -> str:
+def blanked(source: str) -> str:
     """Return blanks for a source; of conditionals that begin or end outside of it, what is inside
     stays.
     """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -19,11 +20,12 @@ from typing import Any, TypeVar
 
 from kerneltk.cache.fingerprint import file_stamp, string_key
 from kerneltk.cache.store import get_cache
-from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary
+from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary, Unordered
 
 T = TypeVar("T")
 
 _READERS = ("kerneltk.cuda_cpp.syntax", "kerneltk.core.lexer", "tree_sitter", "tree_sitter_cuda")
+_LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
 
@@ -43,7 +45,7 @@ def _reader_files() -> Iterator[str]:
 
 
 @cache
-def _readers() -> str:
+def readers() -> str:
     """What tells the code that reads sources from any other: this process's, and its files."""
     import kerneltk
 
@@ -56,7 +58,7 @@ def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]
     """Return what `find` returns. From the cache that is `read` of it in JSON; `fields` are what it
     depends on.
     """
-    key = string_key(_readers(), *fields)
+    key = string_key(readers(), *fields)
     data = get_cache().get(key)
     if data is not None:
         try:
@@ -109,6 +111,33 @@ def with_inline_ptx(source: str) -> tuple[str, tuple[str, ...]]:
         return str(found), tuple(map(str, headers))
 
     return _kept(("inline PTX", source), find, read)
+
+
+def unordered_exchanges(source: str) -> tuple[Unordered, ...]:
+    """Return where lanes exchange values with nothing that orders them, as `volatile` finds it."""
+
+    def find() -> tuple[Unordered, ...]:
+        from kerneltk.cuda_cpp.syntax import volatile
+
+        return volatile.unordered_exchanges(source)
+
+    def read(fields: Sequence[Sequence[Any]]) -> tuple[Unordered, ...]:
+        return tuple(Unordered(*field) for field in fields)
+
+    if "threadIdx" not in source or not _LANES_APART.search(source):
+        return ()
+    return _kept(("exchanges", source), find, read)
+
+
+def with_child_launches(source: str) -> str:
+    """Return a source with calls in place of the launches in it, as `kernels` puts them."""
+
+    def find() -> str:
+        from kerneltk.cuda_cpp.syntax import kernels
+
+        return kernels.with_child_launches(source)
+
+    return _kept(("children", source), find, str)
 
 
 def has_volatile(source: str) -> bool:

@@ -161,6 +161,15 @@ class Unmarked(NamedTuple):
     reason: str  # where it stands
 
 
+class Unordered(NamedTuple):
+    """A load of what another lane of the warp may have stored, with nothing that orders the two."""
+
+    file: str  # as `Unmarked` has it
+    line: int  # one-based, of the load
+    loaded: str  # what is loaded: ``"s[t + 8]"``
+    stored: str  # what was stored: ``"s[t]"``
+
+
 class Meetings(NamedTuple):
     """A source with meeting points."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, DeclaredParameter
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, split_arguments
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, prepare, split_arguments
 from kerneltk.cuda_cpp.syntax.tree import (
     Scope,
     SourceTree,
@@ -234,3 +234,38 @@ def _without_marks(comments: list[str]) -> str:
     indents = [len(line) - len(line.lstrip()) for line in lines if line]
     shift = min(indents, default=0)
     return "\n".join(line[shift:] for line in lines)
+
+
+def with_child_launches(source: str) -> str:
+    """Return a source with calls in place of the launches of kernels in it.
+
+    Examples
+    --------
+    >>> with_child_launches("__global__ void f(int n) { g<float><<<n, 32>>>(n); }")
+    '__global__ void f(int n) { ::_kt_child<(&g<float>)>("g<float>", n, 32)(n); }'
+    """
+    prepared = prepare(source)
+    edits: dict[tuple[int, int], str] = {}
+    for plain, words in prepared.variants():
+        tree = SourceTree(prepared, plain, words)
+        pending = [tree.root]
+        while pending:
+            node = pending.pop()
+            pending += node.children
+            if node.type != "kernel_call_syntax" or node.parent is None:
+                continue
+            callee = tree.slice(node.parent.children[0]).strip()
+            start = prepared.start_of(node.parent.children[0].start_byte)
+            first = prepared.start_of(node.start_byte)
+            end = prepared.end_of(node.end_byte)
+            shape = source[first:end].removeprefix("<<<").removesuffix(">>>")
+            lines = "\n" * source.count("\n", start, first)
+            name = collapse(callee).replace("\\", "").replace('"', "")
+            edits[start, end] = f'::_kt_child<(&{collapse(callee)})>("{name}", {shape}){lines}'
+    parts: list[str] = []
+    position = 0
+    for (start, end), call in sorted(edits.items()):
+        if start >= position:
+            parts += source[position:start], call
+            position = end
+    return "".join((*parts, source[position:]))

@@ -130,6 +130,10 @@ class Prepared:
         """Return the one-based line of a position in the source."""
         return bisect_right(self._lines, position)
 
+    def start_of_line(self, line: int) -> int:
+        """Return where in the source a line begins; lines count from one."""
+        return self._lines[line - 1] if line <= len(self._lines) else len(self.source)
+
     def guard_of(self, position: int) -> str:
         """Return the condition under which the compiler sees a position in the source."""
         guards = [r.guard for r in self.regions if r.guard and r.start <= position < r.end]
@@ -157,13 +161,13 @@ class Prepared:
             for region in self.regions:
                 branches = live[region.group]
                 if not branches or region.branch != branches[min(turn, len(branches) - 1)]:
-                    hidden.append((self._shown(region.start), self._shown(region.end)))
+                    hidden.append((self.shown_at(region.start), self.shown_at(region.end)))
             words = self.words
             if hidden:
                 words = [w for w in words if not any(a <= w.start < b for a, b in hidden)]
             yield _blank_spans(self.plain, hidden), words
 
-    def _shown(self, offset: int) -> int:
+    def shown_at(self, offset: int) -> int:
         """Return where the source's character at `offset` is in `shown`."""
         starts = [start for _, start, _ in self._pieces]
         shown, start, end = self._pieces[max(bisect_right(starts, offset) - 1, 0)]

@@ -7,7 +7,8 @@ The source is parsed by tree-sitter's CUDA grammar, after
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ _IDENTIFIERS = frozenset(
     ("identifier", "field_identifier", "type_identifier", "operator_name", "destructor_name")
 )
 _BODIES = frozenset(("function_definition", "field_declaration_list", "compound_statement"))
+_LINE = re.compile(r"(\d+)(?:\s+\"(.*)\")?")
 CLASSES = frozenset(("class_specifier", "struct_specifier", "union_specifier"))
 
 
@@ -36,6 +38,44 @@ def _parser() -> Parser:
 def parse(plain: str) -> Node:
     """Return the syntax tree of C++ that is all ASCII, so that its bytes are its characters."""
     return _parser().parse(plain.encode("ascii")).root_node
+
+
+class Lines:
+    """The lines of a source as compilers count them.
+
+    Parameters
+    ----------
+    name : str
+        The file of the lines before the first ``#line`` that names one.
+    """
+
+    def __init__(self, prepared: Prepared, name: str = "") -> None:
+        self._prepared = prepared
+        # Lines that `#line` numbers anew: where it stands, what it adds, and the file's name.
+        self._renumbered = [(0, 0, name)]
+        for directive in prepared.directives:
+            if directive.name == "line" and (found := _LINE.match(directive.argument)):
+                shift = int(found[1]) - prepared.line_of(directive.start) - 1
+                file = found[2] or self._renumbered[-1][2]
+                self._renumbered.append((directive.start, shift, file))
+
+    def location_of(self, offset: int) -> tuple[str, int]:
+        """Return the file and the line of a character."""
+        index = max(bisect_right(self._renumbered, offset, key=lambda part: part[0]) - 1, 0)
+        _, shift, file = self._renumbered[index]
+        return file, self._prepared.line_of(offset) + shift
+
+    def lines_at(self, file: str, line: int) -> Iterator[tuple[int, int]]:
+        """Yield the characters of each line that compilers call this one."""
+        source = self._prepared.source
+        ends = [start for start, _, _ in self._renumbered[1:]] + [len(source)]
+        for (start, shift, name), end in zip(self._renumbered, ends, strict=True):
+            number = line - shift
+            first = self._prepared.line_of(start) + bool(start)  # behind its own line
+            if name == file and first <= number <= self._prepared.line_of(end):
+                begin = self._prepared.start_of_line(number)
+                stop = source.find("\n", begin)
+                yield begin, len(source) if stop < 0 else stop
 
 
 @dataclass(slots=True)

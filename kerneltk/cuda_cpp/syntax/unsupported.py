@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import Unsupported, UnsupportedKind
@@ -24,12 +24,37 @@ _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
     ("surface", re.compile(r"\b(surface(?=\s*<))")),
     ("cluster", re.compile(r"\b(this_cluster|cluster_group)\b")),
 )  # fmt: skip
+_LAUNCH = re.compile(r"<<<")
+_LAUNCHED = re.compile(r"([\w:]+)\s*(?:<[^<>;{}()]*>)?\s*\Z")
 _DEVICE_HEADER = re.compile(
     r"(?:cub/device|cutlass|cute|nvshmem\w*|nvcuda)/.*|thrust/(?!complex\.h).*"
     r"|cuda/(?:annotated_ptr|ptx|warp|std/(?:expected|mdspan))"
     r"|cuda_awbarrier\w*\.h|curand_mtgp32\w*\.h"
     r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[46]\.h\w*|nvshmem\w*\.h"
 )
+
+
+def unsupported_words(
+    plain: str, start: int = 0, end: int | None = None
+) -> Iterator[tuple[UnsupportedKind, int, str]]:
+    """Yield what CPU cores do not have in C++ without comments: its kind, position and word."""
+    end = len(plain) if end is None else end
+    for kind, pattern in _FINDINGS:
+        for match in pattern.finditer(plain, start, end):
+            yield kind, match.start(1), match[1]
+    for launch in _LAUNCH.finditer(plain, start, end):
+        callee = _LAUNCHED.search(plain, max(launch.start() - 200, start), launch.start())
+        yield "launch from a kernel", launch.start(), callee[1] if callee else "<<<"
+
+
+def unsupported_in_macro(definition: str) -> tuple[UnsupportedKind, str] | None:
+    """Return kind and word of what CPU cores do not have in a macro's definition."""
+    masked = re.sub(r'"[^"]+"', lambda found: f'"{" " * (len(found[0]) - 2)}"', definition)
+    for kind, pattern in _FINDINGS[:3]:
+        found = pattern.search(masked)
+        if found and not (kind == "inline PTX" and translate_at(definition, found.start(1))):
+            return kind, found[1]
+    return None
 
 
 class UnsupportedFeatures:
@@ -51,11 +76,8 @@ class UnsupportedFeatures:
 
     def read_macro(self, definition: str, offset: int) -> None:
         """Add what a macro's definition has: where it is used, nobody would find the word."""
-        masked = re.sub(r'"[^"]+"', lambda found: f'"{" " * (len(found[0]) - 2)}"', definition)
-        for kind, pattern in _FINDINGS[:3]:
-            found = pattern.search(masked)
-            if found and not (kind == "inline PTX" and translate_at(definition, found.start(1))):
-                self._add(kind, found[1], offset)
+        if found := unsupported_in_macro(definition):
+            self._add(*found, offset)
 
     def read(self, tree: SourceTree, is_host: Callable[[int], bool]) -> None:
         """Add the features that one syntax tree uses outside of functions of the host.
@@ -68,17 +90,7 @@ class UnsupportedFeatures:
         for attribute in tree.words:
             if attribute.name == "__cluster_dims__":
                 self._add("cluster", attribute.name, self.prepared.start_of(attribute.start))
-        found = [
-            (kind, match.start(1), match[1])
-            for kind, pattern in _FINDINGS
-            for match in pattern.finditer(tree.plain)
-        ]
-        for launch in re.finditer("<<<", tree.plain):
-            before = tree.plain[max(launch.start() - 200, 0) : launch.start()]
-            callee = re.search(r"([\w:]+)\s*(?:<[^<>;{}()]*>)?\s*\Z", before)
-            word = callee[1] if callee else "<<<"
-            found.append(("launch from a kernel", launch.start(), word))
-        for kind, position, word in found:
+        for kind, position, word in unsupported_words(tree.plain):
             offset = self.prepared.start_of(position)
             if is_host(offset):
                 continue

@@ -9,17 +9,16 @@ have the same numbers.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
+from kerneltk.cuda_cpp.syntax.tree import Lines
 from kerneltk.cuda_cpp.syntax.volatile_names import Edit, Scope
 
 # A number is a line's, from the first of the function on, and which point of the line it is: one
 # before the first use of a macro that has points, one of the macro's, or one behind it.
 _POINTS = 256
 _MOST_BITS = 31
-_LINE = re.compile(r"(\d+)(?:\s+\"(.*)\")?")
 _BEFORE_MACRO, _OF_MACRO, _BEHIND_MACRO = range(0, 94), range(96, 190), range(192, 254)
 
 
@@ -52,12 +51,7 @@ class PointWriter:
         self.prepared, self._source = prepared, prepared.source
         self.macros, self._scopes = macros, [*functions, *macros]
         self._variables = variables.difference(scope.name for scope in self._scopes)
-        # Lines that `#line` numbers anew: where it stands, what it adds, and the file's name.
-        self._renumbered = [
-            (d.start, int(found[1]) - prepared.line_of(d.start) - 1, found[2])
-            for d in prepared.directives
-            if d.name == "line" and (found := _LINE.match(d.argument))
-        ]
+        self._lines = Lines(prepared)
 
     def edited(self) -> str:
         """Return the source with its meeting points."""
@@ -183,9 +177,4 @@ class PointWriter:
         """Return the file and the line of a character as the compiler counts them; the file is
         empty where no ``#line`` names it.
         """
-        line = self.prepared.line_of(offset)
-        index = bisect_right(self._renumbered, (offset, 0)) - 1
-        if index < 0:
-            return "", line
-        _, shift, file = self._renumbered[index]
-        return file or "", line + shift
+        return self._lines.location_of(offset)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.cuda_cpp.program import RawProgram, Variable
+from kerneltk.cuda_cpp.program import RawProgram, Variable, errors_of_log
 from kerneltk.cuda_cpp.source import RawSource
-from kerneltk.errors import ArgumentValueError, CompileError
+from kerneltk.errors import ArgumentValueError, CompileError, LaunchError
 from kerneltk.object_code.reflection import ParameterType
 
 
@@ -62,6 +62,68 @@ def test_what_cpu_cores_do_not_have_is_named() -> None:
     with pytest.raises(CompileError, match="no inline PTX") as caught:
         kerneltk.RawKernel(code, "f")(1, 1, (np.zeros(1, np.int32),))
     assert 'code:3:     asm("mov.u32' in str(caught.value)
+
+
+REFUSED = """#include <cooperative_groups.h>
+#define TURN(a, b) asm("turn.b32 %0, %1;" : "=r"(a) : "r"(b))
+namespace cg = cooperative_groups;
+__device__ unsigned turned(unsigned x) { unsigned y; TURN(y, x); return y; }
+__device__ int rank(cg::cluster_group group) { return group.block_rank(); }
+__device__ int rank(int group) { return group; }
+template <class T> __global__ void clustered(T* x) { x[0] = rank(cg::this_cluster()); }
+__global__ void turn(unsigned* x) { if (x[0] > 1) x[0] = turned(x[0]); }
+__global__ void twice(float* x) { x[0] *= 2; }
+__global__ void ranked(int* x) { x[0] = rank(7); }
+"""
+
+
+def test_kernels_run_beside_others_that_cpu_cores_refuse(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(REFUSED)
+    for _ in range(2):  # the second time what is refused is known
+        module = kerneltk.load(tmp_path / "k.cu", name_expressions=["clustered<int>"])
+        x, y, z = np.ones(1, np.float32), np.ones(1, np.uint32), np.ones(1, np.int32)
+        module.twice(1, 1, (x,))
+        module.turn(1, 1, (y,))  # comes by nothing that is refused
+        assert (x[0], y[0]) == (2, 1)
+        y[0] = 5
+        with pytest.raises(LaunchError) as fault:
+            module.turn(1, 1, (y,))
+        assert str(fault.value).splitlines()[0] == (
+            "In kernel 'turn', block (0, 0, 0), thread (0, 0, 0): function 'turned' cannot run on "
+            "CPU cores, which have no inline PTX (k.cu:2)."
+        )
+        with pytest.raises(CompileError, match="'clustered' cannot run on CPU cores") as caught:
+            module.get_function("clustered<int>")(1, 1, (z,))
+        assert "k.cu:7: template <class T> __global__ void clustered" in str(caught.value)
+        # Another function of the name of one that is left out is not called in its place.
+        with pytest.raises(LaunchError, match="function 'rank' cannot run on CPU cores"):
+            module.ranked(1, 1, (z,))
+
+
+def test_a_mistake_beside_what_cpu_cores_refuse_is_told() -> None:
+    code = "__global__ void f(int* x) { x[0] = y; }\n" + REFUSED.replace(
+        "cluster_group", "grid_group"
+    )
+    with pytest.raises(CompileError, match=r"'y' was not declared|undeclared identifier 'y'"):
+        kerneltk.RawModule(code=code).get_function("twice")(1, 1, (np.ones(1, np.float32),))
+
+
+def test_errors_of_a_log() -> None:
+    log = """In file included from k.cu:1:
+/usr/include/other.h:1:2: error: #error <other.h> cannot run on CPU cores: none.
+k.cu:2:7: error: 'other' has not been declared
+kernel.s:40: Error: no such instruction: `all.pred'
+"""
+    errors = errors_of_log(log, {"k.cu": REFUSED})
+    assert errors.places == (
+        ("k.cu", 1, 0, "#error <other.h> cannot run on CPU cores: none"),
+        ("k.cu", 2, 7, "'other' has not been declared"),
+    )
+    assert not errors.has_unlocated
+    assert errors_of_log("kernel.s:40: Error: no such instruction", {}).has_unlocated
+    in_step = {"k.cu": REFUSED + "volatile int x;\n"}  # points are put there, and columns move
+    moved = ("k.cu", 2, 0, "'other' has not been declared")
+    assert moved in errors_of_log(log, in_step).places
 
 
 VARIABLES = """

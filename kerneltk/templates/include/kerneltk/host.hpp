@@ -216,8 +216,15 @@ KERNELTK_STORE(__stwt)
 #define KERNELTK_UNCHANGED(p) void()
 #endif
 
+// What checks of memory are told: that accesses are atomic, and that there is a fence.
+#ifndef KERNELTK_ATOMIC_ACCESSES
+#define KERNELTK_ATOMIC_ACCESSES
+#define KERNELTK_ORDER
+#endif
+
 #define KERNELTK_FENCE(name)                       \
     inline void name() {                           \
+        KERNELTK_ORDER                             \
         __atomic_thread_fence(__ATOMIC_SEQ_CST);   \
         KERNELTK_CONTENDED(true);                  \
     }
@@ -259,6 +266,7 @@ struct identity {
 // Sets *p to update(*p) and returns what it held. Bits are compared, so that NaN ends as well.
 template <class T, class F>
 inline T atomic_update(T* p, F update) {
+    KERNELTK_ATOMIC_ACCESSES
     T old, next;
     __atomic_load(p, &old, __ATOMIC_RELAXED);
     do {
@@ -296,9 +304,10 @@ inline T atomic_update(T* p, F update) {
     inline T name(T* p, typename kerneltk::identity<T>::type value) {                        \
         if constexpr (kerneltk::is_integer<T>::value)                                        \
             if (value == T(0)) KERNELTK_UNCHANGED(p); /* a way to read */                    \
-        if constexpr (kerneltk::is_integer<T>::value)                                        \
+        if constexpr (kerneltk::is_integer<T>::value) {                                      \
+            KERNELTK_ATOMIC_ACCESSES                                                         \
             return fetch(p, value, __ATOMIC_RELAXED);                                        \
-        else                                                                                 \
+        } else                                                                                 \
             return kerneltk::atomic_update(                                                  \
                 p, [value]([[maybe_unused]] T old) -> T {                                    \
                     return static_cast<T>(expression);                                       \
@@ -321,16 +330,22 @@ KERNELTK_ATOMIC(atomicDec, old == 0 || old > value ? value : old - 1)
 template <class T>
 inline T atomicExch(T* p, typename kerneltk::identity<T>::type value) {
     T old;
-    __atomic_exchange(p, &value, &old, __ATOMIC_RELAXED);
+    {
+        KERNELTK_ATOMIC_ACCESSES
+        __atomic_exchange(p, &value, &old, __ATOMIC_RELAXED);
+    }
     KERNELTK_CONTENDED(__builtin_memcmp(&old, &value, sizeof(T)) == 0);
     return old;
 }
 template <class T>
 inline T atomicCAS(T* p, typename kerneltk::identity<T>::type expected,
                    typename kerneltk::identity<T>::type value) {
-    [[maybe_unused]] const bool done =
-        __atomic_compare_exchange(p, &expected, &value, false, __ATOMIC_RELAXED,
-                                                __ATOMIC_RELAXED);
+    [[maybe_unused]] bool done;
+    {
+        KERNELTK_ATOMIC_ACCESSES
+        done = __atomic_compare_exchange(p, &expected, &value, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED);
+    }
     KERNELTK_CONTENDED(!done);
     return expected;
 }

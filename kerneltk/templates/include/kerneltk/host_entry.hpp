@@ -65,11 +65,15 @@ constexpr const void* checked_memory = &_kt_memory;
 constexpr const void* checked_memory = nullptr;
 #endif
 
+constexpr unsigned int nobody = ~0u;  // a thread's coordinate
+
 // Tells the runtime that an entry has begun.
 inline __attribute__((always_inline)) engine* enter(const void* block, const unit& own) {
     const launch& l = *static_cast<const launch*>(block);
 #ifdef KERNELTK_CHECK_MEMORY
     _kt_memory.checks = static_cast<const memory::calls*>(l.runtime->memory);
+    memory::_kt_atomic = 0;  // a launch may have been left within an atomic operation
+    set_thread(nobody, 0, 0);
 #endif
     own_launch = &l;
     return l.runtime->enter(&l, &own);
@@ -98,6 +102,9 @@ inline __attribute__((always_inline)) void each_block(const void* block, long lo
         blockIdx.y = y;
         apart();
         blockIdx.z = z;
+#ifdef KERNELTK_CHECK_MEMORY
+        set_thread(nobody, 0, 0);  // until the first one begins
+#endif
         run();
         if (++x < l.grid[0]) continue;
         x = 0;
@@ -250,6 +257,43 @@ template <auto _kt_F>
 inline __attribute__((always_inline)) void _kt_run(const void* block, long long begin,
                                                    long long end) {
     kerneltk::grid::kernel<_kt_F>::blocks(block, begin, end);
+}
+
+namespace kerneltk::grid {
+
+// What `f<<<grid, block, shared, stream>>>` is in a kernel. The launch begins when that of the kernel
+// has ended, in the order of all such launches.
+template <auto F, class Type>
+struct child;
+template <auto F, class... P>
+struct child<F, void (*)(P...) noexcept> : child<F, void (*)(P...)> {};
+template <auto F, class... P>
+struct child<F, void (*)(P...)> {
+    launch head;
+
+    void operator()(P... values) const {
+        constexpr size_t size = parameter_offset<P...>(sizeof...(P));
+        alignas(16) char block[size];
+        __builtin_memcpy(block, &head, launch_size);
+        [[maybe_unused]] int index = 0;
+        (static_cast<void>(__builtin_memcpy(block + parameter_offset<P...>(index++),
+                                            __builtin_addressof(values), sizeof(P))),
+         ...);
+        own_engine->runtime->child(own_engine, ::_kt_run<F>, block, size);
+    }
+};
+
+}  // namespace kerneltk::grid
+
+template <auto _kt_F>
+inline auto _kt_child(const char* name, dim3 grid, dim3 block, unsigned long shared = 0,
+                      const void* = nullptr) {
+    kerneltk::grid::child<_kt_F, decltype(_kt_F)> result{};
+    result.head = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
+                   static_cast<unsigned int>(shared > ~0u ? ~0u : shared),
+                   kerneltk::grid::own_launch->flags & kerneltk::grid::exits_flag,
+                   kerneltk::grid::own_launch->runtime, name};
+    return result;
 }
 
 #define KERNELTK_UNWRAP(...) __VA_ARGS__

@@ -11,7 +11,7 @@
 namespace kerneltk::memory {
 
 using size = __SIZE_TYPE__;
-enum access : unsigned int { reads = 0, writes = 1 };
+enum access : unsigned int { reads = 0, writes = 1, atomic = 2 };
 
 // A frame is where a function's caller's frame and its return address are noted.
 struct calls {
@@ -22,6 +22,7 @@ struct calls {
     void (*release)(void*, const void* frame);
     void (*misaligned)(const void*, unsigned int alignment, const char* type, const char* file,
                        unsigned int line);
+    void (*order)();
 };
 
 // As compilers describe a variable. The memory between the two sizes is left free.
@@ -49,6 +50,15 @@ struct unit {
 // What the addresses of this OS thread's shared variables are told from.
 static thread_local char _kt_origin;
 KERNELTK_UNCHECKED inline const char* origin() { return &_kt_origin; }
+
+// Not what a store may be moved over.
+static thread_local volatile unsigned int _kt_atomic;
+
+// Accesses of atomic operations, while there is one of these.
+struct atomic_accesses {
+    KERNELTK_UNCHECKED atomic_accesses() { _kt_atomic = atomic; }
+    KERNELTK_UNCHECKED ~atomic_accesses() { _kt_atomic = 0; }
+};
 
 }  // namespace kerneltk::memory
 
@@ -91,7 +101,8 @@ KERNELTK_CHECK void _kt_release(void* p) {
 #define KERNELTK_ACCESS(name, how)                                                                \
     KERNELTK_CHECK void __asan_##name##N_noabort(const void* p, __SIZE_TYPE__ bytes) {            \
         if (const auto* const c = _kt_memory.checks)                                       \
-            c->check(p, bytes, kerneltk::memory::how, __builtin_frame_address(0));                \
+            c->check(p, bytes, kerneltk::memory::how | kerneltk::memory::_kt_atomic,              \
+                     __builtin_frame_address(0));                \
     }                                                                                             \
     KERNELTK_ACCESS_OF(name, how, 1)                                                              \
     KERNELTK_ACCESS_OF(name, how, 2)                                                              \
@@ -101,7 +112,8 @@ KERNELTK_CHECK void _kt_release(void* p) {
 #define KERNELTK_ACCESS_OF(name, how, bytes)                                                      \
     KERNELTK_CHECK void __asan_##name##bytes##_noabort(const void* p) {                           \
         if (const auto* const c = _kt_memory.checks)                                       \
-            c->check(p, bytes, kerneltk::memory::how, __builtin_frame_address(0));                \
+            c->check(p, bytes, kerneltk::memory::how | kerneltk::memory::_kt_atomic,              \
+                     __builtin_frame_address(0));                \
     }
 KERNELTK_ACCESS(load, reads)
 KERNELTK_ACCESS(store, writes)
@@ -137,3 +149,9 @@ KERNELTK_CHECK void __ubsan_handle_type_mismatch_v1(const kerneltk::memory::mism
         c->misaligned(p, 1u << found->log_alignment, found->type->name, found->file, found->line);
 }
 #undef KERNELTK_CHECK
+
+#define KERNELTK_ATOMIC_ACCESSES const ::kerneltk::memory::atomic_accesses _kt_accesses;
+namespace kerneltk::memory {
+KERNELTK_UNCHECKED inline void order() { _kt_memory.checks->order(); }
+}  // namespace kerneltk::memory
+#define KERNELTK_ORDER ::kerneltk::memory::order();

@@ -26,7 +26,7 @@ struct launch {
 };
 constexpr int launch_size = 48;
 static_assert(sizeof(launch) == launch_size, "the layout is part of the launch protocol");
-constexpr unsigned int cooperative_flag = 2;
+constexpr unsigned int exits_flag = 1, cooperative_flag = 2;
 
 struct engine {
     const struct calls* runtime;
@@ -56,6 +56,9 @@ struct calls {
     long long (*time)();
     const void* memory;  // what checks memory
     int (*meet)(engine*, word position, int stores);
+    void (*refused)(engine*, const char* what, const char* lacking, const char* file, int line);
+    void (*child)(engine*, void (*entry)(const void*, long long, long long), const void* block,
+                  unsigned long size);
 };
 
 static thread_local engine* own_engine;
@@ -106,6 +109,13 @@ inline unsigned int thread_rank() {
 
 [[noreturn]] inline void assertion_failed(const char* condition, const char* file, int line) {
     own_engine->runtime->assertion(own_engine, condition, file, line);
+    __builtin_unreachable();
+}
+
+// In place of the body of a function that needs what CPU cores lack.
+[[noreturn]] __attribute__((cold)) inline void refused(const char* what, const char* lacking,
+                                                       const char* file, int line) {
+    own_engine->runtime->refused(own_engine, what, lacking, file, line);
     __builtin_unreachable();
 }
 

@@ -67,7 +67,8 @@ extern "C" __global__ void constant(float* y, int k) {
 }
 
 extern "C" __global__ void device_variable(int k) {
-    counters[k] += 1;
+    if (threadIdx.x == 0)
+        counters[k] += 1;
 }
 
 extern "C" __global__ void local(float* y, int k) {
@@ -139,4 +140,55 @@ extern "C" __global__ void borrowed(float* y) {
         other = &own;
     __syncthreads();
     y[threadIdx.x] = *other + own;
+}
+
+// What lane k has to say reaches the others in shared memory, without and with what orders that.
+extern "C" __global__ void told(float* y, int k) {
+    __shared__ float words[2];
+    if (threadIdx.x % 32 == k)
+        words[threadIdx.x / 32] = k + 1;
+    y[threadIdx.x] = words[threadIdx.x / 32];
+}
+
+extern "C" __global__ void told_in_order(float* y, int k) {
+    __shared__ float words[2];
+    float& own = words[threadIdx.x / 32];
+    if (threadIdx.x % 32 == k)
+        own = k;
+    __syncwarp();
+    float sum = own;
+    sum += __shfl_xor_sync(~0u, sum, 1);
+    if (threadIdx.x % 32 == k + 1)
+        own = sum;
+    __shfl_sync(~0u, sum, 0);
+    y[threadIdx.x] = own;
+}
+
+extern "C" __global__ void told_in_step(float* y, int k) {
+    __shared__ volatile float words[64];
+    const int t = threadIdx.x;
+    words[t] = t;
+    for (int step = 16; step > k; step /= 2)
+        if (t % 32 < step)
+            words[t] += words[t + step];
+    y[t] = words[t];
+}
+
+__device__ int lock;
+
+extern "C" __global__ void told_by_all(float* y, int k) {
+    __shared__ int same, bins[4];
+    same = k;  // every thread says so
+    bins[threadIdx.x % 4] = same;
+    __syncthreads();
+    atomicAdd(&bins[threadIdx.x % 4], 1);
+    while (atomicCAS(&lock, 0, 1) != 0) {
+    }
+    y[0] += 1;
+    __threadfence();
+    atomicExch(&lock, 0);
+}
+
+extern "C" __global__ void shifted(float* y, int k) {
+    y[threadIdx.x] = y[threadIdx.x + k] + 1;
 }

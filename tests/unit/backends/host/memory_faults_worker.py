@@ -92,6 +92,14 @@ def main() -> None:
     results["pointers result"] = str(far.tolist())
     run("pointers wrong", "pointers", np.array([8], "u8"), 0)
     run("borrowed", "borrowed", apart(64), grid=1)
+    for k in (0, 7):
+        run(f"told {k}", "told", apart(64), k, grid=1)
+    run("told in order", "told_in_order", apart(64), 7)
+    run("told in step", "told_in_step", apart(256), 0)
+    run("told by all", "told_by_all", apart(1), 3, grid=1)
+    run("shifted 0", "shifted", apart(128), 0, grid=1)
+    run("shifted 33", "shifted", apart(128), 33, grid=1)
+    run("shifted 1", "shifted", apart(128), 1, grid=1)
     print(json.dumps(results))
 
 

@@ -17,7 +17,7 @@ from kerneltk.backends.host import memory_check
 from kerneltk.backends.host.line_table import LineTable
 from kerneltk.object_code.elf import ElfFile
 
-from ....differential.raw_cases import CASES
+from ....differential.raw_cases import CASES, WARP_CASES
 
 HERE = Path(__file__).parent
 ZIG = pytest.param("zig", marks=pytest.mark.exhaustive)
@@ -73,7 +73,8 @@ RIGHT = (
     "points again", "halves right", "halves again", "add right", "add again", "compare right",
     "compare again", "vectors right", "vectors again", "misaligned right", "misaligned again",
     "moved right", "moved again", "filled right", "filled again", "allocated right",
-    "allocated again", "pointers right",
+    "allocated again", "pointers right", "told in order", "told in step", "told by all",
+    "shifted 0", "shifted 33",
 )  # fmt: skip
 
 
@@ -150,10 +151,10 @@ WRONG = {
     "halves 9": (0, 0, "x[k] = x[k]",
         "reading 2 bytes at offset 18 of 'x' (18 bytes, 9 elements of float16): "
         "right beyond its end."),
-    "add 8": (0, 0, "atomicAdd",
+    "add 8": (0, 0, "atomicAdd(&counts",
         "writing 4 bytes at offset 32 of 'counts' (32 bytes, 8 elements of uint32): "
         "right beyond its end."),
-    "compare -1": (0, 0, "atomicCAS",
+    "compare -1": (0, 0, "atomicCAS(counts",
         "writing 4 bytes at offset -4 of 'counts' (32 bytes, 8 elements of int32): "
         "4 bytes before its begin."),
     "misaligned 6": (0, 0, "reinterpret_cast",
@@ -174,6 +175,18 @@ WRONG = {
     "released_twice": (0, 0, "free(y)",
         "memory is released at address {address}, where none was allocated."),
     "pointers wrong": (0, 0, "rows[0]", "writing 4 bytes at address 0x8: a null pointer."),
+    "told 0": (0, 1, "] = words[threadIdx",
+        "reading 4 bytes at offset 0 of the shared variable 'words', which thread (0, 0, 0) of the "
+        f"same warp writes at memory_faults.cu:{line_of('32] = k + 1')}, and nothing orders the "
+        "two.\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
+    "told 7": (0, 7, "32] = k + 1",
+        "writing 4 bytes at offset 0 of the shared variable 'words', which thread (6, 0, 0) of the "
+        f"same warp reads at memory_faults.cu:{line_of('] = words[threadIdx')}, and nothing orders "
+        "the two.\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
+    "shifted 1": (0, 1, "threadIdx.x + k] + 1",
+        "writing 4 bytes at offset 4 of 'y', which thread (0, 0, 0) of the same warp reads at "
+        f"memory_faults.cu:{line_of('threadIdx.x + k] + 1')}, and nothing orders the two.\n"
+        "  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
     "borrowed": (0, 63, "*other", "reading 4 bytes of another thread's own variables."),
 }  # fmt: skip
 
@@ -230,10 +243,12 @@ def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
     assert len(case_of) == len(list((HERE.parents[2] / "kernels").glob("*.cu"))) - 1
     assert case_of.keys() > MEMORIES
     names = [name for file, name in case_of.items() if (file in MEMORIES) == some]
-    where = "tests/differential/test_raw.py::test_case"
+    of_warps = {case.name for case in WARP_CASES}
+    tests = ["test_lanes_of_warps" if name in of_warps else "test_case" for name in names]
+    where = "tests/differential/test_raw.py"
     output = run_python(
         *(tmp_path, "memory", "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider"),
-        *(f"{where}[host-{name}]" for name in names),
+        *(f"{where}::{test}[host-{name}]" for test, name in zip(tests, names, strict=True)),
     )
     assert f"{len(names)} passed" in output
 

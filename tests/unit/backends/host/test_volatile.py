@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -470,3 +471,24 @@ def test_templates_may_be_evaluated_by_the_compiler(name: str) -> None:
     x = np.zeros(32, np.float32)
     kerneltk.RawKernel(CONSTANTS, name, options=("-std=c++17",))(1, 32, (x,))
     assert x[0] == 2 * sum(range(32))
+
+
+def test_lanes_that_exchange_without_a_mark_are_told() -> None:
+    code = """extern "C" __global__ void f(float* x) {
+    __shared__ float s[64]; int t = threadIdx.x; s[t] = 1; s[t + 32] = 0;
+    __syncthreads();
+    for (int half = 16; half; half /= 2) {
+        s[t] += s[t + half];
+    }
+    x[t] = s[t];
+}"""
+    x = np.zeros(32, np.float32)
+    expected = (
+        "'code', line 5: nothing orders 's[t + half]' behind another lane's store to 's[t]', and "
+        "lanes of a warp do not run in step there.\n  Hint: put '__syncwarp()' between them, or "
+        "make the memory 'volatile'."
+    )
+    with pytest.warns(RuntimeWarning, match=re.escape(expected)):
+        kerneltk.RawKernel(code, "f")(1, 32, (x,))
+    kerneltk.RawKernel(code.replace("__shared__", "__shared__ volatile"), "f")(1, 32, (x,))
+    assert x[0] == 32

@@ -186,7 +186,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def readers() -> str:
-    return cached._readers.__wrapped__()
+    return cached.readers.__wrapped__()
 
 
 def test_other_code_has_another_key(file: Path) -> None:
@@ -219,7 +219,7 @@ def test_another_version_has_another_key(file: Path, monkeypatch: pytest.MonkeyP
 
 def test_another_reader_reads_again(reads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     cached.read_source(KERNEL)
-    monkeypatch.setattr(cached, "_readers", lambda: "another")
+    monkeypatch.setattr(cached, "readers", lambda: "another")
     cached.read_source(KERNEL)
     assert reads == [KERNEL, KERNEL]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
+from kerneltk.cuda_cpp.syntax.kernels import with_child_launches
 from kerneltk.cuda_cpp.syntax.reader import read_source
 
 
@@ -137,3 +138,18 @@ def test_doc() -> None:
     assert f.doc == "Adds.\n\n    indented"
     assert g.doc == "one\n\ntwo"
     assert h.doc == i.doc == ""
+
+
+@pytest.mark.parametrize(
+    ("launch", "call"),
+    [
+        ("g<<<1, 2>>>(x);", '::_kt_child<(&g)>("g", 1, 2)(x);'),
+        ("ns::g<T, 2> <<<dim3(1, 2),\n n>>>(x);",
+         '::_kt_child<(&ns::g<T, 2>)>("ns::g<T, 2>", dim3(1, 2),\n n)(x);'),
+        ("g\n<<<1, 2>>>\n(x);", '::_kt_child<(&g)>("g", 1, 2)\n\n(x);'),
+        ("/* g<<<1, 2>>>(x) */ x[0] = y << 2;", "/* g<<<1, 2>>>(x) */ x[0] = y << 2;"),
+    ],
+)  # fmt: skip
+def test_launches_from_kernels(launch: str, call: str) -> None:
+    source = "#if A\n__global__ void f(int* x) {{ {} }}\n#else\nint y;\n#endif\n"
+    assert with_child_launches(source.format(launch)) == source.format(call)

@@ -1,0 +1,398 @@
+"""Leaves out of CUDA C++ source what a compiler for CPU cores has refused, function by function.
+
+The compiler's errors say where. In place of a function's body stands what ends a launch that comes
+there and says why; what is refused outside of functions becomes blank. Lines stay. A mistake that
+has nothing to do with what CPU cores lack is none to leave out: then nothing is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kerneltk.cuda_cpp.syntax.blanking import blanked
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
+from kerneltk.cuda_cpp.syntax.tree import (
+    CLASSES,
+    Lines,
+    Scope,
+    SourceTree,
+    declared_name,
+    function_declarator,
+)
+from kerneltk.cuda_cpp.syntax.unsupported import unsupported_in_macro, unsupported_words
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from kerneltk.cuda_cpp.syntax.declarations import UnsupportedKind
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_SCOPES = frozenset(("translation_unit", "declaration_list"))
+_DECLARATIONS = CLASSES | {
+    "alias_declaration", "declaration", "enum_specifier", "expression_statement",
+    "function_definition", "linkage_specification", "namespace_alias_definition",
+    "template_declaration", "template_instantiation", "type_definition", "using_declaration",
+}  # fmt: skip
+_HEADER_ERROR = re.compile(r"#?(?:error )?\"?(<[^<>]+> cannot run on CPU cores\b.*)")
+
+
+class Place(NamedTuple):
+    """Where a compiler has found an error in the user's source, and what it says."""
+
+    file: str  # as `#line` names it
+    line: int  # one-based
+    column: int  # one-based; 0 where it is not known
+    message: str
+
+
+@dataclass(frozen=True)
+class CompilerErrors:
+    """What a compiler for CPU cores has said of a source, in one or several tries.
+
+    Parameters
+    ----------
+    places : tuple of (str, int, int, str)
+        File, line and column (one-based, 0 if unknown) of each error, and its message.
+    has_unlocated : bool
+        Whether there are errors that name no location: an assembler's.
+    """
+
+    places: tuple[tuple[str, int, int, str], ...] = ()
+    has_unlocated: bool = False
+
+
+class Refused(NamedTuple):
+    """A function that is left out."""
+
+    name: str  # with its namespaces
+    is_kernel: bool
+    kind: UnsupportedKind | None  # what CPU cores lack; None where the compiler alone says why
+    reason: str  # what the compiler says
+    header: str  # what a header says that cannot be had; empty where that is not the cause
+    file: str  # where what they lack stands, or the compiler's error
+    line: int
+
+
+class Refusals(NamedTuple):
+    """A source without what CPU cores do not have."""
+
+    source: str
+    functions: tuple[Refused, ...]
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> Refusals:
+        """Return what has these fields. Raises TypeError or ValueError where nothing of this kind
+        has them.
+        """
+        source, functions = fields
+        return cls(str(source), tuple(Refused(*fields) for fields in functions))
+
+
+class _Cause(NamedTuple):
+    kind: UnsupportedKind | None
+    offset: int
+    header: str = ""
+
+
+def with_refusals(
+    source: str, name: str, known: CompilerErrors, new: CompilerErrors
+) -> tuple[Refusals, CompilerErrors] | None:
+    r"""Return a source without the functions in which a compiler has found errors, and the errors
+    that they are left out for; None where nothing more is to be left out, or a new error is not due
+    to what CPU cores lack.
+
+    An error may come of another one. So those whose functions themselves have what CPU cores lack
+    come first; only if there are none, others are taken that come of what is left out already.
+
+    Parameters
+    ----------
+    name : str
+        The file's name.
+    known : CompilerErrors
+        What a call before has returned.
+    new : CompilerErrors
+        What the compiler has said of the source that came with it.
+
+    Examples
+    --------
+    >>> source = '__global__ void f() { asm("ret;"); }\n__global__ void g() {}\n'
+    >>> unlocated = CompilerErrors(has_unlocated=True)
+    >>> found, _ = with_refusals(source, "k.cu", CompilerErrors(), unlocated)
+    >>> [(refused.name, refused.kind) for refused in found.functions]
+    [('f', 'inline PTX')]
+    """
+    finder = _Finder(source, name)
+    if known.has_unlocated:
+        finder.refuse_assembly()
+    for place in known.places:
+        finder.read_place(Place(*place), is_strict=False)
+    before = finder.count
+    if new.has_unlocated:
+        finder.refuse_assembly()
+    used = [place for place in new.places if finder.read_place(Place(*place), is_strict=True)]
+    if finder.count == before:
+        used = [place for place in new.places if finder.read_place(Place(*place), is_strict=False)]
+        if len(used) < len(new.places) or finder.count == before:
+            return None
+    has_unlocated = known.has_unlocated or new.has_unlocated
+    errors = CompilerErrors((*known.places, *used), has_unlocated)
+    return Refusals(finder.edited(), tuple(finder.refused.values())), errors
+
+
+class _Finder:
+    """Finds what is to be left out.
+
+    Attributes
+    ----------
+    refused : dict of (int, int) to Refused
+        The functions, by the characters of their bodies.
+    """
+
+    def __init__(self, source: str, name: str) -> None:
+        self.prepared = prepare(source)
+        self.lines = Lines(self.prepared, name)
+        self.refused: dict[tuple[int, int], Refused] = {}
+        self._blank: set[tuple[int, int]] = set()
+        self._missing: _Cause | None = None  # what other code may miss by now
+        self._macros = dict(_macros(self.prepared))
+        self._trees = [SourceTree(self.prepared, *part) for part in self.prepared.variants()]
+
+    @property
+    def count(self) -> int:
+        """How much is left out."""
+        return len(self.refused) + len(self._blank)
+
+    def read_place(self, place: Place, is_strict: bool) -> bool:
+        """Leave out what an error is due to; False for another mistake.
+
+        Parameters
+        ----------
+        is_strict : bool
+            Whether it counts for nothing what is left out already.
+        """
+        return self._read_header(place) or self._read_code(place, is_strict)
+
+    def _read_header(self, place: Place) -> bool:
+        """Leave out the line that includes a header that cannot be had."""
+        found = _HEADER_ERROR.match(place.message)
+        if found is None:
+            return False
+        for start, end in self.lines.lines_at(place.file, place.line):
+            self._blank.add((start, end))
+            self._missing = self._missing or _Cause("header", start, found[1])
+        return True
+
+    def refuse_assembly(self) -> None:
+        """Refuse all functions with assembly, one of which an assembler does not know."""
+        for tree in self._trees:
+            for function in _functions(tree.root):
+                cause = self._cause_in(tree, function)
+                if cause is not None and cause.kind == "inline PTX":
+                    self._refuse(tree, function, cause, "")
+
+    def _read_code(self, place: Place, is_strict: bool) -> bool:
+        """Leave out the function or the declaration that an error is in."""
+        is_known = False
+        for start, end in self.lines.lines_at(place.file, place.line):
+            if place.column:
+                start = min(start + place.column - 1, end - 1)
+                end = start + 1
+            first, last = self.prepared.shown_at(start), self.prepared.shown_at(end - 1) + 1
+            for tree in self._trees:
+                is_known |= self._leave_out(tree, first, last, place, is_strict)
+        return is_known
+
+    def _leave_out(
+        self, tree: SourceTree, first: int, last: int, place: Place, is_strict: bool
+    ) -> bool:
+        """Leave out what some characters belong to: of several functions those that need what CPU
+        cores lack.
+        """
+        functions = [f for f in _functions(tree.root) if f.start_byte < last and first < f.end_byte]
+        inner = [f for f in functions if not any(_is_around(f, other) for other in functions)]
+        inner = [f for f in inner if self._cause_in(tree, f)] or inner
+        if not inner:
+            blank = len(tree.plain[first:last]) - len(tree.plain[first:last].lstrip())
+            item = self._item_at(tree, min(first + blank, last - 1))
+            return item is not None and self._leave_out_node(
+                tree, item, item.end_byte, place, is_strict
+            )
+        return all(self._leave_out_node(tree, node, first, place, is_strict) for node in inner)
+
+    @staticmethod
+    def _item_at(tree: SourceTree, position: int) -> Node | None:
+        """Return the declaration at namespace scope around a position."""
+        node = tree.root.descendant_for_byte_range(position, position + 1)
+        while node is not None and (node.parent is None or node.parent.type not in _SCOPES):
+            node = node.parent
+        return node if node is not None and node.type in _DECLARATIONS else None
+
+    def _leave_out_node(
+        self, tree: SourceTree, node: Node, first: int, place: Place, is_strict: bool
+    ) -> bool:
+        cause = self._cause_in(tree, node)
+        if cause is None and self._missing is not None and not is_strict:
+            start, _ = next(self.lines.lines_at(place.file, place.line))
+            kind: UnsupportedKind | None = "header" if self._missing.header else None
+            cause = _Cause(kind, start, self._missing.header)
+        if cause is None:
+            return False
+        body = node.child_by_field_name("body")
+        is_function = node.type == "function_definition"
+        if is_function and body is not None and (body.start_byte <= first or not place.column):
+            self._refuse(tree, node, cause, place.message)
+            return True
+        return self._remove(
+            tree, self._item_at(tree, node.start_byte) or node, cause, place.message
+        )
+
+    def _cause_in(self, tree: SourceTree, node: Node) -> _Cause | None:
+        """Return what there is in a function or a declaration that CPU cores lack."""
+        for kind, position, _ in unsupported_words(tree.plain, node.start_byte, node.end_byte):
+            return _Cause(kind, self.prepared.start_of(position))
+        for word in tree.words_between(tree.head_start(node), node.end_byte):
+            if word.name == "__cluster_dims__":
+                return _Cause("cluster", self.prepared.start_of(word.start))
+        for use in _NAME.finditer(tree.plain, node.start_byte, node.end_byte):
+            if use[0] in self._macros:
+                kind, offset = self._macros[use[0]]
+                return _Cause(kind, offset)
+        return None
+
+    def _described(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> Refused:
+        scope, _ = tree.scope_at(node.start_byte)
+        name = _name_of(node)
+        body = node.child_by_field_name("body")
+        words = tree.words_between(
+            tree.head_start(node), body.start_byte if body else node.end_byte
+        )
+        return Refused(
+            scope.qualified(tree.slice(name)) if name is not None else "",
+            any(word.name == "__global__" for word in words),
+            cause.kind,
+            reason,
+            cause.header,
+            *self.lines.location_of(cause.offset),
+        )
+
+    def _refuse(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> None:
+        body = node.child_by_field_name("body")
+        if body is not None:
+            span = self.prepared.start_of(body.start_byte), self.prepared.end_of(body.end_byte)
+            self.refused.setdefault(span, self._described(tree, node, cause, reason))
+
+    def _remove(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> bool:
+        """Leave a declaration out, with its template's head; others may miss it. False for a
+        specialization, in whose place another one would be taken.
+        """
+        inner: Node | None = node
+        while inner is not None and inner.type in ("template_declaration", "linkage_specification"):
+            inner = inner.named_children[-1] if inner.named_children else None
+        if inner is None or (inner.type in CLASSES and _is_special(inner)):
+            return False
+        self._missing = self._missing or cause
+        span = tree.span(node, Scope())
+        self._blank.add(span)
+        name = _name_of(inner) if inner.type == "function_definition" else None
+        if name is not None:
+            self.refused.setdefault(span, self._described(tree, inner, cause, reason))
+            # Another function of the name must not be called instead.
+            last = _last_name(tree.slice(name))
+            for other in _functions(tree.root):
+                named = _name_of(other)
+                if other == inner or named is None:
+                    continue
+                if _last_name(tree.slice(named)) == last:
+                    self._refuse(tree, other, cause, reason)
+        return True
+
+    def edited(self) -> str:
+        """Return the source without what was found."""
+        source = self.prepared.source
+        edits = [(start, end, blanked(source[start:end])) for start, end in self._blank]
+        for (start, end), function in self.refused.items():
+            if (start, end) not in self._blank:
+                rest = blanked(source[start + 1 : end - 1])
+                edits.append((start, end, f"{{ {_refusal(function)}{rest}}}"))
+        parts: list[str] = []
+        position = 0
+        for start, end, replacement in sorted(edits):
+            if start >= position:  # not inside of another
+                parts += source[position:start], replacement
+                position = end
+        return "".join((*parts, source[position:]))
+
+
+def _refusal(function: Refused) -> str:
+    """Return the statement that ends a launch."""
+    said = json.dumps(f"function '{function.name}'", ensure_ascii=False)
+    lacking = json.dumps(lack_of(function.kind), ensure_ascii=False)
+    file = json.dumps(function.file, ensure_ascii=False)
+    return f"::kerneltk::grid::refused({said}, {lacking}, {file}, {function.line});"
+
+
+_PLURALS = {"launch from a kernel": "such launches from kernels", "cluster": "clusters",
+            "texture": "textures", "surface": "surfaces",
+            "asynchronous copy": "asynchronous copies"}  # fmt: skip
+
+
+def lack_of(kind: UnsupportedKind | None) -> str:
+    """Return what CPU cores lack as a sentence names it."""
+    if kind is None or kind == "header":
+        return "what it needs"
+    return _PLURALS.get(kind, kind)
+
+
+def _macros(prepared: Prepared) -> Iterator[tuple[str, tuple[UnsupportedKind, int]]]:
+    """Yield the macros that stand for what CPU cores lack, themselves or by others."""
+    known: dict[str, tuple[UnsupportedKind, int]] = {}
+    replacements: dict[str, str] = {}
+    for directive in prepared.directives:
+        found = _NAME.match(directive.argument) if directive.name == "define" else None
+        if found is not None:
+            replacements[found[0]] = directive.argument[found.end() :]
+            if unsupported := unsupported_in_macro(directive.argument):
+                known[found[0]] = unsupported[0], directive.start
+    count = -1
+    while count < len(known):
+        count = len(known)
+        for name, replacement in replacements.items():
+            inner = next((n for n in _NAME.findall(replacement) if n in known), None)
+            if name not in known and inner is not None:
+                known[name] = known[inner]
+    return iter(known.items())
+
+
+def _name_of(function: Node) -> Node | None:
+    declarator = function_declarator(function)
+    return declared_name(declarator) if declarator is not None else None
+
+
+def _last_name(name: str) -> str:
+    return name.partition("<")[0].rpartition("::")[2].strip()
+
+
+def _is_special(node: Node) -> bool:
+    """Return whether a class is a specialization of a template."""
+    name = node.child_by_field_name("name")
+    return name is not None and name.type == "template_type"
+
+
+def _is_around(outer: Node, inner: Node) -> bool:
+    """Return whether a function is inside of another."""
+    size = outer.end_byte - outer.start_byte
+    is_within = outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
+    return is_within and inner.end_byte - inner.start_byte < size
+
+
+def _functions(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type == "function_definition":
+            yield node
+        stack += node.named_children
