@@ -24,7 +24,10 @@ from kerneltk.cuda_cpp.syntax.declarations import Meetings, SourceSummary, Unord
 
 T = TypeVar("T")
 
-_READERS = ("kerneltk.cuda_cpp.syntax", "kerneltk.core.lexer", "tree_sitter", "tree_sitter_cuda")
+_READERS = (
+    *("kerneltk.cuda_cpp.syntax", "kerneltk.cuda_cpp.syntax.ptx", "kerneltk.core.lexer"),
+    *("tree_sitter", "tree_sitter_cuda"),
+)
 _LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
@@ -94,16 +97,16 @@ def with_meetings(source: str, directives: Sequence[str], instantiated: Sequence
 
 
 def with_inline_ptx(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return a source with C++ instead of inline PTX, as `inline_ptx` writes it, and the names of
-    the package's headers that it needs.
+    """Return a source with C++ instead of inline PTX, as `ptx.statements` writes it, and the names
+    of the package's headers that it needs.
     """
     if "asm" not in source:
         return source, ()
 
     def find() -> tuple[str, tuple[str, ...]]:
-        from kerneltk.cuda_cpp.syntax import inline_ptx
+        from kerneltk.cuda_cpp.syntax.ptx import statements
 
-        found, headers = inline_ptx.with_inline_ptx(source)
+        found, headers = statements.with_inline_ptx(source)
         return found, tuple(sorted(headers))
 
     def read(value: Any) -> tuple[str, tuple[str, ...]]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import Unsupported, UnsupportedKind
 from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro
-from kerneltk.cuda_cpp.syntax.inline_ptx import translate_at
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
+from kerneltk.cuda_cpp.syntax.ptx.statements import translate_at
 from kerneltk.cuda_cpp.syntax.tree import SourceTree, declared_name, function_declarator
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-// PTX instructions for CPU cores: what the translation of inline PTX calls (inline_ptx.py).
+// PTX instructions for CPU cores: what the translation of inline PTX calls (ptx/statements.py).
 //
 // A register is a variable of its size and may hold any type of that size. Names and results are
 // those of NVIDIA's "Parallel Thread Execution ISA".

@@ -18,7 +18,8 @@ import kerneltk
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache.store import Cache
 from kerneltk.cuda_cpp.source import RawSource, Request
-from kerneltk.cuda_cpp.syntax import cached, inline_ptx, reader, volatile, volatile_names
+from kerneltk.cuda_cpp.syntax import cached, reader, volatile, volatile_names
+from kerneltk.cuda_cpp.syntax.ptx import statements
 from kerneltk.errors import ArgumentTypeError
 
 from ...test_architecture import MODULES, imports_of
@@ -53,7 +54,7 @@ def reads(monkeypatch: pytest.MonkeyPatch, cache: Cache) -> list[str]:
     count(reader, "read_source")
     count(volatile, "with_meetings")
     count(volatile_names, "has_volatile")
-    count(inline_ptx, "with_inline_ptx")
+    count(statements, "with_inline_ptx")
     return calls
 
 

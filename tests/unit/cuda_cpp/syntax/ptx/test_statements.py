@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.cuda_cpp.syntax.inline_ptx import with_inline_ptx
+from kerneltk.cuda_cpp.syntax.ptx.statements import with_inline_ptx
 
 LANE = 'asm volatile("mov.u32 %0, %laneid;" : "=r"(x));'
 

@@ -2,7 +2,7 @@
 
 An ``asm`` statement whose instructions are PTX becomes a block of C++ on its first line: operands
 are copied into variables, instructions are calls of ``kerneltk/host_ptx.hpp``
-(:mod:`ptx_instructions`), and results are copied back. A statement in a macro stays in the macro.
+(:mod:`instructions`), and results are copied back. A statement in a macro stays in the macro.
 An instruction that CPU cores do not have becomes an error of the thread that reaches it; what is no
 PTX, or is put together by macros, stays as it is.
 
@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kerneltk.cuda_cpp.syntax.ptx_instructions import (
+from kerneltk.cuda_cpp.syntax.ptx.instructions import (
     REGISTER_TYPES,
     Headers,
     Instruction,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.cuda_cpp.syntax.ptx_instructions import (
+from kerneltk.cuda_cpp.syntax.ptx.instructions import (
     Instruction,
     NotPtxError,
     Operand,
