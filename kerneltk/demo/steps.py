@@ -244,6 +244,26 @@ def _standardise_numpy(
     return ((x - row_mean) * column_gain,)
 
 
+def _departure_of(height: Any, departure: Any) -> None:
+    """Write how far each cell is above the mean of its row, in deviations of the row, which count
+    as one unit of height at least.
+    """
+    apart = height - height.mean(axis=1, keepdims=True)
+    deviation = np.sqrt((apart * apart).mean(axis=1, keepdims=True))
+    departure[...] = apart / np.maximum(deviation, 1)
+
+
+def _departure(lib: Any) -> Callable[..., Any]:
+    fused: Callable[..., Any] = kerneltk.fuse(_departure_of)
+    return fused if lib is kerneltk else _departure_of
+
+
+def _departure_numpy(height: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    departure = np.empty_like(height)
+    _departure_of(height.astype(np.float64), departure)
+    return (departure,)
+
+
 def _steep(lib: Any) -> Callable[..., Any]:
     kernel: Callable[..., Any] = lib.ElementwiseKernel(
         "float32 slope, float32 limit", "bool steep", "steep = slope >= limit", name="steep"
@@ -489,6 +509,16 @@ STEPS: tuple[Step, ...] = (
         _standardise_numpy,
         rtol=1e-6,
         atol=1e-6,
+    ),
+    Step(
+        "departure from the row",
+        "array code, fused to one kernel",
+        _departure,
+        ("height",),
+        {"departure": np.float32},
+        _departure_numpy,
+        rtol=1e-4,
+        atol=1e-2,
     ),
     Step(
         "steep ground",
