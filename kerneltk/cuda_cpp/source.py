@@ -32,6 +32,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
     source_for_nvrtc,
     unordered_exchanges,
     with_child_launches,
+    with_inline_ptx,
     with_meetings,
     without_host_code,
 )
@@ -331,9 +332,17 @@ class RawSource:
         headers = [header.code for header in self.included]
         # A template in a header may be called with volatile memory.
         is_volatile = any(map(has_volatile, (self.code, *self.options, *headers)))
-        if is_volatile or any(map(has_bounds, headers)):
+        has_ptx = any("asm" in header for header in headers)
+        if is_volatile or has_ptx or any(map(has_bounds, headers)):
             source = self._whole_source
-        return self._with_bounds(source)
+        return self._with_bounds(with_inline_ptx(source)[0])
+
+    @property
+    def _ptx_headers(self) -> tuple[str, ...]:
+        """The headers of the package that inline PTX needs as C++."""
+        if not any("asm" in source.code for source in (self, *self.included)):
+            return ()
+        return with_inline_ptx(self._whole_source)[1]
 
     @property
     def _whole_source(self) -> str:
@@ -362,7 +371,7 @@ class RawSource:
         # Only who has what CPU cores lack needs it.
         from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
-        return with_refusals(self._whole_source, self.name, known, new)
+        return with_refusals(with_inline_ptx(self._whole_source)[0], self.name, known, new)
 
     def _with_meetings(
         self, source: str, directives: Sequence[str], requests: Sequence[Request]
@@ -507,6 +516,7 @@ class RawSource:
         head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         if self.has_host_code:
             head += ["#include <_kt_implicit.h>", *self._missing_headers]
+        head += [f"#include <kerneltk/{name}>" for name in self._ptx_headers]
         texts = [*(one.code for one in (self, *self.included)), *options]
         if uses_textures(name for text in texts for name in _WORD.findall(text)):
             head.append("#include <kerneltk/host_textures.hpp>")

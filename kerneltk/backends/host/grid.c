@@ -351,7 +351,9 @@ static void call_assertion(struct engine *e, const char *condition, const char *
     struct grid_launch *l = atomic_load(&e->launch);
     if (claim_text(e, KT_TRAP)) {
         append_position(e, l->text, sizeof l->text, 1);
-        if (line)
+        if (*condition == ' ') /* a sentence by itself */
+            append(l->text, sizeof l->text, ":%s (%s:%d)", condition, file, line);
+        else if (line)
             append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
         else /* a function of the package's: its name and a reason */
             append(l->text, sizeof l->text, ": %s: %s", condition, file);

@@ -27,6 +27,7 @@ T = TypeVar("T")
 _READERS = (
     "kerneltk.cuda_cpp.syntax",
     "kerneltk.cuda_cpp.syntax.host_part",
+    "kerneltk.cuda_cpp.syntax.ptx",
     "kerneltk.cuda_cpp.nvrtc",
     "kerneltk.core.lexer",
     "tree_sitter",
@@ -142,6 +143,26 @@ def with_meetings(source: str, directives: Sequence[str], instantiated: Sequence
 
     fields = ("meetings", source, str(len(directives)), *directives, *instantiated)
     return _kept(fields, find, Meetings.from_fields)
+
+
+def with_inline_ptx(source: str) -> tuple[str, tuple[str, ...]]:
+    """Return a source with C++ instead of inline PTX, as `ptx.statements` writes it, and the names
+    of the package's headers that it needs.
+    """
+    if "asm" not in source:
+        return source, ()
+
+    def find() -> tuple[str, tuple[str, ...]]:
+        from kerneltk.cuda_cpp.syntax.ptx import statements
+
+        found, headers = statements.with_inline_ptx(source)
+        return found, tuple(sorted(headers))
+
+    def read(value: Any) -> tuple[str, tuple[str, ...]]:
+        found, headers = value
+        return str(found), tuple(map(str, headers))
+
+    return _kept(("inline PTX", source), find, read)
 
 
 def unordered_exchanges(source: str) -> tuple[Unordered, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kerneltk.cuda_cpp.syntax.declarations import Unsupported, UnsupportedKind
 from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared
+from kerneltk.cuda_cpp.syntax.ptx.statements import translate_at
 from kerneltk.cuda_cpp.syntax.tree import SourceTree, declared_name, function_declarator
 
 if TYPE_CHECKING:
@@ -16,11 +17,8 @@ if TYPE_CHECKING:
 
 _FINDINGS: tuple[tuple[UnsupportedKind, re.Pattern[str]], ...] = (
     ("inline PTX", re.compile(r"\b(asm|__asm__|__asm)\b(?=[^;{}()]*\((?!\s*\"\"\s*[:)]))")),
-    ("tensor cores", re.compile(r"\b(wmma|nvcuda|__[iw]?mma_\w+)\b(?=\s*::|\s*\()")),
-    (
-        "asynchronous copy",
-        re.compile(r"\b(__pipeline_\w+|memcpy_async|cp_async\w*|__nvvm_cp_async\w*)\b"),
-    ),
+    ("tensor cores", re.compile(r"\b(__[biw]?mma_\w+)\b(?=\s*\()")),
+    ("asynchronous copy", re.compile(r"\b(cp_async_bulk\w*|__nvvm_cp_async\w*)\b")),
     # CUDA 12 has no references either.
     ("texture", re.compile(r"\b(texture(?=\s*<))")),
     ("surface", re.compile(r"\b(surface(?=\s*<))")),
@@ -38,10 +36,10 @@ _PARTS: dict[UnsupportedKind, tuple[str, ...]] = {
 _LAUNCH = re.compile(r"<<<")
 _LAUNCHED = re.compile(r"([\w:]+)\s*(?:<[^<>;{}()]*>)?\s*\Z")
 _DEVICE_HEADER = re.compile(
-    r"(?:cub|thrust|cuda|cutlass|cute|nvshmem\w*|nvcuda)/.*"
-    r"|cooperative_groups/memcpy_async\.h"
-    r"|(?:crt/)?mma\.hp*|cuda_pipeline\w*\.h|cuda_awbarrier\w*\.h|curand\w*_kernel\.h"
-    r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[468]\.h\w*|nvshmem\w*\.h"
+    r"(?:cub/device|cutlass|cute|nvshmem\w*|nvcuda)/.*|thrust/(?!complex\.h).*"
+    r"|cuda/(?:annotated_ptr|ptx|warp|std/(?:expected|mdspan))"
+    r"|cuda_awbarrier\w*\.h|curand_mtgp32\w*\.h"
+    r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[46]\.h\w*|nvshmem\w*\.h"
 )
 
 
@@ -75,9 +73,10 @@ def _words_with(parts: tuple[str, ...], plain: str, start: int, end: int) -> lis
 
 def unsupported_in_macro(definition: str) -> tuple[UnsupportedKind, str] | None:
     """Return kind and word of what CPU cores do not have in a macro's definition."""
-    masked = re.sub(r'"[^"]+"', '" "', definition)
+    masked = re.sub(r'"[^"]+"', lambda found: f'"{" " * (len(found[0]) - 2)}"', definition)
     for kind, pattern in _FINDINGS[:3]:
-        if found := pattern.search(masked):
+        found = pattern.search(masked)
+        if found and not (kind == "inline PTX" and translate_at(definition, found.start(1))):
             return kind, found[1]
     return None
 
@@ -118,6 +117,8 @@ class UnsupportedFeatures:
         for kind, position, word in unsupported_words(tree.plain):
             offset = self.prepared.start_of(position)
             if is_host(offset):
+                continue
+            if kind == "inline PTX" and translate_at(self.prepared.source, offset):
                 continue
             _, functions = tree.scope_at(position)
             if functions and not any(_may_run_on_device(tree, function) for function in functions):

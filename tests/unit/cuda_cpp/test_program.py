@@ -57,10 +57,11 @@ def test_kernels_whose_names_macros_make() -> None:
 
 
 def test_what_cpu_cores_do_not_have_is_named() -> None:
-    code = '__global__ void f(int* o) {\n    asm("mov.u32 %0, %laneid;" : "=r"(o[0]));\n}\n'
+    code = '__global__ void f(int* o) {\n    asm("mov.u32 %0, " LANE : "=r"(o[0]));\n}\n'
+    code = '#define LANE "%laneid;"\n' + code
     with pytest.raises(CompileError, match="no inline PTX") as caught:
         kerneltk.RawKernel(code, "f")(1, 1, (np.zeros(1, np.int32),))
-    assert 'code:2:     asm("mov.u32' in str(caught.value)
+    assert 'code:3:     asm("mov.u32' in str(caught.value)
 
 
 REFUSED = """#include <cooperative_groups.h>

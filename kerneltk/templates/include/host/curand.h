@@ -1,1 +1,7 @@
-#error <curand.h> cannot run on CPU cores: the host backend of kerneltk has no cuRAND. Pass random numbers as an array, or run this kernel on a GPU.
+// The types of CUDA's <curand.h> that kernels take. Its library fills arrays in GPU memory, and is
+// not there.
+#pragma once
+#include <kerneltk/core.hpp>
+
+using curandDirectionVectors32_t = unsigned int[32];
+using curandDirectionVectors64_t = unsigned long long[64];

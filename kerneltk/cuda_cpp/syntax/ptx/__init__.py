@@ -1,0 +1,1 @@
+"""Inline PTX as C++ for CPU cores."""

@@ -1,0 +1,938 @@
+"""PTX instructions as calls of C++ on CPU cores: which there are, and what each becomes.
+
+An instruction is a row of a table below or a function named after it. Registers are C++ variables
+of their size; functions of ``kerneltk::ptx`` take the lower bytes of one as the instruction's type
+(``as``) and extend a result to its register (``put``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+Headers = set[str]
+
+REGISTER_TYPES = {
+    "pred": "bool",
+    "b8": "unsigned char", "u8": "unsigned char", "s8": "signed char",
+    "b16": "unsigned short", "u16": "unsigned short", "s16": "short",
+    "b32": "unsigned int", "u32": "unsigned int", "s32": "int",
+    "b64": "unsigned long long", "u64": "unsigned long long", "s64": "long long",
+    "f16": "unsigned short", "bf16": "unsigned short",
+    "f16x2": "unsigned int", "bf16x2": "unsigned int",
+    "f32": "float", "f64": "double",
+}  # fmt: skip
+_HALVES = {
+    "f16": "__half", "f16x2": "__half2", "bf16": "__nv_bfloat16", "bf16x2": "__nv_bfloat162",
+}  # fmt: skip
+_TYPES = {**REGISTER_TYPES, **_HALVES}
+_SIGNED = frozenset(("s8", "s16", "s32", "s64"))
+_WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
+_ROUNDINGS = {"rn": "rn", "rz": "rz", "rm": "rd", "rp": "ru"}
+# Says where an instruction looks for data, and what caches may do; CPU cores do it their way.
+_HINTS = re.compile(
+    r"weak|relaxed|acquire|release|acq_rel|sc|cta|cluster|gpu|sys|global|shared|local|const|param"
+    r"|ca|cg|cs|lu|cv|wb|wt|nc|volatile|L1::\w+|L2::\w+|L1|L2|noftz|mmio|entry|shared::cta|proxy"
+    r"|alias|async|tensormap|fetch_add|unified|noinc|b128"
+)
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
+
+
+class NotPtxError(Exception):
+    """What was read is no PTX, or nothing that could be read."""
+
+
+class RefusedError(Exception):
+    """An instruction that CPU cores do not have."""
+
+
+class Operand(NamedTuple):
+    """An operand of an instruction."""
+
+    # ``"register"``, ``"immediate"``, ``"address"``, ``"vector"``, ``"pair"`` (``p|q``), ``"sink"``
+    # (``_``), ``"name"`` (a special register).
+    kind: str
+    code: str = ""  # C++ of a register or an address, the number as written, the name
+    offset: str = ""  # in bytes, behind an address
+    word: str = ""  # an address as written
+    parts: tuple[Operand, ...] = ()
+
+    def read(self, kind: str) -> str:
+        """Return its value as one of a PTX type."""
+        c_type = _TYPES[kind]
+        if self.kind == "register":
+            return f"kerneltk::ptx::as<{c_type}>({self.code})"
+        if self.kind == "immediate":
+            return f"static_cast<{c_type}>({_number(self.code)})"
+        if self.kind == "name":
+            return f"kerneltk::ptx::as<{c_type}>({_special(self.code)})"
+        if self.kind == "vector":  # packed, the first in the lowest bits
+            values = ", ".join(part.read(_part(kind, len(self.parts))) for part in self.parts)
+            return f"kerneltk::ptx::packed<{c_type}>({values})"
+        raise RefusedError(self.word or self.kind)
+
+    def write(self, value: str) -> str:
+        """Return the statement that sets it."""
+        if self.kind == "register":
+            return f"kerneltk::ptx::put({self.code}, {value});"
+        if self.kind == "sink":
+            return f"(void)({value});"
+        if self.kind == "pair":
+            return self.parts[0].write(value)
+        if self.kind == "vector":
+            kind = "b32" if len(self.parts) == 1 else ""
+            targets = ", ".join(part.code for part in self.parts if part.kind == "register")
+            if kind or targets.count(",") != len(self.parts) - 1:
+                raise RefusedError("vector of other than registers")
+            return f"kerneltk::ptx::unpack({value}, {targets});"
+        raise NotPtxError
+
+    def address(self, c_type: str, is_shared: bool) -> str:
+        """Return a pointer to what it addresses."""
+        if self.kind != "address" or not self.code or self.code[0].isdigit():
+            raise RefusedError(f"[{self.word}]")
+        if not self.code.startswith("_kt_"):
+            raise RefusedError(f"[{self.word}]")
+        space = "true" if is_shared else "false"
+        offset = self.offset.replace("--", "+")
+        return f"kerneltk::ptx::at<{c_type}, {space}>({self.code}, {offset})"
+
+
+class Instruction(NamedTuple):
+    """An instruction."""
+
+    word: str  # with its modifiers, as written
+    opcode: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand, ...]
+
+    def refuse(self) -> RefusedError:
+        """Return the error that names it."""
+        return RefusedError(self.word)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Its PTX types, in order."""
+        return [word for word in self.modifiers if word in _TYPES]
+
+    @property
+    def kind(self) -> str:
+        """Its last type. Raises RefusedError where it has none."""
+        if not self.kinds:
+            raise self.refuse()
+        return self.kinds[-1]
+
+    @property
+    def rounding(self) -> str:
+        """The suffix of CUDA's functions of its rounding."""
+        found = [_ROUNDINGS[word] for word in self.modifiers if word in _ROUNDINGS]
+        return found[0] if found else "rn"
+
+    def has(self, *words: str) -> bool:
+        """Return whether one of these is among its modifiers."""
+        return any(word in self.modifiers for word in words)
+
+    def take(self, count: int) -> tuple[Operand, ...]:
+        """Return its operands. Raises RefusedError unless there are as many."""
+        if len(self.operands) != count:
+            raise self.refuse()
+        return self.operands
+
+    def only(self, *words: str) -> None:
+        """Refuse any modifier but types, hints and these."""
+        for word in self.modifiers:
+            if word not in words and word not in _TYPES and not _HINTS.fullmatch(word):
+                raise self.refuse()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it names shared memory."""
+        return self.has("shared", "shared::cta")
+
+
+class Call(NamedTuple):
+    """An instruction in C++."""
+
+    code: str
+    headers: Headers
+
+
+def _number(word: str) -> str:
+    """Return a PTX number in C++."""
+    sign = "-" if word.startswith("-") else ""
+    digits = word.removeprefix("-")
+    if re.fullmatch(r"0[fF][0-9a-fA-F]{8}", digits):
+        return f"{sign}kerneltk::ptx::as<float>(0x{digits[2:]}u)"
+    if re.fullmatch(r"0[dD][0-9a-fA-F]{16}", digits):
+        return f"{sign}kerneltk::ptx::as<double>(0x{digits[2:]}ull)"
+    if re.fullmatch(r"(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?", digits):
+        return sign + digits
+    digits = digits.rstrip("uU")
+    if not re.fullmatch(r"0[xX][0-9a-fA-F]+|0[bB][01]+|\d+", digits):
+        raise NotPtxError
+    value = int(digits, 8 if re.fullmatch(r"0[0-7]+", digits) else 0)
+    return f"{sign}{value}{'ull' if value >= 2**63 else 'll'}"
+
+
+_SPECIALS = {
+    "laneid": "_kt_lane()",
+    "warpid": "_kt_warp()",
+    "nwarpid": "32u",
+    "smid": "0u",
+    "nsmid": "1u",
+    "gridid": "0ull",
+    "WARP_SZ": "32u",
+    "clock": "static_cast<unsigned int>(clock64())",
+    "clock_hi": "static_cast<unsigned int>(clock64() >> 32)",
+    "clock64": "clock64()",
+    "globaltimer": "_kt_global_timer()",
+    "globaltimer_lo": "static_cast<unsigned int>(_kt_global_timer())",
+    "globaltimer_hi": "static_cast<unsigned int>(_kt_global_timer() >> 32)",
+    "dynamic_smem_size": "_kt_dynamic_shared_size()",
+    "lanemask_eq": "(1u << _kt_lane())",
+    "lanemask_lt": "((1u << _kt_lane()) - 1u)",
+    "lanemask_le": "((2u << _kt_lane()) - 1u)",
+    "lanemask_gt": "(0u - (2u << _kt_lane()))",
+    "lanemask_ge": "(0u - (1u << _kt_lane()))",
+    **{
+        f"{name}.{axis}": f"{variable}.{axis}"
+        for name, variable in (
+            ("tid", "threadIdx"), ("ntid", "blockDim"), ("ctaid", "blockIdx"), ("nctaid", "gridDim")
+        )
+        for axis in "xyz"
+    },
+}  # fmt: skip
+
+
+def _special(name: str) -> str:
+    if name not in _SPECIALS:
+        raise RefusedError(f"%{name}")
+    return _SPECIALS[name]
+
+
+def _part(kind: str, count: int) -> str:
+    """Return the type of each of `count` parts of a value."""
+    bits = int(re.sub(r"\D", "", kind.partition("x")[0])) // count
+    if bits not in (8, 16, 32):
+        raise RefusedError(f"vector of {count} parts of .{kind}")
+    return f"b{bits}"
+
+
+def _functions(kind: str) -> str:
+    """Return the header of a type's functions."""
+    return "host_ptx_half.hpp" if kind in _HALVES else ""
+
+
+def _flushed(code: str, of: Instruction) -> str:
+    """Return an expression with zero for subnormal numbers, if the instruction asks for it."""
+    is_flushed = of.has("ftz") and of.kind == "f32"
+    return f"kerneltk::ptx::flush({code})" if is_flushed else code
+
+
+def _result(code: str, of: Instruction) -> str:
+    code = _flushed(code, of)
+    return f"kerneltk::ptx::unit({code})" if of.has("sat") and of.kind in ("f32", "f64") else code
+
+
+def _float(of: Instruction, f32: str, f64: str) -> str:
+    """Return the call of a function of floats."""
+    name = {"f32": f32, "f64": f64}.get(of.kind, "")
+    if not name:
+        raise of.refuse()
+    d, *rest = of.operands
+    arguments = ", ".join(_flushed(operand.read(of.kind), of) for operand in rest)
+    return d.write(_result(f"{name}({arguments})", of))
+
+
+def _half(of: Instruction, name: str) -> str:
+    d, *rest = of.operands
+    return d.write(f"{name}({', '.join(operand.read(of.kind) for operand in rest)})")
+
+
+def _arithmetic(of: Instruction) -> str:
+    """Addition, subtraction, and float's multiplication, division and fused operations."""
+    count = {"fma": 4, "mad": 4}.get(of.opcode, 3)
+    of.take(count)
+    of.only(*_ROUNDINGS, "ftz", "sat", "approx", "full", "relu", "cc")
+    if of.kind in _HALVES:
+        if of.has("relu") and of.opcode != "fma":
+            raise of.refuse()
+        suffix = "2" if of.kind.endswith("x2") else ""
+        suffix += "_relu" if of.has("relu") else "_sat" if of.has("sat") else ""
+        return _half(of, f"__h{of.opcode}{suffix}")
+    if of.kind in ("f32", "f64"):
+        names = {
+            "add": ("__fadd", "__dadd"), "sub": ("__fsub", "__dsub"), "mul": ("__fmul", "__dmul"),
+            "fma": ("__fmaf", "__fma"), "mad": ("__fmaf", "__fma"), "div": ("__fdiv", "__ddiv"),
+        }[of.opcode]  # fmt: skip
+        return _float(of, *(f"{name}_{of.rounding}" for name in names))
+    d, *rest = of.operands
+    if of.opcode == "div":
+        return d.write(f"kerneltk::ptx::divide({', '.join(o.read(of.kind) for o in rest)})")
+    if of.opcode not in ("add", "sub"):
+        raise of.refuse()
+    if of.has("cc"):
+        return _carry(of)
+    call = "add_saturated" if of.has("sat") else "add"
+    if of.opcode == "sub":
+        call = call.replace("add", "subtract")
+    return d.write(f"kerneltk::ptx::{call}({', '.join(o.read(of.kind) for o in rest)})")
+
+
+def _unsigned(kind: str) -> str:
+    return kind.replace("s", "u").replace("b", "u")
+
+
+def _carry(of: Instruction) -> str:
+    """Addition and subtraction with the carry, which all instructions of a thread share."""
+    d, *rest = of.take(3)
+    of.only("cc")
+    operands = ", ".join(operand.read(_unsigned(of.kind)) for operand in rest)
+    name = "subtract" if of.opcode.startswith("sub") else "add"
+    takes = "true" if of.opcode.endswith("c") else "false"
+    sets = "true" if of.has("cc") else "false"
+    return d.write(f"kerneltk::ptx::{name}_with_carry<{takes}, {sets}>({operands})")
+
+
+def _multiply(of: Instruction) -> str:
+    """Products of integers, with an addend and a carry or without."""
+    if of.kind in ("f32", "f64", *_HALVES):
+        return _arithmetic(of)
+    of.only("lo", "hi", "wide", "cc", "sat")
+    has_addend = of.opcode in ("mad", "madc")
+    d, a, b, *c = of.take(4 if has_addend else 3)
+    kind = of.kind
+    if of.has("sat") or kind not in ("u16", "s16", "u32", "s32", "u64", "s64", "b32", "b64"):
+        raise of.refuse()
+    operands = f"{a.read(kind)}, {b.read(kind)}"
+    if of.has("wide"):
+        if kind not in _WIDER:
+            raise of.refuse()
+        wide = _WIDER[kind]
+        product, kind = f"kerneltk::ptx::multiply_wide<{_TYPES[wide]}>({operands})", wide
+    elif of.has("hi"):
+        product = f"kerneltk::ptx::multiply_high({operands})"
+    else:
+        product = f"kerneltk::ptx::multiply({operands})"
+    if not has_addend:
+        return d.write(product)
+    if of.opcode == "mad" and not of.has("cc"):
+        return d.write(f"kerneltk::ptx::add({product}, {c[0].read(kind)})")
+    takes = "true" if of.opcode == "madc" else "false"
+    sets = "true" if of.has("cc") else "false"
+    unsigned = _TYPES[_unsigned(kind)]
+    return d.write(
+        f"kerneltk::ptx::add_with_carry<{takes}, {sets}>"
+        f"(static_cast<{unsigned}>({product}), {c[0].read(_unsigned(kind))})"
+    )
+
+
+def _extreme(of: Instruction) -> str:
+    d, a, b = of.take(3)
+    of.only("ftz", "NaN")
+    if of.kind in _HALVES:
+        suffix = ("2" if of.kind.endswith("x2") else "") + ("_nan" if of.has("NaN") else "")
+        return _half(of, f"__h{of.opcode}{suffix}")
+    nan = "_nan" if of.has("NaN") else ""
+    operands = f"{_flushed(a.read(of.kind), of)}, {_flushed(b.read(of.kind), of)}"
+    return d.write(_flushed(f"kerneltk::ptx::{of.opcode}imum{nan}({operands})", of))
+
+
+def _sign(of: Instruction) -> str:
+    d, a = of.take(2)
+    of.only("ftz")
+    if of.kind in _HALVES:
+        return _half(of, f"__h{of.opcode}{'2' if of.kind.endswith('x2') else ''}")
+    name = {"abs": "absolute", "neg": "negative"}[of.opcode]
+    return d.write(_flushed(f"kerneltk::ptx::{name}({_flushed(a.read(of.kind), of)})", of))
+
+
+def _approximate(of: Instruction) -> str:
+    """Functions of one float."""
+    of.take(2)
+    of.only("approx", "ftz", *_ROUNDINGS)
+    if of.kind in _HALVES:
+        pair = "2" if of.kind.endswith("x2") else ""
+        names = {"ex2": f"h{pair}exp2", "tanh": f"h{pair}tanh"}
+        if of.opcode not in names:
+            raise of.refuse()
+        return _half(of, names[of.opcode])
+    rounded = {"rcp": ("__frcp", "__drcp"), "sqrt": ("__fsqrt", "__dsqrt")}
+    if of.opcode in rounded and (not of.has("approx") or of.kind == "f64"):
+        return _float(of, *(f"{name}_{of.rounding}" for name in rounded[of.opcode]))
+    names = {
+        "rcp": "__frcp_rn", "sqrt": "__fsqrt_rn", "rsqrt": "rsqrtf", "ex2": "exp2f", "lg2": "log2f",
+        "sin": "sinf", "cos": "cosf", "tanh": "tanhf",
+    }  # fmt: skip
+    return _float(of, names[of.opcode], "rsqrt" if of.opcode == "rsqrt" else "")
+
+
+def _bitwise(of: Instruction) -> str:
+    d, *rest = of.operands
+    of.only()
+    if len(rest) != (1 if of.opcode in ("not", "cnot") else 2):
+        raise of.refuse()
+    values = [operand.read(of.kind) for operand in rest]
+    c_type = _TYPES[of.kind]
+    if of.opcode == "cnot":
+        return d.write(f"static_cast<{c_type}>({values[0]} == 0)")
+    if of.opcode == "not":
+        sign = "!" if of.kind == "pred" else "~"
+        return d.write(f"static_cast<{c_type}>({sign}{values[0]})")
+    sign = {"and": "&", "or": "|", "xor": "^"}[of.opcode]
+    return d.write(f"static_cast<{c_type}>({values[0]} {sign} {values[1]})")
+
+
+def _shift(of: Instruction) -> str:
+    d, a, b = of.take(3)
+    of.only()
+    name = "shift_left" if of.opcode == "shl" else "shift_right"
+    return d.write(f"kerneltk::ptx::{name}({a.read(of.kind)}, {b.read('u32')})")
+
+
+def _funnel_shift(of: Instruction) -> str:
+    d, a, b, c = of.take(4)
+    of.only("l", "r", "wrap", "clamp")
+    suffix = ("l" if of.has("l") else "r") + ("c" if of.has("clamp") else "")
+    operands = ", ".join(operand.read("u32") for operand in (a, b, c))
+    return d.write(f"__funnelshift_{suffix}({operands})")
+
+
+def _typed(name: str, *kinds: str, takes: str = "") -> Callable[[Instruction], str]:
+    """Return the rule of an instruction that is a function: of its own type, where `kinds` has none
+    for an operand, and with none but types and `takes` among its modifiers.
+    """
+
+    def rule(of: Instruction) -> str:
+        d, *rest = of.take(len(kinds) + 1)
+        of.only(takes)
+        operands = ", ".join(o.read(k or of.kind) for o, k in zip(rest, kinds, strict=True))
+        return d.write(f"{name}({operands})")
+
+    return rule
+
+
+def _find(of: Instruction) -> str:
+    d, a = of.take(2)
+    of.only("shiftamt")
+    shift = "true" if of.has("shiftamt") else "false"
+    return d.write(f"kerneltk::ptx::find_first<{shift}>({a.read(of.kind)})")
+
+
+def _permute(of: Instruction) -> str:
+    d, a, b, c = of.take(4)
+    modes = ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
+    of.only(*modes)
+    mode = next((modes.index(word) + 1 for word in of.modifiers if word in modes), 0)
+    operands = ", ".join(operand.read("u32") for operand in (a, b, c))
+    return d.write(f"kerneltk::ptx::permute<{mode}>({operands})")
+
+
+def _lop3(of: Instruction) -> str:
+    d, a, b, c, table = of.take(5)
+    of.only()
+    if d.kind == "pair":
+        raise of.refuse()
+    operands = ", ".join(operand.read("u32") for operand in (a, b, c, table))
+    return d.write(f"kerneltk::ptx::look_up({operands})")
+
+
+def _dot(of: Instruction) -> str:
+    d, a, b, c = of.take(4)
+    of.only("lo", "hi")
+    kinds = of.kinds
+    if len(kinds) != 2:
+        raise of.refuse()
+    lane = {"dp4a": 8, "dp2a": 16}[of.opcode]
+    first = _TYPES[f"{kinds[0][0]}{lane}"]
+    second = _TYPES[f"{kinds[1][0]}8"]
+    result = "s32" if "s32" in kinds else "u32"
+    start = 16 if of.has("hi") else 0
+    return d.write(
+        f"kerneltk::dot<{first}, {second}, {32 // lane}>"
+        f"({a.read('u32')}, {b.read('u32')}, {c.read(result)}, {start})"
+    )
+
+
+_COMPARISONS = {
+    "eq": "a == b", "ne": "a < b || b < a", "lt": "a < b", "le": "a <= b", "gt": "a > b",
+    "ge": "a >= b", "lo": "a < b", "ls": "a <= b", "hi": "a > b", "hs": "a >= b",
+    "equ": "!(a < b || b < a)", "neu": "a != b", "ltu": "!(a >= b)", "leu": "!(a > b)",
+    "gtu": "!(a <= b)", "geu": "!(a < b)", "num": "a == a && b == b", "nan": "a != a || b != b",
+}  # fmt: skip
+
+
+def _compare(of: Instruction) -> str:
+    """``setp`` and ``set``."""
+    d, a, b, *rest = of.operands
+    kind = of.kind
+    words = [word for word in of.modifiers if word in _COMPARISONS]
+    combine = [word for word in of.modifiers if word in ("and", "or", "xor")]
+    of.only(*_COMPARISONS, "and", "or", "xor", "ftz")
+    if len(words) != 1 or len(rest) != len(combine) or kind in _HALVES:
+        raise of.refuse()
+    expression = re.sub(r"\b([ab])\b", r"_kt_\1", _COMPARISONS[words[0]])
+    sign = {"and": "&&", "or": "||", "xor": "!="}
+    joined = f"({expression})"
+    other = f"!({expression})"
+    if combine:
+        joined = f"({joined} {sign[combine[0]]} _kt_c)"
+        other = f"({other} {sign[combine[0]]} _kt_c)"
+    head = (
+        f"const auto _kt_a = {_flushed(a.read(kind), of)}, _kt_b = {_flushed(b.read(kind), of)}; "
+    )
+    if rest:
+        head += f"const bool _kt_c = {rest[0].read('pred')}; "
+    if of.opcode == "setp":
+        if d.kind == "pair":
+            return f"{{ {head}{d.parts[0].write(joined)} {d.parts[1].write(other)} }}"
+        return f"{{ {head}{d.write(joined)} }}"
+    result = _TYPES[of.kinds[0]]
+    value = f"static_cast<{result}>({'1' if of.kinds[0] == 'f32' else '-1'}) : 0"
+    return f"{{ {head}{d.write(f'{joined} ? {value}')} }}"
+
+
+def _select(of: Instruction) -> str:
+    d, a, b, c = of.take(4)
+    of.only("ftz")
+    if of.opcode == "slct":
+        kind = of.kinds[0]
+        return d.write(f"{c.read(of.kind)} >= 0 ? {a.read(kind)} : {b.read(kind)}")
+    return d.write(f"{c.read('pred')} ? {a.read(of.kind)} : {b.read(of.kind)}")
+
+
+def _move(of: Instruction) -> str:
+    d, a = of.take(2)
+    of.only()
+    return d.write(a.read(of.kind))
+
+
+def _address_space(of: Instruction) -> str:
+    """Conversions between address spaces, which are one."""
+    d, a = of.take(2)
+    of.only("to")
+    if of.kind == "u32":
+        if of.has("to"):
+            return d.write(f"static_cast<unsigned int>({a.read('u64')})")
+        raise of.refuse()
+    if of.is_shared and not of.has("to"):
+        return d.write(f"kerneltk::ptx::generic_address({a.code})")
+    return d.write(a.read(of.kind))
+
+
+_BYTES = {"e4m3x2": "__NV_E4M3", "e5m2x2": "__NV_E5M2"}  # pairs of 8-bit floats
+
+
+def _convert_bytes(of: Instruction) -> str:
+    """``cvt`` to a pair of 8-bit floats, which saturate, and from one."""
+    of.only("rn", "satfinite", *_BYTES)
+    kind = next(_BYTES[word] for word in of.modifiers if word in _BYTES)
+    if of.modifiers[-1] in _BYTES:
+        d, a = of.take(2)
+        if of.kinds != ["f16x2"] or of.has("satfinite"):
+            raise of.refuse()
+        return d.write(f"__nv_cvt_fp8x2_to_halfraw2({a.read('b16')}, {kind})")
+    if not of.has("satfinite") or of.kind not in ("f32", "f16x2"):
+        raise of.refuse()
+    if of.kind == "f16x2":
+        d, a = of.take(2)
+        value = f"static_cast<__half2_raw>({a.read('f16x2')})"
+        return d.write(f"__nv_cvt_halfraw2_to_fp8x2({value}, __NV_SATFINITE, {kind})")
+    d, a, b = of.take(3)
+    value = f"float2{{{b.read('f32')}, {a.read('f32')}}}"
+    return d.write(f"__nv_cvt_float2_to_fp8x2({value}, __NV_SATFINITE, {kind})")
+
+
+def _convert(of: Instruction) -> str:
+    """``cvt``."""
+    if of.has(*_BYTES):
+        return _convert_bytes(of)
+    integral = {"rni": "rn", "rzi": "rz", "rmi": "rd", "rpi": "ru"}
+    of.only(*_ROUNDINGS, *integral, "ftz", "sat", "relu", "rna", "tf32", "satfinite")
+    if of.has("tf32"):
+        d, a = of.take(2)
+        if of.has("relu") or not of.has("rna", "rn"):
+            raise of.refuse()
+        ties = "true" if of.has("rna") else "false"
+        return d.write(f"kerneltk::ptx::to_tf32<{ties}>({a.read('f32')})")
+    if len(of.kinds) != 2 or of.has("satfinite"):
+        raise of.refuse()
+    to, start = of.kinds
+    if to.endswith("x2") and start == "f32":
+        d, a, b = of.take(3)
+        if of.rounding != "rn" or of.has("sat"):
+            raise of.refuse()
+        relu = "true" if of.has("relu") else "false"
+        return d.write(
+            f"kerneltk::ptx::to_halves<{_TYPES[to]}, {relu}>({a.read('f32')}, {b.read('f32')})"
+        )
+    d, a = of.take(2)
+    direction = next((integral[word] for word in of.modifiers if word in integral), "")
+    value = a.read(start)
+    if of.has("ftz") and start == "f32":
+        value = f"kerneltk::ptx::flush({value})"
+    floats = ("f32", "f64")
+    if start in _HALVES or to in _HALVES:
+        if {start, to} & {"f16x2", "bf16x2"} or of.has("sat", "relu") or of.rounding != "rn":
+            raise of.refuse()
+        if to in floats and not direction:
+            return d.write(f"static_cast<{_TYPES[to]}>(static_cast<float>({value}))")
+        if start == "f32" and not direction:
+            return d.write(f"{_TYPES[to]}({value})")
+        raise of.refuse()
+    if start in floats and to in floats:
+        if direction:
+            value = f"kerneltk::ptx::integral_{direction}({value})"
+        elif (start, to) == ("f64", "f32"):
+            value = f"__double2float_{of.rounding}({value})"
+        else:
+            value = f"static_cast<{_TYPES[to]}>({value})"
+        if of.has("ftz") and to == "f32":
+            value = f"kerneltk::ptx::flush({value})"
+        return d.write(f"kerneltk::ptx::unit({value})" if of.has("sat") else value)
+    if start in floats:
+        call = f"kerneltk::ptx::integral_{direction or of.rounding}({value})"
+        return d.write(f"kerneltk::saturate<{_TYPES[to]}>({call})")
+    if to in floats:
+        value = f"kerneltk::ptx::to_float_{of.rounding}<{_TYPES[to]}>({value})"
+        return d.write(f"kerneltk::ptx::unit({value})" if of.has("sat") else value)
+    if of.has("sat"):
+        return d.write(f"kerneltk::ptx::clamp<{_TYPES[to]}>({value})")
+    return d.write(f"static_cast<{_TYPES[to]}>({value})")
+
+
+def _load(of: Instruction) -> str:
+    d, address, *rest = of.operands
+    of.only("v2", "v4", "v8")
+    if rest or of.kind in _HALVES or of.has("b128"):
+        raise of.refuse()
+    c_type = _TYPES[of.kind]
+    pointer = address.address(f"const {c_type}", of.is_shared)
+    strong = "strong_" if _STRONG & set(of.modifiers) else ""
+    if d.kind != "vector":
+        return d.write(f"kerneltk::ptx::{strong}load({pointer})")
+    parts = " ".join(
+        part.write(f"kerneltk::ptx::{strong}load(_kt_from + {k})") for k, part in enumerate(d.parts)
+    )
+    # A register of the address may be one of the results.
+    return f"{{ const {c_type}* const _kt_from = {pointer}; {parts} }}"
+
+
+def _store(of: Instruction) -> str:
+    address, value, *rest = of.operands
+    of.only("v2", "v4", "v8")
+    if rest or of.kind in _HALVES or of.has("async", "b128"):
+        raise of.refuse()
+    strong = "strong_" if _STRONG & set(of.modifiers) else ""
+    pointer = address.address(_TYPES[of.kind], of.is_shared)
+    parts = value.parts if value.kind == "vector" else (value,)
+    stores = " ".join(
+        f"kerneltk::ptx::{strong}store(_kt_to + {k}, {part.read(of.kind)});"
+        for k, part in enumerate(parts)
+    )
+    return f"{{ {_TYPES[of.kind]}* const _kt_to = {pointer}; {stores} }}"
+
+
+_ATOMICS = {
+    "add": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "and": "atomicAnd",
+    "or": "atomicOr", "xor": "atomicXor", "exch": "atomicExch", "inc": "atomicInc",
+    "dec": "atomicDec", "cas": "atomicCAS",
+}  # fmt: skip
+
+
+def _atomic(of: Instruction) -> str:
+    is_reduction = of.opcode == "red"
+    d, address, *values = (Operand("sink"), *of.operands) if is_reduction else of.operands
+    names = [word for word in of.modifiers if word in _ATOMICS]
+    of.only(*_ATOMICS)
+    if len(names) != 1 or of.kind in _HALVES or of.has("async"):
+        raise of.refuse()
+    if len(values) != (2 if names[0] == "cas" else 1):
+        raise of.refuse()
+    operands = ", ".join(value.read(of.kind) for value in values)
+    pointer = address.address(_TYPES[of.kind], of.is_shared)
+    fences = "__threadfence(); " if of.has("acquire", "release", "acq_rel") else ""
+    return f"{{ {fences}{d.write(f'{_ATOMICS[names[0]]}({pointer}, {operands})')} {fences}}}"
+
+
+def _nothing(of: Instruction) -> str:
+    """A hint for caches."""
+    return "(void)0;"
+
+
+def _fence(of: Instruction) -> str:
+    return "__threadfence();"
+
+
+def _barrier(of: Instruction) -> str:
+    """Barriers of a block, all of it or a number of its threads, and of a warp."""
+    if of.has("cluster"):
+        raise of.refuse()
+    of.only("sync", "arrive", "aligned", "red", "popc", "and", "or", "warp")
+    if of.has("warp"):
+        return f"__syncwarp({of.take(1)[0].read('u32')});"
+    if of.has("red"):
+        d, *rest = of.operands
+        if len(rest) != 2:
+            raise of.refuse()
+        names = {"popc": "count", "and": "and", "or": "or"}
+        word = next(names[word] for word in of.modifiers if word in names)
+        return d.write(f"static_cast<unsigned int>(__syncthreads_{word}({rest[1].read('pred')}))")
+    number, *count = of.operands
+    threads = count[0].read("u32") if count else "0u"
+    name = "arrive" if of.has("arrive") else "meet"
+    return f"kerneltk::ptx::{name}({number.read('u32')}, {threads});"
+
+
+def _async_copy(of: Instruction) -> str:
+    """``cp.async``: a copy is done when it is asked for."""
+    if of.has("bulk", "mbarrier", "tensor", "reduce"):
+        raise of.refuse()
+    if of.has("commit_group", "wait_group", "wait_all"):
+        return "(void)0;"
+    of.only("async")
+    if of.has("L2::cache_hint"):
+        raise of.refuse()
+    to, start, size, *rest = of.operands
+    if len(rest) > 1 or size.kind != "immediate":
+        raise of.refuse()
+    # How much of it there is: a number, or a predicate where there is none.
+    filled = (
+        rest[0].code if rest and rest[0].kind == "register" else (rest or [size])[0].read("u32")
+    )
+    return (
+        f"kerneltk::ptx::copy({to.address('char', True)}, {start.address('const char', False)}, "
+        f"{size.read('u32')}, {filled});"
+    )
+
+
+def _shuffle(of: Instruction) -> str:
+    of.only("sync", "up", "down", "bfly", "idx")
+    d, a, b, c, mask = of.take(5)
+    kind = next(word for word in of.modifiers if word in ("up", "down", "bfly", "idx"))
+    operands = ", ".join(o.read("u32") for o in (a, b, c, mask))
+    call = f"kerneltk::ptx::shuffle_{kind}({operands}, _kt_inside)"
+    first, second = d.parts if d.kind == "pair" else (d, Operand("sink"))
+    return f"{{ bool _kt_inside; {first.write(call)} {second.write('_kt_inside')} }}"
+
+
+def _vote(of: Instruction) -> str:
+    of.only("sync", "all", "any", "uni", "ballot", "pred")
+    d, a, mask = of.take(3)
+    operands = f"{mask.read('u32')}, {a.read('pred')}"
+    if of.has("ballot"):
+        return d.write(f"__ballot_sync({operands})")
+    if of.has("uni"):
+        return d.write(f"kerneltk::ptx::is_uniform({operands})")
+    return d.write(f"(__{'all' if of.has('all') else 'any'}_sync({operands}) != 0)")
+
+
+def _match(of: Instruction) -> str:
+    of.only("sync", "all", "any")
+    d, a, mask = of.take(3)
+    operands = f"{mask.read('u32')}, {a.read(of.kind)}"
+    if of.has("any"):
+        return d.write(f"__match_any_sync({operands})")
+    first, second = d.parts if d.kind == "pair" else (d, Operand("sink"))
+    call = f"__match_all_sync({operands}, &_kt_all)"
+    return f"{{ int _kt_all; {first.write(call)} {second.write('(_kt_all != 0)')} }}"
+
+
+def _warp_reduction(of: Instruction) -> str:
+    of.only("sync", "add", "min", "max", "and", "or", "xor")
+    d, a, mask = of.take(3)
+    name = next(word for word in of.modifiers if word in ("add", "min", "max", "and", "or", "xor"))
+    return d.write(f"__reduce_{name}_sync({mask.read('u32')}, {a.read(of.kind)})")
+
+
+def _elect(of: Instruction) -> str:
+    d, mask = of.take(2)
+    first, second = d.parts if d.kind == "pair" else (Operand("sink"), d)
+    call = f"kerneltk::ptx::elect({mask.read('u32')})"
+    return f"{{ const unsigned int _kt_leader = {call}; {first.write('_kt_leader')} " + (
+        f"{second.write('(_kt_leader == _kt_lane())')} }}"
+    )
+
+
+def _load_matrix(of: Instruction) -> str:
+    of.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans")
+    d, address = of.take(2)
+    parts = d.parts if d.kind == "vector" else (d,)
+    if of.kind != "b16" or not of.has(f"x{len(parts)}"):
+        raise of.refuse()
+    trans = "true" if of.has("trans") else "false"
+    pointer = address.address("const char", True)
+    writes = " ".join(part.write(f"_kt_rows[{k}]") for k, part in enumerate(parts))
+    return (
+        f"{{ unsigned int _kt_rows[{len(parts)}]; "
+        f"kerneltk::ptx::load_matrices<{len(parts)}, {trans}>(_kt_rows, {pointer}); {writes} }}"
+    )
+
+
+# Elements of a row of A, and C++ types of the elements: of A and B, of C and D.
+_FRAGMENTS = {
+    ("f16", "f32"): ("__half", "float"), ("bf16", "f32"): ("__nv_bfloat16", "float"),
+    ("f16", "f16"): ("__half", "__half"), ("tf32", "f32"): ("kerneltk::ptx::tf32", "float"),
+    ("s8", "s32"): ("signed char", "int"), ("u8", "s32"): ("unsigned char", "int"),
+}  # fmt: skip
+_DEPTHS = {
+    "f16": ("m16n8k8", "m16n8k16"), "bf16": ("m16n8k8", "m16n8k16"),
+    "tf32": ("m16n8k4", "m16n8k8"), "s8": ("m16n8k16", "m16n8k32"), "u8": ("m16n8k16", "m16n8k32"),
+}  # fmt: skip
+
+
+def _multiply_matrices(of: Instruction) -> str:
+    """``mma.sync`` of 16 rows and 8 columns."""
+    if not of.has("row") or not of.has("col"):
+        raise of.refuse()
+    kinds = [word for word in of.modifiers if word in _TYPES or word == "tf32"]
+    shape = next((word for word in of.modifiers if re.fullmatch(r"m\d+n\d+k\d+", word)), "")
+    of.only("sync", "aligned", shape, "row", "col", "tf32", "satfinite")
+    d, a, b, c = of.take(4)
+    if len(kinds) != 4 or kinds[0] != kinds[3] or kinds[1] != kinds[2] or of.has("satfinite"):
+        raise of.refuse()
+    types = _FRAGMENTS.get((kinds[1], kinds[0]))
+    if types is None or shape not in _DEPTHS[kinds[1]]:
+        raise of.refuse()
+    depth = int(shape.partition("k")[2])
+    registers = []
+    for operand, kind in ((a, "b32"), (b, "b32"), (c, "b32")):
+        parts = operand.parts if operand.kind == "vector" else (operand,)
+        registers.append([part.read(kind) for part in parts])
+    outputs = d.parts if d.kind == "vector" else (d,)
+    writes = " ".join(part.write(f"_kt_d[{k}]") for k, part in enumerate(outputs))
+    arrays = " ".join(
+        f"const unsigned int _kt_{letter}[{len(values)}] = {{{', '.join(values)}}};"
+        for letter, values in zip("abc", registers, strict=True)
+    )
+    return (
+        f"{{ {arrays} unsigned int _kt_d[{len(outputs)}]; "
+        f"kerneltk::ptx::multiply_matrices<{types[0]}, {types[1]}, {depth}>"
+        f"(_kt_d, _kt_a, _kt_b, _kt_c); {writes} }}"
+    )
+
+
+def _branch(of: Instruction) -> str:
+    of.only("uni")
+    (target,) = of.take(1)
+    return f"goto _kt_l_{target.code.replace('$', '_')};"
+
+
+def _plain(code: str) -> Callable[[Instruction], str]:
+    return lambda of: code
+
+
+_RULES: dict[str, Callable[[Instruction], str]] = {
+    **dict.fromkeys(("add", "sub", "fma", "div"), _arithmetic),
+    **dict.fromkeys(("mul", "mad", "madc"), _multiply),
+    **dict.fromkeys(("addc", "subc"), _carry),
+    **dict.fromkeys(("min", "max"), _extreme),
+    **dict.fromkeys(("abs", "neg"), _sign),
+    **dict.fromkeys(("rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"), _approximate),
+    **dict.fromkeys(("and", "or", "xor", "not", "cnot"), _bitwise),
+    **dict.fromkeys(("shl", "shr"), _shift),
+    **dict.fromkeys(("set", "setp"), _compare),
+    **dict.fromkeys(("selp", "slct"), _select),
+    **dict.fromkeys(("ld", "ldu"), _load),
+    **dict.fromkeys(("atom", "red"), _atomic),
+    **dict.fromkeys(("prefetch", "prefetchu", "discard", "applypriority"), _nothing),
+    **dict.fromkeys(("membar", "fence"), _fence),
+    **dict.fromkeys(("bar", "barrier"), _barrier),
+    **dict.fromkeys(("dp4a", "dp2a"), _dot),
+    "rem": _typed("kerneltk::ptx::remainder", "", ""),
+    "mul24": _typed("kerneltk::ptx::multiply_24", "", "", takes="lo"),
+    "sad": _typed("kerneltk::ptx::add_distance", "", "", ""),
+    "copysign": _typed("kerneltk::ptx::copy_sign", "", ""),
+    "bfe": _typed("kerneltk::ptx::extract_bits", "", "u32", "u32"),
+    "bfi": _typed("kerneltk::ptx::insert_bits", "", "", "u32", "u32"),
+    "brev": _typed("kerneltk::ptx::reverse_bits", ""),
+    "popc": _typed("kerneltk::ptx::count_bits", ""),
+    "clz": _typed("kerneltk::ptx::count_zeros", ""),
+    "fns": _typed("__fns", "b32", "b32", "s32"),
+    "vabsdiff4": lambda of: _video(of, "__vabsdiff{}4"),
+    "bfind": _find,
+    "prmt": _permute,
+    "lop3": _lop3,
+    "shf": _funnel_shift,
+    "mov": _move,
+    "cvta": _address_space,
+    "cvt": _convert,
+    "st": _store,
+    "cp": _async_copy,
+    "shfl": _shuffle,
+    "vote": _vote,
+    "match": _match,
+    "redux": _warp_reduction,
+    "elect": _elect,
+    "activemask": lambda of: of.take(1)[0].write("__activemask()"),
+    "ldmatrix": _load_matrix,
+    "mma": _multiply_matrices,
+    "bra": _branch,
+    "nanosleep": lambda of: f"__nanosleep({of.take(1)[0].read('u32')});",
+    "trap": _plain("__trap();"),
+    "brkpt": _plain("__trap();"),
+    "pmevent": _plain("(void)0;"),
+    "griddepcontrol": _plain("(void)0;"),
+    "setmaxnreg": _plain("(void)0;"),
+}
+
+
+def _video(of: Instruction, name: str) -> str:
+    d, a, b, *c = of.operands
+    of.only("add")
+    if len(of.kinds) != 3 or of.kinds[1] != of.kinds[2] or len(c) != 1:
+        raise of.refuse()
+    sign = "s" if of.kinds[1] in _SIGNED else "u"
+    lanes = f"{name.format(sign)}({a.read('u32')}, {b.read('u32')})"
+    if not of.has("add"):
+        return d.write(lanes)
+    return d.write(
+        f"kerneltk::dot<unsigned char, unsigned char, 4>({lanes}, 0x01010101u, "
+        f"{c[0].read('u32')}, 0)"
+    )
+
+
+# Those that CPU cores do not have: refused by name where they are reached.
+_REFUSED = (
+    "addsub alloca barrier call clusterlaunchcontrol cp cvt exit fns getctarank istypep isspacep "
+    "lg2 mapa mbarrier movmatrix multimem nanosleep pmevent rem ret setmaxnreg stackrestore "
+    "stacksave stmatrix sured suld sust suq szext bmsk tcgen05 tensormap testp tex tld4 txq "
+    "trap vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 "
+    "vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4 wgmma wmma st ld mma brx"
+)
+OPCODES = frozenset((*_RULES, *_REFUSED.split()))
+_BARE = frozenset(("activemask", "brkpt", "bra", "exit", "membar", "pmevent", "ret", "trap"))
+_MATRICES = frozenset(("ldmatrix", "mma"))
+
+
+def call_of(of: Instruction) -> Call:
+    """Return an instruction in C++.
+
+    Raises
+    ------
+    RefusedError
+        For one that CPU cores do not have.
+    NotPtxError
+        For what is none.
+    """
+    rule = _RULES.get(of.opcode)
+    if not of.modifiers and of.opcode not in _BARE:
+        raise NotPtxError  # x86 has some of the names, too
+    if rule is None:
+        if of.opcode in OPCODES:
+            raise of.refuse()
+        raise NotPtxError
+    try:
+        code = rule(of)
+    except RefusedError as refused:
+        part = str(refused)
+        raise of.refuse() if part == of.word else RefusedError(f"{of.word}' of '{part}") from None
+    except (ValueError, IndexError, StopIteration, KeyError):  # other operands than it takes
+        raise of.refuse() from None
+    headers = {_functions(kind) for kind in of.kinds} - {""}
+    if of.has(*_BYTES):
+        headers.add("host_ptx_bytes.hpp")
+    if of.opcode in _MATRICES:
+        headers.add("host_ptx_matrix.hpp")
+    return Call(code, headers)

@@ -1,0 +1,3 @@
+// CUDA's name of a part of <mma.h>.
+#pragma once
+#include <mma.h>

@@ -1,0 +1,3 @@
+// CUDA's name of a part of <curand_kernel.h>.
+#pragma once
+#include <curand_kernel.h>
