@@ -159,7 +159,9 @@ ROWS = (
     _row("bfe.s32 %0, %1, %2, %3;", "rrrr", lambda a, b, c: field(a, b, c, 32, True)),
     _row("bfe.u64 %0, %1, 9, 40;", "ll", lambda a: field(a, 9, 40, 64, False)),
     _row("bfi.b32 %0, %1, %2, 5, 9;", "rrr", lambda a, b: inserted(a, b, 5, 9, 32)),
-    _row("bfi.b64 %0, %1, %2, %3, 13;", "lllr", lambda a, b, c: inserted(a, b, c, 13, 64)),
+    # GPUs differ in where they put what begins past the last bit.
+    _row("bfi.b64 %0, %1, %2, %3, 13;", "lllr",
+         lambda a, b, c: inserted(a, b, c, 13, 64) if c < 64 else None),
     _row("bfind.u32 %0, %1;", "rr", lambda a: found_first(a, 32, False)),
     _row("bfind.s32 %0, %1;", "rr", lambda a: found_first(a, 32, True)),
     _row("bfind.shiftamt.u64 %0, %1;", "rl",

@@ -55,6 +55,9 @@ def cases() -> list[Texture]:
 
 @pytest.mark.parametrize("texture", cases(), ids=lambda t: "-".join(map(str, t)))
 def test_what_is_sampled(backend: Any, texture: Texture) -> None:
+    is_row = len(texture.shape) == 1 and texture.filter == "linear"
+    if backend.name == "cuda" and is_row and texture.address[0] == "border":
+        pytest.skip("GPUs put half of the border's colour into filtered rows (docs/textures.md)")
     check(backend, texture)
 
 
@@ -433,7 +436,7 @@ def test_a_file_with_host_code(backend: Any, tmp_path: Path) -> None:
 
     layer = np.dtype([("image", np.uint64), ("weight", np.float32)], align=True)
     first, second = (np.array((images[k].ptr, k + 0.5), layer)[()] for k in range(2))
-    module.get_array("background")[...] = images[2].ptr
+    module.get_array("background", backend=backend.name)[...] = images[2].ptr
     module.blend((1,), (6, 4), (first, second, y))
     expected = 0.5 * values[0] + 1.5 * values[1] + values[2]
     np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-5)

@@ -8,6 +8,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,10 +174,24 @@ class CoreKernel:
                 numbers = self._numbers(typed, read, results, sizes)
                 bases = self._bases(read, results, loop, backend)
             typed.kernel.arrays(*bases[0], *numbers, *bases[1], **passed)
+            self._have_asked(
+                [*((array, None) for array in given), *((own[k], k) for k in written)], backend
+            )
             found = adoption.give_back(tuple(results))
         if key_of_plan is not None and all(map(operator.is_, read, own)):
             self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
         return found if len(found) > 1 else found[0]
+
+    def _have_asked(self, arrays: Sequence[tuple[Any, int | None]], backend: Backend) -> None:
+        """Have a graph ask at each launch whether arrays may be written to: its kernel has views,
+        which keep the answer of when they were made.
+        """
+        recorder = current_recorder() if recorders else None
+        if recorder is not None:
+            checks = [
+                partial(backend.check_usable, array, self._named(k)[0], True) for array, k in arrays
+            ]
+            recorder.adopted((), (), checks)
 
     def is_plain(self, count: int) -> bool:
         """Whether its parameters are so many inputs, and the outputs behind them."""

@@ -69,6 +69,7 @@ extern "C" __global__ void memory(const float* x, const short* narrow, float* ou
     asm volatile("{ .reg .u64 wide; cvta.to.shared.u64 wide, %0;\n"
                  "  cp.async.ca.shared.global [wide], [%1], 16, %2; }"
                  :: "l"(tile + 4 * i), "l"(x + 4 * i), "r"(12));
+    asm volatile("cp.async.wait_all;" ::: "memory");
     // Of the last one a predicate says that there is nothing.
     asm volatile("{ .reg .pred none; setp.eq.u32 none, %2, 63;\n"
                  "  @none cp.async.ca.shared.global [%0], [%1], 16, none; }"

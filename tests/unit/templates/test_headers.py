@@ -292,11 +292,16 @@ def test_including_the_headers_is_cheap() -> None:
 
 
 def test_headers_include_no_other_header() -> None:
-    # The stand-ins for vendors' and standard headers include what those do.
+    # The stand-ins for vendors' and standard headers include what those do, and headers for CPU
+    # cores may include the stand-ins.
+    host = INCLUDE_DIRECTORY / "host"
     own = [*INCLUDE_DIRECTORY.glob("kerneltk/*"), *INCLUDE_DIRECTORY.glob("cupy/*")]
     for path in own:
         for line in path.read_text().splitlines():
             if line.lstrip().startswith("#include"):
+                name = line.split("<")[1].split(">")[0]
+                if path.name.startswith("host_") and (host / name).is_file():
+                    continue
                 assert line.startswith("#include <kerneltk/"), (path.name, line)
 
 

@@ -1,3 +1,3 @@
 // The parts of Thrust that a thread of a kernel calls.
 #pragma once
-#include <kerneltk/host_thrust.hpp>
+#include <thrust/_kt_thrust.h>
