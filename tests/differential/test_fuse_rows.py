@@ -208,7 +208,7 @@ def test_other_totals_than_the_mean_and_the_largest_value() -> None:
         (lambda x: x.var(0), "f8", (1 << 12, 1 << 12)),
     ],
 )
-def test_kernels_compile(function: Function, dtype: str, shape: tuple[int, ...]) -> None:
+def test_what_is_generated_compiles(function: Function, dtype: str, shape: tuple[int, ...]) -> None:
     specs = [ArraySpec.make(dtype, shape)]
     (unit,) = translation_units(function, "rows", specs, (), "cuda", 8)
     compiler, target = compiler_for(unit, "sm_90")

@@ -217,7 +217,10 @@ def test_cubemaps(backend: Any) -> None:
     face, row, column = np.mgrid[:6, :4, :4]
     got = backend.asnumpy(kerneltk.textures.contents(cube))
     np.testing.assert_array_equal(got, 100 * face + 10 * row + column)
-    assert program.compile_for("sm_90").code
+
+
+def test_cubemaps_compile_for_gpus() -> None:
+    assert kerneltk.RawModule(code=CUBES).compile_for("sm_90").code
 
 
 # -- surfaces -----------------------------------------------------------------------------------

@@ -369,7 +369,7 @@ def test_arguments_of_graphs_are_replaced():
         np.testing.assert_allclose(found, np.cumsum(array, -1))
 
 
-def test_source_without_a_device():
+def test_source_compiles_without_a_device():
     spec = kerneltk.ArraySpec.make
     f = kerneltk.vectorize(NUMBERS[0].function)
     assert ".target sm_" in f.inspect(spec("f4", 100), spec("f4", 100), target="compute_90")
