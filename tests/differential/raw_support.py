@@ -51,6 +51,17 @@ class RawCase:
             raise ValueError(f"{self.name}: a tolerance needs a reason, and a reason a tolerance")
 
 
+def launch_with_copies(backend: Any, kernel: Any, grid: int, block: int, *arguments: Any) -> None:
+    """Launch a kernel with copies of the arrays, and bring their contents back."""
+    arrays = [a for a in arguments if isinstance(a, np.ndarray)]
+    copies = iter(backend.asarrays(*arrays))
+    call = [next(copies) if isinstance(a, np.ndarray) else a for a in arguments]
+    kernel(grid, block, tuple(call))
+    for argument, copy in zip(arguments, call, strict=True):
+        if isinstance(argument, np.ndarray):
+            argument[...] = backend.asnumpy(copy)
+
+
 def rng(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 

@@ -10,7 +10,7 @@ import pytest
 
 import kerneltk
 
-from .raw_support import KERNELS, ints
+from .raw_support import KERNELS, ints, launch_with_copies
 
 
 @cache
@@ -20,13 +20,7 @@ def module() -> Any:
 
 def launch(backend: Any, kernel: str, grid: int, block: int, *arguments: Any) -> None:
     """Launch a kernel and bring its arrays' contents back."""
-    arrays = [a for a in arguments if isinstance(a, np.ndarray)]
-    copies = iter(backend.asarrays(*arrays))
-    call = [next(copies) if isinstance(a, np.ndarray) else a for a in arguments]
-    module().get_function(kernel)(grid, block, tuple(call))
-    for argument, copy in zip(arguments, call, strict=True):
-        if isinstance(argument, np.ndarray):
-            argument[...] = backend.asnumpy(copy)
+    launch_with_copies(backend, module().get_function(kernel), grid, block, *arguments)
 
 
 def test_atomics(backend: Any) -> None:

@@ -12,7 +12,7 @@ import kerneltk
 from kerneltk.errors import LaunchError
 
 from .ptx_table import ROWS, Row, source
-from .raw_support import KERNELS
+from .raw_support import KERNELS, launch_with_copies
 from .support import Array
 
 WIDTHS = {"r": 32, "l": 64, "h": 16, "f": 32, "d": 64}
@@ -42,13 +42,8 @@ def module() -> Any:
 
 
 def launch(backend: Any, kernel: str, grid: int, block: int, *arguments: Any) -> None:
-    arrays = [a for a in arguments if isinstance(a, np.ndarray)]
-    copies = iter(backend.asarrays(*arrays))
-    call = [next(copies) if isinstance(a, np.ndarray) else a for a in arguments]
-    module().get_function(kernel)(grid, block, tuple(call))
-    for argument, copy in zip(arguments, call, strict=True):
-        if isinstance(argument, np.ndarray):
-            argument[...] = backend.asnumpy(copy)
+    """Launch a kernel and bring its arrays' contents back."""
+    launch_with_copies(backend, module().get_function(kernel), grid, block, *arguments)
 
 
 def differs(row: Row, found: int, wanted: int) -> bool:

@@ -544,6 +544,15 @@ def _described(resource: ResourceDescriptor, what: int) -> _Descriptor:
     return made
 
 
+def _check_kind(name: str, value: object, kind: type) -> None:
+    """Raise ArgumentTypeError for an argument of another class of descriptors."""
+    if not isinstance(value, kind):
+        raise ArgumentTypeError(
+            f"'{name}' must be a {kind.__name__} of kerneltk.textures, not an object of type "
+            f"'{type(value).__name__}'."
+        )
+
+
 class TextureObject:
     """A texture in host memory, for kernels that run on CPU cores (``cudaTextureObject_t``).
 
@@ -566,16 +575,8 @@ class TextureObject:
     """
 
     def __init__(self, ResDesc: ResourceDescriptor, TexDesc: TextureDescriptor) -> None:
-        for name, value, kind in (
-            ("ResDesc", ResDesc, ResourceDescriptor),
-            ("TexDesc", TexDesc, TextureDescriptor),
-        ):
-            if not isinstance(value, kind):
-                raise ArgumentTypeError(
-                    f"'{name}' must be a {kind.__name__} of kerneltk.textures, not an object of "
-                    "type "
-                    f"'{type(value).__name__}'."
-                )
+        _check_kind("ResDesc", ResDesc, ResourceDescriptor)
+        _check_kind("TexDesc", TexDesc, TextureDescriptor)
         made = _described(ResDesc, _TEXTURE)
         is_float = made.format == KIND_FLOAT
         # Integers of 32 bits are never normalized.
@@ -624,12 +625,7 @@ class SurfaceObject:
     """
 
     def __init__(self, ResDesc: ResourceDescriptor) -> None:
-        if not isinstance(ResDesc, ResourceDescriptor):
-            raise ArgumentTypeError(
-                "'ResDesc' must be a ResourceDescriptor of kerneltk.textures, not an object of "
-                "type "
-                f"'{type(ResDesc).__name__}'."
-            )
+        _check_kind("ResDesc", ResDesc, ResourceDescriptor)
         if ResDesc.cuArr is None or not ResDesc.cuArr.flags & ARRAY_SURFACE:
             raise ArgumentValueError(
                 "A surface is of a CUDAarray that was made with 'flags' of "

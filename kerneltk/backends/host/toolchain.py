@@ -673,9 +673,8 @@ def _build_unit(
 ) -> tuple[bytes | None, str]:
     """Compile a unit's source, in a form that the compiler takes. Returns as :func:`build`."""
     has_gaps = unit.raw and "memory" in get_settings().host_debug
-    exported = (
-        ("_kt_*",) if unit.raw else (unit.entry, "_kt_textures*")
-    )  # by a pattern: lld refuses what is not there
+    # By a pattern: lld refuses a name that is not there.
+    exported = ("_kt_*",) if unit.raw else (unit.entry, "_kt_textures*")
     code, log = build(_FILE, source, options, has_gaps=has_gaps, exported=exported, prelude=prelude)
     if code is None and unit.raw and "different language linkage" in log:
         # To clang a variable that is declared inside of such a kernel has C linkage, too, and is

@@ -400,6 +400,11 @@ def same_extents(left: Shape, right: Shape) -> bool:
     )
 
 
+def without_axes(shape: Shape, axes: Sequence[int]) -> Shape:
+    """A shape without some axes."""
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+
+
 def squeezes(node: View, axes: tuple[int, ...]) -> bool:
     """Whether a view takes away dimensions of one element, and nothing else."""
     step = node.step
@@ -428,4 +433,5 @@ def elements(shape: Shape) -> int:
 __all__ = [
     "WHOLE", "Body", "Function", "Index", "Leaf", "Load", "Operands", "Preamble", "elements",
     "facts_of", "is_known_one", "restores", "same_extents", "squeezes", "view_leaf",
+    "without_axes",
 ]  # fmt: skip

@@ -178,7 +178,7 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
     )
 
 
-def packed_total(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
+def keyed_total(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
     """The place of the largest or the least of fewer than 2**32 values, each of at most 4 bytes:
     the largest of numbers that have the value in front and the place behind it.
     """
@@ -191,16 +191,16 @@ def packed_total(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
     given = describe(node.dtype).ctype
     return Total(
         (("unsigned long long", name),),
-        (f"kerneltk::place_key<{is_least}>({ctype_cast(wide)}({mapped}), _J)",),
+        (f"kerneltk::index_key<{is_least}>({ctype_cast(wide)}({mapped}), _J)",),
         (f"{a} > {b} ? {a} : {b}",),
         ("0ULL",),
-        f"{ctype_cast(given)}(kerneltk::place_of({a}))",
-        ("place_keys.hpp",),
+        f"{ctype_cast(given)}(kerneltk::index_of({a}))",
+        ("index_keys.hpp",),
         numbered=True,
     )
 
 
-def is_packable(node: Reduce) -> bool:
+def has_index_key(node: Reduce) -> bool:
     """Whether a reduction finds a place among values of at most 4 bytes."""
     dtype = node.operand.dtype
     is_known = dtype.kind in "biuf" or dtype.name == "bfloat16"
@@ -380,9 +380,9 @@ def reduction_definition(
     shape = reduces[0].operand.shape
     axes = reduces[0].axes
     order = [*axes, *(k for k in range(len(shape)) if k not in axes)]
-    packed = {id(node) for node in reduces if short and online and is_packable(node)}
+    keyed = {id(node) for node in reduces if short and online and has_index_key(node)}
     alone = len(reduces) == 1 and (
-        reduces[0].kind not in ("argmin", "argmax") or id(reduces[0]) in packed
+        reduces[0].kind not in ("argmin", "argmax") or id(reduces[0]) in keyed
     )
     alone = alone and not (online and spread_of(reduces[0]) is not None)
     index_ndim = 0
@@ -399,8 +399,8 @@ def reduction_definition(
         index_ndim = max(index_ndim, function.index_ndim)
         index = [f"_in_ind.get()[{order.index(axis)}]" for axis in range(function.index_ndim)]
         mapped = function.call(index)
-        if id(node) in packed:
-            total = packed_total(node, f"t{k}", mapped, alone)
+        if id(node) in keyed:
+            total = keyed_total(node, f"t{k}", mapped, alone)
         elif spread is None:
             total = total_of(node, f"t{k}", mapped, alone)
         else:

@@ -16,13 +16,14 @@ from kerneltk.fusion.plan.body import (
     same_extents,
     shape_after,
     squeezes,
+    without_axes,
 )
 from kerneltk.fusion.plan.kernels import (
     FusedElementwise,
     FusedReduction,
     elementwise_definition,
     elementwise_kernel,
-    is_packable,
+    has_index_key,
     largest_of,
     reduction_definition,
     reduction_kernel,
@@ -37,7 +38,6 @@ from kerneltk.fusion.plan.rows import (
     is_reducible,
     row_definition,
     row_kernel,
-    without,
 )
 from kerneltk.fusion.trace.graph import (
     Apply,
@@ -376,7 +376,7 @@ class Planner:
         restored = Index(tuple(None if d == work.axis else WHOLE for d in range(len(shape))))
         for node in work.totals:
             target = by_node[id(node)]
-            leaf = Leaf(target.array, 0, (), node.dtype, without(shape, work.axis))
+            leaf = Leaf(target.array, 0, (), node.dtype, without_axes(shape, (work.axis,)))
             if len(node.shape) == len(shape):
                 leaf = Leaf(target.array, 0, (restored,), node.dtype, node.shape)
                 self._alias(target.array, leaf)
@@ -644,7 +644,7 @@ class Planner:
         shape = group[0].operand.shape
         axes = group[0].axes
         short = False
-        if self.is_online and any(map(is_packable, group)):
+        if self.is_online and any(map(has_index_key, group)):
             count = applied(product, *(shape[axis] for axis in axes))
             short = self._trace.guards.decide(_is_short, count)
         operands = Operands()
@@ -661,7 +661,7 @@ class Planner:
                 self._name, group, results, self.kept, operands, self.is_online, short
             )
         targets = []
-        outer = tuple(extent for k, extent in enumerate(shape) if k not in axes)
+        outer = without_axes(shape, axes)
         restored = Index(tuple(None if k in axes else WHOLE for k in range(len(shape))))
         for node in results:
             array = self.new_array()

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.fusion.plan.body import Leaf, Steps, same_extents
+from kerneltk.fusion.plan.body import Leaf, Steps, same_extents, without_axes
 from kerneltk.fusion.plan.kernels import FusedReduction
 from kerneltk.fusion.plan.planner import Plan, Step, Target
-from kerneltk.fusion.plan.rows import without
 from kerneltk.fusion.trace.graph import Index, Node, Shape, Transpose
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
@@ -209,7 +208,7 @@ class Program:
         for target, node in zip(step.targets, step.nodes, strict=True):
             shape = step.shape
             if step.shaping is not None and not same_extents(node.shape, shape):
-                shape = without(shape, step.axis)  # one element a row
+                shape = without_axes(shape, (step.axis,))  # one element a row
             given.append(self._given(target, node, shape, step.axes or ()))
         arguments += given
         launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
@@ -273,11 +272,6 @@ class Program:
             pairs = (f"{k!r}: {self._structure(v)}" for k, v in result.items())
             return "{" + ", ".join(pairs) + "}"
         return "None" if result is None else self._constant(result, "object")
-
-
-def without_axes(shape: Shape, axes: Sequence[int]) -> Shape:
-    """A shape without some axes."""
-    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
 
 
 class Result:

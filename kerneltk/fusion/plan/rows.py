@@ -129,7 +129,7 @@ class Choice:
                 continue
             if cluster == 1 and items == 64 and not self._wide:
                 continue
-            if self._has_room(items):
+            if self._fits(items):
                 return Shaping(block, items, vector, 1, self._resident(block, items), 0, cluster)
         return None
 
@@ -143,11 +143,11 @@ class Choice:
                 continue
             if (block // _WARP + 1) * width * self._sizes.totals > _SHARED_BYTES:
                 continue
-            if -(-across // width) * rows >= _FEWEST_BLOCKS and self._has_room(items):
+            if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
                 return Shaping(block, items, vector, 1, self._resident(block, items), width)
         return None
 
-    def _has_room(self, items: int) -> bool:
+    def _fits(self, items: int) -> bool:
         kept, together = sum(self._sizes.early), self._sizes.together
         return items * kept <= _MOST_REGISTER_BYTES and items * together <= _MOST_LATE_BYTES
 
@@ -219,11 +219,6 @@ class RowWork:
 def is_reducible(node: Reduce) -> bool:
     """Whether rows take a reduction: along one axis."""
     return node.kind in _KINDS and len(node.axes) == 1
-
-
-def without(shape: Shape, axis: int) -> Shape:
-    """A shape without one dimension."""
-    return (*shape[:axis], *shape[axis + 1 :])
 
 
 def varies(leaf: Leaf, shape: Shape, axis: int) -> bool:

@@ -1,5 +1,5 @@
 // Where the largest or the least value is: numbers whose order is that of the values, and of equal ones
-// that of the places, the first before the others.
+// that of the indices, the first before the others.
 #pragma once
 
 namespace kerneltk {
@@ -20,13 +20,13 @@ __device__ __forceinline__ bool is_no_number(T) {
 
 // What is no number comes before everything else.
 template <bool LEAST, class T>
-__device__ __forceinline__ unsigned long long place_key(T value, long long place) {
+__device__ __forceinline__ unsigned long long index_key(T value, long long index) {
     unsigned bits = ordered_bits(value);
     if (LEAST) bits = ~bits;
     if (is_no_number(value)) bits = 0xffffffffu;
-    return static_cast<unsigned long long>(bits) << 32 | ~static_cast<unsigned>(place);
+    return static_cast<unsigned long long>(bits) << 32 | ~static_cast<unsigned>(index);
 }
-__device__ __forceinline__ long long place_of(unsigned long long key) {
+__device__ __forceinline__ long long index_of(unsigned long long key) {
     return static_cast<long long>(~static_cast<unsigned>(key));
 }
 
