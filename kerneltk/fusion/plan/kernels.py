@@ -167,14 +167,14 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
         return Total(
             (("bool", name),), (mapped,), (f"{ctype_cast('bool')}({a} {op} {b})",), (neutral,), a
         )
-    function = "minimum" if kind == "min" else "maximum"
+    function = "lesser" if kind == "min" else "greater"
     return Total(
         ((kept, name),),
         (mapped,),
-        (f"kerneltk::jit::{function}({a}, {b})",),
+        (f"kerneltk::{function}({a}, {b})",),
         (_limit(dtype, kind == "min"),),
         f"{ctype_cast(given)}({a})",
-        ("jit_numbers.hpp",),
+        ("extremes.hpp",),
     )
 
 
@@ -360,6 +360,25 @@ def largest_of(node: Reduce) -> Reduce | None:
         and node.dtype.itemsize >= 4
     )
     return top if is_it and isinstance(top, Reduce) else None
+
+
+def needed_by(node: Reduce) -> Reduce | None:
+    """The reduction that a thread needs of its own elements for another one; None if there is
+    none.
+    """
+    largest, spread = largest_of(node), spread_of(node)
+    if largest is not None:
+        return largest
+    return None if spread is None else spread.total
+
+
+def has_equal_total(left: Reduce, right: Reduce) -> bool:
+    """Whether two reductions, along the same axis, have the same totals."""
+    return (
+        (left.kind, left.dtype) == (right.kind, right.dtype)
+        and needed_by(left) is needed_by(right) is None
+        and _is_same(left.operand, right.operand)
+    )
 
 
 def reduction_definition(

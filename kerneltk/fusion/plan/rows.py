@@ -19,7 +19,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.plan.body import Body, Kept, Leaf, Operands, Preamble, facts_of
-from kerneltk.fusion.plan.kernels import OPTIONS, spread_of, total_of
+from kerneltk.fusion.plan.kernels import OPTIONS, has_equal_total, spread_of, total_of
 from kerneltk.fusion.trace.graph import Node, Reduce, Shape, is_known_one
 from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.signature.parser import parse_signature
@@ -102,7 +102,7 @@ _TILE_BLOCK, TILE_LANES, _TILE_BYTES, _MOST_VECTORS = 256, 16, 512, 32
 _FEWEST_GROUPS, _MOST_GROUPS = 4, 256
 # Tiles of a group, one after the other: with fewer of them a second read finds all in the cache.
 _FEWEST_TURNS, _BUSY = 3, 0.8  # and the part of the blocks that are busy
-_TOTALS_BYTES = 15 << 10  # of shared memory
+_TOTALS_BYTES = 16 << 10  # of shared memory
 
 _VECTOR_BYTES = 16
 _FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
@@ -131,7 +131,12 @@ class Choice:
     """The shaping of rows or columns of some length, as a decision that guards a trace."""
 
     def __init__(
-        self, on_chunks: bool, clusters: int, sizes: Sizes, several: bool = True, wide: bool = True,
+        self,
+        on_chunks: bool,
+        clusters: int,
+        sizes: Sizes,
+        several: bool = True,
+        wide: bool = True,
         waiting: int = 0,
     ) -> None:
         """`several` says that there are several totals, and `wide` that 64 elements a thread are
@@ -188,15 +193,14 @@ class Choice:
 
     def _of_groups(self, rows: int, length: int, across: int, vector: int) -> Shaping | None:
         """Tiles of several blocks each."""
-        most = min(_MOST_VECTORS, _TILE_BYTES // (vector * self._sizes.together))
-        vectors = 1 << max(most, 1).bit_length() - 1
+        vectors = min(_MOST_VECTORS, _TILE_BYTES // (vector * self._sizes.together)) // 4 * 4
         width, warps = TILE_LANES * vector, _TILE_BLOCK // _WARP
-        shaping = Shaping(
-            _TILE_BLOCK, vectors * vector, vector, 1, 2, width, 1, self._waiting
-        )
+        shaping = Shaping(_TILE_BLOCK, vectors * vector, vector, 1, 2, width, 1, self._waiting)
+        if vectors == 0:
+            return None
         groups = min(self._waiting // shaping.group(length), _MOST_GROUPS)
         shared = width * max(warps, _TILE_BLOCK // width) * self._sizes.joint
-        if vectors < 4 or groups < _FEWEST_GROUPS or shared > _TOTALS_BYTES:
+        if groups < _FEWEST_GROUPS or shared > _TOTALS_BYTES:
             return None
         turns = -(-rows * shaping.tiles(across) // groups)
         is_busy = across * rows >= _BUSY * turns * groups * width
@@ -516,7 +520,7 @@ def finished_definition(
     header: str,
     kind: type[ElementwiseDefinition],
     /,
-    **options: int,
+    **options: Any,
 ) -> ElementwiseDefinition:
     """The kernel of an operation on arrays as a whole."""
     writer.preamble.include(header)
@@ -549,12 +553,16 @@ def totals_size(work: RowWork) -> int:
 
 
 def joint_size(work: RowWork) -> int:
-    """The most bytes of a structure of a row's totals; squares about a mean have a count beside
-    them.
+    """The most bytes of a structure of a row's totals; squares about a mean have a count or a sum
+    beside them, and are doubles.
     """
-    fields = []
+    reduces: list[Reduce] = []
     for node in work.order:
-        if isinstance(node, Reduce):
-            size = max(4, node.operand.dtype.itemsize)
-            fields += [size] * (1 if spread_of(node) is None else 2)
-    return len(fields) * max(fields, default=0)
+        if isinstance(node, Reduce) and not any(has_equal_total(own, node) for own in reduces):
+            reduces.append(node)
+    fields: list[int] = []
+    for node in reduces:
+        size = max(4, node.operand.dtype.itemsize)
+        fields += [size] if spread_of(node) is None else [8, 8]
+    least = max(fields, default=1)
+    return -(-sum(fields) // least) * least

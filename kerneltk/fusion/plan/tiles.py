@@ -12,12 +12,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.core.capabilities import COUNTERS
 from kerneltk.core.dtypes import describe
 from kerneltk.fusion.plan.body import Kept, Operands
-from kerneltk.fusion.plan.kernels import largest_of, online_total, spread_of, total_of
+from kerneltk.fusion.plan.kernels import (
+    has_equal_total,
+    largest_of,
+    needed_by,
+    online_total,
+    spread_of,
+    total_of,
+)
 from kerneltk.fusion.plan.rows import (
     TILE_LANES,
     RowWork,
@@ -29,17 +35,8 @@ from kerneltk.fusion.plan.rows import (
 )
 from kerneltk.fusion.trace.graph import Node, Reduce
 
-_WORD = 8  # bytes that each field of a total takes at most, with its padding, in words of this size
-
-
-def needed_by(node: Reduce) -> Reduce | None:
-    """The reduction that a thread needs of its own elements for another one; None if there is
-    none.
-    """
-    largest, spread = largest_of(node), spread_of(node)
-    if largest is not None:
-        return largest
-    return None if spread is None else spread.total
+_WORD = 8  # bytes; each field of a total takes some of them, with its padding
+_STAGED = 3  # quarters of a thread's vectors that are in shared memory
 
 
 def is_joint(reduces: Sequence[Reduce], first: Sequence[Reduce]) -> bool:
@@ -47,8 +44,7 @@ def is_joint(reduces: Sequence[Reduce], first: Sequence[Reduce]) -> bool:
     one of these.
     """
     return all(
-        any(node is other for other in first)
-        or any(needed_by(node) is other for other in first)
+        any(node is other for other in first) or any(needed_by(node) is other for other in first)
         for node in reduces
     )
 
@@ -64,6 +60,7 @@ class _Totals:
     first: list[str] = field(default_factory=list)  # of each element
     between: list[str] = field(default_factory=list)
     second: list[str] = field(default_factory=list)  # of each element, and the totals of `first`
+    behind: list[str] = field(default_factory=list)  # of each column
     size: int = 0
 
     def add(self, ctype: str, name: str, neutral: str, combined: str, size: int) -> None:
@@ -85,10 +82,14 @@ class _TileWriter(RowWriter):
     def reductions(self, reduces: Sequence[Reduce]) -> None:
         """All totals."""
         names = {id(node): f"t{k}" for k, node in enumerate(reduces)}
-        results = []
-        for node in reduces:
+        results: list[str] = []
+        for k, node in enumerate(reduces):
             base, name = needed_by(node), names[id(node)]
-            if base is None or id(base) not in names:
+            equal = next((j for j in range(k) if has_equal_total(reduces[j], node)), None)
+            if equal is not None:
+                names[id(node)] = names[id(reduces[equal])]
+                results.append(results[equal])
+            elif base is None or id(base) not in names:
                 results.append(self._first(node, name))
             elif largest_of(node) is base:
                 results.append(self._online(node, name, base, names[id(base)]))
@@ -96,10 +97,10 @@ class _TileWriter(RowWriter):
                 results.append(self._squares(node, name, names[id(base)]))
         for node, result in zip(reduces, results, strict=True):
             given = describe(node.dtype).ctype
-            self.add_value(
-                names[id(node)], given, f"static_cast<{given}>({result.replace('a.', '_kt_all[_kt_k].')})"
-            )
-            self.values[id(node)] = names[id(node)]
+            name = f"t{len(self.values)}"
+            whole = result.replace("a.", "_kt_all[_kt_k].")
+            self.add_value(name, given, f"static_cast<{given}>({whole})")
+            self.values[id(node)] = name
 
     def _first(self, node: Reduce, name: str) -> str:
         total = total_of(node, name, self.call(node.operand, in_row=True, totals={}), True)
@@ -124,41 +125,56 @@ class _TileWriter(RowWriter):
         totals.between += [
             f"kerneltk::thread_totals<{given}, {vector}> {near};",
             "#pragma unroll",
-            f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) "
-            f"{near}.items[_kt_v].value = static_cast<{given}>(_kt_own[_kt_v].{largest});",
+            f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{",
+            f"    const {given} _kt_top = static_cast<{given}>(_kt_own[_kt_v].{largest});",
+            # Nothing is what is infinitely below the largest value, but for all of a column.
+            f"    {near}.items[_kt_v].value =",
+            f"        _kt_top == -__int_as_float(0x7f800000) ? {given}(0) : _kt_top;",
+            "}",
         ]
         value = self.call(node.operand, in_row=True, totals={id(base): near})
         own = f"_kt_own[_kt_v].{name}"
-        # Nothing is what is infinitely below the largest value of all, but if that is so, too.
-        totals.second.append(
-            f"if ({near}[_kt_k] != -__int_as_float(0x7f800000)) {own} = {own} + {value};"
-        )
+        totals.second.append(f"{own} = {own} + {value};")
         totals.add(ctype, name, total.neutral[0], total.combined[0], node.dtype.itemsize)
         return total.result
 
     def _squares(self, node: Reduce, name: str, base: str) -> str:
         spread = spread_of(node)
         assert spread is not None
-        ctype, size, totals = describe(node.dtype).ctype, node.dtype.itemsize, self.totals
-        mean, count, vector = f"_kt_mean_{name}", f"{name}_count", self._shaping.vector
-        totals.between += [
-            f"{ctype} {mean}[{vector}];",
-            "#pragma unroll",
-            f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{",
-            f"    _kt_own[_kt_v].{count} = static_cast<{ctype}>(_kt_row.count);",
-            f"    {mean}[_kt_v] = _kt_own[_kt_v].{base} / _kt_own[_kt_v].{count};",
-            "}",
-        ]
+        ctype, totals = describe(node.dtype).ctype, self.totals
+        mean, vector = f"_kt_mean_{name}", self._shaping.vector
         value = self.call(spread.value, in_row=True, totals={})
         own = f"_kt_own[_kt_v].{name}"
+        totals.between += [
+            f"{ctype} {mean}[{vector}], {mean}_apart[{vector}];",
+            "#pragma unroll",
+            f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{",
+            f"    {mean}[_kt_v] = _kt_own[_kt_v].{base} / static_cast<{ctype}>(_kt_row.count);",
+            f"    {mean}_apart[_kt_v] = 0;",
+            "}",
+        ]
+        apart = f"{mean}_apart[_kt_v]"
         totals.second += [
             f"{{ const {ctype} _kt_apart = static_cast<{ctype}>({value}) - {mean}[_kt_v];",
-            f"{own} = {own} + _kt_apart * _kt_apart; }}",
+            f"{apart} = {apart} + _kt_apart * _kt_apart; }}",
         ]
-        parts = ", ".join(f"{x}.{count}, {x}.{base}, {x}.{name}" for x in "ab")
-        totals.add(ctype, name, "0", f"kerneltk::joint_squares<{ctype}>({parts})", size)
-        totals.add(ctype, count, "0", f"a.{count} + b.{count}", size)
-        return f"a.{name}"
+        if ctype == "double":
+            totals.behind += [f"{own} = {apart};", f"{own}_count = _kt_row.count;"]
+            parts = ", ".join(f"{x}.{name}_count, {x}.{base}, {x}.{name}" for x in "ab")
+            totals.add(ctype, name, "0", f"kerneltk::joint_squares({parts})", 8)
+            totals.add(ctype, f"{name}_count", "0", f"a.{name}_count + b.{name}_count", 8)
+            return f"a.{name}"
+        # Doubles have the digits that squares about zero need.
+        totals.behind += [
+            f"{own}_sum = _kt_own[_kt_v].{base};",
+            f"{own} = _kt_row.count == 0 ? 0.0 : "
+            f"{apart} + {own}_sum * ({own}_sum / _kt_row.count);",
+        ]
+        self.preamble.include("spread.hpp")
+        for part in (name, f"{name}_sum"):
+            totals.add("double", part, "0", f"a.{part} + b.{part}", 8)
+        count = self.operands.scalar(spread.count.symbol, np.dtype(np.float64))
+        return f"kerneltk::spread(a.{name}_sum, a.{name}, {count})"
 
     def as_function(self, ctype: str, value: str) -> str:
         """A function of a slot."""
@@ -193,7 +209,7 @@ def tile_definition(
         writer.statements.append(writer.store(node, outputs[k], then))
     extents = extents_of(writer, work)
     vectors, vector = shaping.items // shaping.vector, shaping.vector
-    staged = vectors * 3 // 4
+    staged = vectors * _STAGED // 4
     sizes = f"{shaping.block}, {staged}, {vectors - staged}, {vector}, {TILE_LANES}"
     kind = f"kerneltk::fused_tiles<{sizes}>"
     stacks = " * ".join(extents[d] for d in work.outer) or "1"
@@ -202,7 +218,6 @@ def tile_definition(
         "    reinterpret_cast<unsigned int*>(_kt_a._kt_scratch), "
         f"_kt_a._kt_scratch + {4 * COUNTERS},",
         f"    {extents[work.axis]}, {extents[-1]}, {stacks});",
-        
     ]
     aims, held, once, shared = [], [], [], 0
     indices = outer_indices(work, extents)
@@ -214,8 +229,9 @@ def tile_definition(
         ctype = describe(leaf.dtype).ctype
         parts = f"{ctype}, {staged}, {vectors - staged}, {vector}, {shaping.block}, {shared}"
         head.append(f"kerneltk::tile_vectors<{parts}> _kt_{x};")
-        steps = f"{writer.stride(x, leaf, work.axis)}, {writer.stride(x, leaf, len(work.shape) - 1)}"
-        aims.append(f"_kt_row.aim(_kt_{x}, {writer.address(x, leaf.shape)}, {steps}, _kt_next);")
+        line, last = (writer.stride(x, leaf, axis) for axis in (work.axis, len(work.shape) - 1))
+        first = writer.address(x, leaf.shape)
+        aims.append(f"_kt_row.aim(_kt_{x}, {first}, {line}, {last}, _kt_next);")
         held.append(f"_kt_{x}")
         shared += staged * vector * leaf.dtype.itemsize
     totals = writer.totals
@@ -237,9 +253,13 @@ def tile_definition(
         *(line.format("_kt_next") for line in rest), *indices, *aims,
         "};",
         *(
-            f"const auto _kt_{what} = [&](int _kt_j) {{ "
-            + " ".join(f"{x}.{what}(_kt_j);" for x in held) + " };"
-            for what in ("fetch_staged", "fetch_held", "take")
+            f"const auto _kt_{what} = [&](int _kt_j{more}) {{ "
+            + " ".join(f"{x}.{what}(_kt_j{given});" for x in held) + " };"
+            for what, more, given in (
+                ("fetch_staged", "", ""),
+                ("fetch_held", "", ""),
+                ("take", ", int _kt_hand", ", _kt_hand"),
+            )
         ),
         "struct _kt_totals {",
         *(f"    {ctype} {own};" for ctype, own in totals.fields),
@@ -281,3 +301,11 @@ def _each(statements: Sequence[str]) -> list[str]:
     if not statements:
         return []
     return ["_kt_row.each(_kt_take, [&](int _kt_v, auto _kt_k) {", *statements, "});"]
+
+
+def _of_columns(statements: Sequence[str], vector: int) -> list[str]:
+    """A loop over a thread's columns."""
+    if not statements:
+        return []
+    head = ["#pragma unroll", f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{"]
+    return [*head, *statements, "}"]

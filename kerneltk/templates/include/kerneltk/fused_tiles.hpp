@@ -13,7 +13,7 @@ extern __shared__ uint4 staged_vectors[];
 // Slots of a thread: of vectors in shared memory, which loops go through, and in registers, whose
 // numbers the compiler knows.
 struct staged_slot {
-    int place;
+    int place, at;  // `at` among the vectors that are at hand
     __device__ __forceinline__ operator int() const { return place; }
 };
 struct held_slot {
@@ -40,7 +40,7 @@ __device__ __forceinline__ void begin_copy(void* to, const void* from) {
 template <class T, int STAGED, int HELD, int VECTOR, int BLOCK, int FIRST>
 class tile_vectors {
     static constexpr int BYTES = VECTOR * sizeof(T);
-    slot<T> own[HELD * VECTOR], now[VECTOR];
+    slot<T> own[HELD > 0 ? HELD * VECTOR : 1], now[2 * VECTOR];
     const T* next = nullptr;
     ptrdiff_t jump = 0, step = 0;
     int valid = 0;
@@ -92,15 +92,15 @@ public:
         next = kerneltk::moved(next, jump);
     }
 
-    // Vector j in shared memory can be read from now on, until the next one is taken.
-    __device__ __forceinline__ void take(int j) {
+    // Vector j in shared memory can be read from now on, as the first or the second at hand.
+    __device__ __forceinline__ void take(int j, int hand) {
         alignas(16) slot<T> vector[VECTOR];
         kerneltk::copy<row_chunk<T>(VECTOR), BYTES>(vector, staged(j));
 #pragma unroll
-        for (int v = 0; v < VECTOR; ++v) now[v].value = vector[v].value;
+        for (int v = 0; v < VECTOR; ++v) now[hand * VECTOR + v].value = vector[v].value;
     }
     __device__ __forceinline__ const T& operator[](staged_slot k) const {
-        return now[k.place % VECTOR].value;
+        return now[k.at].value;
     }
     __device__ __forceinline__ const T& operator[](held_slot k) const {
         return own[k.place - STAGED * VECTOR].value;
@@ -195,8 +195,9 @@ public:
     }
     template <class Staged, class Held>
     __device__ __forceinline__ void load(const Staged& staged, const Held& held) const {
+        const int end = count < STAGED ? count : STAGED;
 #pragma unroll 2
-        for (int j = 0; j < STAGED && j < count; ++j) staged(j);
+        for (int j = 0; j < end; ++j) staged(j);
 #pragma unroll
         for (int j = STAGED; j < VECTORS; ++j)
             if (j < count) held(j);
@@ -208,11 +209,12 @@ public:
     // Calls `step(v, k)` for each slot k, of column v of the thread's.
     template <class Take, class Step>
     __device__ __forceinline__ void each(const Take& take, const Step& step) const {
+        const int end = count < STAGED ? count : STAGED;
 #pragma unroll 4
-        for (int j = 0; j < STAGED && j < count; ++j) {
-            take(j);
+        for (int j = 0; j < end; ++j) {
+            take(j, 0);
 #pragma unroll
-            for (int v = 0; v < VECTOR; ++v) step(v, staged_slot{j * VECTOR + v});
+            for (int v = 0; v < VECTOR; ++v) step(v, staged_slot{j * VECTOR + v, v});
         }
 #pragma unroll
         for (int j = STAGED; j < VECTORS; ++j)
@@ -313,17 +315,27 @@ public:
             }
             to = kerneltk::advance(to, apart);
         };
-#pragma unroll 2
-        for (int j = 0; j < STAGED && (j < count || j < next_count); ++j) {
-            if (j < count) {
-                take(j);
-                alignas(16) slot<T> vector[VECTOR];
+        const int more = count > next_count ? count : next_count;
+        const int end = more < STAGED ? more : STAGED;
+        // Two at a time: what begins to be loaded keeps other accesses behind it.
+#pragma unroll 1
+        for (int j = 0; j < end; j += 2) {
 #pragma unroll
-                for (int v = 0; v < VECTOR; ++v)
-                    vector[v].value = value(staged_slot{j * VECTOR + v});
-                write(vector);
-            }
-            if (j < next_count) staged(j);
+            for (int u = 0; u < 2; ++u)
+                if (j + u < count && j + u < STAGED) take(j + u, u);
+#pragma unroll
+            for (int u = 0; u < 2; ++u)
+                if (j + u < count && j + u < STAGED) {
+                    alignas(16) slot<T> vector[VECTOR];
+#pragma unroll
+                    for (int v = 0; v < VECTOR; ++v)
+                        vector[v].value =
+                            value(staged_slot{(j + u) * VECTOR + v, u * VECTOR + v});
+                    write(vector);
+                }
+#pragma unroll
+            for (int u = 0; u < 2; ++u)
+                if (j + u < next_count && j + u < STAGED) staged(j + u);
         }
 #pragma unroll
         for (int j = STAGED; j < VECTORS; ++j) {
@@ -377,11 +389,11 @@ private:
 };
 
 // What two parts of a column have together of the squares about the mean (Chan, Golub, LeVeque, 1979).
-template <class T>
-__device__ __forceinline__ T joint_squares(T count, T sum, T squares, T more, T other, T further) {
+__device__ __forceinline__ double joint_squares(double count, double sum, double squares, double more,
+                                               double other, double further) {
     if (more == 0) return squares;
     if (count == 0) return further;
-    const T apart = other / more - sum / count;
+    const double apart = other / more - sum / count;
     return squares + further + apart * (count * (more / (count + more))) * apart;
 }
 
