@@ -36,6 +36,7 @@ from kerneltk.fusion.plan.rows import (
 from kerneltk.fusion.trace.graph import Node, Reduce
 
 _WORD = 8  # bytes; each field of a total takes some of them, with its padding
+_EXPONENTIALS = True
 _STAGED = 3  # quarters of a thread's vectors that are in shared memory
 
 
@@ -43,6 +44,8 @@ def is_joint(reduces: Sequence[Reduce], first: Sequence[Reduce]) -> bool:
     """Whether totals need each element once: those of `first` need no other one, and the others
     one of these.
     """
+    if not _EXPONENTIALS and any(largest_of(node) is not None for node in reduces):
+        return False
     return all(
         any(node is other for other in first) or any(needed_by(node) is other for other in first)
         for node in reduces
