@@ -98,8 +98,9 @@ _TILES = (
 # of them in registers and the others in shared memory, and how many vectors it has at most. Two
 # blocks have room on a multiprocessor.
 _TILE_BLOCK, TILE_LANES, _TILE_BYTES, _MOST_VECTORS = 256, 16, 512, 32
-# A group waits for its slowest block: with fewer of them under way nothing is gained.
-_FEWEST_GROUPS, _MOST_GROUPS = 4, 256
+# A group waits for its slowest block: with fewer of them under way nothing is gained, the less, the
+# more a thread computes meanwhile.
+_FEWEST_GROUPS, _FEWEST_OF_TWO, _MOST_GROUPS = 4, 16, 256
 # Tiles of a group, one after the other: with fewer of them a second read finds all in the cache.
 _FEWEST_TURNS, _BUSY = 3, 0.8  # and the part of the blocks that are busy
 _TOTALS_BYTES = 16 << 10  # of shared memory
@@ -138,10 +139,12 @@ class Choice:
         several: bool = True,
         wide: bool = True,
         waiting: int = 0,
+        twice: bool = False,
     ) -> None:
         """`several` says that there are several totals, and `wide` that 64 elements a thread are
         good: elements are computed twice, and written. `waiting` is how many blocks may wait for
-        each other, if totals need each element once.
+        each other, if all totals can be had together, and `twice` whether a thread goes through its
+        elements twice for them.
         """
         self._on_chunks = on_chunks
         self._clusters = clusters
@@ -149,6 +152,7 @@ class Choice:
         self._several = several
         self._wide = wide
         self._waiting = waiting
+        self._twice = twice
 
     def __call__(self, rows: int, length: int, across: int = 0) -> Shaping | None:
         """The shaping; None where a row is better read several times. `across` is how many columns
@@ -200,7 +204,8 @@ class Choice:
             return None
         groups = min(self._waiting // shaping.group(length), _MOST_GROUPS)
         shared = width * max(warps, _TILE_BLOCK // width) * self._sizes.joint
-        if groups < _FEWEST_GROUPS or shared > _TOTALS_BYTES:
+        fewest = _FEWEST_OF_TWO if self._twice else _FEWEST_GROUPS
+        if groups < fewest or shared > _TOTALS_BYTES:
             return None
         turns = -(-rows * shaping.tiles(across) // groups)
         is_busy = across * rows >= _BUSY * turns * groups * width
@@ -226,7 +231,8 @@ class Choice:
     @property
     def _parts(self) -> tuple[Any, ...]:
         return (
-            self._on_chunks, self._clusters, self._sizes, self._several, self._wide, self._waiting
+            self._on_chunks, self._clusters, self._sizes, self._several, self._wide, self._waiting,
+            self._twice,
         )  # fmt: skip
 
 

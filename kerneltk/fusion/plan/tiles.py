@@ -36,7 +36,6 @@ from kerneltk.fusion.plan.rows import (
 from kerneltk.fusion.trace.graph import Node, Reduce
 
 _WORD = 8  # bytes; each field of a total takes some of them, with its padding
-_EXPONENTIALS = True
 _STAGED = 3  # quarters of a thread's vectors that are in shared memory
 
 
@@ -44,8 +43,6 @@ def is_joint(reduces: Sequence[Reduce], first: Sequence[Reduce]) -> bool:
     """Whether totals need each element once: those of `first` need no other one, and the others
     one of these.
     """
-    if not _EXPONENTIALS and any(largest_of(node) is not None for node in reduces):
-        return False
     return all(
         any(node is other for other in first) or any(needed_by(node) is other for other in first)
         for node in reduces
@@ -278,6 +275,7 @@ def tile_definition(
         f"_kt_own[_kt_v] = _kt_totals{{{', '.join(totals.neutral)}}};",
         "_kt_row.wait();",
         *_each(totals.first), *totals.between, *_each(totals.second),
+        *_of_columns(totals.behind, vector),
         "const auto _kt_all = _kt_row.together(_kt_own,",
         "    [&](const _kt_totals& a, const _kt_totals& b) -> _kt_totals {",
         f"        return _kt_totals{{{', '.join(totals.combined)}}};",

@@ -18,8 +18,8 @@ Function = Callable[..., Any]
 HOPPER = Device(8, 132)
 
 
-def _choice(sizes: Sizes, waiting: int = 264) -> Choice:
-    return Choice(False, 8, sizes, True, True, waiting)
+def _choice(sizes: Sizes, waiting: int = 264, twice: bool = False) -> Choice:
+    return Choice(False, 8, sizes, True, True, waiting, twice)
 
 
 FLOATS = Sizes((4,), (), 8, 8)
@@ -43,6 +43,12 @@ def test_lengths(length: int, across: int, wanted: Shaping | None) -> None:
     assert _choice(FLOATS)(1, length, across) == wanted
     if wanted == TILES:
         assert _choice(FLOATS, 0)(1, length, across) is None
+
+
+def test_threads_that_compute_more_have_more_groups() -> None:
+    assert _choice(FLOATS, 264, True)(1, 8192, 16384) == TILES  # 16 groups
+    assert _choice(FLOATS, 264, True)(1, 8193, 16384) is None
+    assert _choice(FLOATS)(1, 8193, 16320) == TILES
 
 
 def test_blocks_have_every_element() -> None:
@@ -134,7 +140,11 @@ def test_equal_totals_are_one() -> None:
     assert [own.strip() for own in fields if own.strip()] == [
         "float t0", "double t2", "double t2_sum",
     ]  # fmt: skip
+    # The squares about a part's own mean become squares about zero.
+    assert source.count("_kt_own[_kt_v].t2_sum = _kt_own[_kt_v].t0;") == 1
+    assert source.count("_kt_own[_kt_v].t2 = _kt_row.count == 0 ? 0.0 :") == 1
     (source,) = _units(layernorm, SHAPE, dtype="f8")
+    assert source.count("_kt_own[_kt_v].t2_count = _kt_row.count;") == 1
     fields = source.split("struct _kt_totals {")[1].split("}")[0].split(";")
     assert len([own for own in fields if own.strip()]) == 3
 
