@@ -17,7 +17,6 @@ from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.plan.planner import Planner, reachable
 from kerneltk.fusion.plan.program import Program, Result
-from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.trace.functions import (
     arange,
     call_any_ufunc,
@@ -55,10 +54,10 @@ def traced(
     keywords: Sequence[str],
     backend: Backend,
     target: Capabilities | None = None,
-    device: Device = OLDER,
+    most_clusters: int = 1,
 ) -> Program:
     """The program of a function for such arguments, the last of which have keywords; planned for
-    another backend than that of the arrays, if `target` is given, on such a device.
+    another backend than that of the arrays, if `target` is given, with clusters of so many blocks.
     """
     trace = Trace(HANDLERS, array_type=backend.array_type)
     rebuilding = _Rebuilding(trace)
@@ -87,7 +86,7 @@ def traced(
         result = made(*given[:first], **named)
     rebuilding.give_back()
     trace.finish()
-    return finished(trace, name, result, arrays, len(args), backend, target, device)
+    return finished(trace, name, result, arrays, len(args), backend, target, most_clusters)
 
 
 def finished(
@@ -98,7 +97,7 @@ def finished(
     count: int,
     backend: Backend,
     target: Capabilities | None = None,
-    device: Device = OLDER,
+    most_clusters: int = 1,
 ) -> Program:
     """The program of a trace that has ended."""
     outputs: list[LazyArray] = []
@@ -121,9 +120,8 @@ def finished(
     shape = collect(result)
     nodes = [output.node for output in outputs]
     trace.name_equals(reachable([*nodes, *(effect.value for effect in trace.effects)]))
-    if target is None:
-        device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
-    plan = Planner(trace, name, target or backend.capabilities, device).plan(nodes)
+    clusters = backend.largest_cluster() if target is None else most_clusters
+    plan = Planner(trace, name, target or backend.capabilities, clusters).plan(nodes)
 
     def placed(value: Any) -> Any:
         if isinstance(value, _Output):

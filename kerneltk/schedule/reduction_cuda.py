@@ -383,7 +383,7 @@ def _rows(
     if has_index and lanes == block and split == 1 and vectors <= block * unroll:
         # Where an element is takes registers: of two rounds one is under way while the other is
         # combined.
-        unroll = max(1, unroll // 2)
+        unroll -= unroll // 2
     if lanes <= _WARP and not peeled:
         rows = max(1, min(most // unroll, outputs * lanes // threads))
     tiles = -(-outputs // (block // lanes * rows))
