@@ -695,7 +695,7 @@ def _async_copy(of: Instruction) -> str:
     if of.has("L2::cache_hint"):
         raise of.refuse()
     to, start, size, *rest = of.operands
-    if len(rest) > 1 or size.kind != "immediate":
+    if len(rest) > 1 or size.kind not in ("immediate", "register"):
         raise of.refuse()
     # How much of it there is: a number, or a predicate where there is none.
     filled = (
