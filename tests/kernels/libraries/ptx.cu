@@ -54,8 +54,8 @@ extern "C" __global__ void memory(const float* x, const short* narrow, float* ou
                  :: "l"(out + 4 * i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
 
     // Copied without a register in between; the size, and how much of it is there.
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                 :: "r"(shared_address(tile + 4 * i)), "l"(x + 4 * i));
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], %2;"
+                 :: "r"(shared_address(tile + 4 * i)), "l"(x + 4 * i), "n"(16));
     asm volatile("cp.async.commit_group;");
     asm volatile("cp.async.wait_group %0;" :: "n"(0));
     asm volatile("bar.sync 0;" ::: "memory");
