@@ -3,7 +3,9 @@
 Headers count by their content, found by looking for include directives, not by preprocessing.
 The search errs on one side: directives in comments, in strings and under false conditions count,
 and where a name exists in several directories all of them count, so that neither a condition nor
-the order in which a compiler searches can hide a change. Names that macros compute are not found.
+the order in which a compiler searches can hide a change. A name that a macro of a raw source stands
+for counts by each of its definitions there; a source whose macros compute it otherwise has a key of
+its own each time. In headers that are found such names do not count.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
+from kerneltk.core.lexer import blanked
 
 _FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
@@ -39,6 +42,15 @@ _DIRECTIVES = {
     b"__has_embed": rb"__has_embed" + _GAP + rb"\(" + _NAMED,
 }
 _SPLICE = re.compile(rb"\\[ \t]*\r?\n")
+_COMPUTED = re.compile(
+    rb"(?:(?:\#|%%:|\?\?=)%(gap)b(?:include_next|include|import|embed)"
+    rb"|__has_(?:include_next|include|embed)%(gap)b\()%(gap)b([^\W\d]\w*)" % {b"gap": _GAP}
+)
+_DEFINED = re.compile(
+    rb"(?:\#|%%:|\?\?=)%(gap)bdefine%(gap)b([^\W\d]\w*)(?![\w(])([^\n]*)" % {b"gap": _GAP}
+)
+_REPLACEMENT = re.compile(rb"%(gap)b(?:<([^>\n]+)>|\"([^\"\n]+)\"|([^\W\d]\w*))" % {b"gap": _GAP})
+_DEFINING_OPTION = re.compile(r"(?:-D|--define-macro=?)\s*(\w+)=(.*)", re.DOTALL)
 
 _DIRECTORY_OPTIONS = ("--include-path", "--system-include", "-isystem", "-iquote", "-idirafter")
 _FILE_OPTIONS = (
@@ -113,6 +125,11 @@ def fingerprint(
         parts.append(_framed(link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
+    if unit.raw:
+        computed = _computed_names(source, unit.options)
+        files += computed or ()
+        if computed is None:
+            _add(parts, os.urandom(16))
     forced = tuple(_directive(True, os.fsencode(name)) for name in files)
     search = list(dict.fromkeys(directory or "." for directory in search))
     _add_headers(parts, forced + _find_directives(source), search)
@@ -193,6 +210,42 @@ def _find_directives(source: bytes) -> _Directives:
     found = chain.from_iterable(re.findall(pattern, source) for pattern in patterns)
     names = dict.fromkeys((not angle, angle or quoted) for angle, quoted in found)
     return tuple(_directive(*name) for name in names)
+
+
+def _computed_names(source: bytes, options: Sequence[str]) -> list[str] | None:
+    """Return the names of headers that macros stand for where a source includes one; None where
+    they may stand for any.
+    """
+    if b"\\" in source:
+        source = _SPLICE.sub(b"", source)
+    pending = _COMPUTED.findall(source)
+    if not pending:
+        return []
+    plain = blanked(source.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
+    pending = _COMPUTED.findall(plain)  # those in no comment
+    definitions = _DEFINED.findall(source)
+    for option in re.split(r"(?<!-D)(?<!--define-macro)\0", "\0".join(options)):
+        found = _DEFINING_OPTION.match(option.replace("\0", ""))
+        if found is not None:
+            definitions.append((found[1].encode(), _encode(found[2])))
+    names: list[str] = []
+    known: set[bytes] = set()
+    for macro in pending:  # which grows on the way
+        if macro in known:
+            continue
+        known.add(macro)
+        replacements = [_REPLACEMENT.match(b) for a, b in definitions if a == macro]
+        if not replacements:
+            return None
+        for replacement in replacements:
+            if replacement is None:
+                return None
+            angle, quoted, name = replacement.groups()
+            if name is not None:
+                pending.append(name)
+            else:
+                names.append(os.fsdecode(angle or quoted))
+    return names
 
 
 @lru_cache

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.source import RawSource
+    from kerneltk.cuda_cpp.syntax.declarations import Include
 
-_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
+_ONCE = re.compile(r"\bpragma((?:\s|\\\r?\n|/\*.*?\*/)*)once\b", re.DOTALL)
 _NOISE = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|\"(?:\\.|[^\"\\\n])*\"")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(.*)", re.MULTILINE)
-_BRANCH = re.compile(r"[ \t]*#[ \t]*(?:if|el|endif)")
+_BRANCH = re.compile(r"(?:.*\*/)?[ \t]*(?:#|%:)[ \t]*(?:if|el|endif)")
+_BEFORE = re.compile(r"(?![ \t]*(?:#|%:))(.*\*/)[ \t]*(?:#|%:)")  # the end of a comment
 _OPENING = re.compile(r"(?:ifndef\s+|if\s+!\s*defined\s*\(?\s*)(\w+)\s*\)?\s*")
 
 
@@ -56,12 +58,18 @@ class Header:
     def is_single(self) -> bool:
         """Whether it is made to be read once, however often it is included."""
         code = self.source.code
-        return _ONCE.search(code) is not None or _is_guarded(code)
+        is_once = any(is_always for _, _, is_always in self.once)
+        return is_once or _is_guarded(code)
+
+    @property
+    def once(self) -> tuple[tuple[int, int, bool], ...]:
+        """The characters of each ``#pragma once``, and whether the compiler always sees it."""
+        return self.source.once
 
 
 @dataclass(slots=True)
 class _Expansion:
-    find: Callable[[RawSource, str, bool], Header | None]
+    find: Callable[[RawSource, Include], Header | None]
     # What a compilation has seen by here that comes here: of the whole source, and of each branch
     # of a conditional around it.
     seen: list[set[str]] = field(default_factory=lambda: [set()])
@@ -73,7 +81,7 @@ class _Expansion:
         guard, last = "", 0  # of the branch that is open
         for include in source.includes:
             row = include.line - 1
-            header = self.find(source, include.name, include.is_quoted)
+            header = self.find(source, include)
             if header is None or (header.path in around and not header.is_single):
                 continue
             same = include.guard == guard and not any(map(_BRANCH.match, lines[last:row]))
@@ -85,7 +93,11 @@ class _Expansion:
             body = ""
             if not any(header.path in seen for seen in self.seen) and header.path not in around:
                 body = self._body(header, (*around, header.path))
+            before = _BEFORE.match(lines[include.first - 1])
+            lines[include.first - 1 : row] = [""] * (row - include.first + 1)
             lines[row] = f'{body}\n#line {include.line + 1} "{escaped(source.name)}"'
+            if before is not None:
+                lines[include.first - 1] = f"{before[1]}\n{lines[include.first - 1]}"
             if include.line == len(lines):
                 lines.append("")
         del self.seen[depth:]
@@ -94,13 +106,17 @@ class _Expansion:
     def _body(self, header: Header, around: tuple[str, ...]) -> str:
         if header.is_single:
             self.seen[-1].add(header.path)
-        code, count = _ONCE.subn("", header.source.code)
+        code = header.source.code
+        if code.endswith("\\"):
+            code += "\n"  # which would splice what comes behind it
+        if header.once:
+            marker = self.markers.setdefault(header.path, f"KERNELTK_ONCE_{len(self.markers)}")
+            for start, end, _ in reversed(header.once):
+                pragma = _ONCE.sub(rf"define\1{marker}", code[start:end], count=1)
+                code = f"{code[:start]}{pragma}{code[end:]}"
         inner = self.expand(header.source, code, around)
         inner = f'#line 1 "{escaped(header.source.name)}"\n{inner}'
-        if not count:
-            return inner
-        marker = self.markers.setdefault(header.path, f"KERNELTK_ONCE_{len(self.markers)}")
-        return f"#ifndef {marker}\n#define {marker}\n{inner}\n#endif"
+        return f"#ifndef {marker}\n{inner}\n#endif" if header.once else inner
 
 
 def escaped(name: str) -> str:
@@ -108,13 +124,12 @@ def escaped(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def with_headers(source: RawSource, find: Callable[[RawSource, str, bool], Header | None]) -> str:
+def with_headers(source: RawSource, find: Callable[[RawSource, Include], Header | None]) -> str:
     """Return a source with its headers, and theirs, in it.
 
     Parameters
     ----------
     find : callable
-        Takes a source, a name that it includes, and whether that is in quotes; returns the header
-        if it is one of the user's.
+        Takes a source and what it includes; returns the header if it is one of the user's.
     """
     return _Expansion(find).expand(source, source.code, ())

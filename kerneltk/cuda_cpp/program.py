@@ -315,9 +315,9 @@ class RawProgram:
             if unconditional[kernel.name] > 1:
                 continue
             if not kernel.template_parameters:
-                _add(kernels, Request(kernel.name, False, kernel.guard))
+                _add(kernels, Request(kernel.name, False, kernel.lasting_guard))
             if kernel.is_extern_c and self._c_names:
-                _add(c_kernels, Request(kernel.name, False, kernel.guard))
+                _add(c_kernels, Request(kernel.name, False, kernel.lasting_guard))
         if self.expressions is not None:
             kernels = {
                 name: Request(name)
@@ -332,7 +332,7 @@ class RawProgram:
         variables: dict[str, Request] = {}
         for declared in self.source.declarations:
             for symbol in declared.symbols:
-                _add(variables, Request(symbol.name, True, symbol.guard))
+                _add(variables, Request(symbol.name, True, symbol.lasting_guard))
         return list(variables.values())
 
     def unit(self, backend: Capabilities) -> TranslationUnit:

@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
     has_late_alignment,
     has_volatile,
     read_includes,
+    read_once,
     read_source,
     source_for_nvrtc,
     unordered_exchanges,
@@ -86,6 +87,9 @@ _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUN
 # the libraries for the host that are a single header.
 _LARGE, _MANY = 100_000, 50
 _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
+_BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTILINE)
+_DEFINES = re.compile(r"[ \t]*(?:#|%:)[ \t]*define\b")
+_FILE = re.compile(r"[\w/.-]*\w\.\w+")
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
 
@@ -176,6 +180,11 @@ class RawSource:
         return read_includes(self.code)
 
     @cached_property
+    def once(self) -> tuple[tuple[int, int, bool], ...]:
+        """The characters of each ``#pragma once``, and whether the compiler always sees it."""
+        return read_once(self.code)
+
+    @cached_property
     def included(self) -> tuple[RawSource, ...]:
         """The user's own headers that are included, directly or not."""
         return tuple(header for header in self._headers.values())
@@ -187,7 +196,7 @@ class RawSource:
         pending: list[RawSource] = [self]
         for source in pending:
             for include in source.includes:
-                path = self._path_of(source, include.name, include.is_quoted)
+                path = self._path_of(source, include)
                 if path is not None and path not in found:
                     found[path] = read_file(Path(path), self.options)
                     if _is_of_host(found[path].code):
@@ -195,46 +204,69 @@ class RawSource:
                     pending.append(found[path])
         return found
 
-    def _path_of(self, source: RawSource, name: str, is_quoted: bool) -> str | None:
+    def _path_of(self, source: RawSource, include: Include) -> str | None:
         """Return the path of a header that is the user's own: beside the file, or found by its
         name in a directory that the options name, in angle brackets for files only.
         """
-        if not is_quoted and not self.has_host_code:
+        if not include.is_quoted and not self.has_host_code:
             return None
-        asked = source.directory if is_quoted else "", name
+        own = source.path if include.is_next else ""
+        asked = source.directory if include.is_quoted else "", include.name, own
         if asked not in self._paths:
-            self._paths[asked] = self._find_path(*asked, is_quoted)
+            self._paths[asked] = self._find_path(*asked, include.is_quoted)
         return self._paths[asked]
 
     @cached_property
-    def _paths(self) -> dict[tuple[str, str], str | None]:
-        """The user's own headers, by directory and name; they stay as they were found."""
+    def _paths(self) -> dict[tuple[str, str, str], str | None]:
+        """The user's own headers, by directory, name and whom they are behind; they stay as they
+        were found.
+        """
         return {}
 
-    def _find_path(self, directory: str, name: str, is_quoted: bool) -> str | None:
-        own: list[str] = []
-        if is_quoted:
-            own = [path for path in (directory, self.directory) if path] or [os.getcwd()]
+    def _find_path(self, directory: str, name: str, behind: str, is_quoted: bool) -> str | None:
+        """Return the path of a header in quotes in a file of this directory, or in angle brackets:
+        of all that are found, the first, or the one behind a certain one.
+        """
+        found = list(self._candidates(directory, name, is_quoted))
+        if behind in found:
+            found = found[found.index(behind) + 1 :]
+        return found[0] if found else None
+
+    def _candidates(self, directory: str, name: str, is_quoted: bool) -> Iterator[str]:
+        """Yield the paths of the user's own headers of a name, in the order of compilers."""
+        for place in self._directories(directory, name, is_quoted):
+            path = os.path.abspath(os.path.join(place, name))
+            if os.path.isfile(path):
+                yield path
+
+    def _directories(self, directory: str, name: str, is_quoted: bool) -> Iterator[str]:
+        """Yield where headers of a name may be the user's own, in the order of compilers."""
+        beside = directory or os.getcwd()
+        if is_quoted and not _is_of_toolkit(beside):
+            yield beside
         if os.path.isfile(os.path.join(_HOST_INCLUDES, name)):
-            return None
-        named = [path for path in named_in_options(self.options)[0] if not _is_of_toolkit(path)]
+            return  # CUDA's
         if not is_quoted and (
             name.partition("/")[0] in _DEVICE_LIBRARIES or is_host_library(name, by_folder=True)
         ):
-            named = []
+            return
         if _has_stand_in(name):
-            named = []  # the C++ library's, unless it is beside the file
-        for place in (*own, *named):
-            path = os.path.normpath(os.path.join(place, name))
-            if os.path.isfile(path):
-                return path
-        return None
+            return  # the C++ library's, unless it is beside the file
+        # Where compilers look at last is the main file's directory.
+        for place in (*named_in_options(self.options)[0], self.directory):
+            if place and not _is_of_toolkit(place):
+                yield place
 
-    def _find_header(self, source: RawSource, name: str, is_quoted: bool) -> Header | None:
-        path = self._path_of(source, name, is_quoted)
+    @property
+    def path(self) -> str:
+        """Where it is; of a source from a string, its name."""
+        return os.path.abspath(os.path.join(self.directory, self.name))
+
+    def _find_header(self, source: RawSource, include: Include) -> Header | None:
+        path = self._path_of(source, include)
         if path is None:
             return None
-        return Header(path, self._headers[path])
+        return Header(os.path.realpath(path), self._headers[path])
 
     @property
     def kernels(self) -> tuple[DeclaredKernel, ...]:
@@ -417,18 +449,24 @@ class RawSource:
             for include in source.includes if directories else ():
                 if include.is_quoted or _has_stand_in(include.name):
                     continue
-                if self._path_of(source, include.name, False) is not None:
+                if self._path_of(source, include) is not None:
                     continue
                 paths = [Path(directory, include.name) for directory in directories]
                 path = next((path for path in paths if path.is_file()), None)
                 if path is not None and has_volatile(read_file(path).code):
-                    warnings.warn(
-                        f"'{source.name}', line {include.line}: lanes of a warp do not meet before "
-                        f"accesses to volatile memory in '{include.name}' or by its names.\n"
-                        "  Hint: include it in quotes.",
-                        RuntimeWarning,
-                        stacklevel=2,
-                    )
+                    where = f"'{source.name}', line {include.line}"
+                    _warn_of_unread(where, include.name, "include it in quotes")
+        for name in named_in_options(self.options)[1]:
+            if os.path.isfile(name) and has_volatile(read_file(Path(name)).code):
+                _warn_of_unread("compile options", name, "include it in the source, in quotes")
+        for source in (self, *self.included):
+            for name, line in _computed_names(source.code, self.options):
+                places = (source.directory, *directories, self.directory or os.getcwd())
+                paths = [Path(place, name) for place in places if place]
+                path = next((path for path in paths if path.is_file()), None)
+                if path is not None and has_volatile(read_file(path).code):
+                    hint = "write its name in the line that includes it, in quotes"
+                    _warn_of_unread(f"'{source.name}', line {line}", name, hint)
 
     def unit(
         self, backend: Capabilities, requests: Sequence[Request], refused: Refusals | None = None
@@ -482,13 +520,13 @@ class RawSource:
         )
 
     def serving(self, requests: Sequence[Request]) -> RawSource:
-        """Return the source with what the template arguments of requests name, and nothing else
-        does.
+        """Return the source with what the template arguments of requests name, or options, and
+        nothing else does.
         """
         if not self.has_host_code or self.keeps_spare:
             return self
         asked = " ".join(r.expression for r in requests if "<" in r.expression)
-        words = frozenset(re.findall(r"\w+", asked))
+        words = frozenset(re.findall(r"\w+", " ".join((asked, *self.options))))
         spare = self._whole_summary.spare if words else ()
         is_named = any(not words.isdisjoint(names) for _, _, names in spare)
         return replace(self, keeps_spare=True) if is_named else self
@@ -572,6 +610,31 @@ class RawSource:
         return ((name, self.code), *included)
 
 
+def _warn_of_unread(where: str, header: str, hint: str) -> None:
+    """Warn of a header whose accesses to volatile memory have no points."""
+    warnings.warn(
+        f"{where}: lanes of a warp do not meet before accesses to volatile memory in '{header}' "
+        f"or by its names.\n  Hint: {hint}.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _computed_names(code: str, options: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yield the names of headers that a source may include by a macro, and the lines of these."""
+    if not _BY_MACRO.search(code):
+        return
+    known = {include.line for include in read_includes(code)}
+    pieces = _FILE.findall(" ".join(options))
+    for line in code.split("\n"):
+        if _DEFINES.match(line):
+            pieces += _FILE.findall(line)
+    for number, line in enumerate(code.split("\n"), 1):
+        if _BY_MACRO.match(line) and number not in known:
+            for name in dict.fromkeys((*_FILE.findall(line), *pieces)):
+                yield name, number
+
+
 def _renamed(name: str) -> str:
     """Return a name for one that means something to linkers."""
     return f"_kt_own{name}"
@@ -592,7 +655,7 @@ def read_file(
 ) -> RawSource:
     """Read a source from a file. Raises ArgumentValueError where there is no such file."""
     code = bytes_of(path).decode(errors="surrogateescape")
-    code = code.replace("\r\n", "\n").replace("\r", "\n")
+    code = code.replace("\r\n", "\n").replace("\r", "\n").removeprefix(_BYTE_ORDER_MARK)
     directory = os.path.dirname(os.path.abspath(path))
     # A debugger looks for the file by this name.
     name = str(path.resolve()) if "symbols" in get_settings().host_debug else path.name

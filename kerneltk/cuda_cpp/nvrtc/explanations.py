@@ -49,6 +49,10 @@ _REFERENCES = ("texture", "surface")  # variables of devices, without an annotat
 _NO_HEADER = re.compile(
     r"cannot open source file \"([^\"]+)\"|'?([^\s:']+)'?(?:: No such file|.*not found)"
 )
+_UNKNOWN = re.compile(
+    r"identifier \"(\w+)\" is undefined"
+    r"|(?:undeclared identifier )?'(\w+)'(?: was not declared in this scope|\Z)"
+)
 # Headers of packages: their names, and the package, where {} is CUDA's major version.
 _PACKAGES = (
     (re.compile(r"curand\w*\.h"), "'nvidia-curand'"),
@@ -64,7 +68,25 @@ def explained(error: CompileError, source: RawSource) -> CompileError:
     messages = [found.message for found in read_log(error.log)]
     for message in _causes(messages, source):
         return CompileError(message, error.source, error.log)
+    for message in messages:
+        found = _UNKNOWN.search(message)
+        name = found and (found[1] or found[2])
+        if name and _is_function_of_host(name, source):
+            shown = str(error).partition("\n  Hint: ")[0]
+            hint = f"'{name}' is a function of the host: write '__device__' before it."
+            return CompileError(f"{shown}\n  Hint: {hint}", error.source, error.log)
     return error
+
+
+def _is_function_of_host(name: str, source: RawSource) -> bool:
+    """Return whether a source defines a function of that name which is left out."""
+    head = re.compile(rf"[^{{}}]*(?<![\w]){re.escape(name)}\s*\(")
+    return source.has_host_code and any(
+        head.match(blank_noise(own.code[start:end]))
+        for own in (source, *source.included)
+        if name in own.code
+        for start, end in own.summary.host_functions
+    )
 
 
 def _causes(messages: list[str], source: RawSource) -> Iterator[str]:

@@ -7,9 +7,13 @@ import re
 from kerneltk.cuda_cpp.syntax.declarations import SourceSummary
 from kerneltk.cuda_cpp.syntax.preprocess import blank_noise
 
-_BLACK = re.compile(r"[^\r\n\t ]")
-_CONDITIONAL = re.compile(
-    r"^([ \t]*#[ \t]*(if|elif|else|endif)\w*\b(?:[^\n]*\\\r?\n)*[^\n]*)", re.MULTILINE
+_BLACK = re.compile(r"[^\r\n\t \\]|\\(?!\r?\n)")
+_DIRECTIVE = re.compile(
+    r"((?:^|(?<=\*/))[ \t]*(?:#|%:)[ \t]*(?:"
+    r"(?P<conditional>if|elif|else|endif)\w*"
+    r"|(?P<effect>define|undef|line|pragma(?=[ \t]+(?:pack|push_macro|pop_macro)\b))"
+    r")\b(?:[^\n]*\\\r?\n)*[^\n]*)",
+    re.MULTILINE,
 )
 
 
@@ -33,26 +37,33 @@ def blank_host_code(source: str, summary: SourceSummary, *, keeps_spare: bool = 
     parts: list[str] = []
     position = 0
     spare = () if keeps_spare else [(start, end) for start, end, _ in summary.spare]
-    for start, end in sorted((*summary.host_code, *spare)):
+    replaced = {(start, end): text for start, end, text in summary.replaced}
+    # Of two that begin at one place, the longer one.
+    for start, end in sorted((*summary.host_code, *spare), key=lambda span: (span[0], -span[1])):
         if end > max(start, position):
+            stand_in = replaced.get((start, end), "")
             start = max(start, position)
-            parts += source[position:start], blanked(source[start:end])
+            blank = blanked(source[start:end])
+            if stand_in:
+                first = blank.partition("\n")[0]
+                blank = stand_in + blank[min(len(first), len(stand_in)) :]
+            parts += source[position:start], blank
             position = end
     return "".join((*parts, source[position:]))
 
 
 def blanked(source: str) -> str:
-    """Return blanks for a source; of conditionals that begin or end outside of it, what is inside
-    stays.
+    """Return blanks for a source. Directives stay that mean something for what is behind it: of
+    macros, lines and packing, with all conditionals; and conditionals that begin or end outside.
     """
     # What a comment says is no directive.
-    found = list(_CONDITIONAL.finditer(blank_noise(source, directives=False)))
+    found = list(_DIRECTIVE.finditer(blank_noise(source, directives=False)))
     depth, is_whole = 0, True
     for directive in found:
-        word = directive[2]
+        word = directive["conditional"]
         depth += {"if": 1, "endif": -1}.get(word, 0)
-        is_whole = is_whole and depth >= (0 if word in ("if", "endif") else 1)
-    if is_whole and depth == 0:
+        is_whole = is_whole and depth >= (0 if word in (None, "if", "endif") else 1)
+    if is_whole and depth == 0 and not any(directive["effect"] for directive in found):
         return _BLACK.sub(" ", source)
     parts: list[str] = []
     position = 0

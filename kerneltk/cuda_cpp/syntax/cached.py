@@ -103,6 +103,20 @@ def read_includes(source: str) -> tuple[Include, ...]:
     return _kept(("includes", source), find, read) if "include" in source else ()
 
 
+def read_once(source: str) -> tuple[tuple[int, int, bool], ...]:
+    """Return each ``#pragma once`` of a source, as `reader` finds it."""
+
+    def find() -> tuple[tuple[int, int, bool], ...]:
+        from kerneltk.cuda_cpp.syntax import reader
+
+        return reader.read_once(source)
+
+    def read(records: Sequence[Sequence[Any]]) -> tuple[tuple[int, int, bool], ...]:
+        return tuple((int(start), int(end), bool(always)) for start, end, always in records)
+
+    return _kept(("once", source), find, read) if "once" in source else ()
+
+
 def without_host_code(source: str, *, keeps_spare: bool) -> str:
     """Return a source without what only the host has a use for, as `blanking` leaves it out."""
 

@@ -53,6 +53,12 @@ class DeclaredKernel(NamedTuple):
     end: int
     # The condition, for ``#if``, under which the compiler sees it; empty where always.
     guard: str = ""
+    is_lasting: bool = True  # whether `guard` says the same at the source's end
+
+    @property
+    def lasting_guard(self) -> str:
+        """A condition that holds at the source's end if the compiler sees it."""
+        return self.guard if self.is_lasting else ""
 
 
 class DeclaredSymbol(NamedTuple):
@@ -62,7 +68,14 @@ class DeclaredSymbol(NamedTuple):
     memory: Memory
     type: str  # as written, with the extents of an array: ``"float[4][N]"``
     line: int  # one-based
-    guard: str = ""  # as `DeclaredKernel` has it
+    # As `DeclaredKernel` has them.
+    guard: str = ""
+    is_lasting: bool = True
+
+    @property
+    def lasting_guard(self) -> str:
+        """A condition that holds at the source's end if the compiler sees it."""
+        return self.guard if self.is_lasting else ""
 
 
 class DynamicShared(NamedTuple):
@@ -83,8 +96,10 @@ class Include(NamedTuple):
 
     name: str
     is_quoted: bool  # whether it is in quotes, and so is looked for beside the file first
-    line: int  # one-based
+    line: int  # one-based, of the directive's end
     guard: str = ""  # as `DeclaredKernel` has it
+    first: int = 0  # one-based line of its begin
+    is_next: bool = False  # whether it is looked for behind where its own file was found
 
 
 class Unsupported(NamedTuple):
@@ -120,6 +135,8 @@ class SourceSummary(NamedTuple):
     # The characters of declarations, and their names, that device code does not refer to. They may
     # be the arguments of templates.
     spare: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+    # Of `host_code`, characters that something else stands for.
+    replaced: tuple[tuple[int, int, str], ...] = ()
 
     @property
     def quoted_includes(self) -> tuple[str, ...]:
@@ -131,9 +148,8 @@ class SourceSummary(NamedTuple):
         """Return what has these fields, its tuples and records as sequences. Raises TypeError or
         ValueError where nothing of this kind has them.
         """
-        kernels, symbols, shared, functions, unsupported, includes, host_code, constants, spare = (
-            fields
-        )
+        kernels, symbols, shared, functions, unsupported, includes, *others = fields
+        host_code, constants, spare, replaced = others
         return cls(
             tuple(
                 DeclaredKernel(
@@ -158,6 +174,7 @@ class SourceSummary(NamedTuple):
             tuple((start, end) for start, end in host_code),
             tuple(map(int, constants)),
             tuple((start, end, tuple(names)) for start, end, names in spare),
+            tuple((start, end, str(text)) for start, end, text in replaced),
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
@@ -19,7 +19,7 @@ from kerneltk.cuda_cpp.syntax.host_part.reachability import (
     unreached,
     words_of,
 )
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared
+from kerneltk.cuda_cpp.syntax.preprocess import Directive, Prepared, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Scope,
@@ -91,6 +91,12 @@ _FUNCTION = re.compile(
 _ANNOTATIONS = ("__global__", "__device__", "__host__", "__constant__", "__shared__")
 _ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
 _MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
+_DEFINED = re.compile(r".*?\bdefine(?:\s|\\\n)+\w+(?:\([^()]*\))?", re.DOTALL)
+_NO_CODE = re.compile(
+    r"\\\n|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//(?:\\\n|[^\n])*|/\*.*?\*/", re.DOTALL
+)
+# A macro of the package's: who calls such a function gets an error.
+_HOST_ONLY = "_KT_HOST_ONLY"
 
 
 _BUILTIN_TYPES = frozenset(
@@ -134,6 +140,26 @@ def has_unknown_macro(head: str) -> bool:
     return sum(name not in _HEAD_WORDS for name in names) + builtin > 1
 
 
+def _tags(node: Node) -> Iterator[Node | None]:
+    """Yield the names of the classes and enumerations in a declaration, and of the numbers."""
+    for child in node.named_children:
+        if child.type == "enum_specifier" or child.type in CLASSES:
+            yield child.child_by_field_name("name")
+            body = child.child_by_field_name("body")
+            if body is not None and child.type == "enum_specifier":
+                yield from (inner.child_by_field_name("name") for inner in body.named_children)
+        elif child.type == "type_descriptor":
+            yield from _tags(child)
+
+
+class Definition(NamedTuple):
+    """A function of the host, of which the declaration may be left."""
+
+    name: str
+    head: str  # what stands before its body
+    body: Span
+
+
 class Constant(NamedTuple):
     """A floating constant at namespace scope."""
 
@@ -157,6 +183,10 @@ class HostCode:
         The characters of what else device code does not refer to, and what it declares.
     constants : dict of str to Constant
         Floating constants with an initializer, by their names.
+    replaced : dict of (int, int) to str
+        What stands for some of `spans`.
+    definitions : dict of (int, int) to Definition
+        Functions that may be among them.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -166,6 +196,10 @@ class HostCode:
         self.candidates: dict[Span, Candidate] = {}
         self.constants: dict[str, Constant] = {}
         self.spare: dict[Span, frozenset[str]] = {}
+        self.replaced: dict[Span, str] = {}
+        self.definitions: dict[Span, Definition] = {}
+        self._kept: dict[Span, str] = {}  # functions with an annotation, and their names
+        self._pastes = False
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
         # Where what names the host's begins and ends, in `Prepared.plain`.
@@ -206,6 +240,7 @@ class HostCode:
             found = _MACRO.match(directive.argument) if directive.name == "define" else None
             if found is None:
                 continue
+            self._pastes = self._pastes or "##" in found[3]
             known = self._macro_words.get(found[1], frozenset())
             self._macro_words[found[1]] = known | words_of(found[3])
             is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
@@ -214,6 +249,9 @@ class HostCode:
                 names.append(found[1])
             elif found[2]:
                 others.append((found[1], found[3]))
+            if is_host and _ANNOTATED.search(found[3]):
+                for span in _functions_in_macro(self.prepared, directive):
+                    self.spans[span] = ""
         while more := [name for name, text in others if _FIRST.findall(text)[0] in names]:
             names += more  # they stand for one of those
             others = [(name, text) for name, text in others if name not in more]
@@ -233,10 +271,65 @@ class HostCode:
 
     def leave_out_unreached(self) -> None:
         """Leave out what device code does not refer to."""
+        self._leave_device_code()
         code, candidates = self.prepared.code, self.candidates.values()
-        spans, self.spare = unreached(code, candidates, self.spans, self._macro_words)
+        spans, self.spare = unreached(
+            code, candidates, self.spans, self._macro_words, pastes=self._pastes
+        )
         for span in spans:
             self.spans.setdefault(span, "")
+        self._keep_tables()
+        self._keep_overloads()
+
+    def keep(self, span: Span, name: str) -> None:
+        """Take note of a function with an annotation."""
+        self._kept[span] = name
+
+    def _leave_device_code(self) -> None:
+        """Leave nothing out that shares characters with a function with an annotation: their heads
+        are in two branches of a conditional, or both are of one macro.
+        """
+        kept = sorted(self._kept)
+        starts = [start for start, _ in kept]
+
+        def is_shared(span: Span) -> bool:
+            index = bisect_left(starts, span[1]) - 1
+            return index >= 0 and kept[index][1] > span[0]
+
+        for found in (self.spans, self.candidates, self.functions):
+            for span in [s for s in found if is_shared(s)]:
+                del found[span]
+
+    def _keep_tables(self) -> None:
+        """Leave an entry in the table of its class for each virtual function that is left out: the
+        class is as large as it was.
+        """
+        members = [m for found in self.candidates.values() for m in found.members]
+        virtual = [m for m in members if m.is_virtual and m.span in self.spans]
+        for member in virtual:
+            self.replaced[member.span] = f"virtual void _kt_host_{member.span[0]}() {{}}"
+        names = {member.name for member in virtual}
+        for member in members:
+            if member.overrides and member.name in names and not member.is_virtual:
+                self.spans.setdefault(member.span, "")
+
+    def _keep_overloads(self) -> None:
+        """Leave the declarations of functions of the host that overload functions for devices:
+        which one a call means depends on all of them.
+        """
+        names = frozenset(self._kept.values())
+        gone = {name for name in self.spans.values() if name}
+        gone.update(
+            n for s, found in self.candidates.items() if s in self.spans for n in found.names
+        )
+        gone.update(name for spared in self.spare.values() for name in spared)
+        for span, found in self.definitions.items():
+            if span not in self.spans or found.name not in names or _is_host_source(found.head):
+                continue
+            if words_of(found.head).isdisjoint(gone - names):
+                del self.spans[span]
+                self.spans[found.body] = ""
+                self.replaced[found.body] = f"{_HOST_ONLY};"
 
     def computed_constants(self) -> tuple[int, ...]:
         """Return where the ``const`` of each constant is whose initializer names no more than other
@@ -290,6 +383,16 @@ class HostReader:
             return
         name = _last_name(self.tree.slice(name_node))
         span = self.tree.span(node, scope)
+        body = node.child_by_field_name("body")
+        if (
+            body is not None
+            and body.type == "compound_statement"
+            and name_node.type == "identifier"
+        ):
+            inner = body.start_byte, body.end_byte
+            bounds = self.tree.prepared.start_of(inner[0]), self.tree.prepared.end_of(inner[1])
+            head = self.tree.plain[start : inner[0]]
+            self.host.definitions[span] = Definition(name, head, bounds)
         if self._is_host_function(node, name_node, start):
             self.host.spans[span] = name
             if scope.template is None:
@@ -298,6 +401,12 @@ class HostReader:
             self.host.spans[span] = name
         else:
             self._offer_function(name_node, span, start)
+
+    def keep(self, node: Node, declarator: Node, scope: Scope) -> None:
+        """Take note of a function with an annotation."""
+        name = declared_name(declarator)
+        spelled = "" if name is None else _last_name(self.tree.slice(name))
+        self.host.keep(self.tree.span(node, scope), spelled)
 
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
         """Leave out a function, unless device code may call it and does."""
@@ -372,9 +481,12 @@ class HostReader:
         if node.type in ("template_declaration", "friend_declaration"):
             inner = next((c for c in node.named_children if function_declarator(c)), node)
         is_function = function_declarator(inner) is not None
+        is_virtual = overrides = False
         if is_function:
             declarator = function_declarator(inner)
             head = source if declarator is None else self.tree.plain[start : declarator.start_byte]
+            is_virtual = re.search(r"\bvirtual\b", head) is not None
+            overrides = re.search(r"\)[\w\s&]*\b(?:override|final)\b", source) is not None
             words = {word.name for word in self.tree.words_between(start, node.end_byte)}
             if words & {"__device__", "__global__"} or _CONSTEXPR.search(head):
                 return None
@@ -383,7 +495,7 @@ class HostReader:
         elif node.type not in ("field_declaration", "declaration"):
             return None
         span = self.tree.prepared.start_of(start), self.tree.prepared.end_of(node.end_byte)
-        return Member(span, name, is_function, names_host)
+        return Member(span, name, is_function, names_host, is_virtual, overrides)
 
     def read_declaration(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
         """Leave out a prototype or a variable without an annotation: the host's.
@@ -397,7 +509,7 @@ class HostReader:
             self.host.spans[self.tree.span(node, scope)] = (
                 "" if name is None else _last_name(self.tree.slice(name))
             )
-        elif any(child.type in CLASSES for child in node.named_children):
+        elif any(_tags(node)):
             self._offer_variables(node, scope, declarators)
         elif (
             name is None
@@ -432,12 +544,7 @@ class HostReader:
         if self.tree.words_between(node.start_byte, node.end_byte):
             return
         found = [declared_name(declarator) for declarator in declarators]
-        found += [
-            child.child_by_field_name("name")
-            for child in node.named_children
-            if child.type in CLASSES
-        ]
-        self._offer(node, scope, found)
+        self._offer(node, scope, (*found, *_tags(node)))
 
     def read_enumeration(self, node: Node, scope: Scope) -> None:
         """Leave out an enumeration, unless device code refers to it or a number of it."""
@@ -493,6 +600,8 @@ class HostReader:
             node.children_by_field_name("name")
         )
         found = [declared_name(declarator) for declarator in declarators]
+        if node.type != "expression_statement":
+            found += _tags(node)
         names = frozenset(_last_name(self.tree.slice(name)) for name in found if name is not None)
         span = self.tree.span(node, scope)
         if names:
@@ -504,6 +613,31 @@ class HostReader:
         """Return whether a statement uses a namespace that nothing declares which is left."""
         found = _USED_NAMESPACE.match(source)
         return found is not None and not self.host.declares_namespace(found[1])
+
+
+def _functions_in_macro(prepared: Prepared, directive: Directive) -> Iterator[Span]:
+    """Yield the characters of each function in a macro's replacement that names the host's and has
+    no annotation.
+    """
+    text = prepared.source[directive.start : directive.end]
+    defined = _DEFINED.match(text)
+    if defined is None:
+        return
+    plain = _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text[defined.end() :])
+    plain = re.sub(r"(?<=\w)\s*##\s*(?=\w)", lambda found: "_" * len(found[0]), plain)
+    own = prepare(re.sub(r"#(?=\s*\w)|##", lambda found: " " * len(found[0]), plain))
+    tree = SourceTree(own, own.plain, own.words)
+    for outer in tree.root.named_children:
+        node = outer
+        while node.type in ("template_declaration", "linkage_specification"):
+            node = node.named_children[-1]
+        if node.type != "function_definition":
+            continue
+        start, end = tree.head_start(outer), node.end_byte
+        words = {word.name for word in tree.words_between(start, end)}
+        if words.isdisjoint(_ANNOTATIONS) and _is_host_source(own.plain[start:end]):
+            first = directive.start + defined.end()
+            yield first + own.start_of(start), first + own.end_of(end)
 
 
 def _last_name(spelled: str) -> str:

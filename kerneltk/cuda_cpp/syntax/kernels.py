@@ -76,6 +76,7 @@ class KernelReader:
             start=begin,
             end=self.tree.prepared.end_of(node.end_byte),
             guard=self.tree.prepared.guard_of(at_name),
+            is_lasting=self.tree.prepared.has_lasting_guard(at_name),
         )
         self.found.setdefault((kernel.name, name_node.start_byte), kernel)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kerneltk.core.lexer import comma_spans
@@ -18,7 +18,7 @@ from kerneltk.core.lexer import comma_spans
 _NOISE = re.compile(
     r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
     r"|(?P<raw>(?<!\w)(?:u8|[uUL])?R\"(?P<mark>[^ ()\\\t\r\n\"]{0,16})\(.*?\)(?P=mark)\")"
-    r"|(?P<directive>^[ \t\f\v]*(?:\#|%:)"
+    r"|(?P<directive>(?:^|(?<=\*/))[ \t\f\v]*(?:\#|%:)"
     r"(?:\"(?:\\.|[^\"\\\n])*\"|/\*.*?\*/|//(?:\\\r?\n|[^\n])*|\\\r?\n|[^\n])*)"
     r"|(?P<string>\"(?:\\.|[^\"\\\n])*\"?)"
     r"|(?P<number>(?<!\w)\d[\w.]*(?:'[\w.]+)+)"  # its quotes separate digits
@@ -26,6 +26,9 @@ _NOISE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _VISIBLE = re.compile(r"[^\s]")
+# Digraphs, and what is none: `<::` is `<` before a name of the global namespace.
+_DIGRAPH = re.compile(r"<::(?![:>])|::|<%|%>|<:|:>")
+_DIGRAPHS = {"<%": "{ ", "%>": "} ", "<:": "[ ", ":>": "] "}
 _COMMENT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LITERAL = re.compile(
     r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
@@ -43,6 +46,7 @@ _PIECE = re.compile(
 _PLACES = frozenset(
     ("__global__", "__device__", "__host__", "__constant__", "__shared__", "__managed__")
 )
+_DEVICE_WORDS = _PLACES - {"__host__"}
 _BOUNDS = frozenset(("__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__"))
 _CALLED = _BOUNDS | {"__align__", "alignas", "__attribute__", "__attribute", "__declspec"}
 _SILENT = frozenset(
@@ -55,6 +59,7 @@ _QUALIFIERS = _SILENT | _PLACES | frozenset(
      "__restrict__", '"C"', "void")
 )  # fmt: skip
 _MAX_DEPTH = 16
+_NO_MACROS: Mapping[str, str] = {}
 _MAX_GROWTH = 1 << 16
 
 
@@ -146,9 +151,25 @@ class Prepared:
         guards = [r.guard for r in self._around(position) if r.guard]
         return " && ".join(dict.fromkeys(guards))
 
+    def has_lasting_guard(self, position: int) -> bool:
+        """Return whether the condition of a position holds at the end of the source as it does
+        there: no macro in it is defined anew.
+        """
+        words = set(_NAME.findall(self.guard_of(position)))
+        return not any(
+            directive.start > position
+            and directive.name in ("define", "undef")
+            and not words.isdisjoint(_NAME.findall(directive.argument)[:1])
+            for directive in (self.directives if words else ())
+        )
+
     def is_dead(self, position: int) -> bool:
         """Return whether a position in the source is under ``#if 0``."""
         return any(r.is_dead for r in self._around(position))
+
+    def is_conditional(self, position: int) -> bool:
+        """Return whether a position in the source is in a branch of any conditional."""
+        return bool(self._around(position))
 
     def _around(self, position: int) -> list[Region]:
         """The regions that a position in the source is in, an outer one before those inside."""
@@ -349,6 +370,8 @@ def _read_noise(source: str) -> tuple[str, list[tuple[int, int]], list[Directive
         return _blank(content)
 
     code = _NOISE.sub(replace, source)
+    if any(digraph in code for digraph in _DIGRAPHS):
+        code = _DIGRAPH.sub(lambda found: _DIGRAPHS.get(found[0], found[0]), code)
     return re.sub(r"\\(?=\r?\n)", " ", code), comments, directives
 
 
@@ -360,11 +383,22 @@ def _read_directive(content: str, start: int) -> Directive:
     return Directive(name, " ".join(argument.split()), start, start + len(content))
 
 
-def included_name(directive: Directive) -> tuple[str, bool] | None:
-    """Return the file that an ``#include`` names, and whether it does so in quotes."""
+def included_name(
+    directive: Directive, macros: Mapping[str, str] = _NO_MACROS
+) -> tuple[str, bool] | None:
+    """Return the file that an ``#include`` names, and whether it does so in quotes.
+
+    Parameters
+    ----------
+    macros : mapping of str to str
+        What the macros stand for that are known there.
+    """
     if directive.name not in ("include", "include_next", "import"):
         return None
-    found = _INCLUDE.match(directive.argument)
+    argument = directive.argument
+    for _ in range(_MAX_DEPTH):
+        argument = macros.get(argument, argument)
+    found = _INCLUDE.match(argument)
     return (found[1][1:-1], found[1][0] == '"') if found else None
 
 
@@ -382,8 +416,8 @@ def _attribute_macros(
         if found[2]:
             parameters = tuple(name.strip() for name in found[3].split(",") if name.strip())
         macro = _Macro(parameters, found[4].strip())
-        # Of several definitions, `#define HD` for other compilers, the one that says something.
-        if found[1] not in known or _matters(macro, chosen):
+        # Of several definitions, `#define HD` for other compilers, the one that says most.
+        if found[1] not in known or _says(macro, chosen) >= max(1, _says(known[found[1]], chosen)):
             known[found[1]] = macro
         if _matters(known[found[1]], chosen):
             chosen[found[1]] = known[found[1]]
@@ -392,6 +426,16 @@ def _attribute_macros(
             name: macro
             for name, macro in known.items()
             if name not in chosen and _matters(macro, chosen)
+        }
+        if not more:
+            break
+        chosen |= more
+    while True:  # and one that pastes the names in there
+        used = {n for m in chosen.values() if m.parameters for n in _NAME.findall(m.replacement)}
+        more = {
+            name: known[name]
+            for name in used - chosen.keys()
+            if name in known and "##" in known[name].replacement
         }
         if not more:
             break
@@ -408,6 +452,13 @@ def _attribute_macros(
         ):
             chosen[name] = macro
     return {name: macro for name, macro in chosen.items() if name not in _WORDS}
+
+
+def _says(macro: _Macro, chosen: dict[str, _Macro]) -> int:
+    """Return how much a macro says of what is declared: 2 for what is there for devices."""
+    if not _DEVICE_WORDS.isdisjoint(_NAME.findall(macro.replacement)):
+        return 2
+    return int(_matters(macro, chosen))
 
 
 def _matters(macro: _Macro, chosen: dict[str, _Macro]) -> bool:

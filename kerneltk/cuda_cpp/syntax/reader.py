@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SCOPES = frozenset(("translation_unit", "declaration_list"))
+_OBJECT_MACRO = re.compile(r"([^\W\d]\w*)(?![\w(])(.*)", re.DOTALL)
 
 
 def read_source(source: str) -> SourceSummary:
@@ -61,17 +62,48 @@ def read_includes(source: str) -> tuple[Include, ...]:
     Examples
     --------
     >>> read_includes("#include <cmath>")
-    (Include(name='cmath', is_quoted=False, line=1, guard=''),)
+    (Include(name='cmath', is_quoted=False, line=1, guard='', first=1, is_next=False),)
     """
     return tuple(include for include, _ in _includes(prepare_directives(source)))
 
 
+def read_once(source: str) -> tuple[tuple[int, int, bool], ...]:
+    r"""Return the characters of each ``#pragma once`` in a source, and whether the compiler always
+    sees it.
+
+    Examples
+    --------
+    >>> read_once("/* #pragma once */\n#if A\n#pragma once\n#endif")
+    ((25, 37, False),)
+    """
+    prepared = prepare_directives(source)
+    return tuple(
+        (found.start, found.end, not prepared.is_conditional(found.start))
+        for found in prepared.directives
+        if found.name == "pragma" and found.argument.split()[:1] == ["once"]
+    )
+
+
 def _includes(prepared: Prepared) -> Iterator[tuple[Include, Directive]]:
+    macros: dict[str, str] = {}  # whatever the compiler is told
     for directive in prepared.directives:
-        named = included_name(directive)
+        found = _OBJECT_MACRO.match(directive.argument)
+        if directive.name in ("define", "undef") and found is not None:
+            macros.pop(found[1], None)
+            if directive.name == "define" and not prepared.is_conditional(directive.start):
+                macros[found[1]] = found[2].strip()
+        named = included_name(directive, macros)
+        if directive.name.startswith("include"):
+            macros.clear()  # a header may define them anew
         if named and not prepared.is_dead(directive.start):
-            line = prepared.line_of(directive.end)
-            yield Include(*named, line, prepared.guard_of(directive.start)), directive
+            include = Include(
+                *named,
+                prepared.line_of(directive.end),
+                prepared.guard_of(directive.start),
+                prepared.line_of(directive.start),
+                directive.name == "include_next",
+            )
+            yield include, directive
 
 
 class _Found:
@@ -115,6 +147,7 @@ class _Found:
             host_code=tuple(sorted(self.host.spans)),
             constants=self.host.computed_constants(),
             spare=tuple((*s, tuple(sorted(n))) for s, n in sorted(self.host.spare.items())),
+            replaced=tuple(sorted((*span, text) for span, text in self.host.replaced.items())),
         )
 
 
@@ -202,6 +235,8 @@ class _Branch:
         start = self.tree.head_start(node)
         words = self.tree.words_between(start, body.start_byte if body else node.end_byte)
         names = {word.name for word in words}
+        if not names.isdisjoint(("__global__", "__device__")):
+            self.host.keep(node, declarator, scope)
         if "__global__" in names:
             self.kernels.add(node, declarator, scope, start, words, is_definition=True)
         elif "__device__" not in names:
@@ -214,6 +249,8 @@ class _Branch:
             return
         words = self.tree.words_between(start, declarators[0].end_byte)
         names = {word.name for word in words}
+        if "__device__" in names and (declarator := function_declarator(node)) is not None:
+            self.host.keep(node, declarator, scope)
         if "__global__" in names:
             declarator = function_declarator(node)
             if declarator is not None:

@@ -89,6 +89,7 @@ def _symbol(
         type_source(head + " " + before) + collapse(after),
         tree.prepared.line_of(offset),
         tree.prepared.guard_of(offset),
+        tree.prepared.has_lasting_guard(offset),
     )
     return (symbol.name, name_node.start_byte), symbol
 
@@ -130,5 +131,5 @@ def _declared_shared(tree: SourceTree, word: Word) -> Iterator[DynamicShared]:
             scope.names,
             mangled,
             tree.prepared.line_of(offset),
-            tree.prepared.guard_of(offset),
+            tree.prepared.guard_of(offset) if tree.prepared.has_lasting_guard(offset) else "",
         )

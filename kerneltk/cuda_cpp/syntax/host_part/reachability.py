@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 Span = tuple[int, int]  # characters of the source
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_PART = re.compile(r"\w+")
 
 
 @dataclass(slots=True)
@@ -26,6 +27,8 @@ class Member:
     name: str  # what it declares; empty where it has none
     is_function: bool
     names_host: bool  # whether it names what only the host has
+    is_virtual: bool = False  # whether it says so
+    overrides: bool = False  # whether it says so, or that nothing overrides it
 
 
 @dataclass(slots=True)
@@ -100,6 +103,8 @@ def unreached(
     candidates: Iterable[Candidate],
     left_out: Mapping[Span, str],
     macros: Mapping[str, frozenset[str]],
+    *,
+    pastes: bool = False,
 ) -> tuple[set[Span], dict[Span, frozenset[str]]]:
     """Return the characters of candidates, and of members of others, that only the host has a use
     for; and with their names the other candidates that device code does not refer to, which may be
@@ -119,10 +124,16 @@ def unreached(
         What is left out anyway, by its characters, and the name that it declares.
     macros : mapping of str to frozenset of str
         The words that each macro stands for.
+    pastes : bool
+        Whether some of them put names together: each that the source's words make may be one.
     """
     every = [found for found in candidates if found.span not in left_out]
     source = _Reachability(code, every, macros)
     source.reach(_outside(code, [*left_out, *(found.span for found in every)]))
+    if pastes:
+        parts = frozenset(_PART.findall(code)).union(*macros.values())
+        own = frozenset(name for found in every if not found.names_host for name in found.names)
+        source.reach(name for name in own if _is_pasted(name, parts))
     gone = {name for name in left_out.values() if name}
     dropped: set[int] = set()
 
@@ -156,6 +167,15 @@ def unreached(
         if n not in direct and n not in dropped
     }
     return spans, spare
+
+
+def _is_pasted(name: str, parts: frozenset[str]) -> bool:
+    """Return whether a name is made of several of these parts, one behind the other."""
+    ends = [True] + [False] * len(name)
+    for end in range(1, len(name) + 1):
+        starts = range(end == len(name), end)  # not the name itself
+        ends[end] = any(ends[start] and name[start:end] in parts for start in starts)
+    return ends[-1]
 
 
 def _mentions(words: frozenset[str], gone: set[str], found: Candidate) -> bool:

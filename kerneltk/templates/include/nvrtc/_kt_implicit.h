@@ -10,6 +10,8 @@
 #include <ctime>
 #include <sys/types.h>
 #define __extension__
+// Behind the declaration of a function that is left out: who calls it finds none.
+#define _KT_HOST_ONLY
 #define __typeof__(...) std::remove_reference_t<decltype(__VA_ARGS__)>
 #define __typeof(...) std::remove_reference_t<decltype(__VA_ARGS__)>
 
