@@ -11,7 +11,7 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import count
 from types import ModuleType
@@ -178,6 +178,38 @@ def launcher_class() -> Any:
     return None if module is None else module.Launcher
 
 
+def shortcut_of(
+    arguments: Sequence[tuple[type, Any, bool]],
+    layout: ArrayLayout | None,
+    typed: Callable[..., Any],
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any] | None:
+    """What calls `typed` with arguments of these types and dtypes, and `otherwise` with others;
+    None where there is no compiled one.
+
+    Parameters
+    ----------
+    arguments : sequence of (type, dtype or None, bool)
+        The type of each, the dtype of an array, and whether it is passed to `typed`.
+    layout : ArrayLayout or None
+        Where the arrays of one type keep their dtype.
+    typed, otherwise : callable
+        Take the arguments that are passed, and all.
+    """
+    if launcher_class() is None or len(arguments) > _MOST_LEAVES:
+        return None
+    module = _loader.module()
+    assert module is not None  # else there would be no class
+    offsets: dict[type, int] = {np.ndarray: module.NUMPY_DTYPE}
+    if layout is not None:
+        offsets[layout.kind] = layout.dtype
+    described = tuple(
+        (kind, dtype, offsets.get(kind, 0), is_passed) for kind, dtype, is_passed in arguments
+    )
+    made: Callable[..., Any] = module.Shortcut(described, typed, otherwise)
+    return made
+
+
 # -- descriptions ----------------------------------------------------------------------------------
 
 
@@ -305,7 +337,10 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         ),
         _layout(arrays, kinds),
         _path(address) if isinstance(address, str) else address,
-        (call.current_stream, call.current_device, call.scratch_for, launching.native),
+        (
+            *(call.current_stream, call.current_device, call.scratch_for, launching.native),
+            call.buffer_size,
+        ),
         (
             0 if call.stream_function is None else call.stream_function(),
             0 if arrays.new_array_function is None else arrays.new_array_function(),

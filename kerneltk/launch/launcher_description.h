@@ -87,6 +87,7 @@ typedef struct {
     struct leaf leaves[MOST_LEAVES];
     int packed[MOST_LEAVES], outputs[MOST_LEAVES];
     struct launch_value head[MOST_VALUES], values[MOST_VALUES];
+    int changing[MOST_VALUES], changing_count; /* the values that a plan does not have */
     struct overlap *overlaps;
     struct path dense, contiguous, writable, memory, device_path;
     struct access address;
@@ -98,6 +99,7 @@ typedef struct {
         int64_t device, size;
         uintptr_t address;
     } scratch; /* of the default stream, which is not captured; memory for scratch is kept for good */
+    PyObject *buffer_size; /* of a function's handle and offsets; or NULL */
     PyObject *resolve; /* returns the address of what launches, or 0 */
     uintptr_t native;
     int is_resolved;
@@ -130,6 +132,8 @@ typedef struct {
     Py_ssize_t filled;
     char *spare;     /* a block that is not on the stack and that no launch uses, or NULL */
     struct code *codes;
+    int64_t values[MOST_VALUES]; /* of launches, but for those that change */
+    Py_ssize_t buffer_size; /* of all parameters as one buffer, which begins at the first one; or 0 */
     int *pointers;     /* offsets of what the parameters' addresses are of; none: the block itself */
     int64_t *numbers;  /* extents of all leaves, then limits of overlaps */
     Py_ssize_t *extent_starts; /* where among them a leaf's begin, and behind the last one's */
@@ -145,4 +149,4 @@ static PyTypeObject *plan_type, *launcher_type;
 static PyObject *struct_type;
 static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_ptr, *str_tobytes, *str_view;
 static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C, *str_new_buffer;
-static PyObject *str_arguments, *str_large_grid;
+static PyObject *str_arguments, *str_large_grid, *number_zero;

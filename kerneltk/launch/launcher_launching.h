@@ -9,7 +9,11 @@ struct packer {
 
 static int pack_bits(struct packer *pack, uint64_t bits) {
     if (pack->code == pack->end || pack->code->letter == 's') return 0;
-    memcpy(pack->block + pack->code->offset, &bits, (size_t)pack->code->size); /* little-endian */
+    char *at = pack->block + pack->code->offset;
+    if (pack->code->size == sizeof bits)
+        memcpy(at, &bits, sizeof bits); /* one instruction, and what there is most of */
+    else
+        memcpy(at, &bits, (size_t)pack->code->size); /* little-endian */
     ++pack->code;
     return 1;
 }
@@ -121,31 +125,6 @@ static int pack_leaf(struct packer *pack, const struct leaf *leaf, PyObject *val
     }
 }
 
-struct launch {
-    const Plan *plan;
-    int64_t shape[7];
-    uintptr_t stream, parameters;
-};
-
-static int64_t value_of(const struct launch_value *value, const struct launch *launch) {
-    const int64_t *shape = launch->shape;
-    switch (value->code) {
-    case FUNCTION: return launch->plan->function;
-    case STREAM: return (int64_t)launch->stream;
-    case PARAMETERS: return (int64_t)launch->parameters;
-    case GRID: return launch->plan->grid;
-    case CHUNK: return launch->plan->chunk;
-    case BLOCK: return launch->plan->block;
-    case BLOCKS: return shape[0] * shape[1] * shape[2];
-    case CONSTANT: return value->number;
-    case BLOCKS_OF: {
-        int64_t blocks = value->number / (shape[3] * shape[4] * shape[5]);
-        return blocks ? blocks : 1;
-    }
-    default: return shape[value->code - GX];
-    }
-}
-
 static int pack_all(Launcher *l, struct call *c, const struct launch *launch, int64_t scratch,
                     char *block) {
     const Plan *p = launch->plan;
@@ -192,7 +171,11 @@ typedef int (*cuda_cooperative_function)(void *, unsigned, unsigned, unsigned, u
 #define ADDRESS_OF(k) ((void *)(uintptr_t)v[k])
 #define EXTENT(k) ((unsigned)v[k])
 
-static int call_native(uintptr_t native, const int64_t *v, int count) {
+/* Of the driver's ``CU_LAUNCH_PARAM_...``, which tell what follows each. */
+enum { BUFFER_END, BUFFER_POINTER, BUFFER_SIZE };
+
+/* The driver copies one buffer sooner than parameters of which it is given the addresses. */
+static int call_native(uintptr_t native, const int64_t *v, int count, void **buffer) {
     switch (count) {
     case 3: return ((cooperative_function)native)(ADDRESS_OF(0), ADDRESS_OF(1), v[2]);
     case 5: return ((loop_function)native)(ADDRESS_OF(0), ADDRESS_OF(1), v[2], v[3], (int)v[4]);
@@ -203,7 +186,8 @@ static int call_native(uintptr_t native, const int64_t *v, int count) {
     default:
         return ((cuda_function)native)(ADDRESS_OF(0), EXTENT(1), EXTENT(2), EXTENT(3), EXTENT(4),
                                        EXTENT(5), EXTENT(6), EXTENT(7), ADDRESS_OF(8),
-                                       (void **)ADDRESS_OF(9), (void **)ADDRESS_OF(10));
+                                       buffer ? NULL : (void **)ADDRESS_OF(9),
+                                       buffer ? buffer : (void **)ADDRESS_OF(10));
     }
 }
 
@@ -219,7 +203,7 @@ static int resolve(Launcher *l) {
         return 0;
     }
     int count = l->value_count;
-    if (count != 3 && count != 5 && count != 10 && count != 11) address = 0;
+    if (count != 3 && count != 5 && count != 10 && count != CUDA_VALUES) address = 0;
     __atomic_store_n(&l->native, address, __ATOMIC_RELAXED); /* another thread may have found it, too */
     __atomic_store_n(&l->is_resolved, 1, __ATOMIC_RELEASE);
     return 1;
@@ -229,20 +213,23 @@ static int resolve(Launcher *l) {
 static int launch_now(Launcher *l, const struct launch *launch) {
     if (!__atomic_load_n(&l->is_resolved, __ATOMIC_ACQUIRE) && !resolve(l)) return -1;
     int64_t v[MOST_VALUES];
-    for (int k = 0; k < l->value_count; ++k) v[k] = value_of(&l->values[k], launch);
+    memcpy(v, launch->plan->values, sizeof v);
+    for (int k = 0; k < l->changing_count; ++k)
+        v[l->changing[k]] = value_of(&l->values[l->changing[k]], launch);
     int status = 0;
     uintptr_t native = __atomic_load_n(&l->native, __ATOMIC_RELAXED);
     if (native) {
         /* A loop of one chunk is run by this thread at once, and is short. */
         if (!l->is_grid && l->value_count == 5 && v[3] >= 0 && (v[3] & ~QUIET) >= v[2]) {
-            status = call_native(native, v, 5);
+            status = call_native(native, v, 5, NULL);
         } else {
             Py_BEGIN_ALLOW_THREADS
-            status = call_native(native, v, l->value_count);
+            status = call_native(native, v, l->value_count, launch->buffer);
             Py_END_ALLOW_THREADS
         }
         if (!status) return 0;
     }
+    if (launch->buffer) write_pointers(launch); /* what is called now takes these */
     PyObject *values = values_tuple(v, l->value_count);
     if (!values) return -1;
     PyObject *number = NULL, *done;
@@ -258,9 +245,22 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     return done ? 0 : -1;
 }
 
+/* See `kerneltk.interop.exchange.Maker`. */
+enum { MAKER, ARGUMENTS, WORDS, QUICK, QUICK_ARGUMENTS, MAKER_ITEMS };
+
 static int is_maker(PyObject *maker) {
-    return PyTuple_Check(maker) && PyTuple_GET_SIZE(maker) == 3 && PyTuple_Check(PyTuple_GET_ITEM(maker, 1)) &&
-           PyDict_Check(PyTuple_GET_ITEM(maker, 2));
+    return PyTuple_Check(maker) && PyTuple_GET_SIZE(maker) == MAKER_ITEMS &&
+           PyTuple_Check(PyTuple_GET_ITEM(maker, ARGUMENTS)) && PyDict_Check(PyTuple_GET_ITEM(maker, WORDS)) &&
+           PyTuple_Check(PyTuple_GET_ITEM(maker, QUICK_ARGUMENTS));
+}
+
+static PyObject *make_foreign(const struct library *library, PyObject *maker) {
+    PyObject *quick = PyTuple_GET_ITEM(maker, QUICK);
+    int is_slow = quick == Py_None ? 1 : is_intercepted(library);
+    if (is_slow < 0) return NULL;
+    if (!is_slow) return PyObject_Call(quick, PyTuple_GET_ITEM(maker, QUICK_ARGUMENTS), NULL);
+    return PyObject_Call(PyTuple_GET_ITEM(maker, MAKER), PyTuple_GET_ITEM(maker, ARGUMENTS),
+                         PyTuple_GET_ITEM(maker, WORDS));
 }
 
 /* What makes a plan's outputs where the arrays are a library's: a new reference. */
@@ -278,7 +278,7 @@ static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
         PyObject *maker = PyObject_CallFunctionObjArgs(c->library->maker, p->shape, dtype, p->order, device, NULL);
         if (maker && !is_maker(maker)) {
             Py_CLEAR(maker);
-            PyErr_SetString(PyExc_TypeError, "a function, a tuple and a dictionary make arrays");
+            PyErr_SetString(PyExc_TypeError, "no maker of arrays");
         }
         if (!maker) {
             Py_CLEAR(makers);
@@ -307,13 +307,11 @@ static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
         struct dl_tensor tensor;
-        PyObject *maker = PyTuple_GET_ITEM(makers, k);
-        PyObject *made = PyObject_Call(PyTuple_GET_ITEM(maker, 0), PyTuple_GET_ITEM(maker, 1),
-                                       PyTuple_GET_ITEM(maker, 2));
+        PyObject *made = make_foreign(c->library, PyTuple_GET_ITEM(makers, k));
         if (!own(c, made)) return FAILED;
         if (library_of(Py_TYPE(made)) != c->library) return MISSED;
         if (c->library->table->read(made, &tensor)) return missed();
-        if (!tensor.data) return MISSED;
+        if (!tensor.data || (!l->is_numpy && tensor.device_id != c->device)) return MISSED;
         c->values[index] = made;
         c->arrays[index].address = (uintptr_t)tensor.data + tensor.byte_offset;
     }
@@ -486,8 +484,16 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     if (p->pointer_count > 256) return SLOW;
     if (p->size > STACK_BLOCK && !(block = take_block(p))) return SLOW;
     if (block == small) memcpy(block, p->content, (size_t)p->size);
-    for (int k = 0; k < p->pointer_count; ++k) pointers[k] = block + p->pointers[k];
+    launch.block = block;
     launch.parameters = p->pointer_count ? (uintptr_t)pointers : (uintptr_t)block;
+    size_t buffer_size = (size_t)p->buffer_size;
+    void *buffer[] = {(void *)BUFFER_POINTER, block, (void *)BUFFER_SIZE, &buffer_size, (void *)BUFFER_END};
+    if (buffer_size) {
+        buffer[1] = block + p->pointers[0];
+        launch.buffer = buffer;
+    } else {
+        write_pointers(&launch);
+    }
     if (!pack_all(l, c, &launch, scratch, block))
         step = slowly();
     else if (launch_now(l, &launch))
