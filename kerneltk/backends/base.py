@@ -213,11 +213,6 @@ class LaunchCall:
         Takes the function that launches; returns the address of the C function that it calls with
         these arguments, which returns 0 if it has launched, or 0 if that is not known. If None,
         launchers are in Python.
-    buffer_size : callable or None
-        Takes the kernel's handle and the offsets of its parameters in their block; returns how many
-        bytes of the block, from the first offset on, are the kernel's parameters as it reads them,
-        or 0 where that is not known. Then the C function is given this one buffer instead of the
-        parameters' addresses, as ``cuLaunchKernel`` takes it in its last argument.
     kept : object
         What must live as long as the call.
     """
@@ -235,7 +230,6 @@ class LaunchCall:
     head_values: tuple[LaunchValue, ...] = ()
     note: Callable[[int, Sequence[tuple[str, bool]]], Callable[[int, Any], None]] | None = None
     native: Callable[[Callable[..., Any]], int] | None = None
-    buffer_size: Callable[[int, tuple[int, ...]], int] | None = None
     kept: Any = None
 
 

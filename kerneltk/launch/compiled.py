@@ -337,10 +337,7 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         ),
         _layout(arrays, kinds),
         _path(address) if isinstance(address, str) else address,
-        (
-            *(call.current_stream, call.current_device, call.scratch_for, launching.native),
-            call.buffer_size,
-        ),
+        (call.current_stream, call.current_device, call.scratch_for, launching.native),
         (
             0 if call.stream_function is None else call.stream_function(),
             0 if arrays.new_array_function is None else arrays.new_array_function(),

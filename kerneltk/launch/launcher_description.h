@@ -99,7 +99,6 @@ typedef struct {
         int64_t device, size;
         uintptr_t address;
     } scratch; /* of the default stream, which is not captured; memory for scratch is kept for good */
-    PyObject *buffer_size; /* of a function's handle and offsets; or NULL */
     PyObject *resolve; /* returns the address of what launches, or 0 */
     uintptr_t native;
     int is_resolved;
@@ -133,7 +132,6 @@ typedef struct {
     char *spare;     /* a block that is not on the stack and that no launch uses, or NULL */
     struct code *codes;
     int64_t values[MOST_VALUES]; /* of launches, but for those that change */
-    Py_ssize_t buffer_size; /* of all parameters as one buffer, which begins at the first one; or 0 */
     int *pointers;     /* offsets of what the parameters' addresses are of; none: the block itself */
     int64_t *numbers;  /* extents of all leaves, then limits of overlaps */
     Py_ssize_t *extent_starts; /* where among them a leaf's begin, and behind the last one's */

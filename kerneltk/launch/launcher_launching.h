@@ -171,11 +171,7 @@ typedef int (*cuda_cooperative_function)(void *, unsigned, unsigned, unsigned, u
 #define ADDRESS_OF(k) ((void *)(uintptr_t)v[k])
 #define EXTENT(k) ((unsigned)v[k])
 
-/* Of the driver's ``CU_LAUNCH_PARAM_...``, which tell what follows each. */
-enum { BUFFER_END, BUFFER_POINTER, BUFFER_SIZE };
-
-/* The driver copies one buffer sooner than parameters of which it is given the addresses. */
-static int call_native(uintptr_t native, const int64_t *v, int count, void **buffer) {
+static int call_native(uintptr_t native, const int64_t *v, int count) {
     switch (count) {
     case 3: return ((cooperative_function)native)(ADDRESS_OF(0), ADDRESS_OF(1), v[2]);
     case 5: return ((loop_function)native)(ADDRESS_OF(0), ADDRESS_OF(1), v[2], v[3], (int)v[4]);
@@ -186,8 +182,7 @@ static int call_native(uintptr_t native, const int64_t *v, int count, void **buf
     default:
         return ((cuda_function)native)(ADDRESS_OF(0), EXTENT(1), EXTENT(2), EXTENT(3), EXTENT(4),
                                        EXTENT(5), EXTENT(6), EXTENT(7), ADDRESS_OF(8),
-                                       buffer ? NULL : (void **)ADDRESS_OF(9),
-                                       buffer ? buffer : (void **)ADDRESS_OF(10));
+                                       (void **)ADDRESS_OF(9), (void **)ADDRESS_OF(10));
     }
 }
 
@@ -203,7 +198,7 @@ static int resolve(Launcher *l) {
         return 0;
     }
     int count = l->value_count;
-    if (count != 3 && count != 5 && count != 10 && count != CUDA_VALUES) address = 0;
+    if (count != 3 && count != 5 && count != 10 && count != 11) address = 0;
     __atomic_store_n(&l->native, address, __ATOMIC_RELAXED); /* another thread may have found it, too */
     __atomic_store_n(&l->is_resolved, 1, __ATOMIC_RELEASE);
     return 1;
@@ -221,15 +216,14 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     if (native) {
         /* A loop of one chunk is run by this thread at once, and is short. */
         if (!l->is_grid && l->value_count == 5 && v[3] >= 0 && (v[3] & ~QUIET) >= v[2]) {
-            status = call_native(native, v, 5, NULL);
+            status = call_native(native, v, 5);
         } else {
             Py_BEGIN_ALLOW_THREADS
-            status = call_native(native, v, l->value_count, launch->buffer);
+            status = call_native(native, v, l->value_count);
             Py_END_ALLOW_THREADS
         }
         if (!status) return 0;
     }
-    if (launch->buffer) write_pointers(launch); /* what is called now takes these */
     PyObject *values = values_tuple(v, l->value_count);
     if (!values) return -1;
     PyObject *number = NULL, *done;
@@ -254,11 +248,10 @@ static int is_maker(PyObject *maker) {
            PyTuple_Check(PyTuple_GET_ITEM(maker, QUICK_ARGUMENTS));
 }
 
-static PyObject *make_foreign(const struct library *library, PyObject *maker) {
+static PyObject *make_foreign(PyObject *maker, int is_intercepted) {
     PyObject *quick = PyTuple_GET_ITEM(maker, QUICK);
-    int is_slow = quick == Py_None ? 1 : is_intercepted(library);
-    if (is_slow < 0) return NULL;
-    if (!is_slow) return PyObject_Call(quick, PyTuple_GET_ITEM(maker, QUICK_ARGUMENTS), NULL);
+    if (quick != Py_None && !is_intercepted)
+        return PyObject_Call(quick, PyTuple_GET_ITEM(maker, QUICK_ARGUMENTS), NULL);
     return PyObject_Call(PyTuple_GET_ITEM(maker, MAKER), PyTuple_GET_ITEM(maker, ARGUMENTS),
                          PyTuple_GET_ITEM(maker, WORDS));
 }
@@ -303,11 +296,13 @@ static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
 static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
     PyObject *makers = makers_of(l, c, p);
     if (!own(c, makers)) return FAILED;
+    int intercepted = is_intercepted(c->library);
+    if (intercepted < 0) return FAILED;
     for (int k = 0; k < l->output_count; ++k) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
         struct dl_tensor tensor;
-        PyObject *made = make_foreign(c->library, PyTuple_GET_ITEM(makers, k));
+        PyObject *made = make_foreign(PyTuple_GET_ITEM(makers, k), intercepted);
         if (!own(c, made)) return FAILED;
         if (library_of(Py_TYPE(made)) != c->library) return MISSED;
         if (c->library->table->read(made, &tensor)) return missed();
@@ -484,16 +479,8 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     if (p->pointer_count > 256) return SLOW;
     if (p->size > STACK_BLOCK && !(block = take_block(p))) return SLOW;
     if (block == small) memcpy(block, p->content, (size_t)p->size);
-    launch.block = block;
+    for (int k = 0; k < p->pointer_count; ++k) pointers[k] = block + p->pointers[k];
     launch.parameters = p->pointer_count ? (uintptr_t)pointers : (uintptr_t)block;
-    size_t buffer_size = (size_t)p->buffer_size;
-    void *buffer[] = {(void *)BUFFER_POINTER, block, (void *)BUFFER_SIZE, &buffer_size, (void *)BUFFER_END};
-    if (buffer_size) {
-        buffer[1] = block + p->pointers[0];
-        launch.buffer = buffer;
-    } else {
-        write_pointers(&launch);
-    }
     if (!pack_all(l, c, &launch, scratch, block))
         step = slowly();
     else if (launch_now(l, &launch))

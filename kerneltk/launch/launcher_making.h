@@ -117,7 +117,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         return NULL;
     if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
         PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(paths) != 5 ||
-        PyTuple_GET_SIZE(calls) != 5 || PyTuple_GET_SIZE(functions) != 4) {
+        PyTuple_GET_SIZE(calls) != 4 || PyTuple_GET_SIZE(functions) != 4) {
         PyErr_SetString(PyExc_ValueError, "no such launcher");
         return NULL;
     }
@@ -184,7 +184,6 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->current_device = or_null(PyTuple_GET_ITEM(calls, 1));
     l->scratch_for = or_null(PyTuple_GET_ITEM(calls, 2));
     l->resolve = PyTuple_GET_ITEM(calls, 3);
-    l->buffer_size = or_null(PyTuple_GET_ITEM(calls, 4));
     l->allocate = PyTuple_GET_ITEM(functions, 0);
     l->allocate_memory = or_null(PyTuple_GET_ITEM(functions, 1));
     l->launch = PyTuple_GET_ITEM(functions, 2);

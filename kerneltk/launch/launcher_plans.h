@@ -151,15 +151,7 @@ struct launch {
     const Plan *plan;
     int64_t shape[7];
     uintptr_t stream, parameters;
-    char *block;
-    void **buffer; /* the parameters as one buffer, as the driver takes it; or NULL */
 };
-
-static void write_pointers(const struct launch *launch) {
-    void **pointers = (void **)launch->parameters;
-    for (int k = 0; k < launch->plan->pointer_count; ++k)
-        pointers[k] = launch->block + launch->plan->pointers[k];
-}
 
 /* Whether a value is another one at each launch by the same plan. */
 static int is_of_launch(enum value_code code) {
@@ -183,23 +175,6 @@ static int64_t value_of(const struct launch_value *value, const struct launch *l
     }
     default: return shape[value->code - GX];
     }
-}
-
-#define CUDA_VALUES 11 /* of a launch that can take its parameters as one buffer */
-
-/* Asks whether all parameters can be given as one buffer; 0 with an exception. */
-static int read_buffer_size(Launcher *l, Plan *p, PyObject *block) {
-    if (!l->buffer_size || l->value_count != CUDA_VALUES || !p->pointer_count) return 1;
-    PyObject *handle = PyLong_FromUnsignedLongLong((uint64_t)p->function);
-    PyObject *offsets = handle ? PyObject_GetAttrString(block, "offsets") : NULL;
-    PyObject *size = offsets ? PyObject_CallFunctionObjArgs(l->buffer_size, handle, offsets, NULL) : NULL;
-    Py_XDECREF(handle);
-    Py_XDECREF(offsets);
-    Py_ssize_t bytes = size ? PyLong_AsSsize_t(size) : -1;
-    Py_XDECREF(size);
-    if (bytes == -1 && PyErr_Occurred()) return 0;
-    if (bytes > 0 && p->pointers[0] + bytes <= p->size) p->buffer_size = bytes;
-    return 1;
 }
 
 /* A plan for a row; it is slow where something in the row is not known here. NULL with an exception. */
@@ -292,7 +267,6 @@ static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct
     struct launch launch = {.plan = p};
     for (int k = 0; k < l->value_count; ++k)
         if (!is_of_launch(l->values[k].code)) p->values[k] = value_of(&l->values[k], &launch);
-    if (!read_buffer_size(l, p, block)) goto unknown;
     p->is_slow = 0;
 unknown:
     Py_XDECREF(block);

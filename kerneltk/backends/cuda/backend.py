@@ -126,7 +126,6 @@ class CudaBackend:
             current_device=self._device,
             scratch_for=_scratch_for,
             native=_driver_function,
-            buffer_size=self._buffer_size,
         )
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
@@ -357,17 +356,7 @@ class CudaBackend:
             stream_function=current_stream_function,
             current_device=self._device,
             native=_driver_function,
-            buffer_size=self._buffer_size if function is cupy.cuda.driver.launchKernel else None,
         )
-
-    def _buffer_size(self, handle: int, offsets: tuple[int, ...]) -> int:
-        """Return the size (bytes) of a buffer of a kernel's parameters, where they lie at these
-        offsets as the driver says that they do in its own; else 0.
-        """
-        places = self.parameter_places(Function(handle))
-        if not places or [offset for offset, _ in places] != [o - offsets[0] for o in offsets]:
-            return 0
-        return sum(places[-1])
 
     def make_parameters(self, size: int, offsets: Sequence[int]) -> ParameterBlock:
         """Return a block of parameters and the address of the array of their addresses."""

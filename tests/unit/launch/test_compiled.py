@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import struct
 import subprocess
 import sys
 import threading
@@ -677,94 +676,47 @@ def resident_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-# -- parameters as one buffer ----------------------------------------------------------------------
+# -- several interpreters --------------------------------------------------------------------------
 
-_MIXED = """extern "C" __global__ void mixed(const float* x, int n, double a, char c) {}"""
-_PLACES = ((0, 8), (8, 4), (16, 8), (24, 1))
+_IN_ANOTHER = """
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("kerneltk.launch._launcher", {path!r})
+try:
+    loader.exec_module(module_from_spec(spec_from_loader("kerneltk.launch._launcher", loader)))
+except ImportError as error:
+    outcome = str(error)
+else:
+    outcome = "loaded"
+with open({answer!r}, "w") as file:
+    file.write(outcome)
+"""
+_BESIDE_ANOTHER = """
+import sys
+import numpy as np
+import kerneltk
+from kerneltk.launch import compiled
+try:
+    import _interpreters as interpreters
+except ImportError:  # before Python 3.13
+    import _xxsubinterpreters as interpreters
 
-
-class Driver:
-    """The driver's function that launches, which notes the parameters that it is given."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, gpu: DryGpu, places: Any) -> None:
-        from kerneltk.backends.cuda import backend
-
-        self.status, self.seen = 0, []
-        self.sizes = [size for _, size in places or _PLACES]
-        words, pointer = (ctypes.c_uint,) * 7, ctypes.c_void_p
-        kind = ctypes.CFUNCTYPE(ctypes.c_int, pointer, *words, *(pointer,) * 3)
-        self.function = kind(self.launch)
-        address = ctypes.cast(self.function, pointer).value
-        patch.setattr(backend, "_DRIVER_FUNCTIONS", {"_launch": "cuLaunchKernel"})
-        patch.setattr(backend, "_driver_symbol", lambda name: address)
-        patch.setattr(backend.CudaBackend, "parameter_places", lambda own, function: places)
-        gpu.at_launch = lambda arguments: self.note(arguments[9], None)
-
-    def launch(self, *arguments: Any) -> int:
-        self.note(*arguments[9:])
-        return self.status
-
-    def note(self, parameters: int | None, extra: int | None) -> None:
-        if extra:
-            keys = (ctypes.c_uint64 * 5).from_address(extra)
-            assert (keys[0], keys[2], keys[4], parameters) == (1, 2, 0, None)
-            size = ctypes.c_size_t.from_address(keys[3]).value
-            self.seen.append(("buffer", ctypes.string_at(keys[1], size)))
-        else:
-            addresses = (ctypes.c_uint64 * len(self.sizes)).from_address(parameters or 0)
-            parts = map(ctypes.string_at, addresses, self.sizes)
-            self.seen.append(("addresses", b"".join(parts)))
+assert compiled.launcher_class() is not None
+script, answer = sys.argv[1:]
+other = interpreters.create()
+interpreters.run_string(other, script.format(path=compiled._loader.module().__file__, answer=answer))
+interpreters.destroy(other)
+kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "beside_another")
+for _ in range(3):
+    assert kernel(np.arange(3)).tolist() == [1, 2, 3]
+"""
 
 
-@pytest.mark.parametrize(
-    ("places", "is_one"),
-    [
-        (_PLACES, True),
-        (None, False),
-        (((0, 8), (8, 4), (12, 8), (24, 1)), False),
-        (_PLACES[:3], False),
-        ((), False),
-    ],
-)
-def test_parameters_are_one_buffer_where_they_lie_as_in_the_drivers_own(
-    gpu: DryGpu, monkeypatch: pytest.MonkeyPatch, places: Any, is_one: bool
-) -> None:
-    from kerneltk.backends.cuda.backend import CudaBackend
-
-    driver = Driver(monkeypatch, gpu, places)
-    monkeypatch.setenv("KERNELTK_LAUNCHER", "compiled")
-    get_settings.cache_clear()
-    assert CudaBackend()._buffer_size(1, (64, 72, 80, 88)) == (25 if is_one else 0)
-    if places not in (_PLACES, None):
-        return  # the kernel's signature would say something else than its source
-    kernel, x = kerneltk.RawKernel(_MIXED, "mixed"), gpu.array(4)
-    for n in (1, 2):
-        kernel((3,), (4,), (x, n, 0.5, 7))
-    driver.status = 1  # Python tries again, by addresses
-    kernel((3,), (4,), (x, 3, 0.5, 7))
-    address = x.data.ptr
-
-    def packed(n: int) -> bytes:
-        return struct.pack("<Qidb", address, n, 0.5, 7)
-
-    def block(n: int) -> bytes:
-        return struct.pack("<Qi4xdb", address, n, 0.5, 7)
-
-    wanted: list[Any] = [
-        ("buffer", block(n)) if is_one else ("addresses", packed(n)) for n in (1, 2, 3)
-    ]
-    assert driver.seen == [*wanted, ("addresses", packed(3))]
-
-
-def test_a_kernel_from_expressions_has_its_block_as_the_buffer(
-    gpu: DryGpu, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KERNELTK_LAUNCHER", "compiled")
-    get_settings.cache_clear()
-    driver = Driver(monkeypatch, gpu, ((0, 32),))
-    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "as_one_buffer")
-    x, y = gpu.array(1024), gpu.array(1024)
-    kernel(x, y), kernel(x, y)
-    how, content = driver.seen[-1]
-    assert (how, len(content)) == ("buffer", 32)
-    assert struct.unpack_from("<QQ", content) == (x.data.ptr, y.data.ptr)
+def test_another_interpreter_of_the_process_is_refused(tmp_path: Path) -> None:
+    if compiled.launcher_class() is None:
+        pytest.skip("no compiled launchers here")
+    answer = tmp_path / "answer"
+    environment = {**os.environ, "KERNELTK_LAUNCHER": "compiled"}
+    words = [sys.executable, "-c", _BESIDE_ANOTHER, _IN_ANOTHER, str(answer)]
+    subprocess.run(words, check=True, env=environment)
+    assert "interpreter" in answer.read_text(encoding="utf-8")
