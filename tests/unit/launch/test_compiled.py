@@ -703,8 +703,9 @@ except ImportError:  # before Python 3.13
 
 assert compiled.launcher_class() is not None
 script, answer = sys.argv[1:]
+path = compiled._loader.module().__file__
 other = interpreters.create()
-interpreters.run_string(other, script.format(path=compiled._loader.module().__file__, answer=answer))
+interpreters.run_string(other, script.format(path=path, answer=answer))
 interpreters.destroy(other)
 kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "beside_another")
 for _ in range(3):

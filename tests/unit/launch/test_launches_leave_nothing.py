@@ -63,8 +63,8 @@ def tensors(size: int) -> tuple[list[Any], list[Any]]:
 
 
 def counts() -> list[Callable[[], int]]:
-    """What counts objects and, in a debug build of Python, references. NumPy has to be built for it,
-    too: what another one takes and gives back is not counted in full.
+    """What counts objects and, in a debug build of Python, references. NumPy has to be built for
+    it, too: what another one takes and gives back is not counted in full.
     """
     total = getattr(sys, "gettotalrefcount", None)
     if total is None:
